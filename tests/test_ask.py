@@ -18,7 +18,7 @@ from langchain_core.messages import HumanMessage
 from for_each import for_each
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
-from memory_context import MemoryContext, MemoryManager, RecallPolicy
+from memory_context import MemoryContext, MemoryManager, RecallPolicy, Redactor, SQLAlchemyStore
 from memory_context.agent_framework import MemoryContextProvider
 from memory_context.conversation.ask import (
     AskLimits,
@@ -183,6 +183,28 @@ def test_quotations_are_checked(quote: Any, line: int | None) -> None:
     assert line == (checked.line if checked else None)
 
 
+def test_quotations_cut_no_number() -> None:
+    """A number or a word that stands there only as a part of a longer one is no quotation; characters of Chinese are."""
+    part = TextPart("k", 1, ("order 12345 paid", "訂單已付款"))
+    assert checked_quotation({"line": 1, "text": "order 123"}, part) is None
+    assert checked_quotation({"line": 1, "text": "345 paid"}, part) is None
+    assert Quotation("k", 1, "12345 paid") == checked_quotation({"text": "12345 paid"}, part)
+    assert Quotation("k", 2, "已付") == checked_quotation({"text": "已付"}, part)
+
+
+def test_parts_of_a_table_begin_with_its_header(memory: MemoryManager) -> None:
+    """Each part of a table says what its columns are, and the header may be quoted from any."""
+    rows = "\n".join(f"{n},ann{n},{n * 3}" for n in range(4000))
+    memory.store(f"id,name,total\n{rows}", key="table")
+    parts = parts_of(memory.get("table"))
+    assert 2 < len(parts)
+    for part in parts:
+        assert part.numbered.startswith("1: id,name,total\n")
+    header = {"line": 1, "text": "id,name,total"}
+    assert Quotation("table", 1, "id,name,total") == checked_quotation(header, parts[-1])
+    assert "id,name,total" not in parts[-1].lines
+
+
 async def test_false_quotations_are_counted(memory: MemoryManager) -> None:
     """What does not stand there is dropped and counted."""
     quotes = [{"line": 1, "text": "I am unhappy."}, {"line": 2, "text": "we talk about item"}]
@@ -224,6 +246,8 @@ def test_what_no_model_reads(memory: MemoryManager) -> None:
     for keys, question in ((["password"], "What?"), (["picture"], "What?"), (["meeting"], " ")):
         with pytest.raises(InvalidArgumentError):
             reader.ask(keys, question)
+    with pytest.raises(InvalidArgumentError, match="10 memories at most"):
+        reader.ask([f"key{n}" for n in range(11)], "What?")
     with pytest.raises(MemoryToolError, match="no memory with the key"):
         ASKING.answer(reader, AskArgs(key="nothing", question="What?"), 500)
 
@@ -243,6 +267,27 @@ def test_answer_for_a_model(memory: MemoryManager) -> None:
     assert ("reading", ("meeting",), 10) == (decision.judge, decision.opened, decision.tokens)
     told = ASKING.answer(MemoryReader(memory, Reading("x y z")), args, 500).text
     assert "Nothing on that was found" in told
+
+
+def test_a_long_answer_keeps_its_quotations(memory: MemoryManager) -> None:
+    """However much the model says, the words that it rests on stand in the tool's answer."""
+    quotes = [{"line": 2223, "text": FACT}]
+    model = Reading(act=lambda _: json.dumps({"answer": "word " * 3000, "quotes": quotes}))
+    args = AskArgs(key="meeting", question="What number has item 2222?")
+    told = ASKING.answer(MemoryReader(memory, model), args, 300).text
+    assert f"- meeting line 2223: {FACT}" in told
+    assert memory.counter.count(told) <= 300
+
+
+def test_secrets_in_a_question_stay_here() -> None:
+    """The light model, and the record of decisions, get the question as the store's redactor leaves it."""
+    memory = MemoryManager(SQLAlchemyStore("sqlite://", redactor=Redactor()), user_id="ann")
+    memory.store(MEETING, key="meeting")
+    model = Reading()
+    reader = MemoryReader(memory, model)
+    reader.ask(["meeting"], "What number has item 2222? My key is ghp_" + "a1B2c3D4e5F6" * 3)
+    assert not any("ghp_a1B2" in prompt for prompt in model.asked)
+    assert "ghp_a1B2" not in reader.decisions[0].asked
 
 
 def _light(prompt: str) -> str:

@@ -16,6 +16,7 @@ from memory_context.runtime import events
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.breaker import check_not_negative
 from memory_context.text.excerpt.record import record_at
+from memory_context.text.excerpt.segments import end_of_header
 from memory_context.text.index.analyzer import analyze
 from memory_context.text.tokens.counter import TokenCounter
 
@@ -69,16 +70,20 @@ class TextPart:
         key: The memory.
         first: The number of its first line, from 1.
         lines: Its lines.
+        header: The first line of the table that it goes on with; "" if it goes on with none.
     """
 
     key: str
     first: int
     lines: tuple[str, ...]
+    header: str = ""
 
     @property
     def numbered(self) -> str:
-        """Return its lines, each behind its number."""
-        return "\n".join(f"{number}: {line}" for number, line in enumerate(self.lines, self.first))
+        """Return its lines, each behind its number, below the header."""
+        header = [f"1: {self.header}"] if self.header else []
+        lines = [f"{number}: {line}" for number, line in enumerate(self.lines, self.first)]
+        return "\n".join([*header, *lines])
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +176,14 @@ def parts_of(item: MemoryItem) -> list[TextPart]:
         message = f"{item.memory_key} is {'a secret' if is_secret(item) else 'binary content'}, which no model reads"
         raise InvalidArgumentError(message)
     text, parts = item.content, list[TextPart]()
+    header = text[: end_of_header(text, 0, len(text))].partition("\n")[0]
+    first = counted = 0
     for start, stop in _spans(text):
-        first = text.count("\n", 0, start) + 1
+        first += text.count("\n", counted, start)
+        counted = start
         lines = text[start:stop].removesuffix("\n").split("\n")
-        parts.append(TextPart(item.memory_key, first, tuple(lines)))
+        above = header if start else ""
+        parts.append(TextPart(item.memory_key, first + 1, tuple(lines), above))
     return parts
 
 
@@ -322,7 +331,7 @@ def finding_in(given: str, part: TextPart) -> Finding:
 def checked_quotation(quote: Any, part: TextPart) -> Quotation | None:  # noqa: ANN401 - whatever a model writes
     """Return a quotation with the line where it stands, nearest to the one that is claimed; None if it stands nowhere.
 
-    Blanks may differ, and it may go over several lines.
+    Blanks may differ, and it may go over several lines. A part of a number or of a Latin word is no quotation.
     """
     if not isinstance(quote, dict):
         return None
@@ -332,16 +341,25 @@ def checked_quotation(quote: Any, part: TextPart) -> Quotation | None:  # noqa: 
     if not words:
         return None
     claimed = line - part.first if isinstance(line, int) else 0
+    whole = _whole(words)
     starts = list[int]()
     for index in range(len(part.lines)):
         window = _plain(" ".join(part.lines[index : index + LINES_AROUND]))
-        place = window.find(words)
-        if 0 <= place < len(_plain(part.lines[index])):
+        found = whole.search(window)
+        if found and found.start() < len(_plain(part.lines[index])):
             starts.append(index)
     if not starts:
-        return None
+        is_header = whole.search(_plain(part.header))
+        return Quotation(part.key, 1, words) if is_header else None
     nearest = min(starts, key=lambda index: abs(index - claimed))
     return Quotation(part.key, part.first + nearest, words)
+
+
+def _whole(words: str) -> re.Pattern[str]:
+    """Return what finds *words* where no longer word begins or ends with them; Chinese has no blanks to go by."""
+    before = r"(?<![0-9A-Za-z])" if words[0].isascii() and words[0].isalnum() else ""
+    behind = r"(?![0-9A-Za-z])" if words[-1].isascii() and words[-1].isalnum() else ""
+    return re.compile(before + re.escape(words) + behind)
 
 
 def _plain(text: str) -> str:

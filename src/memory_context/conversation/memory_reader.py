@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from memory_context.conversation.ask import AskAnswer, AskLimits, LightModel, ask
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.judge import Decision
+from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import now
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
@@ -51,12 +52,17 @@ class MemoryReader:
 
         Raises:
             MemoryNotFoundError: There is no such memory.
-            InvalidArgumentError: No question; or a memory is a secret, or binary.
+            InvalidArgumentError: No question, or more than ten memories; or one is a secret, or binary.
             StoreError: The store could not do it.
         """
+        if len(keys) > MOST_MEMORIES:
+            message = f"a question is about {MOST_MEMORIES} memories at most, not {len(keys)}"
+            raise InvalidArgumentError(message)
+        redactor = self.manager.redactor
+        question = question if redactor is None else redactor.words(question)
         began = time.monotonic()
         with operation("ask", self.manager.who) as asking:
-            items = [self.manager.read(key) for key in keys[:MOST_MEMORIES]]
+            items = [self.manager.read(key) for key in keys]
             answer = result_of(ask(items, question, self.model, self.counter, self.limits))
             asking.note(keys=tuple(keys), tokens=answer.tokens, hits=len(answer.quotations))
         self.stats.add(asks=1, tokens_asked=answer.tokens)

@@ -47,8 +47,9 @@ def _ask(reader: MemoryReader, args: AskArgs, most: int) -> ToolAnswer:
         for one in answer.quotations
     ]
     left = most - reader.counter.count(facts) - 1
-    # Of a long answer its end goes first: quotations without it would say nothing.
-    shown = truncated("\n".join([answer.text, *quoted]), left, reader.counter.count)
+    # A long answer leaves a third to the quotations, without which it is not to be relied on.
+    text = truncated(answer.text, left * 2 // 3, reader.counter.count)
+    shown = truncated("\n".join([text, *quoted]), left, reader.counter.count)
     return ToolAnswer(f"{shown}\n{facts}", tuple(args.keys))
 
 
