@@ -27,6 +27,7 @@ from memory_context.conversation.ask import (
     ask,
     checked_quotation,
     parts_of,
+    reading_plan,
     worth_reading,
 )
 from memory_context.conversation.memory_reader import MemoryReader
@@ -83,7 +84,8 @@ def memory() -> MemoryManager:
 
 async def asked(memory: MemoryManager, model: Reading, question: str, **limits: Any) -> Any:
     """Ask about the meeting."""
-    return await ask([memory.get("meeting")], question, model, memory.counter, AskLimits(**limits))
+    plan = reading_plan([memory.get("meeting")], question)
+    return await ask(plan, model, memory.counter, AskLimits(**limits))
 
 
 async def test_parts_without_a_word_of_the_question_are_skipped(memory: MemoryManager) -> None:

@@ -134,14 +134,23 @@ class AskAnswer:
         return self.parts - self.read - self.skipped
 
 
-async def ask(
-    items: Sequence[MemoryItem],
-    question: str,
-    model: LightModel,
-    counter: TokenCounter,
-    limits: AskLimits,
-) -> AskAnswer:
-    """Let *model* answer *question* from the texts of *items*; what fails or is late is left out, and counted.
+@dataclass(frozen=True, slots=True)
+class ReadingPlan:
+    """What is to be read for a question.
+
+    Attributes:
+        question: The question.
+        wanted: The parts that are worth reading, in the order of reading.
+        parts: How many parts the texts have.
+    """
+
+    question: str
+    wanted: tuple[TextPart, ...]
+    parts: int
+
+
+def reading_plan(items: Sequence[MemoryItem], question: str) -> ReadingPlan:
+    """Cut the texts of *items* into parts, and choose those that are worth reading. Takes long for long texts.
 
     Raises:
         InvalidArgumentError: No question; or a memory is a secret, or binary.
@@ -150,16 +159,22 @@ async def ask(
         message = "a question needs words"
         raise InvalidArgumentError(message)
     parts = [part for item in items for part in parts_of(item)]
-    wanted = worth_reading(parts, question)
-    asking = _Asking(question, model, counter, limits)
-    findings = await asking.read(wanted)
+    return ReadingPlan(question, tuple(worth_reading(parts, question)), len(parts))
+
+
+async def ask(
+    plan: ReadingPlan, model: LightModel, counter: TokenCounter, limits: AskLimits
+) -> AskAnswer:
+    """Let *model* read what was planned, and answer; what fails or is late is left out, and counted."""
+    asking = _Asking(plan.question, model, counter, limits)
+    findings = await asking.read(plan.wanted)
     found = [finding for finding in findings if finding.text]
     return AskAnswer(
         await asking.merged(found),
         _unique(quotation for finding in found for quotation in finding.quotations),
-        len(parts),
+        plan.parts,
         len(findings),
-        len(parts) - len(wanted),
+        plan.parts - len(plan.wanted),
         sum(finding.dropped for finding in findings),
         asking.calls,
         asking.tokens,

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from memory_context.conversation.ask import AskAnswer, AskLimits, LightModel, ask
+from memory_context.conversation.ask import AskAnswer, AskLimits, LightModel, ask, reading_plan
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.judge import Decision
 from memory_context.exceptions import InvalidArgumentError
@@ -63,7 +63,9 @@ class MemoryReader:
         began = time.monotonic()
         with operation("ask", self.manager.who) as asking:
             items = [self.manager.read(key) for key in keys]
-            answer = result_of(ask(items, question, self.model, self.counter, self.limits))
+            # Here and not on the event loop: texts may have megabytes.
+            plan = reading_plan(items, question)
+            answer = result_of(ask(plan, self.model, self.counter, self.limits))
             asking.note(keys=tuple(keys), tokens=answer.tokens, hits=len(answer.quotations))
         self.stats.add(asks=1, tokens_asked=answer.tokens)
         self.decisions.append(
