@@ -48,6 +48,7 @@ from memory_context.stores import FileStore
 from memory_context.stores.codec import Codec
 from memory_context.stores.files.memory_file import parse
 from memory_context.stores.sql.urls import shown_url, store_url
+from memory_context.tools.ask_memory import AskArgs
 from memory_context.tools.note_tools import (
     NOTE_VERBS,
     ClearArgs,
@@ -56,7 +57,7 @@ from memory_context.tools.note_tools import (
     ListArgs,
     SaveArgs,
 )
-from memory_context.tools.query_memory import memory_verbs
+from memory_context.tools.query_memory import QueryArgs, memory_verbs
 from memory_context.tools.retrieve_search_store import RetrieveArgs, SearchArgs, StoreArgs
 from memory_context.tools.verbs import Verb
 from messages import LOG, call, results, user
@@ -124,6 +125,8 @@ ARGUMENTS: dict[type[BaseModel], tuple[str, ...]] = {
     ),
     SearchArgs: ("query", "category", "tags", "tier", "since", "until", "limit", "compartment"),
     StoreArgs: ("content", "description", "type"),
+    QueryArgs: ("sql", "save_as"),
+    AskArgs: ("key", "question"),
     SaveArgs: ("content", "tier", "category", "tags", "metadata", "priority"),
     GetArgs: ("key", "category", "tags", "tier", "offset"),
     ClearArgs: ("tier", "category", "tags"),
