@@ -25,7 +25,7 @@ from memory_context import MemoryItem, MemoryManager
 from memory_context.autogen.agent_tools import memory_tools
 from memory_context.mcp.requests import INVALID_PARAMS, on_wire
 from memory_context.mcp.resources import SCHEME, Resources, key_of
-from memory_context.model.tool_names import READING_TOOLS
+from memory_context.model.tool_names import ASK, QUERY, READING_TOOLS
 from messages import LOG
 
 PIXEL = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
@@ -142,11 +142,12 @@ class TestTools:
         async with session_with(address) as client:
             hints = {name: tool["annotations"] for name, tool in (await client.tools()).items()}
 
-            assert READING_TOOLS <= {
+            assert READING_TOOLS - {ASK, QUERY} <= {
                 name for name, hint in hints.items() if hint.get("readOnlyHint")
             }
             assert hints["store_memory"]["destructiveHint"] is False
             assert not hints["store_memory"].get("readOnlyHint")
+            assert hints["query_memory"] == hints["store_memory"]
 
     @for_each(
         "arguments, said",

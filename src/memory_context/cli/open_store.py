@@ -33,7 +33,8 @@ def check_given(url: str | None, command: str) -> str:
     Raises:
         InvalidArgumentError: Neither.
     """
-    given = url or database_here()
+    # An empty URL is a variable that a script forgot to fill, not a wish for what lies here.
+    given = database_here() if url is None else url
     if given:
         return given
     message = f"{command} needs a database: give --store URL, or set MEMORY_CONTEXT_STORE"

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from memory_context.mcp.requests import INVALID_PARAMS, RequestError, Wire, on_wire
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.model.tool_names import READING_TOOLS, STORE
+from memory_context.model.tool_names import QUERY, READING_TOOLS, STORE
 from memory_context.runtime import events
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.tools.note_tools import offer_tiers
@@ -104,10 +104,10 @@ def _tool(verb: Verb[Any], memories: CountsTokens) -> Wire:
 
 def _hints(verb: Verb[Any]) -> Wire:
     """Return hints, so that a client asks its user less often: without them MCP takes a tool for destructive."""
+    if verb.name in (STORE, QUERY):  # a query may keep its answer
+        return {"openWorldHint": False, "destructiveHint": False, "idempotentHint": True}
     if verb.name in READING_TOOLS:
         return {"readOnlyHint": True, "openWorldHint": False}
-    if verb.name == STORE:
-        return {"openWorldHint": False, "destructiveHint": False, "idempotentHint": True}
     return {"openWorldHint": False}
 
 
