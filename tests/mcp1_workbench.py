@@ -239,5 +239,7 @@ class TestOurServer:
             [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
         )
 
-        assert "['retrieve_memory', 'search_memory', 'store_memory'" in done.stdout, done.stderr
+        assert (
+            "['retrieve_memory', 'search_memory', 'query_memory', 'store_memory'" in done.stdout
+        ), done.stderr
         assert "Kept as [MemoryRef: note_" in done.stdout
