@@ -1,12 +1,15 @@
 # `make demo` and `make test` set up .venv themselves, with uv where it is installed, else with venv and pip.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-all chainlit soak lint build ci clean
+.PHONY: help demo test test-long test-all chainlit soak fuzz lint build ci clean
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 WORKERS ?= 2
+FUZZED := $(wildcard $(addprefix tests/test_,$(addsuffix .py,\
+	analyzer arguments codecs describe display excerpt filenames items keys pages parsers parts \
+	policy reading redaction redaction_of_records refs replay replay_files rows scopes tokens)))
 export MEMORY_CONTEXT_TEST_CHAINLIT ?= $(abspath $(VENV)-chainlit)/bin/chainlit
 
 ifdef UV
@@ -57,7 +60,11 @@ test-all: $(VENV)/test $(VENV)-chainlit/app ## run both at once, and try each pr
 chainlit: $(VENV)-chainlit/app ## set up Chainlit for the app of examples/chainlit, which the long suite runs in a browser
 
 soak: $(VENV)/test ## run the tests that take hours
-	$(BIN)/python -m pytest -m soak --hypothesis-profile=long
+	$(BIN)/python -m pytest -m soak --hypothesis-profile=fuzz
+
+# These take no database.
+fuzz: $(VENV)/test ## try the properties of text and conversations on examples that were never tried
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope -m 'not long' --hypothesis-profile=fuzz $(FUZZED)
 
 lint: $(VENV)/lint ## ruff, mypy, pyright, import-linter
 	$(BIN)/ruff check src tests benchmarks examples notebooks

@@ -22,7 +22,8 @@ from memory_context.testing.host_contract import (
 )
 
 # No example has a deadline, and slow ones are no failure: both would measure the machine.
-# The quick suite tries the same few examples each time; `--hypothesis-profile=long` tries others, and more.
+# What must pass before a commit lands tries the same examples each time: `quick` few of them, `long` more.
+# `fuzz` tries others in each run: what it finds becomes an `@example`.
 settings.register_profile(
     "quick",
     max_examples=20,
@@ -35,6 +36,15 @@ settings.register_profile(
     "long",
     max_examples=100,
     deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "fuzz",
+    max_examples=1000,
+    deadline=None,
+    database=None,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -253,6 +253,7 @@ def test_nouns_have_their_plurals(one: str, many: str) -> None:
 @property_test
 @given(tricky_text | in_brackets | st.binary() | broken_output)
 @example("{'a'}")
+@example("# ")
 def test_anything_can_be_described(content: Content) -> None:
     """One line of 1 to 80 characters without brackets or what a screen does not show; never an error, never another."""
     line = describe(content)

@@ -22,7 +22,7 @@ FIELD = re.compile(
 )
 # A section of INI in brackets, a title of Markdown, or one between hyphens or equals signs.
 _TITLE = re.compile(
-    r"\s*(?:\[(?P<section>[^\]]+)\]|#{1,6} +(?P<title>.*?)#*|[=-]{2,} *(?P<ruled>\S.*?) *[=-]{2,})\s*"
+    r"\s*(?:\[(?P<section>[^\]]+)\]|#{1,6} +(?P<title>[^#\s].*?)#*|[=-]{2,} *(?P<ruled>\S.*?) *[=-]{2,})\s*"
 )
 # As in "Order 1042: open".
 _NUMBERED = re.compile(r"[A-Za-z][\w -]* #?\d+")
