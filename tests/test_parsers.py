@@ -135,6 +135,12 @@ ARGUMENTS: dict[type[BaseModel], tuple[str, ...]] = {
 }
 
 
+def test_a_key_that_is_none_is_refused() -> None:
+    """A key that is neither text nor a list is refused as pydantic refuses it."""
+    with pytest.raises(ValidationError):
+        AskArgs.model_validate({"key": False, "question": "Why?"})
+
+
 @FEW
 @given(st.data())
 def test_arguments_of_tools(data: st.DataObject) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any, cast
 
 from pydantic import BeforeValidator
@@ -15,26 +14,28 @@ from memory_context.tools.lenient_arguments import LenientArgs, Text, as_key
 from memory_context.tools.verbs import ToolAnswer, Verb
 
 
+def _keys_in(text: str) -> list[str]:
+    """Return the keys in a text, between commas, also of whole references."""
+    return [key for one in text.split(",") if (key := as_key(one))]
+
+
 def _as_keys(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-    """Return keys as a list, also of one, of whole references, or with commas between them."""
-    if isinstance(value, str):
-        value = value.split(",")
-    if not isinstance(value, list):
-        return value
-    keys = (as_key(one) for one in cast("Sequence[Any]", value))
-    return [key for key in keys if key]
+    """Return keys with commas between them, also of a list."""
+    if isinstance(value, list):
+        value = ",".join(str(one) for one in cast("list[Any]", value))
+    return ",".join(_keys_in(value)) if isinstance(value, str) else value
 
 
 class AskArgs(LenientArgs):
     """The arguments of `ask_memory`."""
 
-    key: Annotated[str, BeforeValidator(lambda value: ",".join(_as_keys(value)))]
+    key: Annotated[str, BeforeValidator(_as_keys)]
     question: Text
 
     @property
     def keys(self) -> list[str]:
         """Return the keys that are meant."""
-        return list(dict.fromkeys(_as_keys(self.key)))
+        return list(dict.fromkeys(_keys_in(self.key)))
 
 
 def _ask(reader: MemoryReader, args: AskArgs, most: int) -> ToolAnswer:
