@@ -22,8 +22,15 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_core.tools import tool
+from pydantic import ValidationError
 
-from langchain_memory_context import MemoryContextChatMessageHistory, MemoryContextMemory
+from langchain_memory_context import (
+    ChatModelJudge,
+    MemoryContextChatMessageHistory,
+    MemoryContextMemory,
+    MemoryContextMiddleware,
+    MemoryRetriever,
+)
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryRef, SQLAlchemyStore
 from memory_context.exceptions import (
@@ -262,10 +269,30 @@ def test_settings_and_their_errors(store: SQLAlchemyStore) -> None:
     with pytest.raises(InvalidScopeError):
         memory_of(store, user_id="")
     with pytest.raises(InvalidArgumentError):
-        memory_of(store, model="gpt")
+        memory_of(store, model=4)
+    with pytest.raises(ValueError, match="provider"):
+        memory_of(store, model="nobodys-model")
     dumped = memory_of(store).model_dump()
     assert {"store", "model", "fold", "recall"}.isdisjoint(dumped)
     assert "t" == dumped["thread_id"]
+
+
+def test_a_setting_that_there_is_not(store: SQLAlchemyStore) -> None:
+    """A misspelt setting is refused, and named."""
+    with pytest.raises(ValidationError, match="treshold"):
+        memory_of(store, treshold=100)
+    with pytest.raises(ValidationError, match="top_k"):
+        MemoryRetriever(manager=memory_of(store).manager, top_k=3)  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
+
+
+def test_a_model_is_named_as_langchain_names_it(
+    store: SQLAlchemyStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A light model may be given by its provider and name, as `create_agent` takes it."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+    judge = ChatModelJudge("anthropic:claude-haiku-4-5")
+    assert "model:ChatAnthropic" == judge.name
+    MemoryContextMiddleware(store, user_id="42", model="anthropic:claude-haiku-4-5")
 
 
 def test_memory_asks_a_model(store: SQLAlchemyStore) -> None:
@@ -308,6 +335,18 @@ def test_history_keeps_messages(store: SQLAlchemyStore) -> None:
     assert LOG == MemoryContextMemory(user_id="42", store=store).manager.retrieve(ref.key)
     history(store).clear()
     assert [] == history(store).messages
+
+
+def test_a_history_is_named_by_its_session(store: SQLAlchemyStore) -> None:
+    """`session_id`, LangChain's name, is the thread's; both names or none are refused."""
+    MemoryContextChatMessageHistory(session_id="t", user_id="42", store=store).add_user_message(
+        "Hi."
+    )
+    assert ["Hi."] == [message.content for message in history(store, "t").messages]
+    with pytest.raises(InvalidArgumentError, match="one of them"):
+        MemoryContextChatMessageHistory("t", session_id="t", user_id="42", store=store)
+    with pytest.raises(InvalidScopeError, match="which conversation"):
+        MemoryContextChatMessageHistory(user_id="42", store=store)
 
 
 @pytest.mark.parametrize("key", ["history", None])

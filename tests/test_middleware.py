@@ -574,6 +574,28 @@ def test_what_is_recalled_is_redacted_beside_pii_middleware(redacts: bool) -> No
     assert redacts == (address not in str(model.prompts[0]))
 
 
+def test_what_a_light_model_reads_is_redacted() -> None:
+    """A judge's offers and the parts that `ask_memory` reads are without what the policy takes away."""
+    pii = PIIMiddleware("email", apply_to_tool_results=True)
+    store, light = store_of(), ScriptedChatModel(["{}"] * 9)
+    people = "\n".join(f"room {n} belongs to person{n}@example.org" for n in range(2000))
+    memories = MemoryManager(store, user_id="42")
+    memories.store(people, "rooms of person77@example.org", "tool_output", key="rooms")
+    memory = MemoryContextMiddleware(
+        store, user_id="42", fold=FoldPolicy(redact=[pii]), model=light
+    )
+    asking = [call("ask_memory", key="rooms", question="Whose is room 77?")]
+    agent, _ = agent_of(["Read.", asking, "Done."], pii, memory)
+
+    for text in ["See [MemoryRef: rooms] on room 5.", "And who of them came last?"]:
+        agent.invoke({"messages": [HumanMessage(text)]}, THREAD)
+
+    seen = str(light.prompts)
+    assert "rooms of (REDACTED_EMAIL)" in seen
+    assert "room 77 belongs to [REDACTED_EMAIL]" in seen
+    assert "@example.org" not in seen
+
+
 def test_interrupt_and_resume() -> None:
     """A call that waits for a person runs once, with the text in place of its reference, and its result is folded."""
     asks = HumanInTheLoopMiddleware(interrupt_on={"echo": True})
@@ -811,7 +833,7 @@ def test_private_state_is_private() -> None:
         ({"threshold": 10}, InvalidThresholdError),
         ({"threshold": 800, "fold": FoldPolicy()}, InvalidArgumentError),
         ({"fold": "later"}, InvalidArgumentError),
-        ({"model": "gpt"}, InvalidArgumentError),
+        ({"model": 4}, InvalidArgumentError),
         (
             {"model": ScriptedChatModel([]), "recall": RecallPolicy(judge=LexicalJudge())},
             InvalidArgumentError,

@@ -171,6 +171,19 @@ class TestPlanted:
         assert SHORT in str(quoted.content)
         assert [PAGE] == world.sent
 
+    def test_in_the_artifact_of_a_tool_with_a_memory_tools_name(self, world: World) -> None:
+        """Keys that another tool reports, under the name of a memory tool, are not trusted."""
+
+        @tool(response_format="content_and_artifact")
+        def get_memory(key: str) -> tuple[str, dict[str, list[str]]]:
+            """Get a memory."""
+            return f"[MemoryRef: {key}]", {"keys": [key]}
+
+        world.tools = [*world.tools, get_memory]
+        world.run("Go.", [[call("get_memory", key="diary")]], tools=False)
+
+        assert not world.sends(tools=False)
+
     def test_quoted_by_a_recall(self, world: World) -> None:
         """What is recalled is trusted by its heading; a reference in the passage is not."""
         text = f"invoice 4711: 12 EUR. {PAGE}"

@@ -31,18 +31,20 @@ class ChatModelJudge(ModelJudge):
     can bind a schema, as text else.
 
     Args:
-        model: A lightweight model.
+        model: A lightweight model, or its name as `create_agent` takes it: ``"openai:gpt-5-mini"``.
 
     Raises:
         InvalidArgumentError: It is not a chat model.
+        ImportError: The provider's package is not installed.
+        ValueError: There is no such provider.
     """
 
-    def __init__(self, model: BaseChatModel) -> None:
-        if not isinstance(model, BaseChatModel):
+    def __init__(self, model: BaseChatModel | str) -> None:
+        self.model = _named_model(model) if isinstance(model, str) else model
+        if not isinstance(self.model, BaseChatModel):
             message = f"a judge asks a BaseChatModel of LangChain, not {type(model).__name__}"
             raise InvalidArgumentError(message)
-        self.model = model
-        self.name = f"model:{type(model).__name__}"
+        self.name = f"model:{type(self.model).__name__}"
 
     async def ask(self, prompt: str, settings: Mapping[str, int]) -> tuple[Any, int]:
         """Return what the model answers, and the tokens of the call."""
@@ -63,6 +65,13 @@ class ChatModelJudge(ModelJudge):
         messages: list[BaseMessage] = [SystemMessage(system), HumanMessage(prompt)]
         answer = await self.model.ainvoke(messages, _quiet())
         return "".join(plain_texts(answer)), _tokens(messages, answer)
+
+
+def _named_model(name: str) -> BaseChatModel:
+    # Here, for chains need no more of LangChain than its core.
+    from langchain.chat_models import init_chat_model  # noqa: PLC0415
+
+    return init_chat_model(name)
 
 
 def _quiet() -> RunnableConfig:

@@ -18,6 +18,7 @@ from memory_context.conversation.fold_and_recall_policies import (
 )
 from memory_context.conversation.ledger import Ledger
 from memory_context.conversation.message_folder import MessageFolder
+from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
 from memory_context.memory.chat_history import ConversationMemory
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.audit import AuditTrail
@@ -35,7 +36,7 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
     not depend on who asks. To recall what a question needs, use `MemoryContextMemory` or `MemoryContextMiddleware`.
 
     Args:
-        thread_id: The conversation.
+        thread_id: The conversation. LangChain's name for it, `session_id`, is taken as well.
         user_id: Whose conversation it is. Nobody else's can be reached.
         store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the variable
             ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory.
@@ -47,14 +48,16 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
     Raises:
         InvalidScopeError: No user, or no conversation.
         InvalidThresholdError: A threshold below 50.
-        InvalidArgumentError: A `max_turns` below 1, or a threshold beside a `FoldPolicy`.
+        InvalidArgumentError: A `max_turns` below 1, a threshold beside a `FoldPolicy`, or a `thread_id` beside a
+            `session_id`.
         UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
     """
 
     def __init__(
         self,
-        thread_id: str,
+        thread_id: str | None = None,
         *,
+        session_id: str | None = None,
         user_id: UserId,
         store: AnyStore | None = None,
         threshold: int | None = None,
@@ -67,7 +70,7 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         manager = MemoryManager(
             store,
             user_id=user_id,
-            thread_id=thread_id,
+            thread_id=_conversation(thread_id, session_id),
             counter=policy.counter,
             summarizer=policy.summarizer,
             audit=audit,
@@ -113,3 +116,15 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
     async def aclear(self) -> None:
         """As `clear`, off the event loop."""
         await off_loop(self.clear)
+
+
+def _conversation(thread_id: str | None, session_id: str | None) -> str:
+    """Return the conversation that is named by either."""
+    if thread_id is not None and session_id is not None:
+        message = "thread_id and session_id are two names of one thing: give one of them"
+        raise InvalidArgumentError(message)
+    named = session_id if thread_id is None else thread_id
+    if named is None:
+        message = "which conversation? Give its thread_id"
+        raise InvalidScopeError(message)
+    return named

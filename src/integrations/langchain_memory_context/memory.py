@@ -15,7 +15,7 @@ from langchain_core.messages import (
     HumanMessage,
     get_buffer_string,
 )
-from pydantic import Field, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from langchain_memory_context.chat_model_judge import ChatModelJudge
 from langchain_memory_context.messages import neutral_of, plain_texts
@@ -76,8 +76,8 @@ class MemoryContextMemory(BaseMemory):
         threshold: Texts with more tokens are folded; 50 or more, 500 by default. Short for a `FoldPolicy`'s.
         fold: ``at_once``, or a `FoldPolicy`. In its `source_thresholds`, ``assistant`` is the model.
         recall: Whether anything is brought back; or a `RecallPolicy`.
-        model: A lightweight chat model that decides what is. Short for a `RecallPolicy` with
-            ``judge=ChatModelJudge(model)``.
+        model: A lightweight chat model that decides what is, or its name as `create_agent` takes it. Short for a
+            `RecallPolicy` with ``judge=ChatModelJudge(model)``.
         max_turns: How many messages the history has at most, the newest; None for all. A window that moves at each run
             changes what a model has seen; what leaves it stays in the store.
         idle_timeout: After so many seconds without a run the history begins anew; None for never.
@@ -90,6 +90,9 @@ class MemoryContextMemory(BaseMemory):
             `FoldPolicy`, or a model beside a judge.
         UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
     """
+
+    # A setting that there is not would be left out in silence.
+    model_config = ConfigDict(extra="forbid")
 
     user_id: UserId
     thread_id: str = Field(default_factory=lambda: str(uuid4()))

@@ -156,8 +156,8 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         max_tokens: The most tokens of all messages together, 500 or more. Before it would be passed, the oldest groups
             of messages are stored as one memory, and a reference takes their place. System prompt and tools come on top
             of it.
-        model: A lightweight model that decides what is brought back. Short for a `RecallPolicy` with
-            ``judge=ChatModelJudge(model)``.
+        model: A lightweight model that decides what is brought back, or its name as `create_agent` takes it. Short for a
+            `RecallPolicy` with ``judge=ChatModelJudge(model)``.
         tools: Whether the agent gets `retrieve_memory`, `search_memory` and `store_memory`, and with notes
             `save_memory`, `get_memory`, `delete_memory`, `clear_memory` and `list_categories`.
         pass_by_reference: Whether a reference as the whole value of a tool's argument is replaced by its text; or a
@@ -192,7 +192,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         recall: bool | RecallPolicy = True,
         notes: bool | NotesPolicy = False,
         max_tokens: int | None = None,
-        model: BaseChatModel | None = None,
+        model: BaseChatModel | str | None = None,
         tools: bool = True,
         pass_by_reference: bool | PassingPolicy = True,
         audit: AuditTrail | str | bool | None = None,

@@ -8,7 +8,7 @@ from langchain_core.callbacks import (
 )
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, is_secret
@@ -28,6 +28,9 @@ class MemoryRetriever(BaseRetriever):
         k: How many documents at most; ``invoke(query, k=…)`` says otherwise once.
         max_tokens: The most that a document's content takes; None for whole texts.
     """
+
+    # A setting that there is not would be left out in silence.
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     manager: MemoryManager = Field(exclude=True)
     k: int = Field(default=5, ge=1)

@@ -439,8 +439,8 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         if model is None or self.recall_policy is None:
             return []
         stats, decisions = self._conversation.fail_open.stats, self._conversation.decisions
-        limits = self.recall_policy.ask_limits
-        reader = MemoryReader(self._view, model, limits, stats, decisions)
+        limits, redacted = self.recall_policy.ask_limits, self.fold_policy.redacted
+        reader = MemoryReader(self._view, model, limits, stats, decisions, redacted)
         return [AskMemoryTool(reader, max_tokens=most)]
 
     def workbench(

@@ -101,7 +101,14 @@ class HostedConversations:
         if model is None or recall is None:
             message = "ask_memory needs a light model: model_client=, model= or a judge that is one"
             raise InvalidArgumentError(message)
-        return MemoryReader(manager, model, recall.ask_limits, self.fail_open.stats, self.decisions)
+        return MemoryReader(
+            manager,
+            model,
+            recall.ask_limits,
+            self.fail_open.stats,
+            self.decisions,
+            self.settings.fold.redacted,
+        )
 
     def notes(self, owner: MemoryManager, run: AgentRun) -> ScopedMemory:
         """Return the notes that are open in *run*; the memories of *owner* are those that are open there, too."""

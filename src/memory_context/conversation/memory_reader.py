@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 from memory_context.conversation.ask import AskAnswer, AskLimits, LightModel, ask, reading_plan
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.judge import Decision
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.item import now
+from memory_context.model.item import MemoryItem, now
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.telemetry import operation
 from memory_context.runtime.threads import result_of
@@ -32,6 +32,7 @@ class MemoryReader:
         limits: What one question may cost.
         stats: Where questions and their tokens are counted.
         decisions: Where each question is noted with what it cost.
+        redacted: Takes out of a text what the model may not see.
     """
 
     manager: MemoryManager
@@ -39,6 +40,7 @@ class MemoryReader:
     limits: AskLimits = field(default_factory=AskLimits)
     stats: ContextStats = field(default_factory=ContextStats)
     decisions: deque[Decision] = field(default_factory=lambda: deque[Decision](maxlen=1000))
+    redacted: Callable[[str], str] = str
 
     @property
     def counter(self) -> TokenCounter:
@@ -62,7 +64,7 @@ class MemoryReader:
         question = question if redactor is None else redactor.words(question)
         began = time.monotonic()
         with operation("ask", self.manager.who) as asking:
-            items = [self.manager.read(key) for key in keys]
+            items = [self._read(key) for key in keys]
             # Here and not on the event loop: texts may have megabytes.
             plan = reading_plan(items, question)
             answer = result_of(ask(plan, self.model, self.counter, self.limits))
@@ -84,6 +86,12 @@ class MemoryReader:
             )
         )
         return answer
+
+    def _read(self, key: str) -> MemoryItem:
+        item = self.manager.read(key)
+        if isinstance(item.content, bytes):
+            return item
+        return replace(item, content=self.redacted(item.content))
 
 
 def told_cost(answer: AskAnswer) -> str:

@@ -146,10 +146,12 @@ class Recaller:
             found = found_in(asked, term_hits, chunks, lambda key: items[key].text)
             lines = best_lines(found, lambda key: items[key].text)
         candidates = list[RecallCandidate]()
-        for key in keys:
-            if key in items:
-                seen, recency = request.references[key], request.recency.get(key, 0)
-                candidates.append(RecallCandidate(items[key], seen, recency, lines.get(key, "")))
+        for key, item in items.items():
+            # A judge may be a model, and its provider another one than the conversation's.
+            item = replace(item, summary=self.redacted(item.summary))  # noqa: PLW2901 - the same memory
+            best_line = self.redacted(lines.get(key, ""))
+            seen, recency = request.references[key], request.recency.get(key, 0)
+            candidates.append(RecallCandidate(item, seen, recency, best_line))
         shown = {*request.references, *request.shown_here, *request.mentioned}
         known = store.count(scope, {"memory_key": list(shown)})
         has_others = store.count(scope) > known

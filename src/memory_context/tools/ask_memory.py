@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, cast
 
 from pydantic import BeforeValidator
@@ -22,7 +23,7 @@ def _keys_in(text: str) -> list[str]:
 def _as_keys(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
     """Return keys with commas between them, also of a list."""
     if isinstance(value, list):
-        value = ",".join(str(one) for one in cast("list[Any]", value))
+        value = ",".join(str(one) for one in cast("Sequence[Any]", value))
     return ",".join(_keys_in(value)) if isinstance(value, str) else value
 
 
