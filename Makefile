@@ -7,6 +7,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 WORKERS ?= 2
+# As of `memory-context demo --host`, and the name of its extra.
+HOST ?= autogen
 FUZZED := $(wildcard $(addprefix tests/test_,$(addsuffix .py,\
 	analyzer arguments codecs describe display excerpt filenames items keys pages parsers parts \
 	policy reading redaction redaction_of_records refs replay replay_files rows scopes tokens)))
@@ -26,8 +28,8 @@ help: ## say what there is
 $(BIN)/python:
 	$(CREATE)
 
-$(VENV)/demo: pyproject.toml | $(BIN)/python
-	$(INSTALL) -e '.[demo]'
+$(VENV)/demo-$(HOST): pyproject.toml | $(BIN)/python
+	$(INSTALL) -e '.[demo,$(HOST)]'
 	@touch $@
 
 $(VENV)/test: pyproject.toml | $(BIN)/python
@@ -45,8 +47,8 @@ $(VENV)-chainlit/app: pyproject.toml
 	$(VENV)-chainlit/bin/python -m pip install --quiet -e '.[autogen]' --group chainlit
 	@touch $@
 
-demo: $(VENV)/demo ## run an agent on this machine's own data, without a key or a server
-	$(BIN)/memory-context demo
+demo: $(VENV)/demo-$(HOST) ## run an agent on this machine's own data, without a key or a server; HOST=langchain, HOST=agent-framework
+	$(BIN)/memory-context demo --host $(HOST)
 
 test: $(VENV)/test ## run the test suite, a real PostgreSQL included
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope -m 'not long and not soak'

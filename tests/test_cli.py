@@ -20,25 +20,20 @@ from threading import Thread
 from typing import Any, cast
 
 import pytest
-from autogen_core import FunctionCall
-from autogen_core.models import (
-    AssistantMessage,
-    FunctionExecutionResult,
-    FunctionExecutionResultMessage,
-    UserMessage,
-)
 from rich.console import Console
 
 from commands import COMMAND, in_this_process, memory_context, read_terminal
 from for_each import for_each
 from memory_context import MemoryManager, __version__
 from memory_context.cli import run
-from memory_context.demo.agent_run import MeteredContext
+from memory_context.conversation.judge import Decisions
+from memory_context.conversation.message import FunctionCall, Message
+from memory_context.demo.meter import Meter
 from memory_context.display import plain
 from memory_context.stores.sql.migrate import HEAD
-from memory_context.testing import check_prompt
 from messages import LOG
 
+HOSTS = ("autogen", "langchain", "agent-framework")
 NOWHERE = "postgresql+psycopg://127.0.0.1:1/nothing"
 
 
@@ -105,6 +100,9 @@ def test_help_is_quick() -> None:
         ("frobnicate", "frobnicate"),
         ("demo --base-url http://127.0.0.1:1/v1", "--model NAME"),
         ("demo --model gpt-4o", "OPENAI_API_KEY"),
+        ("demo --model openai:gpt-4o --host langchain", "OPENAI_API_KEY"),
+        ("demo --model gpt-4o --host agent-framework", "OPENAI_API_KEY"),
+        ("demo --host crewai", "autogen, langchain, agent-framework"),
         ("demo --store mysql://host/database", "postgresql+psycopg://"),
         ("demo --store memory.db", "sqlite:///memory.db"),
         ("demo --store sqlite:////no/such/folder/memory.db", "/no/such/folder/memory.db"),
@@ -145,7 +143,7 @@ def test_a_missing_extra_takes_one_line(module: str) -> None:
 
 
 def test_a_missing_client_takes_one_line() -> None:
-    """Without autogen-ext, a real model cannot be asked, and the demo says which extra to install."""
+    """Without autogen-ext, a real model cannot be asked, and the demo says what to install."""
     code = (
         "import sys; sys.modules['autogen_ext'] = None; from memory_context.cli import main; main()"
     )
@@ -160,7 +158,7 @@ def test_a_missing_client_takes_one_line() -> None:
         "http://127.0.0.1:1",
     ]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    assert "pip install 'memory-context[demo]'" in one_line(done)
+    assert "pip install 'autogen-ext[openai]'" in one_line(done)
 
 
 def test_migrate_says_what_it_did(store_url: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -264,6 +262,19 @@ def test_the_demo_counts_every_call(kept: Kept) -> None:
     assert sum(int(row[1].replace(",", "")) for row in rows) == sent
     assert sum(int(row[2].replace(",", "")) for row in rows if row[2] != "not needed") == without
     assert sent < without / 20
+
+
+@pytest.mark.parametrize("host", HOSTS[1:])
+def test_the_demo_runs_on_every_host(host: str) -> None:
+    """On each host the same outputs are folded, the same lines are recalled, and the query answers."""
+    done = memory_context("demo", "--host", host)
+    assert (0, "") == (done.returncode, done.stderr)
+    assert f"host: {host};" in done.stdout
+    assert 9 == len(re.findall(r"^\d+  .*([\d,]+|not needed) *$", done.stdout, re.MULTILINE))
+    assert "Folded: 4 texts" in done.stdout
+    recalled = done.stdout.partition("\nrecalled")[2].partition("\nmodel")[0]
+    assert "AssertionError: 14-weeks: not 6048000" in recalled
+    assert re.search(r"bytes\s+in\s+\d+\s+files\.", done.stdout.rpartition("\nmodel")[2])
 
 
 @pytest.mark.long
@@ -396,12 +407,12 @@ def model_server() -> Iterator[ModelServer]:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("model", ["some-local-model", "gpt-4o"])
-def test_a_real_model_is_asked(model: str, model_server: ModelServer) -> None:
+def test_a_real_model_is_asked(host: str, model: str, model_server: ModelServer) -> None:
     """`--model` and `--base-url` ask that server, with the key from the environment; it sees folded outputs."""
-    done = memory_context(
-        "demo", "--model", model, "--base-url", model_server.url, OPENAI_API_KEY="k3y"
-    )
+    server = ("--base-url", model_server.url)
+    done = memory_context("demo", "--host", host, "--model", model, *server, OPENAI_API_KEY="k3y")
     assert (done.returncode, done.stderr) == (0, "")
     assert model_server.keys == ["Bearer k3y"] * 4
     assert {asked["model"] for asked in model_server.asked} == {model}
@@ -420,33 +431,27 @@ def test_a_model_that_does_not_answer_takes_one_line() -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-async def test_the_unfolded_conversation_is_a_valid_prompt_without_memory_tools(
-    sqlite_url: str,
-) -> None:
+def test_the_unfolded_conversation_has_no_memory_tools() -> None:
     """What would be sent without memory-context has no calls of its tools, and everything else in full."""
-    context = MeteredContext("demo", sqlite_url, [], Console(file=io.StringIO()))
-    calls = [
-        FunctionCall("1", "{}", "run_tests"),
-        FunctionCall("2", '{"key": "k"}', "retrieve_memory"),
-    ]
-    texts = {"run_tests": LOG, "retrieve_memory": "some lines"}
-    answers = [
-        FunctionExecutionResult(content=texts[c.name], name=c.name, call_id=c.id, is_error=False)
-        for c in calls
-    ]
-    for message in (
-        UserMessage(content="look", source="user"),
-        AssistantMessage(content=calls, source="demo"),
-        FunctionExecutionResultMessage(content=answers),
-        AssistantMessage(content=calls[1:], source="demo"),
-        FunctionExecutionResultMessage(content=answers[1:]),
-    ):
-        await context.add_message(message)
-    check_prompt(context.unfolded)
-    assert len(context.unfolded) == 3
-    assert context.unfolded[-1] == FunctionExecutionResultMessage(content=answers[:1])
-    check_prompt(await context.get_messages())
-    await context.aclose()
+    meter = Meter(Console(file=io.StringIO()), {"run_tests": LOG})
+    calls = (
+        FunctionCall("1", "run_tests", "{}"),
+        FunctionCall("2", "retrieve_memory", '{"key": "k"}'),
+    )
+    says = [Message("", "assistant", "demo", {}, made) for made in (calls, calls[1:])]
+    tests = Message("", "tool", "run_tests", {0: "[MemoryRef: run_tests_1 - a log]"}, answers="1")
+    read = Message("", "tool", "retrieve_memory", {0: "some lines"}, answers="2")
+    asked = Message("", "user", "user", {0: "look"})
+    meter.question("look")
+    meter.prompt([asked], {"run_tests": "{}", "retrieve_memory": "{}"}, Decisions([]))
+    meter.answer(says[0])
+    meter.prompt([asked, says[0], tests, read], {}, Decisions([]))
+    meter.answer(says[1])
+    meter.prompt([asked, says[0], tests, read, says[1], read], {}, Decisions([]))
+
+    assert ["look", "", LOG] == [message.text for message in meter.unfolded]
+    assert calls[:1] == meter.unfolded[1].calls
+    assert [True, True, False] == [call.unfolded > 0 for call in meter.calls]
 
 
 def test_stored_text_cannot_steer_the_terminal() -> None:

@@ -70,6 +70,12 @@ def mcp(  # noqa: PLR0913 - each is a setting of the server, with a default
 @app.command(rich_help_panel=RUN)
 def demo(
     *,
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Run on autogen, langchain, or agent-framework.", show_default=True
+        ),
+    ] = "autogen",
     model: Annotated[
         str | None,
         typer.Option(
@@ -87,7 +93,7 @@ def demo(
     """Watch an agent at work on this machine. Its large outputs are folded, stored and recalled."""
     from memory_context.demo import run_demo
 
-    run_demo(model=model, base_url=base_url, store_url=store)
+    run_demo(host=host, model=model, base_url=base_url, store_url=store)
 
 
 @app.command(rich_help_panel=RUN)

@@ -6,21 +6,96 @@ import asyncio
 import importlib.util
 import shlex
 import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memory_context.display import command, make_console
-from memory_context.exceptions import InvalidArgumentError, MissingDependencyError
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    MemoryContextError,
+    MissingDependencyError,
+)
 from memory_context.model.scope import Scope
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.stores import SQLAlchemyStore
 
+if TYPE_CHECKING:
+    from memory_context.demo.agent import DemoAgent, Setting
+    from memory_context.demo.meter import Meter
+
 USER = "demo"
-NEEDED = ("autogen-core", "autogen-agentchat", "pytest")
+QUESTIONS = (prompts.DEMO_FIRST, prompts.DEMO_SECOND, prompts.DEMO_THIRD)
+
+
+@dataclass(frozen=True, slots=True)
+class DemoHost:
+    """A framework that the demo runs on.
+
+    Attributes:
+        needs: The modules that it needs, and the packages that have them.
+        extra: The extras that bring these.
+        client: The package that asks real models.
+        agent: Makes the agent; loads the framework.
+    """
+
+    needs: dict[str, str]
+    extra: str
+    client: str
+    agent: Callable[[Setting, Meter], DemoAgent]
+
+
+def _autogen(setting: Setting, meter: Meter) -> DemoAgent:
+    from memory_context.demo.autogen_agent import AutoGenDemo  # noqa: PLC0415 - loads AutoGen
+
+    return AutoGenDemo(setting, meter)
+
+
+def _langchain(setting: Setting, meter: Meter) -> DemoAgent:
+    from memory_context.demo.langchain_agent import LangChainDemo  # noqa: PLC0415 - loads LangChain
+
+    return LangChainDemo(setting, meter)
+
+
+def _agent_framework(setting: Setting, meter: Meter) -> DemoAgent:
+    from memory_context.demo.framework_agent import (  # noqa: PLC0415 - loads Agent Framework
+        FrameworkDemo,
+    )
+
+    return FrameworkDemo(setting, meter)
+
+
+HOSTS = {
+    "autogen": DemoHost(
+        {"autogen_core": "autogen-core", "autogen_agentchat": "autogen-agentchat"},
+        "demo",
+        "autogen-ext[openai]",
+        _autogen,
+    ),
+    "langchain": DemoHost(
+        {"langchain": "langchain", "langgraph": "langgraph"},
+        "demo,langchain",
+        "langchain-openai",
+        _langchain,
+    ),
+    "agent-framework": DemoHost(
+        {"agent_framework": "agent-framework-core"},
+        "demo,agent-framework",
+        "agent-framework-openai",
+        _agent_framework,
+    ),
+}
 
 
 def run_demo(
-    *, model: str | None = None, base_url: str | None = None, store_url: str | None = None
+    *,
+    host: str = "autogen",
+    model: str | None = None,
+    base_url: str | None = None,
+    store_url: str | None = None,
 ) -> None:
-    """Run the demo and show it on standard output.
+    """Run the demo on a *host* and show it on standard output.
 
     Without *model* the model is scripted; without *store_url* the database is a SQLite file in a
     temporary folder. *base_url* is an OpenAI-compatible server to ask.
@@ -32,25 +107,31 @@ def run_demo(
     if base_url and not model:
         message = "--base-url needs the name of the model there: --model NAME"
         raise InvalidArgumentError(message)
-    for name in NEEDED:
-        if importlib.util.find_spec(name.replace("-", "_")) is None:
-            message = f"the demo needs {name}: pip install 'memory-context[demo]'"
+    if host not in HOSTS:
+        message = f"--host {host!r:.80} is none of {', '.join(HOSTS)}"
+        raise InvalidArgumentError(message)
+    for module, package in {**HOSTS[host].needs, "pytest": "pytest"}.items():
+        if importlib.util.find_spec(module) is None:
+            message = f"the demo needs {package}: pip install 'memory-context[{HOSTS[host].extra}]'"
             raise MissingDependencyError(message)
-    # Imported after the check above: these load AutoGen.
-    from memory_context.demo.agent_run import run_agent  # noqa: PLC0415
-    from memory_context.demo.model_clients import real_client, scripted_client  # noqa: PLC0415
+    # Imported here: it loads rich's tables.
+    from memory_context.demo.agent import Setting  # noqa: PLC0415
+    from memory_context.demo.machine_tools import MachineTools  # noqa: PLC0415
+    from memory_context.demo.meter import Meter  # noqa: PLC0415
 
-    client = real_client(model, base_url) if model else scripted_client()
     console = make_console()
     with (
         tempfile.TemporaryDirectory(prefix="memory-context-demo-") as folder,
         SQLAlchemyStore(store_url or f"sqlite:///{folder}/memory.db") as store,
     ):
         store.count(Scope(USER))  # an unreachable database is reported before the agent starts
+        tools = MachineTools(Path(folder))
+        meter = Meter(console, tools.outputs)
+        agent = _made(HOSTS[host], Setting(store, USER, tools, model or "", base_url), meter)
         said = model or "a script (--model NAME asks a real one)"
-        console.print(f"model: {said}; everything else is real")
+        console.print(f"host: {host}; model: {said}; everything else is real")
         console.print(f"database: {store.url or 'in memory'}", soft_wrap=True)
-        asyncio.run(run_agent(client, store, USER, Path(folder), console))
+        asyncio.run(_show(agent, meter))
     if store_url and store.url:
         console.print("\nThe memories stay in the database. Look around in it:")
         database = f"--store {shlex.quote(store.url)}"
@@ -60,3 +141,35 @@ def run_demo(
     else:
         console.print("\nThe database has been deleted. To keep it and look around in it:")
         command(console, "memory-context demo --store sqlite:///demo.db")
+
+
+def _made(host: DemoHost, setting: Setting, meter: Meter) -> DemoAgent:
+    """Return the agent; what is missing for a real model is said in a sentence."""
+    try:
+        return host.agent(setting, meter)
+    except ImportError as error:
+        message = f"--model needs {host.client} ({error}): pip install '{host.client}'"
+        raise MissingDependencyError(message) from error
+    except Exception as error:
+        if not setting.model:
+            raise
+        # Each client says by an error of its own that it has no key, or knows no such model.
+        message = (
+            f"--model {setting.model} needs a known name and its provider's key in the environment, such as "
+            f"OPENAI_API_KEY, or an OpenAI-compatible server: --base-url URL ({error!s:.80})"
+        )
+        raise InvalidArgumentError(message) from error
+
+
+async def _show(agent: DemoAgent, meter: Meter) -> None:
+    """Ask the questions; show what the agent does, and what it cost."""
+    for question in QUESTIONS:
+        meter.question(question)
+        try:
+            await agent.ask(question)
+        except OSError:  # of the console: nobody reads any more; clients have errors of their own
+            raise
+        except Exception as error:
+            message = f"the model did not answer: {type(error).__name__}: {error}"
+            raise MemoryContextError(message) from error
+    meter.balance(await agent.close())

@@ -8,11 +8,11 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
-
-from autogen_core.tools import FunctionTool
 
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 
@@ -42,18 +42,44 @@ def test_seconds(text):
 _PYTEST_INI = "[pytest]\naddopts = -v --color=no -p no:cacheprovider\nlog_level = INFO\n"
 
 
-def machine_tools(project: Path) -> list[FunctionTool]:
-    """Return the four tools; `run_tests` tests a little project that is written into *project*."""
-    (project / "test_durations.py").write_text(_TESTS, encoding="utf-8")
-    (project / "pytest.ini").write_text(_PYTEST_INI, encoding="utf-8")
+@dataclass(frozen=True, slots=True)
+class MachineTools:
+    """The four tools, for any host.
 
-    def run_tests() -> str:
+    Attributes:
+        project: A folder for the little project that `run_tests` tests.
+        outputs: What each tool gave last.
+    """
+
+    project: Path
+    outputs: dict[str, str] = field(default_factory=dict[str, str])
+
+    def described(self) -> dict[str, tuple[Callable[[], str], str]]:
+        """Return each tool's function and description, by its name."""
+        (self.project / "test_durations.py").write_text(_TESTS, encoding="utf-8")
+        (self.project / "pytest.ini").write_text(_PYTEST_INI, encoding="utf-8")
+        tools = {
+            "installed_packages": (installed_packages, prompts.DEMO_PACKAGES),
+            "list_environment": (list_environment, prompts.DEMO_LISTING),
+            "run_tests": (self._run_tests, prompts.DEMO_TESTS),
+            "file_sizes": (file_sizes, prompts.DEMO_SIZES),
+        }
+        return {name: (self._kept(name, run), told) for name, (run, told) in tools.items()}
+
+    def _kept(self, name: str, run: Callable[[], str]) -> Callable[[], str]:
+        def tool() -> str:
+            self.outputs[name] = run()
+            return self.outputs[name]
+
+        return tool
+
+    def _run_tests(self) -> str:
         """Return all that pytest prints about the project, and its exit status."""
         # No plugins, none of the caller's options, 64 columns: the same output on every machine.
         fixed = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "COLUMNS": "64"}
         done = subprocess.run(
             [sys.executable, "-B", "-m", "pytest", "-c", "pytest.ini", "test_durations.py"],
-            cwd=project,
+            cwd=self.project,
             env={**os.environ, **fixed},
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -62,13 +88,6 @@ def machine_tools(project: Path) -> list[FunctionTool]:
             check=False,
         )
         return f"{done.stdout}{done.stderr}{prompts.DEMO_EXIT.format(status=done.returncode)}\n"
-
-    return [
-        FunctionTool(installed_packages, prompts.DEMO_PACKAGES),
-        FunctionTool(list_environment, prompts.DEMO_LISTING),
-        FunctionTool(run_tests, prompts.DEMO_TESTS),
-        FunctionTool(file_sizes, prompts.DEMO_SIZES),
-    ]
 
 
 def installed_packages() -> str:

@@ -1,0 +1,123 @@
+"""The demo's agent on AutoGen."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from autogen_agentchat.agents import AssistantAgent
+from autogen_core import FunctionCall as AutoGenCall
+from autogen_core.models import (
+    AssistantMessage,
+    ChatCompletionClient,
+    LLMMessage,
+    ModelFamily,
+    ModelInfo,
+)
+from autogen_core.tools import FunctionTool, Tool
+
+from memory_context.autogen import MemoryContext
+from memory_context.autogen.messages import neutral_of
+from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.fold_and_recall_policies import FoldPolicy
+from memory_context.conversation.message import Message
+from memory_context.demo.agent import MAX_ITERATIONS, Setting
+from memory_context.demo.meter import Meter
+from memory_context.demo.scripted_model import ScriptStep, script
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.testing import ScriptedChatClient
+from memory_context.testing.scripted_client import Reply, Step
+
+
+class MeteredContext(MemoryContext):
+    """A `MemoryContext` that tells what the model is sent, and what it says."""
+
+    def __init__(self, setting: Setting, tools: Sequence[Tool], meter: Meter) -> None:
+        super().__init__(
+            setting.user_id, store=setting.store, agent_id="demo", fold=FoldPolicy(queries=True)
+        )
+        self._meter = meter
+        self._schemas = {tool.name: json.dumps(tool.schema) for tool in (*tools, *super().tools())}
+
+    async def add_message(self, message: LLMMessage) -> None:
+        """Add *message*, and tell what the model said."""
+        await super().add_message(message)
+        if isinstance(message, AssistantMessage):
+            self._meter.answer(*neutral_of(message, ""))
+
+    async def get_messages(self) -> list[LLMMessage]:
+        """Return the prompt for the next call of the model, and tell it."""
+        messages = await super().get_messages()
+        self._meter.prompt(_neutral(messages), self._schemas, self.decisions())
+        return messages
+
+
+class AutoGenDemo:
+    """An `AssistantAgent` on a `MeteredContext`."""
+
+    def __init__(self, setting: Setting, meter: Meter) -> None:
+        self._client = _real_client(setting) if setting.model else _scripted_client()
+        tools = [
+            FunctionTool(run, description, name=name)
+            for name, (run, description) in setting.tools.described().items()
+        ]
+        self._context = MeteredContext(setting, tools, meter)
+        self._agent = AssistantAgent(
+            "demo",
+            self._client,
+            model_context=self._context,
+            tools=[*tools, *self._context.tools()],
+            system_message=prompts.DEMO_TASK,
+            max_tool_iterations=MAX_ITERATIONS,
+        )
+
+    async def ask(self, question: str) -> None:
+        """Let the agent answer."""
+        await self._agent.run(task=question)
+
+    async def close(self) -> ContextStats:
+        """End, and return what was done."""
+        await self._client.close()
+        return self._context.stats()
+
+
+def _scripted_client() -> ChatCompletionClient:
+    return ScriptedChatClient([_as_step(step) for step in script()])
+
+
+def _as_step(step: ScriptStep) -> Step:
+    def reply(messages: Sequence[LLMMessage]) -> Reply:
+        answer = step(_neutral(messages))
+        if isinstance(answer, str):
+            return answer
+        return [AutoGenCall(answer.id, answer.arguments, answer.name)]
+
+    return reply
+
+
+def _neutral(messages: Sequence[LLMMessage]) -> list[Message]:
+    return [part for message in messages for part in neutral_of(message, "")]
+
+
+def _real_client(setting: Setting) -> ChatCompletionClient:
+    from autogen_ext.models.openai import OpenAIChatCompletionClient  # noqa: PLC0415 - an extra
+
+    # Other servers name the model and the reason for stopping differently from OpenAI.
+    warnings.filterwarnings("ignore", "(Resolved model|Finish reason) mismatch")
+    settings: dict[str, Any] = {"model": setting.model}
+    if setting.base_url:
+        settings["base_url"] = setting.base_url
+        # A server of one's own often has no keys, but the client insists on one, and it asks what
+        # models can do that it does not know.
+        settings["api_key"] = os.environ.get("OPENAI_API_KEY") or "none"
+        settings["model_info"] = ModelInfo(
+            vision=False,
+            function_calling=True,
+            json_output=False,
+            structured_output=False,
+            family=ModelFamily.UNKNOWN,
+        )
+    return OpenAIChatCompletionClient(**settings)

@@ -1,0 +1,122 @@
+"""The demo's agent on Microsoft Agent Framework."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, cast
+
+from agent_framework import (
+    Agent,
+    BaseChatClient,
+    ChatMiddlewareLayer,
+    ChatResponse,
+    Content,
+    FunctionInvocationLayer,
+    FunctionTool,
+)
+from agent_framework import Message as FrameworkMessage
+
+from memory_context.agent_framework import MemoryContextProvider
+from memory_context.agent_framework.messages import held_by
+from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.fold_and_recall_policies import FoldPolicy
+from memory_context.conversation.message import Message
+from memory_context.demo.agent import Setting
+from memory_context.demo.meter import Meter
+from memory_context.demo.scripted_model import script
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
+
+
+class ScriptedFrameworkClient(
+    FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], BaseChatClient[Any]
+):
+    """Answers with the script."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._steps = iter(script())
+
+    async def _inner_get_response(  # pyright: ignore[reportIncompatibleMethodOverride] # it does not stream
+        self,
+        *,
+        messages: Sequence[FrameworkMessage],
+        **_: Any,  # noqa: ANN401 - the framework's options, which a script does not heed
+    ) -> ChatResponse[Any]:
+        answer = next(self._steps)(_neutral(messages))
+        if isinstance(answer, str):
+            content = Content.from_text(answer)
+        else:
+            content = Content.from_function_call(answer.id, answer.name, arguments=answer.arguments)
+        return ChatResponse(messages=[FrameworkMessage("assistant", [content])])
+
+
+class FrameworkDemo:
+    """An `Agent` with a `MemoryContextProvider`."""
+
+    def __init__(self, setting: Setting, meter: Meter) -> None:
+        tools = [
+            FunctionTool(
+                name=name, description=description, func=run, approval_mode="never_require"
+            )
+            for name, (run, description) in setting.tools.described().items()
+        ]
+        self._memory = MemoryContextProvider(
+            setting.store, user_id=setting.user_id, fold=FoldPolicy(queries=True)
+        )
+        client = _real_client(setting) if setting.model else ScriptedFrameworkClient()
+        self._agent = Agent(
+            _metered(client, self._memory, meter),
+            prompts.DEMO_TASK,
+            name="demo",
+            tools=tools,
+            context_providers=[self._memory],
+        )
+        self._session = self._agent.create_session()
+
+    async def ask(self, question: str) -> None:
+        """Let the agent answer."""
+        await self._agent.run(question, session=self._session)
+
+    async def close(self) -> ContextStats:
+        """End, and return what was done."""
+        return self._memory.stats()
+
+
+def _metered(
+    client: BaseChatClient[Any], memory: MemoryContextProvider, meter: Meter
+) -> BaseChatClient[Any]:
+    """Return *client*, which tells from now on what the model is sent, and what it says."""
+    ask_model = client._inner_get_response  # noqa: SLF001 - see below
+
+    async def tell(
+        *,
+        messages: Sequence[FrameworkMessage],
+        options: Mapping[str, Any],
+        **others: Any,  # noqa: ANN401 - the framework's
+    ) -> ChatResponse[Any]:
+        tools: Sequence[FunctionTool] = options.get("tools") or ()
+        schemas = {tool.name: json.dumps(tool.to_json_schema_spec()) for tool in tools}
+        meter.prompt(_neutral(messages), schemas, memory.decisions())
+        asking = ask_model(messages=messages, options=options, **others)
+        response = await cast("Awaitable[ChatResponse[Any]]", asking)
+        for message in _neutral(response.messages):
+            meter.answer(message)
+        return response
+
+    # Nothing else stands behind the client's compaction strategy, which makes the prompt.
+    client._inner_get_response = tell  # type: ignore[method-assign] # noqa: SLF001 # pyright: ignore[reportAttributeAccessIssue]
+    return client
+
+
+def _neutral(messages: Sequence[FrameworkMessage]) -> list[Message]:
+    return [part for parts in held_by(messages) for part in parts]
+
+
+def _real_client(setting: Setting) -> BaseChatClient[Any]:
+    from agent_framework.openai import OpenAIChatCompletionClient  # noqa: PLC0415 - a package of its own
+
+    # A server of one's own often has no keys, but the client insists on one.
+    key = os.environ.get("OPENAI_API_KEY") or ("none" if setting.base_url else None)
+    return OpenAIChatCompletionClient(setting.model, api_key=key, base_url=setting.base_url)

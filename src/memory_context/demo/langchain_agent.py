@@ -1,0 +1,111 @@
+"""The demo's agent on LangChain."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType] # its types
+from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+from langchain.chat_models import init_chat_model
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+from langchain_core.tools import StructuredTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.checkpoint.memory import InMemorySaver
+
+from langchain_memory_context import MemoryContextMiddleware
+from langchain_memory_context.messages import neutral_of
+from langchain_memory_context.testing import ScriptedChatModel, Step
+from langchain_memory_context.testing import call as call_of
+from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.fold_and_recall_policies import FoldPolicy
+from memory_context.demo.agent import Setting
+from memory_context.demo.meter import Meter
+from memory_context.demo.scripted_model import ScriptStep, script
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
+
+AnyRequest = ModelRequest[Any]
+AnyResponse = ModelResponse[Any]
+
+
+class Metering(AgentMiddleware[Any, Any, Any]):
+    """Tells what the model is sent, and what it says."""
+
+    def __init__(self, memory: MemoryContextMiddleware, meter: Meter) -> None:
+        super().__init__()
+        self._memory = memory
+        self._meter = meter
+
+    async def awrap_model_call(
+        self, request: AnyRequest, handler: Callable[[AnyRequest], Awaitable[AnyResponse]]
+    ) -> AnyResponse:
+        """Ask the model."""
+        schemas = dict[str, str]()
+        for tool in request.tools:
+            schema = convert_to_openai_tool(tool)
+            schemas[schema["function"]["name"]] = json.dumps(schema)
+        prompt = [neutral_of(message) for message in request.messages]
+        self._meter.prompt(prompt, schemas, self._memory.decisions())
+        response = await handler(request)
+        for message in response.result:
+            self._meter.answer(neutral_of(message))
+        return response
+
+
+class LangChainDemo:
+    """An agent of `create_agent` with a `MemoryContextMiddleware`."""
+
+    def __init__(self, setting: Setting, meter: Meter) -> None:
+        tools = [
+            StructuredTool.from_function(run, name=name, description=description)
+            for name, (run, description) in setting.tools.described().items()
+        ]
+        self._memory = MemoryContextMiddleware(
+            setting.store, user_id=setting.user_id, fold=FoldPolicy(queries=True)
+        )
+        self._agent: Any = create_agent(
+            _real_model(setting) if setting.model else _scripted_model(),
+            tools,
+            system_prompt=prompts.DEMO_TASK,
+            # Last in the list: it sees what the model is sent.
+            middleware=[self._memory, Metering(self._memory, meter)],
+            checkpointer=InMemorySaver(),
+        )
+
+    async def ask(self, question: str) -> None:
+        """Let the agent answer."""
+        thread = {"configurable": {"thread_id": "demo"}}
+        await self._agent.ainvoke({"messages": [("user", question)]}, thread)
+
+    async def close(self) -> ContextStats:
+        """End, and return what was done."""
+        return self._memory.stats()
+
+
+def _scripted_model() -> BaseChatModel:
+    return ScriptedChatModel([_as_step(step) for step in script()])
+
+
+def _as_step(step: ScriptStep) -> Step:
+    def reply(messages: Sequence[BaseMessage]) -> Step:
+        answer = step([neutral_of(message) for message in messages])
+        if isinstance(answer, str):
+            return answer
+        return [call_of(answer.name, answer.id, **json.loads(answer.arguments))]
+
+    return reply
+
+
+def _real_model(setting: Setting) -> BaseChatModel:
+    if not setting.base_url:
+        return init_chat_model(setting.model)
+    return init_chat_model(
+        setting.model,
+        model_provider="openai",
+        base_url=setting.base_url,
+        # A server of one's own often has no keys, but the client insists on one.
+        api_key=os.environ.get("OPENAI_API_KEY") or "none",
+    )

@@ -1,0 +1,138 @@
+"""What the demo shows and counts: each prompt as the model gets it, and as it would be without memory-context."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from rich.console import Console, ConsoleRenderable
+
+from memory_context import display
+from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.judge import Decisions
+from memory_context.conversation.ledger import MESSAGE_TOKENS
+from memory_context.conversation.message import Message
+from memory_context.model.reference import MemoryRef
+from memory_context.model.tool_names import MEMORY_TOOLS
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.text.tokens.counter import default_counter
+
+PREVIEW_LINES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class MeteredCall:
+    """One call of the model."""
+
+    after: str  # what the newest message is: "user", or the tools whose results it holds
+    messages: int
+    sent: int  # tokens of messages and descriptions of tools
+    unfolded: int  # tokens without memory-context; 0: the call would not have been needed
+
+
+class Meter:
+    """Shows and counts what the model of a conversation is sent, with and without folding.
+
+    Attributes:
+        calls: The calls of the model so far.
+        unfolded: The conversation as an agent without memory-context would keep it.
+    """
+
+    def __init__(self, console: Console, outputs: Mapping[str, str]) -> None:
+        self.calls = list[MeteredCall]()
+        self.unfolded = list[Message]()
+        self._console = console
+        self._outputs = outputs
+        self._shown = 0
+
+    def question(self, text: str) -> None:
+        """Show what a person asks."""
+        self._console.rule(style="dim")
+        self._show("user", text, style="bold green")
+        self.unfolded.append(Message("", "user", "user", {0: text}))
+
+    def prompt(
+        self, messages: Sequence[Message], schemas: Mapping[str, str], decisions: Decisions
+    ) -> None:
+        """Show what is new in a prompt, and count it with the tools' *schemas*, by their names."""
+        messages = [message for message in messages if message.role != "system"]
+        after = list[str]()
+        for message in messages[self._shown :]:
+            if message.role == "tool":
+                after.append(message.source)
+                self._show_result(message)
+            elif message.is_ours:
+                said = f"{_count(message.text):,} tokens, put before the user's message; {decisions[-1].why}:"
+                self._show("recalled", said, display.quoted(message.text), style="bold magenta")
+        self._shown = len(messages)
+        unfolded = 0
+        if not after or not MEMORY_TOOLS.issuperset(after):
+            others = [text for name, text in schemas.items() if name not in MEMORY_TOOLS]
+            unfolded = _tokens(self.unfolded, others)
+        sent = _tokens(messages, [*schemas.values()])
+        self.calls.append(
+            MeteredCall(", ".join(after) or "user", len(messages) + 1, sent, unfolded)
+        )
+
+    def answer(self, message: Message) -> None:
+        """Show what the model says, or which tools it calls."""
+        calls = [f"{call.name}({call.arguments})" for call in message.calls]
+        self._show("model", display.plain("\n".join(calls) or message.text), style="bold blue")
+        others = tuple(call for call in message.calls if call.name not in MEMORY_TOOLS)
+        if others or not message.calls:
+            self.unfolded.append(replace(message, calls=others))
+
+    def balance(self, stats: ContextStats) -> None:
+        """Show what each call was sent, and what all of them were."""
+        self._console.rule(style="dim")
+        columns = ("call of the model, after", "messages", "tokens sent", "without memory-context")
+        rows = list[Sequence[str]]()
+        for number, call in enumerate(self.calls, 1):
+            unfolded = f"{call.unfolded:,}" if call.unfolded else "not needed"
+            rows.append((f"{number}  {call.after}", f"{call.messages}", f"{call.sent:,}", unfolded))
+        sent = [call.sent for call in self.calls]
+        without = [call.unfolded for call in self.calls]
+        rows.append(("total", "", f"{sum(sent):,}", f"{sum(without):,}"))
+        self._console.print(display.table(columns, rows))
+        self._console.print(
+            f"\n{sum(sent) / sum(without):.1%} of the tokens were sent; "
+            f"the largest prompt had {max(sent):,} instead of {max(without):,}.\n"
+            f"Folded: {stats.folds} texts of {stats.tokens_folded:,} tokens, shown in {stats.tokens_shown:,}.\n"
+            f"Recalled: {stats.recalls}, shown in {stats.tokens_recalled:,} tokens.\n"
+            f"Counted by {default_counter().name}: messages and descriptions of tools."
+        )
+
+    def _show_result(self, result: Message) -> None:
+        tokens = _count(result.text)
+        reference, _, preview = result.text.partition("\n")
+        parts: list[ConsoleRenderable | str] = [
+            f"{result.source}: {tokens:,} tokens",
+            display.quoted(result.text),
+        ]
+        if result.source not in MEMORY_TOOLS:
+            whole = self._outputs.get(result.source, result.text)
+            self.unfolded.append(replace(result, texts={0: whole}))
+            if MemoryRef.find_all(reference):
+                parts = [
+                    f"{result.source}: folded; a reference and a preview of {tokens:,} tokens stay:",
+                    display.plain(reference, "cyan"),
+                    display.quoted(preview, PREVIEW_LINES),
+                ]
+        self._show("tool", *parts, style="bold yellow")
+
+    def _show(self, label: str, *parts: ConsoleRenderable | str, style: str) -> None:
+        self._console.print(display.entry(label, *parts, style=style))
+        self._console.print()
+
+
+def _tokens(messages: Sequence[Message], schemas: Sequence[str]) -> int:
+    texts = [prompts.DEMO_TASK, *schemas]
+    for message in messages:
+        texts += message.billed()
+    return MESSAGE_TOKENS * (len(messages) + 1) + sum(map(_count, texts))
+
+
+@lru_cache(maxsize=1000)  # each prompt repeats the one before it
+def _count(text: str) -> int:
+    return default_counter().count(text)

@@ -1,0 +1,88 @@
+"""The demo's model: a script that reads its answers off the prompt, whichever host shows it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from memory_context.conversation.message import FunctionCall, Message
+from memory_context.demo.machine_tools import TOOL_NAMES
+from memory_context.model.reference import MemoryRef
+from memory_context.model.tool_names import QUERY, RETRIEVE
+
+Answer: TypeAlias = str | FunctionCall
+ScriptStep: TypeAlias = Callable[[Sequence[Message]], Answer]
+
+FAILED_CASE = "14-weeks"
+_LARGEST = (
+    "SELECT f.package, sum(f.bytes) AS bytes, count(*) AS files, p.summary FROM {files} f "
+    "JOIN {packages} p ON lower(p.name) = lower(f.package) "
+    "GROUP BY f.package, p.summary ORDER BY bytes DESC LIMIT 3"
+)
+# Lines that were read on by a pattern stand behind their numbers.
+_QUOTES = (
+    (r"^(?:\d+: )?(E +AssertionError: 14-weeks: .*)", "It fails with\n    {}"),
+    (r"^(?:\d+: )?> +(.*)", "raised by\n    {}"),
+    (
+        r"^(?:\d+: )?INFO .* 14-weeks: (.*)",
+        "The log says of a week: {}. That is a week of five days.",
+    ),
+)
+
+
+def script() -> list[ScriptStep]:
+    """Return steps that call each tool, sum up, read on, explain, and compute."""
+    return [*map(_calling, TOOL_NAMES), _sum_up, _read_on, _explain, _compute, _conclude]
+
+
+def _calling(tool: str) -> ScriptStep:
+    return lambda _: FunctionCall(tool, tool, "{}")
+
+
+def _sum_up(messages: Sequence[Message]) -> str:
+    """Say what the outputs are, by their references."""
+    refs = {ref.key: ref for ref in MemoryRef.find_all(_all_text(messages)) if ref.tokens}
+    tokens = sum(ref.tokens or 0 for ref in refs.values())
+    summary = f"The {len(refs)} outputs have {tokens:,} tokens:"
+    for ref in refs.values():
+        summary += f"\n- {ref.key}: {ref.description}"
+    return summary
+
+
+def _read_on(messages: Sequence[Message]) -> FunctionCall:
+    """Ask the memory that was recalled for every line about the failed case."""
+    recalled = MemoryRef.find_all(_all_text(messages))[-1]
+    arguments = json.dumps({"key": recalled.key, "pattern": FAILED_CASE})
+    return FunctionCall("read_on", RETRIEVE, arguments)
+
+
+def _explain(messages: Sequence[Message]) -> str:
+    """Quote the assertion, the line that raises it, and what was logged, each as it stands in the prompt."""
+    prompt = _all_text(messages)
+    answer = list[str]()
+    for pattern, sentence in _QUOTES:
+        if quote := re.search(pattern, prompt, re.MULTILINE):
+            answer.append(sentence.format(quote[1]))
+    return "\n".join(answer) or "I could not find it in the output."
+
+
+def _compute(messages: Sequence[Message]) -> FunctionCall:
+    """Join two of the outputs by a query."""
+    keys = {ref.key.rpartition("_")[0]: ref.key for ref in MemoryRef.find_all(_all_text(messages))}
+    sql = _LARGEST.format(files=keys["file_sizes"], packages=keys["installed_packages"])
+    return FunctionCall("compute", QUERY, json.dumps({"sql": sql, "save_as": ""}))
+
+
+def _conclude(messages: Sequence[Message]) -> str:
+    """Say which package is the largest, from the answer's first row."""
+    rows = csv.reader(messages[-1].text.splitlines()[1:])
+    names, first = next(rows), next(rows)
+    told = dict(zip(names, first, strict=True))
+    return f"{told['package']}: {int(told['bytes']):,} bytes in {told['files']} files. {told['summary']}"
+
+
+def _all_text(messages: Sequence[Message]) -> str:
+    return "\n".join(message.text for message in messages)
