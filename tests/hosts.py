@@ -8,6 +8,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from typing import Any
 
+from agent_framework import Agent, AgentSession, Content, FunctionTool
+from agent_framework import FunctionInvocationContext as FrameworkCall
+from agent_framework import Message as FrameworkMessage
 from autogen_core import FunctionCall
 from autogen_core.models import (
     AssistantMessage,
@@ -29,10 +32,17 @@ from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.messages import neutral_of as neutral_of_langchain
 from langchain_memory_context.testing import ScriptedChatModel
 from memory_context import MemoryContext
+from memory_context.agent_framework import MemoryContextProvider
+from memory_context.agent_framework.messages import failure, held_by
 from memory_context.autogen.messages import neutral_of as neutral_of_autogen
 from memory_context.conversation.message import Message
-from memory_context.testing import check_prompt
-from memory_context.testing.scripted_turns import HostStart, ScriptedReply, ScriptedTurn
+from memory_context.testing import ScriptedFrameworkClient, check_prompt
+from memory_context.testing.scripted_turns import (
+    HostStart,
+    ScriptedReply,
+    ScriptedResult,
+    ScriptedTurn,
+)
 
 # One call at a time: seeded keys come in the order in which texts are stored.
 THREAD: Any = {"configurable": {"thread_id": "thread"}, "max_concurrency": 1}
@@ -219,3 +229,75 @@ def answer_of(reply: ScriptedReply) -> AIMessage:
         for one in reply.results
     ]
     return AIMessage(reply.text, tool_calls=calls)
+
+
+class AgentFrameworkHost:
+    """A real agent of Agent Framework with the provider, and a session that goes through JSON."""
+
+    def __init__(self, start: HostStart) -> None:
+        self.start = start
+        self.session = AgentSession(session_id=start.thread_id)
+        self.given = dict[str, ScriptedResult]()
+        self.open()
+
+    def open(self) -> None:
+        """Make the agent as a new process does."""
+        start = self.start
+        self.memory = MemoryContextProvider(
+            start.store,
+            user_id=start.user_id,
+            fold=start.settings.fold,
+            recall=start.settings.recall or False,
+            notes=start.keeps_notes,
+            max_tokens=start.settings.max_tokens,
+        )
+        self.client = ScriptedFrameworkClient()
+        # Recorded runs have more calls in a row than the framework's 40.
+        self.client.function_invocation_configuration["max_iterations"] = 200
+        self.agent = Agent(self.client, name="assistant", context_providers=[self.memory])
+
+    async def turn(self, turn: ScriptedTurn) -> list[list[Message]]:
+        """One run of the agent."""
+        self.client.script += [contents_of(reply) for reply in turn.replies]
+        scripted = [one for reply in turn.replies for one in reply.results if one.text is not None]
+        self.given |= {one.call.id: one for one in scripted}
+        names = {one.call.name for one in scripted}
+        before = len(self.client.prompts)
+        said = [framework_message(message) for message in turn.said]
+        tools = [self.scripted_tool(name) for name in sorted(names)]
+        await self.agent.run(said, session=self.session, tools=tools)
+        sent = self.client.prompts[before:]
+        return [[part for parts in held_by(prompt) for part in parts] for prompt in sent]
+
+    def scripted_tool(self, name: str) -> FunctionTool:
+        """A tool that gives the results of the script."""
+
+        async def run(context: FrameworkCall, day: str = "") -> list[Content]:  # noqa: ARG001 - what calls tell
+            one = self.given[str(context.metadata["call_id"])]
+            return failure(one.text or "") if one.is_error else [Content.from_text(one.text or "")]
+
+        return FunctionTool(name=name, func=run, approval_mode="never_require")
+
+    async def restart(self) -> None:
+        """Take the session up from its JSON, with another agent."""
+        self.session = AgentSession.from_dict(json.loads(json.dumps(self.session.to_dict())))
+        self.open()
+
+    async def close(self) -> None:
+        """Nothing: the store is the caller's."""
+
+
+def framework_message(message: Message) -> FrameworkMessage:
+    """What a caller gives the agent."""
+    name = None if message.source in ("user", "system") else message.source
+    return FrameworkMessage(message.role, [message.text], author_name=name)
+
+
+def contents_of(reply: ScriptedReply) -> list[Content]:
+    """What the model says."""
+    words = [Content.from_text(reply.text)] if reply.text or not reply.results else []
+    calls = [
+        Content.from_function_call(one.call.id, one.call.name, arguments=one.call.arguments)
+        for one in reply.results
+    ]
+    return [*words, *calls]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hosts import AutoGenHost, LangChainHost
+from hosts import AgentFrameworkHost, AutoGenHost, LangChainHost
 from memory_context.testing.host_contract import ConversationHostContract
 from memory_context.testing.reference_host import ReferenceHost
 from memory_context.testing.scripted_turns import ConversationHost, HostStart
@@ -48,3 +48,11 @@ class TestMiddlewareInParentGraph(ConversationHostContract):
     def host(self, start: HostStart) -> ConversationHost:
         """A parent graph."""
         return LangChainHost(start, "invoke", in_parent=True)
+
+
+class TestProvider(ConversationHostContract):
+    """Agent Framework's provider."""
+
+    def host(self, start: HostStart) -> ConversationHost:
+        """An agent."""
+        return AgentFrameworkHost(start)

@@ -4,7 +4,7 @@ from memory_context.exceptions import MissingDependencyError
 
 try:
     from memory_context.agent_framework.provider import MemoryContextProvider
-    from memory_context.agent_framework.tools import memory_tools
+    from memory_context.agent_framework.tools import file_tools, memory_tools
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "agent_framework":
         raise
@@ -14,4 +14,4 @@ except ModuleNotFoundError as error:
     )
     raise MissingDependencyError(_message) from error
 
-__all__ = ["MemoryContextProvider", "memory_tools"]
+__all__ = ["MemoryContextProvider", "file_tools", "memory_tools"]

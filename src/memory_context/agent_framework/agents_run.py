@@ -19,6 +19,7 @@ from agent_framework import (
     annotate_message_groups,
 )
 from agent_framework import Message as FrameworkMessage
+from pydantic import TypeAdapter
 
 from memory_context.agent_framework.messages import (
     copied,
@@ -46,8 +47,11 @@ from memory_context.conversation.pass_by_reference import (
     strings_in,
 )
 from memory_context.conversation.reference_files import with_references_filled
+from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.threads import off_loop
+
+_MESSAGES = TypeAdapter(list[Message])
 
 
 @dataclass
@@ -60,6 +64,7 @@ class RunningAgent:
         passing: Which tools get texts in place of references.
         context: The run, as the framework tells providers of it.
         kept: The part of the session's state that keeps what was decided.
+        notes: The notes of the run; None where the agent keeps none.
     """
 
     name: str
@@ -67,6 +72,7 @@ class RunningAgent:
     passing: PassingPolicy
     context: SessionContext
     kept: dict[str, Any]
+    notes: ScopedMemory | None = None
     _shown: list[Message] = field(default_factory=list[Message])
 
     @property
@@ -85,11 +91,13 @@ class RunningAgent:
             if message.role == "assistant" and message.author_name == self.name:
                 message.author_name = None
         parts = held_by(messages)
-        held = [part for message in parts for part in message]
-        shown, seen = self._as_shown(held)
+        sent = self._sent()
+        known = {one.id for one in sent}
+        held = [part for message in parts for part in message if part.id not in known]
         note = self.note
-        prompt, facts = await self.conversation.before_model(shown, note.facts, seen, None)
-        edits = edits_between(held, prompt)
+        shown, seen = self._as_shown(held, sent)
+        prompt, facts = await self.conversation.before_model(shown, note.facts, seen, self.notes)
+        edits = edits_between(held, [one for one in prompt if one.id not in known])
         self.note = note_of(facts, edits, held)
         self.kept["seen"] = held[-1].id if held else None
         self._shown = prompt
@@ -105,12 +113,16 @@ class RunningAgent:
             for said in parts:
                 await self.conversation.hear(said, self._shown, self.note.facts)
                 self._shown.append(said)
+        # A service that keeps the history is sent what is new, and nothing that it has can be shown otherwise.
+        if response.conversation_id and not response.has_internal_conversation_id():
+            self.kept["sent"] = _MESSAGES.dump_python(self._shown, mode="json")
 
     def before(self) -> list[Message]:
         """Return the messages so far; those of the session where a tool runs before a model is asked."""
         if not self._shown:
             given = held_by(self.context.get_messages(include_input=True))
-            self._shown, _ = self._as_shown([part for parts in given for part in parts])
+            held = [part for parts in given for part in parts]
+            self._shown, _ = self._as_shown(held, self._sent())
         return self._shown
 
     async def filled(self, call: FunctionInvocationContext) -> Mapping[str, Any]:
@@ -153,8 +165,17 @@ class RunningAgent:
             self.note = replace(note, folded=folded)
         return taken
 
-    def _as_shown(self, held: Sequence[Message]) -> tuple[list[Message], int]:
-        """Return the messages as a model sees them, and how many of them it has seen."""
+    def _sent(self) -> list[Message]:
+        """Return the messages that a service keeps; none where the history is here."""
+        return _MESSAGES.validate_python(self.kept.get("sent", []))
+
+    def _as_shown(
+        self, held: Sequence[Message], sent: Sequence[Message]
+    ) -> tuple[list[Message], int]:
+        """Return the messages as a model sees them, those *sent* before first, and how many of them it has seen."""
+        if sent:
+            shown, _ = as_shown(held, replace(self.note, inserted=()), None)
+            return [*sent, *shown], len(sent)
         seen = [index for index, one in enumerate(held) if one.id == self.kept.get("seen")]
         return as_shown(held, self.note, seen[-1] + 1 if seen else None)
 

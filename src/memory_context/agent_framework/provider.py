@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from agent_framework import (
     AgentSession,
@@ -24,6 +25,7 @@ from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import ConversationSettings, new_message_id
 from memory_context.conversation.fold_and_recall_policies import (
     FoldPolicy,
+    NotesPolicy,
     RecallPolicy,
     fold_policy_of,
     recall_policy_of,
@@ -34,8 +36,11 @@ from memory_context.conversation.judge import Decisions
 from memory_context.conversation.pass_by_reference import PassingPolicy
 from memory_context.conversation.run_notes import AgentRun
 from memory_context.exceptions import InvalidScopeError
+from memory_context.memory.manager import MemoryManager
+from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.audit import AuditTrail
 from memory_context.model.tool_names import RETRIEVE
+from memory_context.runtime.threads import off_loop
 from memory_context.tools.ask_memory import ASKING
 from memory_context.tools.verbs import answer_limit
 
@@ -43,6 +48,8 @@ if TYPE_CHECKING:
     from memory_context.stores import AnyStore
 
 UserId = str | int | UUID
+# What a person's answer to a request for approval is among the contents of a message.
+APPROVAL = "function_approval_response"
 
 
 class MemoryContextProvider(ContextProvider):
@@ -54,8 +61,14 @@ class MemoryContextProvider(ContextProvider):
     what is out of sight, and what it needs is put before it; text and position are kept in the session's state, so that
     what a model saw does not change. If the store fails, the text stays, and the run goes on.
 
+    Where the model's service keeps the history, it is sent what is new, and what it has cannot be changed: large texts
+    are folded at once then, and `max_tokens` compacts nothing.
+
     One provider serves any number of sessions and users. Put it first among the providers. Tools are folded behind all
     other middleware: what redacts reaches stored text only as ``FoldPolicy(redact=…)``.
+
+    The notes of a run, and of its task, go when it ends, and not while it waits for a person's approval. A run that
+    fails leaves them; nobody else sees them, and they go when the session's next run begins.
 
     Args:
         store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the variable
@@ -67,10 +80,14 @@ class MemoryContextProvider(ContextProvider):
         fold: ``at_once``; or ``after_reading``, for work that must read each output once; or a `FoldPolicy`.
         recall: Whether anything is brought back without being asked for, also what is known about the user; or a
             `RecallPolicy`.
+        notes: Whether the agent keeps notes in tiers (`ScopedMemory`); or a `NotesPolicy`. A run is one call of
+            ``agent.run``, with the approvals that it waits for; the session is the session. Its task and its project are
+            told by ``session.state["task"]`` and ``session.state["project"]``.
         max_tokens: The most tokens of all messages together, 500 or more. Before it would be passed, the oldest groups
             of messages are stored as one memory, and a reference takes their place. Instructions and tools come on top
             of it.
-        tools: Whether the agent gets `retrieve_memory`, `search_memory` and `store_memory`.
+        tools: Whether the agent gets `retrieve_memory`, `search_memory` and `store_memory`, and with notes
+            `save_memory`, `get_memory`, `delete_memory`, `clear_memory` and `list_categories`.
         pass_by_reference: Whether a reference as the whole value of a tool's argument is replaced by its text; or a
             `PassingPolicy`.
         audit: Where it is written who did what with which memory: see `MemoryManager`.
@@ -92,6 +109,7 @@ class MemoryContextProvider(ContextProvider):
         threshold: int | None = None,
         fold: Literal["at_once", "after_reading"] | FoldPolicy = "at_once",
         recall: bool | RecallPolicy = True,
+        notes: bool | NotesPolicy = False,
         max_tokens: int | None = None,
         tools: bool = True,
         pass_by_reference: bool | PassingPolicy = True,
@@ -102,7 +120,7 @@ class MemoryContextProvider(ContextProvider):
         policy = fold_policy_of(fold, threshold)
         refuse_middleware_settings(policy, "MemoryContextProvider")
         settings = ConversationSettings(policy, recall_policy_of(recall, None, "judge"), max_tokens)
-        self._hosted = HostedConversations(store, settings, audit=audit)
+        self._hosted = HostedConversations(store, settings, notes=notes, audit=audit)
         self._user_id = user_id
         self._threshold = policy.threshold
         self._has_tools = tools
@@ -134,30 +152,90 @@ class MemoryContextProvider(ContextProvider):
         name = agent.name or "UnnamedAgent"
         kept: dict[str, Any] = state.setdefault(name, {})
         owner = self._hosted.memories(self._user_of(session), session.session_id, agent.name)
-        # No run of notes is open here, so that what others keep for theirs is closed to the agent.
-        self._hosted.notes(owner, AgentRun.of(None))
+        if self._hosted.has_notes:
+            kept["run"] = self._run(kept, session, context, owner).to_json()
+        notes = self._hosted.notes(owner, AgentRun.of(kept.get("run")))
         conversation = self._hosted.conversation(owner, name)
+        if _service_keeps_history(agent, session, context):
+            conversation = replace(conversation, settings=_without_rewrites(conversation.settings))
         for index, message in enumerate(context.input_messages):
             given = copied(message)
             given.message_id = given.message_id or new_message_id()
             context.input_messages[index] = given
-        running = RunningAgent(name, conversation, self._passing, context, kept)
+        shown_notes = notes if self._hosted.has_notes else None
+        running = RunningAgent(name, conversation, self._passing, context, kept, shown_notes)
         context.extend_middleware(self.source_id, FoldingMiddleware(running))
         context.extend_middleware(self.source_id, PromptMiddleware(running))
-        if not self._has_tools:
+        if self._has_tools:
+            context.extend_tools(self.source_id, self._tools(owner, shown_notes))
+
+    async def after_run(
+        self,
+        *,
+        agent: SupportsAgentRun,
+        session: AgentSession,
+        context: SessionContext,
+        state: dict[str, Any],
+    ) -> None:
+        """See `ContextProvider`: end the run, unless it waits for a person."""
+        kept: dict[str, Any] = state.get(agent.name or "UnnamedAgent", {})
+        is_waiting = context.response is not None and bool(context.response.user_input_requests)
+        if not self._hosted.has_notes or is_waiting:
             return
-        page = self._hosted.settings.fold.page_budget
-        queries = self._hosted.settings.fold.queries
-        own_tools = memory_tools(
-            owner, max_tokens=self._threshold, page_tokens=page, queries=queries
+        owner = self._hosted.memories(self._user_of(session), session.session_id, agent.name)
+        await off_loop(
+            self._hosted.end_run, self._hosted.notes(owner, AgentRun.of(kept.get("run")))
+        )
+        kept["run"] = None
+
+    def end_task(self, task: str, *, user_id: UserId) -> int:
+        """Delete the notes of a task that has ended, and return how many there were.
+
+        With ``NotesPolicy(ends_task=False)`` nothing else does.
+
+        Raises:
+            InvalidScopeError: A user that is none.
+            StoreError: The store could not do it.
+        """
+        return self._hosted.end_task(task, _plain(user_id))
+
+    def _run(
+        self,
+        kept: dict[str, Any],
+        session: AgentSession,
+        context: SessionContext,
+        owner: MemoryManager,
+    ) -> AgentRun:
+        """Return the run that goes on with a person's approvals, or a new one; the notes of one left behind go."""
+        open_run = AgentRun.of(kept.get("run"))
+        if open_run.run_id is not None:
+            contents = [content for one in context.input_messages for content in one.contents]
+            if any(content.type == APPROVAL for content in contents):
+                return open_run
+            self._hosted.end_run(self._hosted.notes(owner, open_run))
+        task, project = session.state.get("task"), session.state.get("project")
+        return AgentRun(
+            run_id=str(uuid4()),
+            task=None if task is None else str(task),
+            project=self._hosted.notes_policy.project if project is None else str(project),
+        )
+
+    def _tools(self, owner: MemoryManager, notes: ScopedMemory | None) -> list[MemoryFunctionTool]:
+        """Return what the agent gets to work with memories."""
+        fold = self._hosted.settings.fold
+        owned = memory_tools(
+            notes or owner,
+            max_tokens=self._threshold,
+            page_tokens=fold.page_budget,
+            queries=fold.queries,
         )
         if self._hosted.settings.light_model is not None:
             most = answer_limit(ASKING, self._threshold)
-            own_tools.append(MemoryFunctionTool(ASKING, self._hosted.reader(owner), most))
-        for tool in own_tools:
+            owned.append(MemoryFunctionTool(ASKING, self._hosted.reader(owner), most))
+        for tool in owned:
             if tool.name == RETRIEVE:
                 tool.description = self._passing.told_in(tool.description)
-        context.extend_tools(self.source_id, own_tools)
+        return owned
 
     def _user_of(self, session: AgentSession) -> str | int:
         user_id = self._user_id(session) if callable(self._user_id) else self._user_id
@@ -167,6 +245,23 @@ class MemoryContextProvider(ContextProvider):
             message = 'whose memories? Give user_id= here, or in session.state["user_id"]'
             raise InvalidScopeError(message)
         return _plain(user_id)
+
+
+def _service_keeps_history(
+    agent: SupportsAgentRun, session: AgentSession, context: SessionContext
+) -> bool:
+    """Return whether the model's service has the conversation, and is sent what is new."""
+    if session.service_session_id is not None:
+        return True
+    options = {**getattr(agent, "default_options", {}), **context.options}
+    keeps = options.get("store")
+    client = getattr(agent, "client", None)
+    return bool(getattr(client, "STORES_BY_DEFAULT", False) if keeps is None else keeps)
+
+
+def _without_rewrites(settings: ConversationSettings) -> ConversationSettings:
+    """Return settings by which nothing changes that a model has seen: no compaction, and no late folds."""
+    return replace(settings, fold=replace(settings.fold, fold="at_once"), max_tokens=None)
 
 
 def _plain(user_id: UserId) -> str | int:

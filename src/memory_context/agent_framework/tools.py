@@ -8,10 +8,12 @@ from typing import Any
 from agent_framework import Content, FunctionTool
 from pydantic import ValidationError
 
+from memory_context.agent_files.service import AgentMemoryService
 from memory_context.agent_framework.messages import failure
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
+from memory_context.tools.file_tools import FILE_VERBS, AgentFiles
 from memory_context.tools.note_tools import NOTE_VERBS, offer_tiers
 from memory_context.tools.query_memory import memory_verbs
 from memory_context.tools.verbs import (
@@ -23,8 +25,8 @@ from memory_context.tools.verbs import (
 )
 
 
-class MemoryFunctionTool(FunctionTool):
-    """A tool that a verb describes: no reference is passed into it, and what it answers is not folded.
+class VerbFunctionTool(FunctionTool):
+    """A tool that a verb describes.
 
     What goes wrong comes as the tool's answer, and says what to do next.
 
@@ -61,6 +63,10 @@ class MemoryFunctionTool(FunctionTool):
         return answer
 
 
+class MemoryFunctionTool(VerbFunctionTool):
+    """A tool on memories: no reference is passed into it, and what it answers is not folded."""
+
+
 def memory_tools(
     memories: MemoryManager | ScopedMemory,
     *,
@@ -86,6 +92,20 @@ def memory_tools(
         for verb in memory_verbs(queries=queries)
     ]
     return [*owned, *notes]
+
+
+def file_tools(
+    service: AgentMemoryService, agent_instance_id: str, *, max_tokens: int = 500
+) -> list[VerbFunctionTool]:
+    """Return `memory`, by which an agent keeps files, with the commands of Anthropic's memory tool.
+
+    Args:
+        service: Where the files are.
+        agent_instance_id: Whose they are.
+        max_tokens: The most that an answer takes; 200, if that is less.
+    """
+    files = AgentFiles(service, agent_instance_id)
+    return [VerbFunctionTool(verb, files, answer_limit(verb, max_tokens)) for verb in FILE_VERBS]
 
 
 def _schema_of(verb: Verb[Any], memories: CountsTokens) -> dict[str, Any]:

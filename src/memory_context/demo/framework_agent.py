@@ -10,10 +10,8 @@ from typing import Any, cast
 from agent_framework import (
     Agent,
     BaseChatClient,
-    ChatMiddlewareLayer,
     ChatResponse,
     Content,
-    FunctionInvocationLayer,
     FunctionTool,
 )
 from agent_framework import Message as FrameworkMessage
@@ -25,31 +23,10 @@ from memory_context.conversation.fold_and_recall_policies import FoldPolicy
 from memory_context.conversation.message import Message
 from memory_context.demo.agent import Setting
 from memory_context.demo.meter import Meter
-from memory_context.demo.scripted_model import script
+from memory_context.demo.scripted_model import ScriptStep, script
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
-
-
-class ScriptedFrameworkClient(
-    FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], BaseChatClient[Any]
-):
-    """Answers with the script."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._steps = iter(script())
-
-    async def _inner_get_response(  # pyright: ignore[reportIncompatibleMethodOverride] # it does not stream
-        self,
-        *,
-        messages: Sequence[FrameworkMessage],
-        **_: Any,  # noqa: ANN401 - the framework's options, which a script does not heed
-    ) -> ChatResponse[Any]:
-        answer = next(self._steps)(_neutral(messages))
-        if isinstance(answer, str):
-            content = Content.from_text(answer)
-        else:
-            content = Content.from_function_call(answer.id, answer.name, arguments=answer.arguments)
-        return ChatResponse(messages=[FrameworkMessage("assistant", [content])])
+from memory_context.testing import ScriptedFrameworkClient
+from memory_context.testing.scripted_framework_client import FrameworkReply, FrameworkStep
 
 
 class FrameworkDemo:
@@ -65,7 +42,7 @@ class FrameworkDemo:
         self._memory = MemoryContextProvider(
             setting.store, user_id=setting.user_id, fold=FoldPolicy(queries=True)
         )
-        client = _real_client(setting) if setting.model else ScriptedFrameworkClient()
+        client = _real_client(setting) if setting.model else _scripted_client()
         self._agent = Agent(
             _metered(client, self._memory, meter),
             prompts.DEMO_TASK,
@@ -82,6 +59,20 @@ class FrameworkDemo:
     async def close(self) -> ContextStats:
         """End, and return what was done."""
         return self._memory.stats()
+
+
+def _scripted_client() -> BaseChatClient[Any]:
+    return ScriptedFrameworkClient([_as_step(step) for step in script()])
+
+
+def _as_step(step: ScriptStep) -> FrameworkStep:
+    def reply(messages: Sequence[FrameworkMessage]) -> FrameworkReply:
+        answer = step(_neutral(messages))
+        if isinstance(answer, str):
+            return answer
+        return [Content.from_function_call(answer.id, answer.name, arguments=answer.arguments)]
+
+    return reply
 
 
 def _metered(

@@ -1,7 +1,7 @@
 """Fakes and checks to test agents and stores with; memory-context is tested with them too.
 
-`ScriptedChatClient` and `check_prompt` need AutoGen, `MemoryStoreContract` needs pytest,
-`ConversationHostContract` hypothesis too; each is loaded when it is first used.
+`ScriptedChatClient` and `check_prompt` need AutoGen, `ScriptedFrameworkClient` Agent Framework, `MemoryStoreContract`
+needs pytest, `ConversationHostContract` hypothesis too; each is loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memory_context.testing.host_contract import ConversationHostContract
     from memory_context.testing.reference_host import ReferenceHost
     from memory_context.testing.scripted_client import PromptError, ScriptedChatClient, check_prompt
+    from memory_context.testing.scripted_framework_client import ScriptedFrameworkClient
     from memory_context.testing.scripted_provider import ScriptedProvider, calling
     from memory_context.testing.scripted_turns import (
         ConversationHost,
@@ -37,6 +38,7 @@ __all__ = [
     "PromptError",
     "ReferenceHost",
     "ScriptedChatClient",
+    "ScriptedFrameworkClient",
     "ScriptedProvider",
     "ScriptedReply",
     "ScriptedResult",
@@ -58,6 +60,7 @@ _HOMES = {
     "PromptError": "scripted_client",
     "ReferenceHost": "reference_host",
     "ScriptedChatClient": "scripted_client",
+    "ScriptedFrameworkClient": "scripted_framework_client",
     "ScriptedProvider": "scripted_provider",
     "ScriptedReply": "scripted_turns",
     "ScriptedResult": "scripted_turns",

@@ -1,0 +1,68 @@
+"""A chat client of Microsoft Agent Framework that follows a script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from agent_framework import (
+    BaseChatClient,
+    ChatMiddlewareLayer,
+    ChatResponse,
+    Content,
+    FunctionInvocationLayer,
+)
+from agent_framework import Message as FrameworkMessage
+
+FrameworkReply: TypeAlias = str | Sequence[Content]
+FrameworkStep: TypeAlias = FrameworkReply | Callable[[Sequence[FrameworkMessage]], FrameworkReply]
+
+
+class ScriptedFrameworkClient(
+    FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], BaseChatClient[Any]
+):
+    """Answers with the steps of a script, one per call, and remembers every prompt; it does not stream.
+
+    A step is a text, contents such as ``Content.from_function_call(…)``, or a callable that gives one of these for the
+    prompt.
+
+    Args:
+        script: What it answers.
+        service_session_id: The id under which a service would keep the history; None for one that keeps none.
+
+    Attributes:
+        script: What it answers.
+        prompts: What it was asked, as lists of messages.
+        options: With which options, tools among them.
+
+    Raises:
+        RuntimeError: The script has no further step.
+    """
+
+    def __init__(
+        self, script: Sequence[FrameworkStep] = (), *, service_session_id: str | None = None
+    ) -> None:
+        super().__init__()
+        self.STORES_BY_DEFAULT = service_session_id is not None  # type: ignore[misc] # of each client here
+        self._service_session_id = service_session_id
+        self.script = list(script)
+        self.prompts = list[list[FrameworkMessage]]()
+        self.options = list[Mapping[str, Any]]()
+
+    async def _inner_get_response(  # pyright: ignore[reportIncompatibleMethodOverride] # it does not stream
+        self,
+        *,
+        messages: Sequence[FrameworkMessage],
+        options: Mapping[str, Any],
+        **_: Any,  # noqa: ANN401 - the framework's own, which a script does not heed
+    ) -> ChatResponse[Any]:
+        if len(self.prompts) >= len(self.script):
+            message = f"the script has {len(self.script)} steps, and the model was asked once more"
+            raise RuntimeError(message)
+        step = self.script[len(self.prompts)]
+        self.prompts.append(list(messages))
+        self.options.append(options)
+        reply = step(messages) if callable(step) else step
+        contents = [Content.from_text(reply)] if isinstance(reply, str) else list(reply)
+        answer = FrameworkMessage("assistant", contents)
+        return ChatResponse(messages=[answer], conversation_id=self._service_session_id)

@@ -1,0 +1,337 @@
+"""Agent Framework's agents with the provider: notes, approvals, histories, workflows, and what its users ask for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agent_framework import (
+    Agent,
+    AgentSession,
+    Content,
+    HistoryProvider,
+    Message,
+    WorkflowBuilder,
+    tool,
+)
+
+from exported import exported
+from memory_context import AgentMemoryService, MemoryManager, MemoryRef, SQLAlchemyStore
+from memory_context.agent_framework import MemoryContextProvider, file_tools
+from memory_context.testing import ScriptedFrameworkClient
+from messages import LOG
+
+SAVE = {"category": "findings", "content": "worker-7 is slow", "tier": "run"}
+
+
+def call(name: str, call_id: str = "1", **arguments: Any) -> list[Content]:
+    """A call of a tool, as a model makes it."""
+    return [Content.from_function_call(call_id, name, arguments=json.dumps(arguments))]
+
+
+@tool(approval_mode="never_require")
+def read_log() -> str:
+    """Read the log."""
+    return LOG
+
+
+@tool(approval_mode="always_require")
+def deploy() -> str:
+    """Deploy."""
+    return LOG
+
+
+@pytest.fixture
+def store() -> SQLAlchemyStore:
+    """An empty store."""
+    return SQLAlchemyStore("sqlite://")
+
+
+def agent_of(
+    script: Sequence[Any], memory: MemoryContextProvider, *providers: Any, **settings: Any
+) -> tuple[Agent, ScriptedFrameworkClient]:
+    """An agent whose model follows a script."""
+    client = ScriptedFrameworkClient(script)
+    agent = Agent(
+        client,
+        name="desk",
+        tools=[read_log, deploy],
+        context_providers=[memory, *providers],
+        **settings,
+    )
+    return agent, client
+
+
+def said(prompt: Sequence[Message]) -> str:
+    """All that a prompt says."""
+    texts = [str(content.to_dict()) for message in prompt for content in message.contents]
+    return "\n".join(texts)
+
+
+async def test_notes_of_a_run(store: SQLAlchemyStore) -> None:
+    """A note of the run stands in its later prompts, and is gone with it; the project's stays."""
+    memory = MemoryContextProvider(store, user_id="ann", notes=True)
+    project = {**SAVE, "content": "ship on Monday", "tier": "project"}
+    script = [call("save_memory", **SAVE), call("save_memory", "2", **project), "Noted.", "Hello."]
+    agent, client = agent_of(script, memory)
+    session = AgentSession()
+    session.state["project"] = "apollo"
+
+    await agent.run("Note it.", session=session)
+    assert "worker-7 is slow" in said(client.prompts[1])
+    await agent.run("Hello!", session=session)
+
+    assert "worker-7" not in said(client.prompts[-1][2:])
+    manager = MemoryManager(store, user_id="ann")
+    left = {item.text: item.tier_id for item in manager.memory_store.list_all(manager.scope)}
+    assert "worker-7 is slow" not in left
+    assert "apollo" == left["ship on Monday"]
+
+
+async def test_a_run_that_was_left_behind(store: SQLAlchemyStore) -> None:
+    """Notes of a run that failed are deleted when the session's next one begins."""
+
+    def fail(_: Sequence[Message]) -> str:
+        raise ConnectionError
+
+    memory = MemoryContextProvider(store, user_id="ann", notes=True)
+    agent, _ = agent_of([call("save_memory", **SAVE), fail, "Hello."], memory)
+    session, manager = AgentSession(), MemoryManager(store, user_id="ann")
+    with pytest.raises(ConnectionError):
+        await agent.run("Note it.", session=session)
+    assert 1 == len(list(manager.memory_store.list_all(manager.scope)))
+    await agent.run("Hello!", session=session)
+    assert [] == list(manager.memory_store.list_all(manager.scope))
+
+
+@pytest.mark.parametrize("through_json", [False, True])
+async def test_a_run_waits_for_a_person(store: SQLAlchemyStore, *, through_json: bool) -> None:
+    """A run that waits keeps its notes; the approved call is answered, its result folded, and then the run ends."""
+    memory = MemoryContextProvider(store, user_id="ann", notes=True)
+    agent, client = agent_of(
+        [call("save_memory", **SAVE), call("deploy", "2"), "Deployed."], memory
+    )
+    session = agent.create_session()
+    [asked] = (await agent.run("Deploy.", session=session)).user_input_requests
+    if through_json:
+        session = AgentSession.from_dict(json.loads(json.dumps(session.to_dict())))
+    approved = Message("user", [asked.to_function_approval_response(approved=True)])
+    response = await agent.run(approved, session=session)
+
+    assert "Deployed." == response.text
+    last = said(client.prompts[-1])
+    assert "worker-7 is slow" in last
+    assert LOG not in last
+    [result] = [
+        content
+        for message in client.prompts[-1]
+        for content in message.contents
+        if content.type == "function_result" and content.call_id == "2"
+    ]
+    [ref] = MemoryRef.find_all(str(result.result))
+    manager = MemoryManager(store, user_id="ann")
+    assert LOG == manager.retrieve(ref.key)
+    assert [ref.key] == [i.memory_key for i in manager.memory_store.list_all(manager.scope)]
+    assert LOG not in json.dumps(session.to_dict())
+
+
+class Archive(HistoryProvider):
+    """A history as an application keeps it."""
+
+    def __init__(self) -> None:
+        super().__init__("archive")
+        self.saved = list[Message]()
+
+    async def get_messages(self, session_id: str | None, **_: Any) -> list[Message]:  # noqa: ARG002 - the protocol's
+        """What was saved."""
+        return list(self.saved)
+
+    async def save_messages(
+        self,
+        session_id: str | None,  # noqa: ARG002 - the protocol's
+        messages: Sequence[Message],
+        **_: Any,
+    ) -> None:
+        """Save."""
+        self.saved += messages
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+async def test_a_history_provider_saves_what_is_folded(
+    store: SQLAlchemyStore, *, is_first: bool
+) -> None:
+    """A history of one's own gets references and previews, wherever it stands, and the next turn goes on with them."""
+    archive, memory = Archive(), MemoryContextProvider(store, user_id="ann")
+    client = ScriptedFrameworkClient([call("read_log"), "Read.", "worker-777 crashed."])
+    providers = [archive, memory] if is_first else [memory, archive]
+    agent = Agent(client, name="desk", tools=[read_log], context_providers=providers)
+    session = agent.create_session()
+    for text in ("Read the log.", "Why did worker-777 crash?"):
+        await agent.run(text, session=session)
+
+    assert LOG not in said(archive.saved)
+    assert MemoryRef.find_all(said(archive.saved))
+    assert "no space left on /dev/sdx9" in said(client.prompts[-1])
+    first, last = client.prompts[1], client.prompts[-1]
+    assert said(first) == said(last[: len(first)])
+
+
+async def test_agents_of_a_workflow(store: SQLAlchemyStore) -> None:
+    """In a workflow each agent folds its own results, and the next one reads on by the reference that it is handed."""
+
+    def hand_over(prompt: Sequence[Message]) -> str:
+        return f"See {MemoryRef.find_all(said(prompt))[0]}"
+
+    def read_on(prompt: Sequence[Message]) -> list[Content]:
+        return call("retrieve_memory", key=MemoryRef.find_all(said(prompt))[0].key, lines="1-1")
+
+    memory = MemoryContextProvider(store, user_id="ann")
+    reader = ScriptedFrameworkClient([call("read_log"), hand_over])
+    writer = ScriptedFrameworkClient([read_on, "Written."])
+    agents = [
+        Agent(client, name=name, tools=[read_log], context_providers=[memory])
+        for client, name in ((reader, "reader"), (writer, "writer"))
+    ]
+    workflow = WorkflowBuilder(start_executor=agents[0]).add_edge(agents[0], agents[1]).build()
+    await workflow.run("Report on the log.")
+
+    assert LOG.splitlines()[0] in said(writer.prompts[-1])
+    assert LOG not in said([*reader.prompts[-1], *writer.prompts[-1]])
+
+
+async def test_sessions_of_users_stay_apart(store: SQLAlchemyStore) -> None:
+    """One agent, a session per user (#5472): each finds its own log, and nobody another one's."""
+    memory = MemoryContextProvider(store)
+    agent, client = agent_of([call("read_log"), "Read.", "I do not know."], memory)
+    sessions = {name: agent.create_session() for name in ("ann", "bob")}
+    for name, session in sessions.items():
+        session.state["user_id"] = name
+    await agent.run("Read the log.", session=sessions["ann"])
+    await agent.run("Why did worker-777 crash?", session=sessions["bob"])
+
+    assert "sdx9" not in said(client.prompts[-1])
+    bob = MemoryManager(store, user_id="bob")
+    assert [] == list(bob.memory_store.list_all(bob.scope))
+
+
+async def test_state_does_not_grow_with_outputs(store: SQLAlchemyStore) -> None:
+    """Twenty logs of a megabyte together leave a session of a few kilobytes each (#6808)."""
+
+    @tool(approval_mode="never_require")
+    def read_day(day: int) -> str:
+        """Read the log of a day."""
+        return f"day {day}\n{LOG * 3}"
+
+    memory = MemoryContextProvider(store, user_id="ann")
+    script = [call("read_day", str(day), day=day) for day in range(20)]
+    client = ScriptedFrameworkClient([*script, "Read."])
+    agent = Agent(client, name="desk", tools=[read_day], context_providers=[memory])
+    session = agent.create_session()
+    await agent.run("Read them all.", session=session)
+
+    assert len(LOG) * 3 * 20 > 1_000_000
+    assert len(json.dumps(session.to_dict())) < 20 * 6_000
+    assert LOG not in said(client.prompts[-1])
+
+
+async def test_a_limit_holds_inside_the_tool_loop(store: SQLAlchemyStore) -> None:
+    """`max_tokens` compacts between the calls of one run (#7011, #7518), and reclaims what it says (#7393)."""
+
+    @tool(approval_mode="never_require")
+    def note(number: int) -> str:
+        """A small result, which is not folded."""
+        return f"finding {number}: " + "word " * 150
+
+    memory = MemoryContextProvider(store, user_id="ann", max_tokens=2000)
+    script = [call("note", str(number), number=number) for number in range(30)]
+    client = ScriptedFrameworkClient([*script, "Done."])
+    agent = Agent(client, name="desk", tools=[note], context_providers=[memory])
+    await agent.run("Collect the findings.", session=agent.create_session())
+
+    stats = memory.stats()
+    manager = MemoryManager(store, user_id="ann")
+    assert stats.compactions >= 1
+    sizes = [manager.counter.count(said(prompt)) for prompt in client.prompts]
+    assert max(sizes) < 4 * 2000
+    assert min(sizes[20:]) < max(sizes[:20])
+    kept = [item.text for item in manager.memory_store.list_all(manager.scope)]
+    assert all(any(f"finding {number}:" in text for text in kept) for number in range(10))
+
+
+@pytest.mark.parametrize("through_json", [False, True])
+async def test_a_service_that_keeps_the_history_gets_what_is_new(
+    store: SQLAlchemyStore, *, through_json: bool
+) -> None:
+    """It is sent each message once: what is known of the user, folded results, and a recall before the question."""
+    manager = MemoryManager(store, user_id="ann")
+    manager.store("Answer in one sentence.", key="style", tags=["always"])
+    memory = MemoryContextProvider(store, user_id="ann", fold="after_reading", max_tokens=600)
+    client = ScriptedFrameworkClient(
+        [call("read_log"), "Read. " * 300, "It is done.", "Yes."], service_session_id="kept"
+    )
+    agent = Agent(client, name="desk", tools=[read_log], context_providers=[memory])
+    session = agent.create_session()
+    for text in ("Read the log.", "Was job-7919 handled by worker-1?", "Sure?"):
+        await agent.run(text, session=session)
+        if through_json:
+            session = AgentSession.from_dict(json.loads(json.dumps(session.to_dict())))
+
+    first, results, question, last = client.prompts
+    assert ["user", "user"] == [message.role for message in first]
+    assert "Answer in one sentence." in said(first)
+    assert ["tool"] == [message.role for message in results]
+    assert MemoryRef.find_all(said(results))
+    assert "Answer in one sentence." not in said([*results, *question, *last])
+    assert "Was job-7919" in said(question[-1:])
+    assert ["Sure?"] == [message.text for message in last]
+    assert 0 == memory.stats().compactions
+    assert LOG not in said([*first, *results, *question, *last])
+
+
+async def test_spans_of_memory_stand_in_the_run(store: SQLAlchemyStore) -> None:
+    """Folding and recalling are spans inside of the one that the framework has for its agent's run."""
+    seen = exported()
+    seen.keep(True)
+    memory = MemoryContextProvider(store, user_id="ann")
+    agent, _ = agent_of([call("read_log"), "Read.", "It was."], memory)
+    session = agent.create_session()
+    for text in ("Read the log.", "Was job-7919 handled by worker-1?"):
+        await agent.run(text, session=session)
+    spans = {span.context.span_id: span for span in seen.spans() if span.context}
+    ours = {name: seen.ours(name) for name in ("store", "recall")}
+    seen.keep(False)
+
+    for name in ("store", "recall"):
+        span, around = ours[name][0], set[str]()
+        while span.parent is not None:
+            span = spans[span.parent.span_id]
+            around.add(span.name)
+        assert "invoke_agent desk" in around
+
+
+async def test_an_agents_own_files(store: SQLAlchemyStore, tmp_path: Path) -> None:
+    """A model writes a large text into a file of its own by reference, and reads a part of it."""
+
+    def write(prompt: Sequence[Message]) -> list[Content]:
+        [ref, *_] = MemoryRef.find_all(said(prompt))
+        return call(
+            "memory",
+            "2",
+            command="create",
+            path="/memories/log.txt",
+            file_text=f"[MemoryRef: {ref.key}]",
+        )
+
+    reading = call("memory", "3", command="view", path="/memories/log.txt", view_range=[400, 401])
+    service = AgentMemoryService(tmp_path)
+    memory = MemoryContextProvider(store, user_id="ann")
+    client = ScriptedFrameworkClient([call("read_log"), write, reading, "Done."])
+    tools = [read_log, *file_tools(service, "desk")]
+    agent = Agent(client, name="desk", tools=tools, context_providers=[memory])
+    await agent.run("Keep the log.")
+
+    assert LOG == service.read_memory_file("desk", "log.txt")
+    assert "worker-777 crashed" in said(client.prompts[-1][-1:])
