@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain.tools import ToolRuntime
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import tool
-from langgraph.store.base import BaseStore, GetOp, PutOp
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore, GetOp, InvalidNamespaceError, Item, PutOp
 from langgraph.store.memory import InMemoryStore
 
 from examples import examples
 from for_each import for_each
 from langchain_memory_context import MemoryStoreAdapter
+from langchain_memory_context.store import category_of, namespace_of
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryManager, SQLAlchemyStore
-from memory_context.exceptions import InvalidArgumentError, InvalidContentError
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    InvalidContentError,
+    InvalidScopeError,
+)
+from memory_context.model.category import check_category
 
 LABELS = st.sampled_from(["users", "ann@example.org", "notes", "a.b", "ü"])
 SPACES = st.lists(st.sampled_from(["users", "notes", "v1"]), min_size=1, max_size=3).map(tuple)
@@ -134,10 +143,12 @@ def test_any_label(space: tuple[str, ...]) -> None:
     assert [space] == store.list_namespaces()
 
 
-@for_each("space", [(), ("",), ("a", 1), "users"])
+@for_each("space", [(), ("",), ("a", 1), "users", ("langgraph", "x"), ("a\0",)])
 def test_no_namespace(space: Any) -> None:
     """What is no namespace is refused; so is a value that JSON cannot express."""
     with pytest.raises(InvalidArgumentError):
+        adapter().put(space, "key", {"x": 1})
+    with pytest.raises(InvalidNamespaceError):
         adapter().put(space, "key", {"x": 1})
     with pytest.raises(InvalidContentError):
         adapter().put(("a",), "key", {"x": object()})
@@ -227,3 +238,107 @@ def test_more_than_a_hundred() -> None:
 
     assert 103 == len(store.search(("n",), limit=1000))
     assert 103 == len(store.list_namespaces(limit=1000))
+
+
+@given(st.lists(st.text(min_size=1, max_size=8) | LABELS, min_size=1, max_size=3))
+@examples(200)
+@example(["-x4@"])
+@example(["a-x", "-x40-", "a/b"])
+def test_a_namespace_is_read_from_its_category(labels: list[str]) -> None:
+    """Whatever a namespace's labels are, its items' category names it, and no other one."""
+    category = category_of(labels)
+    if category is not None:
+        assert tuple(labels) == namespace_of(category)
+        assert category == check_category(category)
+
+
+def test_a_long_namespace_is_listed() -> None:
+    """A namespace that is too long for a category is listed, too."""
+    store = adapter()
+    space = tuple(f"label{number}" * 10 for number in range(9))
+    store.put(space, "key", {"x": 1})
+    store.put(("n",), "key", {"x": 1})
+    assert [space, ("n",)] == store.list_namespaces()
+
+
+def test_a_page_behind_items_that_do_not_match() -> None:
+    """Items that match are found behind thousands that do not, or that have expired, in the order of their time."""
+    store = adapter()
+    for number in range(250):
+        store.put(("n",), f"{number}", {"kind": "other" if number < 240 else "wanted"})
+        store.put(("n",), f"gone{number}", {"kind": "wanted"}, ttl=-1)
+    found = store.search(("n",), filter={"kind": "wanted"}, limit=3, offset=2)
+    assert ["242", "243", "244"] == [item.key for item in found]
+
+
+def test_a_field_below_another_one() -> None:
+    """A name with dots is the field of that name, or one further below."""
+    store = adapter()
+    store.put(("n",), "below", {"address": {"city": "Oslo", "zip": {"code": 7}}})
+    store.put(("n",), "named", {"address.city": "Oslo"})
+    store.put(("n",), "other", {"address": "Oslo"})
+    found = store.search(("n",), filter={"address.city": "Oslo"})
+    assert ["below", "named"] == sorted(item.key for item in found)
+    [item] = store.search(("n",), filter={"address.zip.code": {"$gte": 7}})
+    assert "below" == item.key
+
+
+@for_each("how", ["get", "search"])
+def test_reading_begins_the_time_anew(how: str) -> None:
+    """An item that was put with a ttl lives on when it is read, unless the caller does not want it; its value is as old."""
+    store = adapter()
+    store.put(("n",), "key", {"x": 1}, ttl=60)
+    memory = store.manager.memory_store
+    scope = store.manager.scope
+    [item] = memory.query(scope)
+    old = replace(item, expires_at=datetime.now(UTC) + timedelta(minutes=5))
+    memory.put(scope, old, replaces=item)
+    [before] = memory.query(scope)
+
+    def read(**refresh: Any) -> Item | None:
+        found: Any = (
+            store.get(("n",), "key", **refresh) if how == "get" else store.search(("n",), **refresh)
+        )
+        return found if how == "get" else found[0]
+
+    kept = read(refresh_ttl=False)
+    assert before.expires_at == memory.query(scope)[0].expires_at
+    read()
+    [after] = memory.query(scope)
+    assert after.expires_at is not None
+    assert after.expires_at > datetime.now(UTC) + timedelta(minutes=59)
+    again = read()
+    assert kept is not None
+    assert again is not None
+    assert kept.updated_at == again.updated_at
+
+
+def test_each_run_has_its_own_users_items() -> None:
+    """One store of one compiled graph keeps apart what its users' runs put; without a user it is an error."""
+    items = MemoryStoreAdapter(
+        store=SQLAlchemyStore("sqlite://"), user_id=lambda runtime: runtime.context["user"]
+    )
+
+    def keep(state: MessagesState, runtime: Runtime[Any]) -> dict[str, Any]:
+        assert runtime.store is not None
+        found = [item.value["fact"] for item in runtime.store.search(("facts",))]
+        runtime.store.put(("facts",), "one", {"fact": str(state["messages"][-1].content)})
+        return {"messages": [("ai", f"{found}")]}
+
+    graph = StateGraph(MessagesState, context_schema=dict)
+    graph.add_node("keep", keep)
+    graph.add_edge(START, "keep")
+    app = graph.compile(store=items)
+
+    def said(user: str, text: str) -> str:
+        given: Any = {"messages": [("user", text)]}
+        return str(app.invoke(given, context={"user": user})["messages"][-1].content)
+
+    assert ["[]", "[]"] == [said("ann", "tea"), said("bob", "coffee")]
+    assert "['tea']" == said("ann", "more")
+    with pytest.raises(InvalidScopeError, match="whose memories"):
+        MemoryStoreAdapter(store=SQLAlchemyStore("sqlite://"), user_id=lambda _: None).get(
+            ("a",), "b"
+        )
+    with pytest.raises(InvalidArgumentError, match="a manager has a store"):
+        MemoryStoreAdapter(adapter().manager, user_id="ann")

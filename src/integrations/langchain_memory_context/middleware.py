@@ -24,12 +24,13 @@ from langchain_core.messages import AIMessage, AnyMessage, RemoveMessage, ToolMe
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.config import get_config
-from langgraph.runtime import Runtime, get_runtime
+from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from langchain_memory_context.chat_model_judge import ChatModelJudge
 from langchain_memory_context.messages import ids_of, neutral_of, own, shown_as
 from langchain_memory_context.run_endings import called_in, calling, endings
+from langchain_memory_context.run_user import RunUser, named, setting_of_run, user_of_run
 from langchain_memory_context.state_through_parent_graphs import (
     CarriedConversation,
     carried_by,
@@ -61,7 +62,7 @@ from memory_context.conversation.pass_by_reference import (
 )
 from memory_context.conversation.reference_files import with_references_filled
 from memory_context.conversation.run_notes import AgentRun
-from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
+from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.audit import AuditTrail
@@ -73,9 +74,6 @@ from memory_context.runtime.threads import off_loop, wait_for
 if TYPE_CHECKING:
     from memory_context.stores import AnyStore
 
-
-# What LangGraph's server tells of the user whom its authentication has found.
-SIGNED_IN = "langgraph_auth_user_id"
 
 AnyRequest: TypeAlias = ModelRequest[Any]
 AnyResponse: TypeAlias = ModelResponse[Any]
@@ -186,7 +184,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         self,
         store: AnyStore | None = None,
         *,
-        user_id: UserId | Callable[[Runtime[Any]], UserId | None] | None = None,
+        user_id: RunUser = None,
         threshold: int | None = None,
         fold: Literal["at_once", "after_reading"] | FoldPolicy = "at_once",
         recall: bool | RecallPolicy = True,
@@ -363,36 +361,19 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         user_id = talk.manager.scope.user_id
         return called_with(user_id, talk.trusted, strings_in(request.tool_call["args"]))
 
-    def _setting(self, name: str) -> Any:  # noqa: ANN401 - whatever a caller gives
-        """Return what a run says of itself, in its context or its configuration."""
-        told = _named(getattr(get_runtime(), "context", None), name)
-        return get_config().get("configurable", {}).get(name) if told is None else told
-
-    def _user(self) -> UserId | None:
-        """Return whose run this is: what the program or the server says counts before what a client says."""
-        if callable(self._user_id):
-            return self._user_id(get_runtime())
-        if self._user_id is not None:
-            return self._user_id
-        signed_in: UserId | None = get_config().get("configurable", {}).get(SIGNED_IN)
-        return self._setting("user_id") if signed_in is None else signed_in
-
     def _notes(self, run: AgentRun) -> ScopedMemory:
         """Return the notes that are open in *run*.
 
         Raises:
             InvalidScopeError: Nobody says whose they are.
         """
-        user_id = self._user()
-        if user_id is None:
-            message = 'whose memories? Give user_id= here, or in the run\'s context or config["configurable"]'
-            raise InvalidScopeError(message)
+        user_id = user_of_run(self._user_id)
         owner = self._hosted.memories(user_id, _thread(), _agent_name())
         return self._hosted.notes(owner, run)
 
     def _private(self, state: Any) -> Mapping[str, Any]:  # noqa: ANN401 - whatever schema the agent has
         """Return what the private state holds for this middleware."""
-        return _named(_named(state, "memory_context") or {}, self._name) or {}
+        return named(named(state, "memory_context") or {}, self._name) or {}
 
     def _conversation(self, state: Any) -> AgentConversation:  # noqa: ANN401 - whatever schema the agent has
         """Return the conversation that *state* holds.
@@ -506,7 +487,7 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
         left_behind = AgentRun.of(private.get("run"))
         if left_behind.run_id is not None:
             self._hosted.end_run(self._notes(left_behind))
-        task, project = self._setting("task"), self._setting("project")
+        task, project = setting_of_run("task"), setting_of_run("project")
         run = AgentRun(
             run_id=str(uuid4()),
             task=None if task is None else str(task),
@@ -612,15 +593,7 @@ def _thread() -> str | None:
 
 
 def _messages_in(state: Any) -> list[AnyMessage]:  # noqa: ANN401 - whatever schema the agent has
-    return list(_named(state, "messages") or [])
-
-
-def _named(place: Any, name: str) -> Any:  # noqa: ANN401 - contexts and states are dicts, dataclasses, pydantic models
-    return (
-        cast("Mapping[str, Any]", place).get(name)
-        if isinstance(place, Mapping)
-        else getattr(place, name, None)
-    )
+    return list(named(state, "messages") or [])
 
 
 def _schema_of(request: ToolCallRequest) -> dict[str, Any]:
