@@ -2,7 +2,8 @@
 
     python benchmarks/langgraph_store.py [--items 10000] [--postgres URL]
 
-Both stores hold the same items, a tenth of them in the namespace that is searched. Each operation runs in turns on one and the other;
+Both stores hold the same items, a tenth of them in the namespace that is searched. Each operation runs in turns on
+one and the other;
 what is shown is the median of each in milliseconds, and how many times theirs ours takes.
 """
 

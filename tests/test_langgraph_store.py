@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,7 +16,7 @@ from langchain_core.messages import HumanMessage
 from langchain_core.tools import tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.runtime import Runtime
-from langgraph.store.base import BaseStore, GetOp, InvalidNamespaceError, Item, PutOp
+from langgraph.store.base import BaseStore, GetOp, InvalidNamespaceError, PutOp
 from langgraph.store.memory import InMemoryStore
 
 from examples import examples
@@ -210,6 +211,36 @@ def test_a_batch_reads_before_it_writes() -> None:
         assert {"x": 3} == store.get(("n",), "key").value  # type: ignore[union-attr] # it is there
 
 
+def test_a_batch_is_written_whole_or_not_at_all(store_url: str) -> None:
+    """A value that cannot be stored leaves nothing of its batch, and the store goes on."""
+    store = adapter(store=SQLAlchemyStore(store_url))
+    good, bad = PutOp(("n",), "a", {"x": 1}), PutOp(("n",), "b", {"x": object()})
+    with pytest.raises(InvalidContentError):
+        store.batch([good, bad])
+    assert [] == store.search(("n",))
+    store.batch([good])
+    assert ["a"] == [item.key for item in store.search(("n",))]
+    store.manager.memory_store.close()
+
+
+def test_large_batches_side_by_side(store_url: str) -> None:
+    """Threads that write the same keys in opposite orders wait for one another and end; the values are whole."""
+    shared = SQLAlchemyStore(store_url)
+
+    def write(number: int) -> None:
+        keys = list(range(60))[:: 1 if number % 2 else -1]
+        puts = [PutOp(("n", f"{key % 7}"), f"{key}", {"by": number, "key": key}) for key in keys]
+        adapter(store=shared).batch(puts)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(write, range(8)))
+    found = adapter(store=shared).search(("n",), limit=1000)
+    assert [*range(60)] == sorted(item.value["key"] for item in found)
+    assert 1 == len({item.value["by"] for item in found})
+    assert 7 == len(adapter(store=shared).list_namespaces())
+    shared.close()
+
+
 def test_agent_with_the_store() -> None:
     """A tool of an agent keeps something in the agent's store, and the user's memories have it."""
 
@@ -295,7 +326,7 @@ def test_reading_begins_the_time_anew(how: str) -> None:
     memory.put(scope, old, replaces=item)
     [before] = memory.query(scope)
 
-    def read(**refresh: Any) -> Item | None:
+    def read(**refresh: Any) -> Any:
         found: Any = (
             store.get(("n",), "key", **refresh) if how == "get" else store.search(("n",), **refresh)
         )
@@ -308,15 +339,20 @@ def test_reading_begins_the_time_anew(how: str) -> None:
     assert after.expires_at is not None
     assert after.expires_at > datetime.now(UTC) + timedelta(minutes=59)
     again = read()
-    assert kept is not None
-    assert again is not None
     assert kept.updated_at == again.updated_at
+
+
+@dataclass(frozen=True)
+class UserOf:
+    """Whose run it is."""
+
+    user: str
 
 
 def test_each_run_has_its_own_users_items() -> None:
     """One store of one compiled graph keeps apart what its users' runs put; without a user it is an error."""
     items = MemoryStoreAdapter(
-        store=SQLAlchemyStore("sqlite://"), user_id=lambda runtime: runtime.context["user"]
+        store=SQLAlchemyStore("sqlite://"), user_id=lambda runtime: runtime.context.user
     )
 
     def keep(state: MessagesState, runtime: Runtime[Any]) -> dict[str, Any]:
@@ -325,14 +361,14 @@ def test_each_run_has_its_own_users_items() -> None:
         runtime.store.put(("facts",), "one", {"fact": str(state["messages"][-1].content)})
         return {"messages": [("ai", f"{found}")]}
 
-    graph = StateGraph(MessagesState, context_schema=dict)
+    graph: Any = StateGraph(MessagesState, context_schema=UserOf)
     graph.add_node("keep", keep)
     graph.add_edge(START, "keep")
     app = graph.compile(store=items)
 
     def said(user: str, text: str) -> str:
         given: Any = {"messages": [("user", text)]}
-        return str(app.invoke(given, context={"user": user})["messages"][-1].content)
+        return str(app.invoke(given, context=UserOf(user))["messages"][-1].content)
 
     assert ["[]", "[]"] == [said("ann", "tea"), said("bob", "coffee")]
     assert "['tea']" == said("ann", "more")

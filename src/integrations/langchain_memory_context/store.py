@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from operator import eq, ge, gt, le, lt, ne
@@ -33,7 +33,7 @@ from memory_context.model.reference import one_line
 from memory_context.model.scope import MAX_NAME, Scope
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
-from memory_context.stores import as_store
+from memory_context.stores import SQLAlchemyStore, as_store
 
 if TYPE_CHECKING:
     from memory_context.stores import AnyStore
@@ -62,7 +62,7 @@ class MemoryStoreAdapter(AnyLabelStore):
     finds the items that speak of it, best first; without one, the oldest first. An item with a ttl expires when its time
     has come; reading it begins that time anew, unless ``refresh_ttl`` is False. The index False keeps an item from
     searches with a query; names of fields as an index make no difference. In a batch all reads see what was there before
-    its writes.
+    its writes, and in a database its writes are one transaction.
 
     `get`, `search`, `put`, `delete`, `list_namespaces`, and `aget`, `asearch` and so on, take what LangGraph's take.
 
@@ -134,8 +134,15 @@ class _StoredItems:
         results = [self._read(op) for op in ops]
         # Of several writes to one key only the last counts.
         writes = {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
-        for write in writes.values():
-            self._write(write)
+        for namespace, _ in writes:
+            _check(namespace)
+        if not writes:
+            return results
+        store = self.manager.memory_store
+        with store.together() if isinstance(store, SQLAlchemyStore) else nullcontext():
+            # In one order, or two batches could each wait for what the other one has written.
+            for _, write in sorted(writes.items()):
+                self._write(write)
         return results
 
     def _read(self, op: Op) -> Result:
@@ -156,7 +163,6 @@ class _StoredItems:
                 return None
 
     def _write(self, op: PutOp) -> None:
-        _check(op.namespace)
         key = _key(op.namespace, op.key)
         if op.value is None:
             if self.manager.memory_store.delete(self.scope, key):

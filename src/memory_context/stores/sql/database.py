@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from threading import local
 from typing import Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
@@ -67,6 +68,7 @@ class Database:
         self._engine: sa.Engine | None = None
         self._ready_pool: sa.Pool | None = None
         self._lock = Lock()
+        self._open = local()
         in_child(self)
 
     def after_fork(self) -> None:
@@ -75,6 +77,7 @@ class Database:
         A database in memory is in both processes; an engine of the caller's is the caller's own
         care.
         """
+        self._open = local()
         if self._shared is not None and not urls.is_memory(self.url):
             self._shared = None
             self._engine = None
@@ -120,6 +123,29 @@ class Database:
         Raises:
             StoreError: The database could not do it.
         """
+        open_connection: sa.Connection | None = getattr(self._open, "connection", None)
+        if open_connection is not None:
+            return work(open_connection)
+        with self._transaction(writes=writes) as connection:
+            return work(connection)
+
+    @contextmanager
+    def together(self) -> Generator[None]:
+        """Make one transaction of all that this thread does inside; it is rolled back if anything is raised.
+
+        Raises:
+            StoreError: The database could not do it.
+        """
+        self._prepare_schema()
+        with self._transaction(writes=True) as connection:
+            self._open.connection = connection
+            try:
+                yield
+            finally:
+                self._open.connection = None
+
+    @contextmanager
+    def _transaction(self, *, writes: bool) -> Generator[sa.Connection]:
         # The file is looked at outside the transaction, so that its second look comes after the
         # commit; errors are translated outside of all, because a commit may fail as well.
         with (
@@ -131,7 +157,7 @@ class Database:
             file_watch.on_its_file(connection),
             connection.begin(),
         ):
-            return work(connection)
+            yield connection
 
     def rows(self, statement: sa.Executable) -> Sequence[AnyRow]:
         """Return the rows that *statement* selects, in a transaction of its own."""

@@ -91,6 +91,8 @@ def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOpt
         if options.replace and (
             holder.id == item.id or options.scope.sees(holder.tier, holder.tier_id)
         ):
+            if not _locked(connection, holder):
+                continue
             return _overwrite(connection, holder, item, options)
         message = f"the key {item.memory_key!r} holds another memory; choose another key, forget it, or replace it"
         raise KeyExistsError(message)
@@ -146,6 +148,16 @@ def _one(
 ) -> MemoryItem | None:
     row = connection.execute(statement, {"user": user, "wanted": wanted}).one_or_none()
     return decode_row(connection, row) if row else None
+
+
+def _locked(connection: sa.Connection, holder: MemoryItem) -> bool:
+    """Keep others from writing to the row of *holder* until the transaction ends; return whether it is still there.
+
+    On PostgreSQL two could both delete the chunks that they see, and insert theirs under the same numbers.
+    """
+    row = (memories.c.user_id == holder.user_id, memories.c.id == holder.id)
+    statement = sa.select(memories.c.id).where(*row).with_for_update(key_share=True)
+    return connection.execute(statement).first() is not None
 
 
 def _overwrite(

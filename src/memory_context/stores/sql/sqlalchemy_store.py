@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -169,6 +170,16 @@ class SQLAlchemyStore(ClosedAtExit):
         if self._embedding:
             self._embedding.wake(scope.user_id)
         return stored
+
+    @contextmanager
+    def together(self) -> Generator[None]:
+        """Make one transaction of what this thread writes inside: all of it is committed, or nothing.
+
+        Raises:
+            StoreError: The store could not do it.
+        """
+        with self.database.together():
+            yield
 
     def get(self, scope: Scope, key: str) -> MemoryItem | None:
         """See `MemoryStore.get`."""
