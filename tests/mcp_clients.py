@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -113,16 +113,25 @@ def on_stdio(*arguments: str, cwd: str = "/", **environment: str) -> StdioServer
     )
 
 
-def http_server(*arguments: str) -> AbstractContextManager[tuple[subprocess.Popen[str], str]]:
+def http_server(
+    *arguments: str, **environment: str
+) -> AbstractContextManager[tuple[subprocess.Popen[str], str]]:
     """A server on a port that is free, and its URL."""
-    return http_started([*COMMAND, "--http", "0", *arguments])
+    return http_started([*COMMAND, "--http", "0", *arguments], environment)
 
 
 @contextmanager
-def http_started(command: list[str]) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def http_started(
+    command: list[str], environment: Mapping[str, str] | None = None
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A server, and the URL that it prints."""
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/"
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd="/",
+        env={**os.environ, **(environment or {})},
     ) as server:
         try:
             assert server.stdout

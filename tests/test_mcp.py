@@ -194,6 +194,13 @@ class TestTools:
                 text += "\n".join(page.split("\n")[2:-1]) + "\n"
             assert f"{LOG}\n" == text
 
+    async def test_every_tool_has_a_title(self, address: str) -> None:
+        """What a client shows a person in place of a name."""
+        async with session_with(address) as client:
+            titles = {name: tool["title"] for name, tool in (await client.tools()).items()}
+        assert "Retrieve memory" == titles["retrieve_memory"]
+        assert all(title[0].isupper() and "_" not in title for title in titles.values())
+
     async def test_structured_answers(self, address: str) -> None:
         """An answer has the form that the tool has declared: the text, and the keys that it speaks of."""
         async with session_with(address) as client:

@@ -285,6 +285,37 @@ def test_foreign_pages(sqlite_url: str) -> None:
     assert [200, 200, 200, 421, 421, 403, 403] == [*answers.values()]
 
 
+def test_a_token(sqlite_url: str) -> None:
+    """With a token it listens to other machines, and answers nobody without it; a page's origin does not matter then."""
+    token = "t" * 32
+    arguments = ("--store", sqlite_url, "--user", "ann", "--host", "0.0.0.0")
+    with http_server(*arguments, MEMORY_CONTEXT_MCP_TOKEN=token) as (_, url):
+        place = f"127.0.0.1:{urlsplit(url).port}"
+        sent = [
+            {"Authorization": f"Bearer {token}"},
+            {"Authorization": f"bearer {token}", "Host": "memories.example:443"},
+            {},
+            {"Authorization": f"Bearer {token[:-1]}"},
+            {"Authorization": token},
+            {"Authorization": "Bearer \xfc"},
+        ]
+        answers = [_hello(place, headers) for headers in sent]
+
+    assert [200, 200, 401, 401, 401, 401] == answers
+
+
+@for_each("token", ["short", "ü" * 20, "with a space in the middle"])
+def test_a_token_that_is_none(
+    token: str, sqlite_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A token that could be guessed, or that no header takes, is refused; it is not shown."""
+    monkeypatch.setenv("MEMORY_CONTEXT_MCP_TOKEN", token)
+    assert 2 == run(["mcp", "--store", sqlite_url, "--user", "ann", "--http", "0"])
+    errors = capsys.readouterr().err
+    assert "16 or more" in errors
+    assert token not in errors
+
+
 def test_requests_that_are_too_large(sqlite_url: str) -> None:
     """Over HTTP a request has four megabytes at most, a limit of the SDK; the next one is answered."""
     with http_server("--store", sqlite_url, "--user", "ann") as (_, url):
@@ -313,7 +344,8 @@ def test_addresses_law(address: IPv4Address | IPv6Address) -> None:
         (["--http", "0", "--host", "0.0.0.0"], "SSH tunnel"),
         (["--http", "0", "--host", "::"], "SSH tunnel"),
         (["--http", "0", "--host", "192.168.0.1"], "SSH tunnel"),
-        (["--http", "0", "--host", "example.org"], "SSH tunnel"),
+        (["--http", "0", "--host", "0.0.0.0"], "MEMORY_CONTEXT_MCP_TOKEN"),
+        (["--http", "0", "--host", "example.org"], "not an address"),
         (["--host", "127.0.0.1"], "--http PORT"),
         (["--http", "99999"], "--http"),
         (["--http", "-1"], "--http"),

@@ -1,11 +1,13 @@
-"""The protocol over streamable HTTP, on this machine only."""
+"""The protocol over streamable HTTP: on this machine only, or for who has the token."""
 
 from __future__ import annotations
 
+import hmac
 import ipaddress
+import re
 import socket
 import sys
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +17,8 @@ from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
@@ -23,6 +27,10 @@ from memory_context.mcp.signals import ending
 
 LOOPBACK = "127.0.0.1"
 PATH = "/mcp"
+TOKEN_VARIABLE = "MEMORY_CONTEXT_MCP_TOKEN"  # noqa: S105 - the name of the variable
+LEAST_TOKEN = 16
+# What RFC 6750 allows in a bearer token.
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
 # A client may keep its connection open for ever, and `docker stop` kills after ten seconds.
 SECONDS_TO_END = 3
 
@@ -41,14 +49,32 @@ class ListeningSocket:
         return f"http://{self.host}:{self.port}{PATH}"
 
 
-@contextmanager
-def listening(host: str, port: int) -> Generator[ListeningSocket]:
-    """Listen at an address of this machine that others cannot reach.
+def token_of(environment: Mapping[str, str]) -> str | None:
+    """Return the token that requests must have; None where everybody on this machine may ask.
 
     Raises:
-        InvalidArgumentError: Other machines could reach it, or the port is taken.
+        InvalidArgumentError: It could be guessed, or does not fit into a header.
     """
-    address = _loopback(host)
+    token = environment.get(TOKEN_VARIABLE)
+    if not token:
+        return None
+    if len(token) < LEAST_TOKEN or not _TOKEN.fullmatch(token):
+        message = (
+            f"{TOKEN_VARIABLE} needs {LEAST_TOKEN} or more letters, digits, and characters of -._~+/=, "
+            "as of `openssl rand -hex 32`"
+        )
+        raise InvalidArgumentError(message)
+    return token
+
+
+@contextmanager
+def listening(host: str, port: int, token: str | None = None) -> Generator[ListeningSocket]:
+    """Listen at an address of this machine; without a token at one that other machines cannot reach.
+
+    Raises:
+        InvalidArgumentError: It is no address, other machines could reach it, or the port is taken.
+    """
+    address = _address(host, token)
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     try:
         bound = socket.create_server((str(address), port), family=family)
@@ -60,24 +86,25 @@ def listening(host: str, port: int) -> Generator[ListeningSocket]:
         yield ListeningSocket(bound, shown, bound.getsockname()[1])
 
 
-def _loopback(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+def _address(host: str, token: str | None) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     try:
         address = ipaddress.ip_address(LOOPBACK if host == "localhost" else host)
     except ValueError:
-        address = None
-    if address is None or not address.is_loopback:
+        message = f"{host!r:.80} is not an address of this machine, such as {LOOPBACK} or ::1"
+        raise InvalidArgumentError(message) from None
+    if not (address.is_loopback or token):
         message = (
-            f"{host!r} is not a loopback address such as {LOOPBACK} or ::1; the server does not authenticate anybody: "
-            "use an SSH tunnel, or a proxy that does, to let others reach it"
+            f"{host!r} is not a loopback address such as {LOOPBACK} or ::1, and the server would authenticate nobody: "
+            f"put a token into {TOKEN_VARIABLE}, or use an SSH tunnel"
         )
         raise InvalidArgumentError(message)
     return address
 
 
-def serve_http(server: Server[Any], listener: ListeningSocket) -> None:
-    """Serve until a signal comes."""
+def serve_http(server: Server[Any], listener: ListeningSocket, token: str | None = None) -> None:
+    """Serve until a signal comes; with a token, those who send it."""
     config = uvicorn.Config(
-        _app(server, listener),
+        _app(server, listener, token),
         # Logging is set up by `serve`: to standard error, and at WARNING.
         log_config=None,
         access_log=False,
@@ -92,11 +119,16 @@ def serve_http(server: Server[Any], listener: ListeningSocket) -> None:
         uvicorn.Server(config).run(sockets=[listener.socket])
 
 
-def _app(server: Server[Any], listener: ListeningSocket) -> Starlette:
+def _app(server: Server[Any], listener: ListeningSocket, token: str | None) -> Starlette:
     # Stateless: every request stands by itself, so a restarted server needs no new session from its
     # clients.
+    # No page of a foreign site has the token.
+    anywhere = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     sessions = StreamableHTTPSessionManager(
-        server, json_response=True, stateless=True, security_settings=_only_from_here(listener)
+        server,
+        json_response=True,
+        stateless=True,
+        security_settings=anywhere if token else _only_from_here(listener),
     )
 
     @asynccontextmanager
@@ -104,7 +136,7 @@ def _app(server: Server[Any], listener: ListeningSocket) -> Starlette:
         async with sessions.run():
             yield
 
-    return Starlette(routes=[Route(PATH, _Endpoint(sessions))], lifespan=lifespan)
+    return Starlette(routes=[Route(PATH, _Endpoint(sessions, token))], lifespan=lifespan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +144,23 @@ class _Endpoint:
     """An ASGI application; Starlette would take a function for a handler of requests."""
 
     sessions: StreamableHTTPSessionManager
+    token: str | None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.token is not None and not _has_token(scope, self.token):
+            refused = PlainTextResponse(
+                "a bearer token is needed\n", 401, {"WWW-Authenticate": "Bearer"}
+            )
+            await refused(scope, receive, send)
+            return
         await self.sessions.handle_request(scope, receive, send)
+
+
+def _has_token(scope: Scope, token: str) -> bool:
+    given = Headers(scope=scope).get("authorization", "")
+    scheme, _, sent = given.partition(" ")
+    # Takes as long for every wrong token.
+    return hmac.compare_digest(sent.strip().encode(), token.encode()) and scheme.lower() == "bearer"
 
 
 def _only_from_here(listener: ListeningSocket) -> TransportSecuritySettings:

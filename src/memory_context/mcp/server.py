@@ -1,14 +1,15 @@
-"""The server as a process: on standard input and output, or over HTTP on this machine."""
+"""The server as a process: on standard input and output, or over HTTP."""
 
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.mcp.http_server import LOOPBACK, listening, serve_http
+from memory_context.mcp.http_server import LOOPBACK, listening, serve_http, token_of
 from memory_context.mcp.sdk import NAME, mcp_server
 from memory_context.mcp.stdio_server import serve_stdio
 from memory_context.memory.manager import MemoryManager
@@ -45,7 +46,8 @@ def serve(
     """Serve one user's memories until the client goes away, or the process is told to end (SIGINT, SIGTERM).
 
     On standard input and output nothing is written but the protocol; over HTTP, standard output gets one line, the URL.
-    What a person should know goes to standard error.
+    What a person should know goes to standard error. Over HTTP, requests must have the bearer token that the variable
+    ``MEMORY_CONTEXT_MCP_TOKEN`` holds; without one the server listens on this machine only, to everybody there.
 
     Args:
         served: Whose memories.
@@ -55,7 +57,8 @@ def serve(
         page_tokens: The most tokens of a page of `retrieve_memory`; without one `max_tokens`, and without both 4,000.
 
     Raises:
-        InvalidArgumentError: The address is not a loopback one, the port is taken, or there is an address but no port.
+        InvalidArgumentError: The address is not a loopback one and there is no token, the token is short, the port is
+            taken, or there is an address but no port.
         StoreError: The database cannot be reached, or has another schema.
     """
     if http is None and host is not None:
@@ -68,9 +71,9 @@ def serve(
         )
         notes = ScopedMemory(manager, session_id=served.session, project_id=served.project)
         manager.memory_store.count(manager.scope)  # an unreachable database is reported at once
-        listener = None
+        listener, token = None, token_of(os.environ)
         if http is not None:
-            listener = stack.enter_context(listening(host or LOOPBACK, http))
+            listener = stack.enter_context(listening(host or LOOPBACK, http, token))
         logging.basicConfig(stream=sys.stderr, format=f"{NAME} mcp: %(levelname)s: %(message)s")
         sys.stderr.write(
             f"{NAME} mcp: the memories of {served.user!r} in {manager.memory_store!r}\n"
@@ -79,4 +82,4 @@ def serve(
         if listener is None:
             serve_stdio(server)
         else:
-            serve_http(server, listener)
+            serve_http(server, listener, token)

@@ -95,6 +95,7 @@ def _tool(verb: Verb[Any], memories: CountsTokens) -> Wire:
     arguments = {name: schema[name] for name in kept if name in schema}
     return {
         "name": verb.name,
+        "title": verb.name.replace("_", " ").capitalize(),
         "description": verb.description,
         "inputSchema": arguments,
         "outputSchema": _ANSWER,
