@@ -42,7 +42,7 @@ _LINKS = frozenset(
 _METADATA = JsonForm(_LINKS)
 _METADATA_OF = {
     CONVERSATION: JsonForm(_LINKS | {"keys", "facts"}),
-    STORE_ITEM: JsonForm(_LINKS | {"namespace", "key", "index"}),
+    STORE_ITEM: JsonForm(_LINKS | {"namespace", "key", "index", "ttl", "updated_at"}),
 }
 # Turns and compacted messages. The data of a turn may be a message of LangChain's; an image is base64.
 MESSAGES = JsonForm(
@@ -60,11 +60,15 @@ MESSAGES = JsonForm(
 def redacted_facts(item: MemoryItem, redaction: Redaction) -> MemoryItem:
     """Return *item* without secrets in what it says of its content; its metadata says what was taken out."""
     form = _METADATA_OF.get(item.memory_type, _METADATA)
+    category = item.category
+    # That of a LangGraph item is its namespace, by which it is found.
+    if category and item.memory_type != STORE_ITEM:
+        category = redaction.text(category)
     cleared = replace(
         item,
         summary=redaction.line(item.summary),
         content_metadata=redaction.value(dict(item.content_metadata), form),
-        category=item.category and redaction.text(item.category),
+        category=category,
         tags=tuple(tag if _OWN_TAG.fullmatch(tag) else redaction.text(tag) for tag in item.tags),
     )
     return replace(cleared, content_metadata=noted(cleared.content_metadata, redaction))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -36,6 +37,7 @@ KINDS = tuple(dict.fromkeys(rule.kind for rule in (*BLOCKS, *IN_RUNS, *EVERYWHER
 _SHORTEST_RUN = 16
 _CHARACTERS_PER_RUN = 256
 _LONGEST_NAME_OF_KEY = 10
+_TAIL = re.compile(rb"[a-z0-9]{3}[_-]\Z")
 _IN_KEYS = (string.ascii_letters + string.digits + "_-").encode()
 _KEYS_AS_A = bytes(ord("a") if code in _IN_KEYS else ord(" ") for code in range(256))
 
@@ -91,7 +93,7 @@ class Redactor:
             message = f"patterns must be a mapping of names to patterns, not {type(given).__name__}"
             raise InvalidArgumentError(message)
         self._everywhere = [rule for rule in EVERYWHERE if rule.kind not in left_out]
-        self._in_runs = [rule for rule in IN_RUNS if rule.kind not in left_out]
+        self._in_runs = [(rule, _tail(rule)) for rule in IN_RUNS if rule.kind not in left_out]
         self._own = [user_rule(kind, own, KINDS) for kind, own in (patterns or {}).items()]
         self.on_hit = on_hit
         self.is_default = not (patterns or left_out or on_hit)
@@ -166,13 +168,22 @@ class Redactor:
         # One byte for each character, so positions are the same.
         flat = text.encode("ascii", "replace").lower()
         runs = _long_runs(flat)
-        names = _before_joints(runs)
-        for rule in self._in_runs:
+        names, tails = _before_joints(runs)
+        for rule, tail in self._in_runs:
+            # One look at a set in place of a search through all runs: few texts have the end of a name.
+            if tail is not None and tail not in tails:
+                continue
             ends_in_joint = rule.hint.pattern.endswith((b"_", b"-"))
             if rule.hint.search(names if ends_in_joint else runs):
                 yield from _find_all(rule, text, flat)
         for anywhere in self._everywhere:
             yield from _find_all(anywhere, text, flat)
+
+
+def _tail(rule: Rule) -> bytes | None:
+    """Return the last three characters of a rule's name with the _ or - behind them; None where it has none of its own."""
+    found = _TAIL.search(rule.hint.pattern)
+    return None if found is None else found[0]
 
 
 def _long_runs(flat: bytes) -> bytes:
@@ -190,13 +201,14 @@ def _long_runs(flat: bytes) -> bytes:
     return b" ".join(runs)
 
 
-def _before_joints(runs: bytes) -> bytes:
-    """Return what stands before each _ and each -, where most keys have their name."""
-    names = list[bytes]()
+def _before_joints(runs: bytes) -> tuple[bytes, set[bytes]]:
+    """Return what stands before each _ and each -, where most keys have their name, and the ends of that, with them."""
+    names, tails = list[bytes](), set[bytes]()
     for joint in (b"_", b"-"):
         ends = [part[-_LONGEST_NAME_OF_KEY:] for part in runs.split(joint)]
         names.append(joint.join(ends))
-    return b" ".join(names)
+        tails.update([end[-3:] + joint for end in ends])
+    return b" ".join(names), tails
 
 
 def _find_all(rule: Rule, text: str, flat: bytes) -> Iterator[SecretSpan]:
