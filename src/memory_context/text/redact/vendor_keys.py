@@ -110,11 +110,7 @@ IN_RUNS = (
     _bounded_key(
         "hubspot_token", "pat-", "(?:na|eu)[0-9]-[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}"
     ),
-    _bounded_key("infracost_key", "ico-", "[A-Za-z0-9]{32}", ahead=r"[a-z0-9]{12}"),
     _bounded_key("langfuse_key", "sk-lf-", "[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}"),
-    _bounded_key("lob_key", "live_", "[a-f0-9]{35}", ahead=r"[a-f0-9]{12}"),
-    _bounded_key("lob_key", "test_", "[a-f0-9]{35}", ahead=r"[a-f0-9]{12}"),
-    _bounded_key("maxmind_key", "_mmk", "", before="[A-Za-z0-9]{6}_[A-Za-z0-9]{29}"),
     _bounded_key("netlify_token", "nfp_", "[A-Za-z0-9]{36}"),
     _bounded_key("nuget_key", "oy2", "[a-z0-9]{43}", ahead=r"[a-z0-9]{12}"),
     _bounded_key("pinecone_key", "pcsk_", "[A-Za-z0-9]{5,6}_[A-Za-z0-9]{50,70}"),
