@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import csv
 import gzip
 import json
 import os
@@ -110,6 +111,22 @@ def anywhere(url: str, capsys: pytest.CaptureFixture[str]) -> Screen:
 
 
 @pytest.mark.long
+def test_a_record_on_each_line(ann: Screen) -> None:
+    """`--jsonl` and `--csv` say of each memory what `--json` says; two forms at once are refused."""
+    for verb in (["list"], ["search", "worker"]):
+        told = ann.json(*verb)["memories"]
+        lines = [json.loads(line) for line in ann(*verb, "--jsonl").splitlines()]
+        assert told
+        assert told == lines
+        rows = list(csv.DictReader(ann(*verb, "--csv").splitlines()))
+        assert [list(record) for record in told] == [list(row) for row in rows]
+        assert [one["memory_key"] for one in told] == [row["memory_key"] for row in rows]
+        assert [one["created_at"] for one in told] == [row["created_at"] for row in rows]
+        assert [one["tags"] for one in told] == [json.loads(row["tags"]) for row in rows]
+        _, refused = ann.both(*verb, "--json", "--csv", code=2)
+        assert "--json and --csv" in refused
+
+
 def test_the_main_verbs_in_processes(url: str) -> None:
     """On both databases, piped: plain tables, exit code 0, one record a line however long; the JSON is one object."""
     for arguments, said in (
@@ -709,6 +726,9 @@ def hostile_(tmp_path_factory: pytest.TempPathFactory) -> str:
     [
         ("list --user ann", ""),
         ("list --user ann --json", ""),
+        ("list --user ann --jsonl", ""),
+        ("list --user ann --csv", ""),
+        ("search evil1 --user ann --csv", ""),
         ("search evil1 --user ann", ""),
         ("search evil1 --user ann --json", ""),
         ("show first --user ann", ""),

@@ -23,11 +23,13 @@ from memory_context.cli.screen import (
     NAME,
     NUMBER,
     TIME,
+    check_one_form,
     local,
     page_facts,
     print_json,
     print_long_text,
     print_paged,
+    print_records,
     say,
     say_page,
     table,
@@ -78,10 +80,13 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
     limit: opt.Limit = 50,
     offset: opt.Offset = 0,
     as_json: opt.AsJson = False,
+    as_json_lines: opt.AsJsonLines = False,
+    as_csv: opt.AsCsv = False,
 ) -> int:
     """List memories, without their contents."""
     from memory_context.stores.sql.catalog import Catalog
 
+    check_one_form(json=as_json, jsonl=as_json_lines, csv=as_csv)
     filters = read_filters(types, tier, category, tags, thread, since, until, where)
     if evicted:
         filters.setdefault("is_active", [True, False])
@@ -92,6 +97,8 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
     if as_json:
         records = [_record(entry) for entry in entries]
         print_json({"memories": records, **page_facts(limit, offset, total)})
+    elif as_json_lines or as_csv:
+        print_records([_record(entry) for entry in entries], as_csv=as_csv)
     else:
         rows = [
             (e.memory_key, e.memory_type, f"{e.token_count:,}", local(e.created_at), e.summary)
@@ -128,13 +135,18 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
     limit: opt.Limit = 10,
     audit: opt.Audited = False,
     as_json: opt.AsJson = False,
+    as_json_lines: opt.AsJsonLines = False,
+    as_csv: opt.AsCsv = False,
 ) -> int:
     """Find memories by their contents, best first. Each comes with its best passage."""
+    check_one_form(json=as_json, jsonl=as_json_lines, csv=as_csv)
     filters = read_filters(types, tier, category, tags, thread, since, until, where)
     with opened(store, user, "search", embedder, audit=audit) as memory:
         hits = memory.search(query, limit, mode=mode, filters=filters)
     if as_json:
         print_json({"query": query, "memories": [_hit_record(hit) for hit in hits]})
+    elif as_json_lines or as_csv:
+        print_records([_hit_record(hit) for hit in hits], as_csv=as_csv)
     elif hits:
         print_paged(*(part for hit in hits for part in _hit_parts(hit)))
     else:

@@ -50,6 +50,10 @@ Audited = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AsJsonLines = Annotated[
+    bool, typer.Option("--jsonl", help="Print a JSON object on a line for each memory.")
+]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Embedder = Annotated[
     str | None,

@@ -10,8 +10,15 @@ import typer
 from memory_context.cli import options as opt
 from memory_context.cli.app import FIND, NOTHING_FOUND, app
 from memory_context.cli.open_store import opened
-from memory_context.cli.screen import NAME, NUMBER, print_json, print_paged, say, table
-from memory_context.exceptions import InvalidArgumentError
+from memory_context.cli.screen import (
+    NAME,
+    NUMBER,
+    check_one_form,
+    print_json,
+    print_paged,
+    say,
+    table,
+)
 
 
 @app.command(rich_help_panel=FIND)
@@ -28,12 +35,10 @@ def query(
     ] = None,
     audit: opt.Audited = False,
     as_json: opt.AsJson = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    as_csv: opt.AsCsv = False,
 ) -> int:
     """Compute over the rows of memories: tables, JSON, logs, listings."""
-    if as_json and as_csv:
-        message = "give one of --json and --csv"
-        raise InvalidArgumentError(message)
+    check_one_form(json=as_json, csv=as_csv)
     with opened(store, user, "query", audit=audit) as memory:
         result = memory.query(sql, save_as=save_as)
     if as_json:

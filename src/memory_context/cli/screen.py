@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import pydoc
@@ -28,6 +29,43 @@ _LESS = "-FRX"  # leave at once if it fits, show colours, keep the text on the s
 def print_json(value: Mapping[str, object]) -> None:
     """Print one JSON object on one line, times as ISO 8601 in UTC; it is ASCII, so nothing in it drives a terminal."""
     sys.stdout.write(json.dumps(value, default=_json_value) + "\n")
+
+
+def print_records(records: Sequence[Mapping[str, object]], *, as_csv: bool) -> None:
+    """Print each record on a line: as JSON, or as CSV below the names of the columns, lists and objects as JSON in it."""
+    if not as_csv:
+        for record in records:
+            print_json(record)
+        return
+    if not records:
+        return
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(records[0])
+    for record in records:
+        writer.writerow(map(_cell, record.values()))
+
+
+def check_one_form(**forms: bool) -> None:
+    """Refuse two forms of one answer, named as their options.
+
+    Raises:
+        InvalidArgumentError: More than one is wanted.
+    """
+    wanted = [f"--{name}" for name, is_wanted in forms.items() if is_wanted]
+    if len(wanted) > 1:
+        message = f"give one of {' and '.join(wanted)}"
+        raise InvalidArgumentError(message)
+
+
+def _cell(value: object) -> object:
+    """Return a value as a cell of CSV: None is empty, times as in JSON; a text as a terminal may show it."""
+    from memory_context.display.terminal import harmless
+
+    if value is None or isinstance(value, int | float):
+        return value
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(value, default=_json_value)
+    return harmless(value if isinstance(value, str) else _json_value(value))
 
 
 def _json_value(value: object) -> str:
