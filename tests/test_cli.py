@@ -91,6 +91,28 @@ def test_help_is_quick() -> None:
     assert not {"sqlalchemy", "autogen_core", "tiktoken"} & set(output.splitlines()[-1].split())
 
 
+def test_a_list_loads_what_it_needs(sqlite_url: str) -> None:
+    """A command that asks no query loads neither the parser of queries nor a host."""
+    MemoryManager(sqlite_url, user_id="ann").store("a note", key="note")
+    code = (
+        f"import sys; from memory_context.cli import run; run(['list', '--user', 'ann', '--store', {sqlite_url!r}]); "
+        "print(*sys.modules)"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
+    ).stdout
+    unwanted = {
+        "sqlglot",
+        "autogen_core",
+        "langchain_core",
+        "agent_framework",
+        "pandas",
+        "numpy",
+        "mcp",
+    }
+    assert not unwanted & set(output.splitlines()[-1].split())
+
+
 @for_each(
     "arguments, said",
     [
