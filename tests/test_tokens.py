@@ -330,6 +330,7 @@ def test_without_ranks_tokens_are_estimated(
     assert (logging.WARNING, "memory_context") == (record.levelno, record.name)
     assert "o200k_base" in record.getMessage()
     assert "TIKTOKEN_CACHE_DIR" in record.getMessage()
+    assert "memory-context[exact]" in record.getMessage()
 
 
 @each_counter

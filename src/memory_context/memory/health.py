@@ -76,7 +76,10 @@ def _token_counting() -> Check:
     if counter.name != "estimate":
         return Check("token counting", CheckStatus.OK, f"exact, by {counter.name}")
     found = "estimated: the ranks of o200k_base are not here"
-    remedy = "let the machine reach the internet once, or put tiktoken's file of ranks into TIKTOKEN_CACHE_DIR"
+    remedy = (
+        "pip install 'memory-context[exact]', let the machine reach the internet once, or put tiktoken's file of ranks "
+        "into TIKTOKEN_CACHE_DIR"
+    )
     return Check("token counting", CheckStatus.WARNING, found, remedy)
 
 

