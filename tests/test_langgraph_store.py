@@ -228,14 +228,14 @@ def test_large_batches_side_by_side(store_url: str) -> None:
     shared = SQLAlchemyStore(store_url)
 
     def write(number: int) -> None:
-        keys = list(range(60))[:: 1 if number % 2 else -1]
+        keys = list(range(20))[:: 1 if number % 2 else -1]
         puts = [PutOp(("n", f"{key % 7}"), f"{key}", {"by": number, "key": key}) for key in keys]
         adapter(store=shared).batch(puts)
 
-    with ThreadPoolExecutor(4) as threads:
-        list(threads.map(write, range(8)))
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(write, range(4)))
     found = adapter(store=shared).search(("n",), limit=1000)
-    assert [*range(60)] == sorted(item.value["key"] for item in found)
+    assert [*range(20)] == sorted(item.value["key"] for item in found)
     assert 1 == len({item.value["by"] for item in found})
     assert 7 == len(adapter(store=shared).list_namespaces())
     shared.close()

@@ -43,6 +43,8 @@ TIER = "store"
 TYPE = STORE_ITEM
 SEARCHED = 1000
 LEAST_READ = 100
+# How many items are one transaction: for a tenth of a second, or others that write would wait in vain.
+WRITTEN_TOGETHER = 100
 # A read that would prolong an item's life by less than this share of it writes nothing.
 LEAST_REFRESH = 0.01
 UPDATED = "updated_at"
@@ -62,7 +64,7 @@ class MemoryStoreAdapter(AnyLabelStore):
     finds the items that speak of it, best first; without one, the oldest first. An item with a ttl expires when its time
     has come; reading it begins that time anew, unless ``refresh_ttl`` is False. The index False keeps an item from
     searches with a query; names of fields as an index make no difference. In a batch all reads see what was there before
-    its writes, and in a database its writes are one transaction.
+    its writes, and in a database each hundred of its writes are one transaction.
 
     `get`, `search`, `put`, `delete`, `list_namespaces`, and `aget`, `asearch` and so on, take what LangGraph's take.
 
@@ -139,10 +141,12 @@ class _StoredItems:
         if not writes:
             return results
         store = self.manager.memory_store
-        with store.together() if isinstance(store, SQLAlchemyStore) else nullcontext():
-            # In one order, or two batches could each wait for what the other one has written.
-            for _, write in sorted(writes.items()):
-                self._write(write)
+        # In one order, or two batches could each wait for what the other one has written.
+        ordered = [write for _, write in sorted(writes.items())]
+        for start in range(0, len(ordered), WRITTEN_TOGETHER):
+            with store.together() if isinstance(store, SQLAlchemyStore) else nullcontext():
+                for write in ordered[start : start + WRITTEN_TOGETHER]:
+                    self._write(write)
         return results
 
     def _read(self, op: Op) -> Result:
