@@ -11,6 +11,10 @@ SECONDS = 0.003
 _chance = random.Random(0)
 
 
-@sa.event.listens_for(sa.Engine, "before_cursor_execute")
+def pytest_configure() -> None:
+    """Slow this run down: not every run in which somebody imports this file."""
+    sa.event.listen(sa.Engine, "before_cursor_execute", _wait)
+
+
 def _wait(*_: object) -> None:
     time.sleep(_chance.uniform(0, SECONDS))

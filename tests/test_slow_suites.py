@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 import slow_statements
 
@@ -64,3 +65,8 @@ def test_slow_databases(told: Callable[[str], None], suites: list[str]) -> None:
     told(
         f"{count} tests of {len(suites)} suites, each statement up to {1000 * slow_statements.SECONDS:g} ms late"
     )
+
+
+def test_who_imports_the_plugin_is_not_slow() -> None:
+    """Only a run that has it as a plugin waits: this file is imported in every run."""
+    assert not sa.event.contains(sa.Engine, "before_cursor_execute", slow_statements._wait)

@@ -38,7 +38,7 @@ _ATTRIBUTES = rf"(?:\s[\w:.-]{{1,40}}={_QUOTE}[^\"'<>\\]{{0,80}}{_QUOTE}){{0,4}}
 # <name>…</, <name id="…">…</, key="name">…</
 _MARKUP = (
     rf"(?P<markup>(?:(?<=<[\w:.-]{{0,60}}){_ATTRIBUTES}|(?<=\b(?:key|name)={_QUOTE}[\w:.-]{{0,60}}){_QUOTE})"
-    r">(?:<!\[CDATA\[(?=\S{4,256}\]\]>)|(?=[^<>\s]{4,256}</)))"
+    r">(?:<!\[CDATA\[(?=\S{4,256}\]\]>)|\s{0,40}(?=[^<>\s]{4,256}\s{0,40}</)))"
 )
 # What may stand between a name and its value, the first that fits.
 _SIGNS = "|".join(
@@ -46,7 +46,12 @@ _SIGNS = "|".join(
         rf"(?:{_QUOTE})?{_SPACE}:{_SPACE}{_TYPE}+={_SPACE}(?={_QUOTE})",  # name: type = "…"
         rf"(?P<below>:{_SPACE}[|>][+-]?{_SPACE}\r?\n[ \t]{{1,40}}(?=\S{{4,256}}[ \t]{{0,8}}\r?$))",  # name: | of YAML
         rf"{_QUOTE}:\s?\[\s{{0,40}}(?=\"[^\s\"]{{4,256}}\"\s{{0,40}}\])",  # "name": ["…"]
-        rf"(?:{_QUOTE}\]?)?{_SPACE}(?:=>|:=|={{1,3}}|!={{1,2}}|:){_SPACE}",  # name=…, "name": …, config["name"] = …
+        # name=…, "name": …, config["name"] = …; make's ?= and ::=, PHP's .=
+        rf"(?:{_QUOTE}\]?)?{_SPACE}(?:=>|::?=|[?+.]=|={{1,3}}|!={{1,2}}|:){_SPACE}",
+        # Go's var name string = "…"
+        rf"[ \t]{{1,4}}[A-Za-z_*][\w.*\[\]]{{0,40}}[ \t]{{1,4}}={_SPACE}(?={_QUOTE})",
+        # The arguments of a call that sets a name: setProperty("name", "…")
+        rf"(?<=\b(?:set|put|add|define)\w{{0,20}}\({_SPACE}{_QUOTE}[\w.-]{{0,60}}){_QUOTE},{_SPACE}(?={_QUOTE})",
         # "name", "value": "…", with other fields between them or none
         rf"(?:{_QUOTE})?[,\s]{{1,20}}{_FIELDS}(?:{_QUOTE})?(?i:(?:parameter)?value)(?:{_QUOTE})?{_SPACE}[:=]{_SPACE}",
         _MARKUP,
@@ -217,10 +222,11 @@ _STAGES = (
 
 # What must follow a name before it is worth a closer look: a sign and some of a value, as in `_SIGNS`, but cheaper.
 _AHEAD = (
-    rf"(?:[0-9_\-]{{0,3}}|_(?:{_STAGES.lower()})(?==))(?:[\\\"'`]{{0,8}}\]?[ \t]{{0,8}}(?:[:=!]{{1,3}}>?[ \t]{{0,8}}"
+    rf"(?:[0-9_\-]{{0,3}}|_(?:{_STAGES.lower()})(?==))(?:[\\\"'`]{{0,8}}\]?[ \t]{{0,8}}(?:[?+.]?[:=!]{{1,3}}>?[ \t]{{0,8}}"
     r"(?:[bfru@]{0,2}[\\\"'`]{1,8}\S{4}|[^\s\"'`]{4}|\[\s{0,40}\"|[|>][+-]?[ \t]{0,8}\r?\n)"
     r"|:[ \t]{0,8}[a-z_][a-z0-9_.|\[\] ]{0,40}=[ \t]{0,8}[\\\"'`]|,?\s{0,20}[\\\"'`]{0,8}(?:parameter)?value|')"
-    r"|[\\\"']{1,8}[,\s][^{}]{0,160}?value|[\\\"']{0,8}>[^>\s]{4}|\s[a-z0-9_:.-]{1,40}=[\\\"'][^<>]{0,80}>)"
+    r"|[ \t]{1,4}[a-z_*][a-z0-9_.*\[\]]{0,40}[ \t]{1,4}=[ \t]{0,8}[\\\"'`]|[\\\"'`]{1,8},[ \t]{0,8}[\\\"'`]{1,8}\S{4}"
+    r"|[\\\"']{1,8}[,\s][^{}]{0,160}?value|[\\\"']{0,8}>\s{0,40}[^>\s]{4}|\s[a-z0-9_:.-]{1,40}=[\\\"'][^<>]{0,80}>)"
 )
 
 
