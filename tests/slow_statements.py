@@ -13,8 +13,9 @@ _chance = random.Random(0)
 
 def pytest_configure() -> None:
     """Slow this run down: not every run in which somebody imports this file."""
-    sa.event.listen(sa.Engine, "before_cursor_execute", _wait)
+    sa.event.listen(sa.Engine, "before_cursor_execute", wait)
 
 
-def _wait(*_: object) -> None:
+def wait(*_: object) -> None:
+    """Let a statement wait."""
     time.sleep(_chance.uniform(0, SECONDS))

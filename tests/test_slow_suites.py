@@ -69,4 +69,4 @@ def test_slow_databases(told: Callable[[str], None], suites: list[str]) -> None:
 
 def test_who_imports_the_plugin_is_not_slow() -> None:
     """Only a run that has it as a plugin waits: this file is imported in every run."""
-    assert not sa.event.contains(sa.Engine, "before_cursor_execute", slow_statements._wait)
+    assert not sa.event.contains(sa.Engine, "before_cursor_execute", slow_statements.wait)
