@@ -18,8 +18,8 @@ BEGIN
         END IF;
     ELSE
         SELECT version_num INTO revision FROM memory_context_version;
-        IF revision <> '0004' THEN
-            RAISE EXCEPTION 'the tables have schema %, this file has 0004; see: memory-context migrate', revision;
+        IF revision <> '0005' THEN
+            RAISE EXCEPTION 'the tables have schema %, this file has 0005; see: memory-context migrate', revision;
         END IF;
     END IF;
 END $$;
@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS agent_memories (
     summary TEXT DEFAULT '' NOT NULL,
     media_type TEXT DEFAULT 'text/plain' NOT NULL,
     content_metadata JSONB DEFAULT '{}' NOT NULL,
-    category TEXT,
+    category TEXT COLLATE "C",
     tags JSONB DEFAULT '[]' NOT NULL,
     importance FLOAT DEFAULT 0.5 NOT NULL,
     token_count BIGINT DEFAULT 0 NOT NULL,
@@ -125,6 +125,8 @@ CREATE TABLE IF NOT EXISTS memory_context_version (
     CONSTRAINT memory_context_version_pkc PRIMARY KEY (version_num)
 );
 
+CREATE INDEX IF NOT EXISTS ix_agent_memories_user_category ON agent_memories (user_id, category) WHERE category IS NOT NULL;
+
 CREATE INDEX IF NOT EXISTS ix_agent_memories_user_created ON agent_memories (user_id, created_at);
 
 CREATE INDEX IF NOT EXISTS ix_agent_memories_user_thread ON agent_memories (user_id, thread_id);
@@ -143,6 +145,6 @@ ALTER TABLE agent_memories ALTER COLUMN id SET DEFAULT gen_random_uuid();
 
 INSERT INTO agent_memory_settings (name, value) VALUES ('analyzer', '2') ON CONFLICT DO NOTHING;
 
-INSERT INTO memory_context_version (version_num) VALUES ('0004') ON CONFLICT DO NOTHING;
+INSERT INTO memory_context_version (version_num) VALUES ('0005') ON CONFLICT DO NOTHING;
 
 COMMIT;

@@ -9,9 +9,10 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from operator import eq, ge, gt, le, lt, ne
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from langgraph.store.base import (
+    BaseStore,
     GetOp,
     InvalidNamespaceError,
     Item,
@@ -22,15 +23,20 @@ from langgraph.store.base import (
     Result,
     SearchItem,
     SearchOp,
+    TTLConfig,
 )
 
-from langchain_memory_context.any_label_store import AnyLabelStore
 from langchain_memory_context.run_user import RunUser, user_of_run
-from memory_context.exceptions import InvalidArgumentError, RecordChangedError, StoreError
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    InvalidFilterError,
+    RecordChangedError,
+    StoreError,
+)
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.item import STORE_ITEM, MemoryItem, hash_content, now
+from memory_context.model.item import STORE_ITEM, MemoryItem, hash_content, is_storable, now
 from memory_context.model.reference import one_line
-from memory_context.model.scope import MAX_NAME, Scope
+from memory_context.model.scope import Scope
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import SQLAlchemyStore, as_store
@@ -50,21 +56,30 @@ LEAST_REFRESH = 0.01
 UPDATED = "updated_at"
 _PLAIN = re.compile(r"[\w-]+")
 _SPECIAL = re.compile(r"\W")
-_WRITTEN = re.compile(r"-x([0-9a-f]+)-")
+_WRITTEN = re.compile(r"-x([0-9a-f]{1,6})-")
+# A category has at most 255 characters: what a namespace has beyond these stands there as a hash.
+LONGEST_PATH = 200
+_HASHED = re.compile(r"(?:^|/)-x[0-9a-f]{40}-$")
+# Whole numbers up to here are written in one way.
+_EXACT = 10**15
+_SETTINGS = ("default_ttl", "refresh_on_read")
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le,
 }  # fmt: skip
 
+# Items with what they hold: namespace, key, value and times.
+_Found: TypeAlias = list[tuple[MemoryItem, dict[str, Any]]]
 
-class MemoryStoreAdapter(AnyLabelStore):
+
+class MemoryStoreAdapter(BaseStore):
     """LangGraph's `BaseStore` on one user's memories, for ``create_agent(store=…)``, LangMem and others.
 
     An item is a memory of the type ``store_item`` in the tier ``store``, so that `MemoryManager.search` and
-    `search_memory` find it too. Labels of a namespace may hold any text, e-mail addresses too. A search with a query
-    finds the items that speak of it, best first; without one, the oldest first. An item with a ttl expires when its time
-    has come; reading it begins that time anew, unless ``refresh_ttl`` is False. The index False keeps an item from
-    searches with a query; names of fields as an index make no difference. In a batch all reads see what was there before
-    its writes, and in a database each hundred of its writes are one transaction.
+    `search_memory` find it too. A search with a query finds the items that speak of it, best first; without one, the
+    oldest first. An item with a ttl is not there any more when its time has come, and `sweep_ttl` deletes it; reading it
+    begins that time anew, unless ``refresh_ttl`` is False. The index False keeps an item from searches with a query;
+    names of fields as an index make no difference. In a batch all reads see what was there before its writes, and in a
+    database each hundred of its writes are one transaction.
 
     `get`, `search`, `put`, `delete`, `list_namespaces`, and `aget`, `asearch` and so on, take what LangGraph's take.
 
@@ -73,9 +88,11 @@ class MemoryStoreAdapter(AnyLabelStore):
         store: In place of a manager, for many users: a database URL, a SQLAlchemy engine or pool, or a `MemoryStore`.
         user_id: Whose items each run works on, as `MemoryContextMiddleware` takes it: a callable of the run's `Runtime`,
             or None for the one whom LangGraph's server has signed in, or whom the run names.
+        ttl: ``default_ttl``, in minutes, for items that are put without one, and ``refresh_on_read`` for reads that do
+            not say whether they begin an item's time anew.
 
     Raises:
-        InvalidArgumentError: A manager beside a store or a user.
+        InvalidArgumentError: A manager beside a store or a user, or another setting in `ttl`.
     """
 
     supports_ttl = True
@@ -86,10 +103,19 @@ class MemoryStoreAdapter(AnyLabelStore):
         *,
         store: AnyStore | None = None,
         user_id: RunUser = None,
+        ttl: TTLConfig | None = None,
     ) -> None:
+        unknown = sorted(set(ttl or ()).difference(_SETTINGS))
+        if unknown:
+            message = (
+                f"ttl takes {' and '.join(_SETTINGS)}, not {', '.join(unknown)}: what has expired is never returned, "
+                "and sweep_ttl() and `memory-context gc` delete it"
+            )
+            raise InvalidArgumentError(message)
         if manager is not None and (store is not None or user_id is not None):
             message = "a manager has a store and a user: give it, or store= and user_id="
             raise InvalidArgumentError(message)
+        self.ttl_config = ttl
         self._manager = manager
         self._user_id = user_id
         self._store = None if manager is not None else as_store(store)
@@ -109,7 +135,9 @@ class MemoryStoreAdapter(AnyLabelStore):
         """Return the results of *ops*, in their order.
 
         Raises:
-            InvalidArgumentError: A namespace that is not a tuple of texts, or an unknown operation or operator.
+            InvalidNamespaceError: A namespace that is not a tuple of texts, or has a label that LangGraph does not take.
+                Nothing was done then.
+            InvalidArgumentError: An unknown operation or operator.
             InvalidContentError: JSON cannot express a value.
             InvalidScopeError: Nobody says whose run it is.
             StoreError: The store could not do it, or something in it left no item under the key; a search leaves
@@ -120,6 +148,14 @@ class MemoryStoreAdapter(AnyLabelStore):
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """As `batch`, off the event loop."""
         return await off_loop(self.batch, list(ops))
+
+    def sweep_ttl(self) -> int:
+        """Delete the user's items that have expired; return how many there were.
+
+        Raises:
+            StoreError: The store could not do it.
+        """
+        return _StoredItems(self.manager).sweep()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +169,11 @@ class _StoredItems:
         return Scope(self.manager.scope.user_id, tier=TIER)
 
     def batch(self, ops: Sequence[Op]) -> list[Result]:
+        for op in ops:
+            _check_namespaces(op)
         results = [self._read(op) for op in ops]
         # Of several writes to one key only the last counts.
         writes = {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
-        for namespace, _ in writes:
-            _check(namespace)
         if not writes:
             return results
         store = self.manager.memory_store
@@ -186,7 +222,6 @@ class _StoredItems:
             key=key,
             tier=TIER,
             category=category_of(op.namespace),
-            tags=[_tag(op.namespace[:depth]) for depth in range(1, len(op.namespace) + 1)],
             metadata=metadata,
             expires_at=None if op.ttl is None else now() + timedelta(minutes=op.ttl),
             replace=True,
@@ -194,14 +229,7 @@ class _StoredItems:
 
     def _searched(self, op: SearchOp) -> list[SearchItem]:
         """Return the items below a namespace that match and have not expired."""
-        filters = {"tags": _tag(op.namespace_prefix)} if op.namespace_prefix else {}
-        if op.query:
-            found = self.manager.hits(self.scope, op.query, limit=SEARCHED, filters=filters)
-            items = [item for item in found if item.content_metadata.get("index", True)]
-            matching = _matching(items, op)
-        else:
-            matching = self._oldest(op, filters)
-        page = matching[op.offset : op.offset + op.limit]
+        page = self._spoken_of(op) if op.query else self._oldest(op)
         self.manager.audit("expanded", *(item.memory_key for item, _ in page))
         if op.refresh_ttl:
             for item, _ in page:
@@ -211,19 +239,47 @@ class _StoredItems:
             for item, facts in page
         ]
 
-    def _oldest(self, op: SearchOp, filters: Filters) -> list[tuple[MemoryItem, dict[str, Any]]]:
-        """Return the oldest items that match, as many as the operation needs or more.
+    def _spoken_of(self, op: SearchOp) -> _Found:
+        found = self.manager.hits(
+            self.scope, op.query or "", limit=SEARCHED, filters=_below(op.namespace_prefix)
+        )
+        items = [item for item in found if item.content_metadata.get("index", True)]
+        return _matching(items, op)[op.offset : op.offset + op.limit]
 
-        Which ones match is seen in their values: more are read until there are enough, or no more.
-        """
-        store, needed = self.manager.memory_store, op.offset + op.limit
+    def _oldest(self, op: SearchOp) -> _Found:
+        """Return a page of the items that match, oldest first."""
+        filters = {**_below(op.namespace_prefix), **_living()}
+        if not op.filter and not _is_cut(op.namespace_prefix):
+            items = self._query(filters, op.limit, op.offset)
+            return _matching(items, op)
+        # Which ones match is seen in their values: more are read until there are enough, or no more.
+        needed = op.offset + op.limit
         limit = needed
         while True:
-            items = store.query(self.scope, filters, limit=limit, order_by="-created_at")
+            items = self._query({**filters, **_hint(op.filter or {})}, limit)
             matching = _matching(items, op)
             if len(matching) >= needed or len(items) < limit:
-                return matching
+                return matching[op.offset : needed]
             limit = max(limit * 4, LEAST_READ)
+
+    def _query(self, filters: Filters, limit: int | None, offset: int = 0) -> list[MemoryItem]:
+        store = self.manager.memory_store
+        try:
+            return store.query(
+                self.scope, filters, limit=limit, offset=offset, order_by="-created_at"
+            )
+        except InvalidFilterError:
+            # The store's codec hides contents from the database; they are only a hint.
+            known = {name: wanted for name, wanted in filters.items() if name != "content"}
+            if len(known) == len(filters):
+                raise
+            return self._query(known, limit, offset)
+
+    def sweep(self) -> int:
+        """Delete what has expired; return how many there were."""
+        store = self.manager.memory_store
+        expired = store.query(self.scope, {"expires_at": {"$lte": now()}}, limit=None)
+        return sum(store.delete(self.scope, item.memory_key, reason="expired") for item in expired)
 
     def _refresh(self, item: MemoryItem) -> None:
         """Begin the time of an item anew that was put with one; its value was not updated by that."""
@@ -250,60 +306,124 @@ class _StoredItems:
         return sorted(namespaces)[op.offset : op.offset + op.limit]
 
     def _all_namespaces(self) -> Iterator[tuple[str, ...]]:
-        """Yield the namespaces with items: by their categories, or by each item where that has none."""
-        store = self.manager.memory_store
-        for lives in ({"expires_at": None}, {"expires_at": {"$gt": now()}}):
-            for usage in store.usage(self.scope, lives):
-                if usage.category is not None:
-                    yield namespace_of(usage.category)
-                    continue
-                items = store.query(self.scope, {**lives, "category": None}, limit=None)
-                yield from (facts["namespace"] for _, facts in _living(items))
+        """Yield the namespaces with items that have not expired."""
+        for usage in self.manager.memory_store.usage(self.scope, _living()):
+            namespace = None if usage.category is None else namespace_of(usage.category)
+            if namespace is not None:
+                yield namespace
+                continue
+            # Its items know it, all of them the same one.
+            items = self._query({"category": usage.category}, limit=1)
+            yield from (facts["namespace"] for _, facts in _readable(items))
 
 
 class InvalidStoreNamespaceError(InvalidArgumentError, InvalidNamespaceError):
     """A namespace that is none; LangGraph's error and ours."""
 
 
-def _check(namespace: object) -> None:
-    labels = cast("tuple[object, ...]", namespace) if isinstance(namespace, tuple) else ()
-    texts = [label for label in labels if isinstance(label, str) and label and "\0" not in label]
-    if not labels or len(texts) < len(labels) or labels[0] == "langgraph":
-        message = (
-            "a namespace is a tuple of one or more texts that are not empty and have no NUL, the first of them not "
-            f"langgraph, which LangGraph keeps to itself; not {namespace!r:.80}"
-        )
+def _check_namespaces(op: Op) -> None:
+    """Refuse an operation on what is no namespace, as LangGraph's own stores do.
+
+    Raises:
+        InvalidStoreNamespaceError: It is none.
+    """
+    match op:
+        case PutOp():
+            _check_labels(op.namespace)
+            if not op.namespace or op.namespace[0] == "langgraph":
+                message = f"a namespace begins with a label other than LangGraph's own, langgraph; not {op.namespace!r:.80}"
+                raise InvalidStoreNamespaceError(message)
+        case GetOp():
+            _check_labels(op.namespace)
+        case SearchOp():
+            _check_labels(op.namespace_prefix)
+        case ListNamespacesOp():
+            for condition in op.match_conditions or ():
+                _check_labels(condition.path)
+
+
+def _check_labels(namespace: object) -> None:
+    labels = cast("tuple[object, ...]", namespace) if isinstance(namespace, tuple) else None
+    if labels is None or not all(map(_is_label, labels)):
+        message = f"a namespace is a tuple of texts that are not empty and have no period and no NUL; not {namespace!r:.80}"
         raise InvalidStoreNamespaceError(message)
 
 
-def category_of(namespace: Sequence[str]) -> str | None:
-    """Return the category of a namespace's items, which `namespace_of` reads; None if it would be too long."""
-    category = "/".join(map(_written, namespace))
-    return category if len(category) <= MAX_NAME else None
+def _is_label(label: object) -> bool:
+    return isinstance(label, str) and label != "" and "." not in label and "\0" not in label
 
 
-def namespace_of(category: str) -> tuple[str, ...]:
-    """Return the namespace that `category_of` made a category of."""
+def category_of(namespace: Sequence[str]) -> str:
+    """Return the category of a namespace's items: its path, which `namespace_of` reads; of a long one, a part and a hash."""
+    path = _path_of(namespace)
+    if not _is_cut(namespace):
+        return path
+    digest = hash_content(json.dumps(list(namespace)))[:40]
+    return f"{path}/-x{digest}-".removeprefix("/")
+
+
+def namespace_of(category: str) -> tuple[str, ...] | None:
+    """Return the namespace that `category_of` made a category of; None if that holds a part of it only."""
+    if _HASHED.search(category):
+        return None
     return tuple(
         _WRITTEN.sub(lambda code: chr(int(code[1], 16)), label) for label in category.split("/")
     )
 
 
+def _path_of(namespace: Sequence[str]) -> str:
+    """Return as many of the labels as a category has room for."""
+    labels = list(map(_written, namespace))
+    while len(path := "/".join(labels)) > LONGEST_PATH:
+        labels.pop()
+    return path
+
+
+def _is_cut(namespace: Sequence[str]) -> bool:
+    return len("/".join(map(_written, namespace))) > LONGEST_PATH
+
+
 def _written(label: str) -> str:
-    """Return a label as categories can hold it: ``ann@example.org`` as ``ann-x40-example-x2e-org``."""
+    """Return a label as categories can hold it: ``new york`` as ``new-x20-york``."""
     if _PLAIN.fullmatch(label) and not _WRITTEN.search(label):
         return label
     # A hyphen, too: it would be read as the beginning of a code.
     return _SPECIAL.sub(lambda char: f"-x{ord(char[0]):x}-", label)
 
 
+def _below(prefix: Sequence[str]) -> Filters:
+    """Return the filters for the items below a namespace, of which only the first labels count if it is long."""
+    path = _path_of(prefix)
+    return {"category": {"$under": path}} if path else {}
+
+
+def _living() -> Filters:
+    return {"expires_at": [None, {"$gt": now()}]}
+
+
+def _hint(wanted: Mapping[str, Any]) -> Filters:
+    """Return what the text of every value that matches *wanted* holds, as far as one field can tell."""
+    for name, value in wanted.items():
+        plain = _as_written(value)
+        if plain is not None:
+            # Of a name with dots, its last part may be the name of a field further below.
+            field = json.dumps(name.rpartition(".")[2], ensure_ascii=False)
+            return {"content": {"$contains": f"{field[1:]}: {plain}"}}
+    return {}
+
+
+def _as_written(value: Any) -> str | None:  # noqa: ANN401 - whatever JSON holds
+    """Return how JSON writes every value that equals this one, or begins; None if it may write them in several ways."""
+    if isinstance(value, str) and is_storable(value):
+        return json.dumps(value, ensure_ascii=False)
+    # True equals 1; 2.0 is written behind 2.
+    if type(value) is int and abs(value) < _EXACT and value not in (0, 1):
+        return str(value)
+    return None
+
+
 def _key(namespace: Sequence[str], key: str) -> str:
     return f"store_{hash_content(json.dumps([*namespace, key]))[:48]}"
-
-
-def _tag(prefix: Sequence[str]) -> str:
-    """Return the tag that all items below a namespace have."""
-    return f"in_{hash_content(json.dumps(list(prefix)))[:32]}"
 
 
 def _facts(item: MemoryItem) -> dict[str, Any]:
@@ -331,16 +451,19 @@ def _updated(item: MemoryItem) -> datetime:
     return item.updated_at if written is None else datetime.fromisoformat(written)
 
 
-def _matching(items: Iterable[MemoryItem], op: SearchOp) -> list[tuple[MemoryItem, dict[str, Any]]]:
-    """Return the items that have not expired and whose values match, with what they hold."""
+def _matching(items: Iterable[MemoryItem], op: SearchOp) -> _Found:
+    """Return the items below the namespace that have not expired and whose values match, with what they hold."""
+    prefix = tuple(op.namespace_prefix)
     return [
-        (item, facts) for item, facts in _living(items) if _matches(facts["value"], op.filter or {})
+        (item, facts)
+        for item, facts in _readable(filter(_lives, items))
+        if facts["namespace"][: len(prefix)] == prefix and _matches(facts["value"], op.filter or {})
     ]
 
 
-def _living(items: Iterable[MemoryItem]) -> Iterator[tuple[MemoryItem, dict[str, Any]]]:
-    """Yield the items that have not expired with what they hold; leave out records that hold no item."""
-    for item in filter(_lives, items):
+def _readable(items: Iterable[MemoryItem]) -> Iterator[tuple[MemoryItem, dict[str, Any]]]:
+    """Yield the items with what they hold; leave out records that hold no item."""
+    for item in items:
         try:
             yield item, _facts(item)
         except StoreError as error:

@@ -103,7 +103,7 @@ class Compressed(Codec):
     Logs and JSON take a fourth to an eighth of the space. The words in the search index stay as they are.
     """
 
-    hidden: ClassVar[frozenset[str]] = frozenset({"media_type"})
+    hidden: ClassVar[frozenset[str]] = frozenset({"media_type", "content"})
     media_type: ClassVar[str] = f"{SEALED}compressed"
 
     @property

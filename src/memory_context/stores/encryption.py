@@ -47,7 +47,7 @@ class Encrypted(Codec):
     """
 
     hidden: ClassVar[frozenset[str]] = frozenset(
-        {"summary", "media_type", "content_hash", "identity"}
+        {"summary", "media_type", "content", "content_hash", "identity"}
     )
     media_type: ClassVar[str] = f"{SEALED}encrypted"
 

@@ -24,9 +24,10 @@ class MemoryStore(Protocol):
 
     Every verb takes a `Scope` first and never looks outside it.
 
-    Filters map a column to a value (equality), to a list of values (one of them), or to operators:
-    ``{"importance": {"$gte": 0.5}}`` with ``$eq $ne $gt $gte $lt $lte``, and ``$under`` for a path
-    or what is below it (``{"category": {"$under": "project"}}``). ``None`` is a value:
+    Filters map a column to a value (equality), to operators, or to a list of either (one of them
+    holds): ``{"importance": {"$gte": 0.5}}`` with ``$eq $ne $gt $gte $lt $lte``, ``$under`` for a
+    path or what is below it (``{"category": {"$under": "project"}}``), and ``$contains`` for a part
+    of a text, which is all that ``content`` can be filtered by. ``None`` is a value:
     ``{"category": None}`` are those without one, and ``$ne`` of a text holds for them. ``tags``
     matches if the record has the tag, or one of the tags. Texts compare by their code points.
 
@@ -84,6 +85,7 @@ class MemoryStore(Protocol):
         filters: Filters | None = None,
         *,
         limit: int | None = 100,
+        offset: int = 0,
         order_by: str = "created_at",
     ) -> list[MemoryItem]:
         """Return the active memories that match, in the order of a column, largest value first.
@@ -92,11 +94,12 @@ class MemoryStore(Protocol):
             scope: Where to look.
             filters: What the memories must match.
             limit: How many at most; None for all of them.
+            offset: How many of the first are left out.
             order_by: A column. ``-`` before it reverses the order: oldest, least important first.
                 Memories without a value stand where the smallest would.
 
         Raises:
-            InvalidArgumentError: A negative limit.
+            InvalidArgumentError: A negative limit or offset.
         """
         ...
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
 from memory_context.exceptions import InvalidArgumentError, InvalidFilterError
+from memory_context.model.item import Content
 from memory_context.stores import MemoryStore
 from memory_context.testing.sample_memories import ANN, keys_of, memory, put
 
@@ -27,6 +29,11 @@ FILTERS: list[tuple[dict[str, Any], str]] = [
     ({"category": {"$ne": "x"}}, "ab"),
     ({"category": {"$ne": None}}, "c"),
     ({"category": {"$eq": None}}, "ab"),
+    ({"category": {"$under": "x"}}, "c"),
+    ({"category": [{"$under": "x"}, None]}, "abc"),
+    ({"importance": [{"$lt": 0.2}, 0.9]}, "ac"),
+    ({"memory_type": {"$contains": "O"}}, ""),
+    ({"memory_type": {"$contains": "o", "$ne": "note"}}, "c"),
     ({"tags": []}, ""),
     ({"is_active": [True, False]}, "abc"),
     ({"memory_key": []}, ""),
@@ -39,6 +46,10 @@ FILTERS: list[tuple[dict[str, Any], str]] = [
 BAD_FILTERS: list[dict[str, Any]] = [
     {"nothing": 1},
     {"content": "x"},
+    {"content": {"$eq": "x"}},
+    {"content": {"$contains": 1}},
+    {"importance": {"$contains": "1"}},
+    {"importance": [{"$near": 1}]},
     {"importance": {"$near": 1}},
     {"tags": 1},
     {"tags": [1]},
@@ -109,6 +120,55 @@ class QueryContract:
                 store.query(ANN, order_by=wrong)
         with pytest.raises(InvalidArgumentError, match="limit"):
             store.query(ANN, limit=-1)
+
+    def test_offset(self, store: MemoryStore) -> None:
+        """A query leaves out as many of the first as it is told to."""
+        for key, importance in {"a": 0.2, "b": 0.9, "c": 0.5}.items():
+            put(store, memory_key=key, importance=importance)
+
+        pages = [
+            keys_of(store.query(ANN, order_by="importance", limit=1, offset=n)) for n in range(4)
+        ]
+        assert [["b"], ["c"], ["a"], []] == pages
+        assert ["a"] == keys_of(store.query(ANN, order_by="importance", limit=None, offset=2))
+        with pytest.raises(InvalidArgumentError, match="offset"):
+            store.query(ANN, offset=-1)
+
+    def test_paths(self, store: MemoryStore) -> None:
+        """What is below a path is found, and nothing that merely begins alike."""
+        for key, category in {
+            "a": "x",
+            "b": "x/y",
+            "c": "x-y",
+            "d": "xy",
+            "e": "X/y",
+            "f": "x/y/z",
+        }.items():
+            put(store, memory_key=key, category=category)
+
+        for path in ("x", "x/"):
+            found = store.query(ANN, {"category": {"$under": path}})
+            assert ["a", "b", "f"] == sorted(keys_of(found))
+
+    def test_contents(self, store: MemoryStore) -> None:
+        """Contents are filtered by a part of them, letter by letter, where the store can read them without opening them."""
+        contents: list[Content] = [
+            *("50% of Ann's", "50 of Ann's", "ann's"),
+            *(b"\xff Ann's", "Ann's \ud800"),
+        ]
+        for key, content in zip("abcde", contents, strict=True):
+            put(store, memory_key=key, content=content)
+
+        for part, expected in {
+            "Ann's": "abde",
+            "0%": "a",
+            "ann": "c",
+            "": "abcde",
+            "'; --": "",
+        }.items():
+            with suppress(InvalidFilterError):
+                found = store.query(ANN, {"content": {"$contains": part}})
+                assert list(expected) == sorted(keys_of(found)), part
 
     def test_newest_hundred_by_default(self, store: MemoryStore) -> None:
         """A query returns the newest hundred, newest first, unless it names another limit."""

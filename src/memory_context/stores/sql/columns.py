@@ -43,6 +43,8 @@ class UTCDateTime(sa.types.TypeDecorator[datetime]):
 
 # SQLite numbers rows by itself for INTEGER only, which holds 64 bits there.
 integer = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+# In the order of code points, so that what is below a path is one range of an index. SQLite has it so anyway.
+path_type = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 json_type = sa.JSON().with_variant(JSONB(), "postgresql")
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from threading import local
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
@@ -22,6 +22,7 @@ from memory_context.stores.sql import file_watch, index_key, migrate, shared_eng
 from memory_context.stores.sql.index import keyword_index
 from memory_context.stores.sql.row import ROW_FORMAT, RowFormat, decode_row
 from memory_context.stores.sql.schema import AnyRow, AnySelect
+from memory_context.stores.sql.shared_engines import Transaction
 from memory_context.text.index.analyzer import VERSION
 
 P = ParamSpec("P")
@@ -115,9 +116,9 @@ class Database:
     ) -> T:
         """Do as `read`, in a transaction that may write, and that is rolled back if *work* raises."""
         self._prepare_schema()
-        return self.run_as_it_is(lambda connection: work(connection, *args, **named), writes=True)
+        return self.run_as_it_is(lambda connection: work(connection, *args, **named), kind="write")
 
-    def run_as_it_is(self, work: Callable[[sa.Connection], T], *, writes: bool = False) -> T:
+    def run_as_it_is(self, work: Callable[[sa.Connection], T], *, kind: Transaction = "read") -> T:
         """Do as `read` and `write`, but create and upgrade nothing before.
 
         Raises:
@@ -126,7 +127,7 @@ class Database:
         open_connection: sa.Connection | None = getattr(self._open, "connection", None)
         if open_connection is not None:
             return work(open_connection)
-        with self._transaction(writes=writes) as connection:
+        with self._transaction(kind) as connection:
             return work(connection)
 
     @contextmanager
@@ -137,7 +138,7 @@ class Database:
             StoreError: The database could not do it.
         """
         self._prepare_schema()
-        with self._transaction(writes=True) as connection:
+        with self._transaction("write") as connection:
             self._open.connection = connection
             try:
                 yield
@@ -145,31 +146,39 @@ class Database:
                 self._open.connection = None
 
     @contextmanager
-    def _transaction(self, *, writes: bool) -> Generator[sa.Connection]:
+    def _transaction(self, kind: Transaction) -> Generator[sa.Connection]:
+        options: dict[str, Any] = {shared_engines.TRANSACTION: kind, ROW_FORMAT: self._row_format}
+        if kind == "statement" and self.dialect == "postgresql":
+            # Without BEGIN and COMMIT, each of which is a way to the server and back.
+            options["isolation_level"] = "AUTOCOMMIT"
         # The file is looked at outside the transaction, so that its second look comes after the
         # commit; errors are translated outside of all, because a commit may fail as well.
         with (
             self.errors(),
-            operation("transaction", backend=self.dialect, writes=writes),
-            self.engine.connect().execution_options(
-                **{shared_engines.WRITES: writes, ROW_FORMAT: self._row_format}
-            ) as connection,
+            operation("transaction", backend=self.dialect, writes=kind == "write"),
+            self.engine.connect().execution_options(**options) as connection,
             file_watch.on_its_file(connection),
             connection.begin(),
         ):
             yield connection
 
     def rows(self, statement: sa.Executable) -> Sequence[AnyRow]:
-        """Return the rows that *statement* selects, in a transaction of its own."""
-        return self.read(lambda connection: connection.execute(statement).all())
+        """Return the rows that *statement* selects: it is a transaction of its own."""
+        self._prepare_schema()
+        return self.run_as_it_is(
+            lambda connection: connection.execute(statement).all(), kind="statement"
+        )
 
-    def items(self, statement: AnySelect) -> list[MemoryItem]:
-        """Return the records that *statement*, on `RECORDS`, selects, in a transaction of its own."""
+    def items(
+        self, statement: AnySelect, values: Mapping[str, Any] | None = None
+    ) -> list[MemoryItem]:
+        """Return the records that *statement*, on `RECORDS`, selects with *values*: as `rows` does."""
 
         def read(connection: sa.Connection) -> list[MemoryItem]:
-            return [decode_row(connection, row) for row in connection.execute(statement)]
+            return [decode_row(connection, row) for row in connection.execute(statement, values)]
 
-        return self.read(read)
+        self._prepare_schema()
+        return self.run_as_it_is(read, kind="statement")
 
     @property
     def engine(self) -> sa.Engine:
@@ -222,12 +231,12 @@ class Database:
             # Each is looked up by a reading transaction first: a writing one would wait for other
             # writers.
             if self.run_as_it_is(migrate.revision_of) != migrate.HEAD:
-                self.run_as_it_is(migrate.ensure_schema, writes=True)
+                self.run_as_it_is(migrate.ensure_schema, kind="write")
             if self.run_as_it_is(keyword_index.version_of) < VERSION:
-                self.run_as_it_is(keyword_index.renew, writes=True)
+                self.run_as_it_is(keyword_index.renew, kind="write")
             self.read_format()
             if self._row_format.index_key is None and self.codec.index != "plain":
-                self.run_as_it_is(partial(index_key.prepare, codec=self.codec), writes=True)
+                self.run_as_it_is(partial(index_key.prepare, codec=self.codec), kind="write")
                 self.read_format()
             self._ready_pool = pool
 

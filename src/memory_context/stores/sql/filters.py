@@ -24,12 +24,26 @@ Conditions: TypeAlias = Sequence[Condition]
 
 
 def _under(column: sa.ColumnElement[Any], path: str) -> Condition:
-    """Match *path* and what is below it.
+    """Match *path* and what is below it, in the order of code points.
 
     LIKE would not do: on SQLite it ignores case.
     """
-    below = path.rstrip("/") + "/"
-    return (column == below[:-1]) | (sa.func.substr(column, 1, len(below)) == below)
+    path = path.rstrip("/")
+    # One range, which an index can look up; paths such as `path-2` and `path.old` lie in it, too.
+    in_range = (column >= path) & (column < f"{path}0")  # 0 follows / in ASCII
+    return in_range & ((column == path) | (column >= f"{path}/"))
+
+
+def _contains(column: sa.ColumnElement[Any], text: str, dialect: str) -> Condition:
+    """Match values that hold *text*; of contents, bytes that hold it in UTF-8, too."""
+    is_sqlite = dialect == "sqlite"
+    found = (sa.func.instr if is_sqlite else sa.func.strpos)(column, text) > 0
+    if column is not memories.c.content:
+        return found
+    data = sa.literal(text.encode(), sa.LargeBinary)
+    stored = memories.c.content_bytes
+    place = sa.func.instr(stored, data) if is_sqlite else sa.func.position(data.op("IN")(stored))
+    return sa.func.coalesce(found, place > 0)
 
 
 def _differs(column: sa.ColumnElement[Any], value: object) -> Condition:
@@ -46,9 +60,11 @@ _OPERATORS: dict[str, Callable[[sa.ColumnElement[Any], Any], Condition]] = {
     "$lte": operator.le,
     "$under": _under,
 }
-_ORDERED = {"$gt", "$gte", "$lt", "$lte"}
+_ORDERED = {"$gt", "$gte", "$lt", "$lte", "$under"}
+_OF_TEXTS = {"$under": "a path", "$contains": "a text"}
 _TAKE_NONE = {"$eq", "$ne"}
 _LISTS = (list, tuple, set, frozenset)
+_ENCODED = "{name} is encoded in this store; filter and order by other columns, or search"
 _NOT_FILTERED = {"content", "content_bytes", "content_metadata"}
 COLUMNS = {column.name: column for column in memories.c if column.name not in _NOT_FILTERED}
 COUNTED = ("token_count", "char_count", "line_count")
@@ -80,6 +96,8 @@ def matching(
     for name, wanted in filters.items():
         if name == "tags":
             conditions.append(_has_tag(wanted, dialect))
+        elif name == "content":
+            conditions.append(_content_condition(wanted, dialect, hidden))
         else:
             conditions.append(_condition(column_named(name, hidden), wanted, dialect))
     return conditions
@@ -124,7 +142,7 @@ def column_named(name: str, hidden: Collection[str] = ()) -> sa.Column[Any]:
         InvalidFilterError: There is none that can be filtered by, or the store's codec has *hidden* it.
     """
     if name in hidden:
-        message = f"{name} is encoded in this store; filter and order by other columns, or search"
+        message = _ENCODED.format(name=name)
         raise InvalidFilterError(message)
     if name not in COLUMNS:
         message = f"no column {name!r} to filter or order by; there are {', '.join(COLUMNS)}"
@@ -196,24 +214,53 @@ def _condition(column: sa.Column[Any], wanted: object, dialect: str) -> Conditio
         ]
         return sa.and_(sa.true(), *conditions)  # no operators match everything
     if isinstance(wanted, _LISTS):
-        values = list(cast("Iterable[object]", wanted))
-        listed = column.in_([_checked(column, value) for value in values if value is not None])
-        return listed | column.is_(None) if None in values else listed
+        return _one_of(column, list(cast("Iterable[object]", wanted)), dialect)
     return column == _checked(column, wanted)
 
 
-def _compared(column: sa.Column[Any], name: object, value: object, dialect: str) -> Condition:
-    if name not in _OPERATORS:
-        message = f"no operator {name!r}; there are {', '.join(_OPERATORS)}"
+def _one_of(column: sa.Column[Any], wanted: Sequence[object], dialect: str) -> Condition:
+    values = [value for value in wanted if not isinstance(value, Mapping)]
+    listed = column.in_([_checked(column, value) for value in values if value is not None])
+    others: list[Condition] = [column.is_(None)] if None in values else []
+    asked = [cast("object", one) for one in wanted if isinstance(one, Mapping)]
+    others += [_condition(column, one, dialect) for one in asked]
+    return sa.or_(listed, *others)
+
+
+def _content_condition(wanted: object, dialect: str, hidden: Collection[str]) -> Condition:
+    """Return the condition for contents: those that hold a text are all that can be asked for.
+
+    Raises:
+        InvalidFilterError: Something else is asked, or the store's codec has hidden the contents.
+    """
+    asked = cast("Mapping[str, object]", wanted if isinstance(wanted, Mapping) else {})
+    if list(asked) != ["$contains"]:
+        message = f"content is filtered by a text that it holds: {{'$contains': 'a text'}}, not {wanted!r:.80}"
         raise InvalidFilterError(message)
-    if name == "$under" and not (isinstance(value, str) and isinstance(column.type, sa.Text)):
-        message = f"$under takes a path, of a column with texts; not {value!r:.80} of {column.name}"
+    if "content" in hidden:
+        message = _ENCODED.format(name="content")
+        raise InvalidFilterError(message)
+    return _compared(memories.c.content, "$contains", asked["$contains"], dialect)
+
+
+def _compared(column: sa.Column[Any], name: object, value: object, dialect: str) -> Condition:
+    if name not in _OPERATORS and name != "$contains":
+        message = f"no operator {name!r}; there are {', '.join(_OPERATORS)}, $contains"
+        raise InvalidFilterError(message)
+    takes = _OF_TEXTS.get(str(name))
+    if takes and not (isinstance(value, str) and isinstance(column.type, sa.Text)):
+        message = (
+            f"{name} takes {takes}, of a column with texts; not {value!r:.80} of {column.name}"
+        )
         raise InvalidFilterError(message)
     if value is None and name not in _TAKE_NONE:
         message = f"nothing is less or more than None; for memories without {column.name}: {{{column.name!r}: None}}"
         raise InvalidFilterError(message)
+    checked = _checked(column, value)
+    if name == "$contains":
+        return _contains(column, str(checked), dialect)
     compared = _by_code_points(column, dialect) if name in _ORDERED else column
-    return _OPERATORS[str(name)](compared, _checked(column, value))
+    return _OPERATORS[str(name)](compared, checked)
 
 
 def _checked(column: sa.Column[Any], value: object) -> object:

@@ -13,6 +13,7 @@ from memory_context.stores.sql.columns import (
     integer,
     json_type,
     moment,
+    path_type,
     required,
     to_memories,
 )
@@ -37,7 +38,7 @@ memories = sa.Table(
     required("summary", sa.Text, ""),
     required("media_type", sa.Text, "text/plain"),
     required("content_metadata", json_type, "{}"),
-    sa.Column("category", sa.Text),
+    sa.Column("category", path_type),
     required("tags", json_type, "[]"),
     required("importance", sa.Float, sa.text("0.5")),
     count("token_count"),
@@ -56,6 +57,13 @@ memories = sa.Table(
     sa.UniqueConstraint("user_id", "identity", name="uq_agent_memories_user_identity"),
     sa.Index("ix_agent_memories_user_created", "user_id", "created_at"),
     sa.Index("ix_agent_memories_user_thread", "user_id", "thread_id"),
+    sa.Index(
+        "ix_agent_memories_user_category",
+        "user_id",
+        "category",
+        sqlite_where=sa.text("category IS NOT NULL"),
+        postgresql_where=sa.text("category IS NOT NULL"),
+    ),
     # What capacities and quotas add up is read from this index alone.
     sa.Index(
         "ix_agent_memories_user_tier",

@@ -6,7 +6,7 @@ import sqlite3
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -26,7 +26,10 @@ BUSY_MILLISECONDS = 5000
 # libpq waits without an end by default; a fold in an agent's run must not.
 CONNECT_SECONDS = 5
 CACHE_KIB = 16_000
-WRITES = "memory_context_writes"  # the execution option of writing transactions
+Transaction: TypeAlias = Literal["statement", "read", "write"]
+"""What a transaction does: one statement that reads, several, or writing, too."""
+TRANSACTION = "memory_context_transaction"
+"""The execution option that says it."""
 # WAL lets others read while somebody writes. With synchronous=NORMAL a power cut may undo the last
 # commits, but never damages the file; a killed process loses nothing.
 _SQLITE_PRAGMAS = (
@@ -173,7 +176,10 @@ def with_explicit_begin(engine: sa.Engine) -> sa.Engine:
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
-    if not connection.get_execution_options().get(WRITES, False):
+    kind: Transaction = connection.get_execution_options().get(TRANSACTION, "read")
+    if kind == "statement":
+        return  # SQLite begins and ends a transaction for it
+    if kind == "read":
         connection.exec_driver_sql("BEGIN")
         return
     # Overwrite what is deleted, whatever this build of SQLite does by default: a user is forgotten

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
@@ -47,6 +48,7 @@ from memory_context.stores.sql.index.embedding_worker import EmbeddingWorker
 from memory_context.stores.sql.row import RECORDS, decode_deletion
 from memory_context.stores.sql.scan import deletions_after, scan
 from memory_context.stores.sql.schema import (
+    AnySelect,
     UTCDateTime,
     access,
     count_rows,
@@ -64,6 +66,8 @@ T = TypeVar("T")
 
 # PostgreSQL takes at most 65,535 bound parameters in a statement, SQLite 32,766.
 KEYS_PER_STATEMENT = 5000
+# Of how many users, agents and conversations the statement is kept that reads records by their keys.
+STATEMENTS = 1000
 # How much a search indexes before it answers, in characters: a minute or so of work.
 CATCH_UP = 32_000_000
 # How many of the newest memories a search opens where nothing is indexed.
@@ -183,7 +187,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def get(self, scope: Scope, key: str) -> MemoryItem | None:
         """See `MemoryStore.get`."""
-        return next(iter(self.get_many(scope, [key])), None)
+        return next(iter(self.database.items(_by_key(scope), {"key": key})), None)
 
     def get_many(self, scope: Scope, keys: Iterable[str]) -> list[MemoryItem]:
         """See `MemoryStore.get_many`."""
@@ -191,9 +195,7 @@ class SQLAlchemyStore(ClosedAtExit):
         found: dict[str, MemoryItem] = {}
         for start in range(0, len(wanted), KEYS_PER_STATEMENT):
             batch = wanted[start : start + KEYS_PER_STATEMENT]
-            for item in self.database.items(
-                RECORDS.where(*within(scope), memories.c.memory_key.in_(batch))
-            ):
+            for item in self.database.items(_by_keys(scope), {"keys": batch}):
                 found[item.memory_key] = item
         return [found[key] for key in wanted if key in found]
 
@@ -203,15 +205,16 @@ class SQLAlchemyStore(ClosedAtExit):
         filters: Filters | None = None,
         *,
         limit: int | None = 100,
+        offset: int = 0,
         order_by: str = "created_at",
     ) -> list[MemoryItem]:
         """See `MemoryStore.query`."""
-        if limit is not None and limit < 0:
-            message = f"a limit is 0 or more, or None for all, not {limit}"
+        if offset < 0 or (limit is not None and limit < 0):
+            message = f"a limit is 0 or more, or None for all, an offset 0 or more; not {limit} and {offset}"
             raise InvalidArgumentError(message)
         order = order_of(order_by, self.database.dialect, self.codec.hidden)
         statement = RECORDS.where(*self._matching(scope, filters))
-        return self.database.items(statement.order_by(*order).limit(limit))
+        return self.database.items(statement.order_by(*order).limit(limit).offset(offset or None))
 
     def search(
         self,
@@ -451,7 +454,7 @@ class SQLAlchemyStore(ClosedAtExit):
         Raises:
             SchemaVersionError: The schema is newer than this library.
         """
-        return self.database.run_as_it_is(migrate.migrate, writes=True)
+        return self.database.run_as_it_is(migrate.migrate, kind="write")
 
     def adopt(self) -> Adopted:
         """Take over the rows of a table `agent_memories` that another program has made.
@@ -462,7 +465,7 @@ class SQLAlchemyStore(ClosedAtExit):
             SchemaVersionError: There is no such table, or it has another layout.
             StoreError: A row cannot be taken over; nothing was changed.
         """
-        return self.database.run_as_it_is(adoption.adopt, writes=True)
+        return self.database.run_as_it_is(adoption.adopt, kind="write")
 
     def backup(
         self, path: str | os.PathLike[str], progress: Callable[[int, int], object] | None = None
@@ -550,6 +553,20 @@ class SQLAlchemyStore(ClosedAtExit):
             if not self.database.write(indexing.extend, batch):
                 break
         return len(item.text) - place.offset
+
+
+# The two are kept, because making them takes longer than reading a record by them.
+@lru_cache(maxsize=STATEMENTS)
+def _by_key(scope: Scope) -> AnySelect:
+    """Return the statement for the record of *scope* under the ``key`` that it is executed with."""
+    return RECORDS.where(*within(scope), memories.c.memory_key == sa.bindparam("key"))
+
+
+@lru_cache(maxsize=STATEMENTS)
+def _by_keys(scope: Scope) -> AnySelect:
+    """Return the statement for the records of *scope* under the ``keys`` that it is executed with."""
+    wanted = sa.bindparam("keys", type_=sa.Text(), expanding=True)
+    return RECORDS.where(*within(scope), memories.c.memory_key.in_(wanted))
 
 
 def _check_scope(scope: Scope, item: MemoryItem) -> None:
