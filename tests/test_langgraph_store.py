@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import example, given
@@ -180,6 +180,15 @@ def test_no_namespace_to_read(space: Any) -> None:
         with pytest.raises(InvalidNamespaceError):
             adapter().batch([op])
     assert [[]] == adapter().batch([SearchOp(())])
+
+
+def test_a_list_of_labels() -> None:
+    """A list of labels is a namespace, too, as in LangGraph's own stores."""
+    store, labels = adapter(), cast("Any", ["n", "m"])
+    store.put(labels, "key", {"x": 1})
+    assert [("n", "m")] == store.list_namespaces(prefix=labels)
+    assert ("n", "m") == store.search(labels)[0].namespace
+    assert store.get(("n", "m"), "key") == store.get(labels, "key")
 
 
 def test_no_value() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import takewhile
 from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -173,7 +174,7 @@ class _StoredItems:
             _check_namespaces(op)
         results = [self._read(op) for op in ops]
         # Of several writes to one key only the last counts.
-        writes = {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
+        writes = {(tuple(op.namespace), op.key): op for op in ops if isinstance(op, PutOp)}
         if not writes:
             return results
         store = self.manager.memory_store
@@ -298,22 +299,26 @@ class _StoredItems:
             self.manager.memory_store.put(self.scope, longer, replaces=item)
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+        conditions = op.match_conditions or ()
         namespaces = {
             namespace[: op.max_depth]
-            for namespace in self._all_namespaces()
-            if all(_fits(condition, namespace) for condition in op.match_conditions or ())
+            for namespace in self._namespaces_below(_fixed_beginning(conditions))
+            if all(_fits(condition, namespace) for condition in conditions)
         }
         return sorted(namespaces)[op.offset : op.offset + op.limit]
 
-    def _all_namespaces(self) -> Iterator[tuple[str, ...]]:
-        """Yield the namespaces with items that have not expired."""
-        for usage in self.manager.memory_store.usage(self.scope, _living()):
-            namespace = None if usage.category is None else namespace_of(usage.category)
+    def _namespaces_below(self, prefix: Sequence[str]) -> Iterator[tuple[str, ...]]:
+        """Yield the namespaces with items that have not expired; of a long *prefix* only the first labels count."""
+        # Every item has a category; where that is asked for, its index alone is read.
+        filters = {"category": {"$gt": ""}, **_below(prefix), **_living()}
+        for usage in self.manager.memory_store.usage(self.scope, filters):
+            category = usage.category or ""
+            namespace = namespace_of(category)
             if namespace is not None:
                 yield namespace
                 continue
             # Its items know it, all of them the same one.
-            items = self._query({"category": usage.category}, limit=1)
+            items = self._query({"category": category}, limit=1)
             yield from (facts["namespace"] for _, facts in _readable(items))
 
 
@@ -343,8 +348,8 @@ def _check_namespaces(op: Op) -> None:
 
 
 def _check_labels(namespace: object) -> None:
-    labels = cast("tuple[object, ...]", namespace) if isinstance(namespace, tuple) else None
-    if labels is None or not all(map(_is_label, labels)):
+    labels = cast("Sequence[object]", namespace if isinstance(namespace, tuple | list) else [None])
+    if not all(map(_is_label, labels)):
         message = f"a namespace is a tuple of texts that are not empty and have no period and no NUL; not {namespace!r:.80}"
         raise InvalidStoreNamespaceError(message)
 
@@ -510,6 +515,14 @@ def _holds(value: Any, operator: str, operand: Any) -> bool:  # noqa: ANN401 - w
         return _OPERATORS[operator](value, operand)
     except TypeError:  # a text is neither more nor less than a number
         return False
+
+
+def _fixed_beginning(conditions: Iterable[MatchCondition]) -> list[str]:
+    """Return the first labels of every namespace that fits."""
+    for condition in conditions:
+        if condition.match_type == "prefix":
+            return list(takewhile(lambda label: label != "*", condition.path))
+    return []
 
 
 def _fits(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:

@@ -148,7 +148,8 @@ class Database:
     @contextmanager
     def _transaction(self, kind: Transaction) -> Generator[sa.Connection]:
         options: dict[str, Any] = {shared_engines.TRANSACTION: kind, ROW_FORMAT: self._row_format}
-        if kind == "statement" and self.dialect == "postgresql":
+        # A dialect that did not open its connections itself, as on a pool, does not know how to do it.
+        if kind == "statement" and self.dialect == "postgresql" and not self._is_pool:
             # Without BEGIN and COMMIT, each of which is a way to the server and back.
             options["isolation_level"] = "AUTOCOMMIT"
         # The file is looked at outside the transaction, so that its second look comes after the

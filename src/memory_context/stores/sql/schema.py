@@ -61,6 +61,8 @@ memories = sa.Table(
         "ix_agent_memories_user_category",
         "user_id",
         "category",
+        # What namespaces hold is added up from this index alone.
+        *("tier", "is_active", "expires_at", "char_count", "byte_count"),
         sqlite_where=sa.text("category IS NOT NULL"),
         postgresql_where=sa.text("category IS NOT NULL"),
     ),

@@ -17,7 +17,7 @@ def upgrade() -> None:
     op.create_index(
         "ix_agent_memories_user_category",
         "agent_memories",
-        ["user_id", "category"],
+        ["user_id", "category", "tier", "is_active", "expires_at", "char_count", "byte_count"],
         sqlite_where=where,
         postgresql_where=where,
     )
