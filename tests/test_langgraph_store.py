@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from random import Random
 from typing import Any, cast
 
 import pytest
@@ -347,6 +348,23 @@ def test_large_batches_side_by_side(store_url: str) -> None:
     assert [*range(20)] == sorted(item.value["key"] for item in found)
     assert 1 == len({item.value["by"] for item in found})
     assert 7 == len(adapter(store=shared).list_namespaces())
+    shared.close()
+
+
+def test_batches_with_some_keys_in_common(store_url: str) -> None:
+    """Batches and single writes of one user that share some of their keys never wait for each other in a circle."""
+    shared = SQLAlchemyStore(store_url)
+
+    def write(seed: int) -> None:
+        drawn, store = Random(seed), adapter(store=shared)
+        for _ in range(8):
+            keys = drawn.sample(range(20), 12)
+            store.batch([PutOp(("n",), f"{key}", {"by": seed}) for key in keys])
+            store.put(("n",), f"{keys[0]}", {"by": seed})
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(write, range(4)))
+    assert 20 == len(adapter(store=shared).search(("n",), limit=100))
     shared.close()
 
 

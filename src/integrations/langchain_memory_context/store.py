@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import takewhile
@@ -35,12 +35,20 @@ from memory_context.exceptions import (
     StoreError,
 )
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.item import STORE_ITEM, MemoryItem, hash_content, is_storable, now
+from memory_context.model.item import (
+    STORE_ITEM,
+    MemoryItem,
+    check_metadata,
+    hash_content,
+    is_storable,
+    now,
+    to_content,
+)
 from memory_context.model.reference import one_line
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
-from memory_context.stores import SQLAlchemyStore, as_store
+from memory_context.stores import as_store
 
 if TYPE_CHECKING:
     from memory_context.stores import AnyStore
@@ -79,8 +87,8 @@ class MemoryStoreAdapter(BaseStore):
     `search_memory` find it too. A search with a query finds the items that speak of it, best first; without one, the
     oldest first. An item with a ttl is not there any more when its time has come, and `sweep_ttl` deletes it; reading it
     begins that time anew, unless ``refresh_ttl`` is False. The index False keeps an item from searches with a query;
-    names of fields as an index make no difference. In a batch all reads see what was there before its writes, and in a
-    database each hundred of its writes are one transaction.
+    names of fields as an index make no difference. In a batch all reads see what was there before its writes; in a
+    database each hundred items that it puts are one transaction, what it deletes is deleted after them.
 
     `get`, `search`, `put`, `delete`, `list_namespaces`, and `aget`, `asearch` and so on, take what LangGraph's take.
 
@@ -177,13 +185,8 @@ class _StoredItems:
         writes = {(tuple(op.namespace), op.key): op for op in ops if isinstance(op, PutOp)}
         if not writes:
             return results
-        store = self.manager.memory_store
-        # In one order, or two batches could each wait for what the other one has written.
-        ordered = [write for _, write in sorted(writes.items())]
-        for start in range(0, len(ordered), WRITTEN_TOGETHER):
-            with store.together() if isinstance(store, SQLAlchemyStore) else nullcontext():
-                for write in ordered[start : start + WRITTEN_TOGETHER]:
-                    self._write(write)
+        for start in range(0, len(writes), WRITTEN_TOGETHER):
+            self._write(list(writes.values())[start : start + WRITTEN_TOGETHER])
         return results
 
     def _read(self, op: Op) -> Result:
@@ -203,12 +206,17 @@ class _StoredItems:
             case PutOp():
                 return None
 
-    def _write(self, op: PutOp) -> None:
-        key = _key(op.namespace, op.key)
-        if op.value is None:
-            if self.manager.memory_store.delete(self.scope, key):
+    def _write(self, ops: Sequence[PutOp]) -> None:
+        put = [self._described(op, op.value) for op in ops if op.value is not None]
+        if put:
+            self.manager.replace_all(put)
+        for op in ops:
+            key = _key(op.namespace, op.key)
+            if op.value is None and self.manager.memory_store.delete(self.scope, key):
                 self.manager.audit("deleted", key)
-            return
+
+    def _described(self, op: PutOp, value: Mapping[str, Any]) -> tuple[MemoryItem, str]:
+        """Return the memory of an item that is put, and its description."""
         metadata: dict[str, Any] = {
             "namespace": list(op.namespace),
             "key": op.key,
@@ -216,17 +224,21 @@ class _StoredItems:
         }
         if op.ttl is not None:
             metadata["ttl"] = op.ttl
-        self.manager.remember(
-            dict(op.value),
-            one_line(f"{'/'.join(op.namespace)}: {op.key}") or None,
-            TYPE,
-            key=key,
+        content, media_type = to_content(dict(value))
+        item = MemoryItem(
+            user_id=self.manager.scope.user_id,
+            agent_id=self.manager.agent_id,
+            thread_id=self.manager.thread_id,
+            memory_key=_key(op.namespace, op.key),
+            memory_type=TYPE,
             tier=TIER,
+            content=content,
+            media_type=media_type,
+            content_metadata=check_metadata(metadata),
             category=category_of(op.namespace),
-            metadata=metadata,
             expires_at=None if op.ttl is None else now() + timedelta(minutes=op.ttl),
-            replace=True,
         )
+        return item, one_line(f"{'/'.join(op.namespace)}: {op.key}")
 
     def _searched(self, op: SearchOp) -> list[SearchItem]:
         """Return the items below a namespace that match and have not expired."""

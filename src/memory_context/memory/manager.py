@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import replace as with_changes
@@ -55,7 +55,7 @@ from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.runtime.telemetry import Who, count, operation
 from memory_context.runtime.tool_descriptions_and_prompts import HIDDEN
 from memory_context.stores import Filters, Mode, as_auditor, as_store, reindexed
-from memory_context.stores.protocol import redactor_of
+from memory_context.stores.protocol import redactor_of, replace_all
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.read.line_ranges import parse_lines, span_of_lines
 from memory_context.text.read.partial_read import DEFAULT_ANSWER, answer, read_part
@@ -285,13 +285,9 @@ class MemoryManager(ClosedAtExit):
         if redaction is None:
             redaction = self.redaction(type)
             item = with_changes(item, content=redacted_content(item, redaction))
-        # Before it is cut: of a secret that is cut in two neither half is recognised.
-        description = description and redaction.line(description)
-        item = redacted_facts(item, redaction)
-        facts = self.facts_of(item.content)
-        identity = identity_of(item.content, facts["content_hash"]) if is_shared else None
-        item = with_changes(item, identity=identity, **facts)
-        item = with_summary(item, description, source=source, summaries=self.summaries)
+        item = self._completed(item, description, source, redaction)
+        if is_shared:
+            item = with_changes(item, identity=identity_of(item.content, item.content_hash))
         for look in (check, self.gate):
             if look:
                 look(item)
@@ -307,6 +303,47 @@ class MemoryManager(ClosedAtExit):
         self.audit("stored", stored.memory_key)
         self.note_redacted(redaction)
         return stored
+
+    def replace_all(self, described: Sequence[tuple[MemoryItem, str]]) -> None:
+        """Commit records with their descriptions, each in the place of what its key holds: all of them, or none.
+
+        Their keys are different and chosen by the caller; what else a record holds of its content is made here.
+
+        Raises:
+            DeclinedError: Somebody who confirms what goes into a tier was asked, and declined.
+            StoreError: The store could not do it.
+        """
+        items: list[MemoryItem] = []
+        redactions: list[Redaction] = []
+        for item, description in described:
+            redaction = self.redaction(item.memory_type)
+            clean = with_changes(item, content=redacted_content(item, redaction))
+            items.append(self._completed(clean, description, "", redaction))
+            redactions.append(redaction)
+        for item in items:
+            if self.gate:
+                self.gate(item)
+        with operation("store", self.who) as storing:
+            replace_all(self.memory_store, self.scope, items)
+            storing.note(
+                keys=tuple(item.memory_key for item in items),
+                tokens=sum(item.token_count for item in items),
+            )
+        for item, redaction in zip(items, redactions, strict=True):
+            count("memories", type=item.memory_type, tier=item.tier)
+            count("bytes", bytes_of(item.content), type=item.memory_type, tier=item.tier)
+            self.note_redacted(redaction)
+        self.audit("stored", *(item.memory_key for item in items))
+
+    def _completed(
+        self, item: MemoryItem, description: str | None, source: str, redaction: Redaction
+    ) -> MemoryItem:
+        """Return a record with its description and what it holds of its content, without secrets."""
+        # Before it is cut: of a secret that is cut in two neither half is recognised.
+        description = description and redaction.line(description)
+        item = redacted_facts(item, redaction)
+        item = with_changes(item, **self.facts_of(item.content))
+        return with_summary(item, description, source=source, summaries=self.summaries)
 
     def _put_under_new_key(
         self, item: MemoryItem, made_by: str, room: Capacity | None

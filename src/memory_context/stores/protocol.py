@@ -208,6 +208,23 @@ class MemoryStore(Protocol):
 
 
 @runtime_checkable
+class BatchWriter(Protocol):
+    """A store that writes many records in one go."""
+
+    def replace_all(self, scope: Scope, items: Sequence[MemoryItem]) -> None:
+        """Put records under different keys of their caller's choice, each in the place of what its key holds.
+
+        All of them are committed, or none.
+
+        Raises:
+            KeyExistsError: A key holds a memory that the scope does not see.
+            InvalidScopeError: A record does not belong into the scope.
+            StoreError: The store could not do it.
+        """
+        ...
+
+
+@runtime_checkable
 class Administration(Protocol):
     """The verbs for administrators: across users, or to take a user's last trace away."""
 
@@ -308,6 +325,15 @@ def reindexed(store: MemoryStore, progress: Callable[[int, int], object] | None 
         message = f"{store!r} keeps no search index that could be rebuilt"
         raise StoreError(message)
     return store.reindex(progress)
+
+
+def replace_all(store: MemoryStore, scope: Scope, items: Sequence[MemoryItem]) -> None:
+    """Put records as `BatchWriter.replace_all` does; one by one, where the store writes no batches."""
+    if isinstance(store, BatchWriter):
+        store.replace_all(scope, items)
+        return
+    for item in items:
+        store.put(scope, item, replace=True)
 
 
 def redactor_of(store: MemoryStore) -> Redactor | None:

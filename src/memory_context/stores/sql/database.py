@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from threading import local
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
@@ -69,7 +68,6 @@ class Database:
         self._engine: sa.Engine | None = None
         self._ready_pool: sa.Pool | None = None
         self._lock = Lock()
-        self._open = local()
         in_child(self)
 
     def after_fork(self) -> None:
@@ -78,7 +76,6 @@ class Database:
         A database in memory is in both processes; an engine of the caller's is the caller's own
         care.
         """
-        self._open = local()
         if self._shared is not None and not urls.is_memory(self.url):
             self._shared = None
             self._engine = None
@@ -124,26 +121,8 @@ class Database:
         Raises:
             StoreError: The database could not do it.
         """
-        open_connection: sa.Connection | None = getattr(self._open, "connection", None)
-        if open_connection is not None:
-            return work(open_connection)
         with self._transaction(kind) as connection:
             return work(connection)
-
-    @contextmanager
-    def together(self) -> Generator[None]:
-        """Make one transaction of all that this thread does inside; it is rolled back if anything is raised.
-
-        Raises:
-            StoreError: The database could not do it.
-        """
-        self._prepare_schema()
-        with self._transaction("write") as connection:
-            self._open.connection = connection
-            try:
-                yield
-            finally:
-                self._open.connection = None
 
     @contextmanager
     def _transaction(self, kind: Transaction) -> Generator[sa.Connection]:

@@ -5,7 +5,9 @@ Every function works in the caller's transaction.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from uuid import UUID
 
 import sqlalchemy as sa
 
@@ -17,7 +19,7 @@ from memory_context.stores.sql.capacity import make_room, quota_kept
 from memory_context.stores.sql.filters import within
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import ChunkBatch
-from memory_context.stores.sql.restore import insert_record, is_taken
+from memory_context.stores.sql.restore import insert_record, insert_records, is_taken
 from memory_context.stores.sql.row import RECORDS, decode_row, encode_row, format_of
 from memory_context.stores.sql.schema import AnySelect, memories
 
@@ -93,11 +95,52 @@ def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOpt
         ):
             if not _locked(connection, holder):
                 continue
-            return _overwrite(connection, holder, item, options)
-        message = f"the key {item.memory_key!r} holds another memory; choose another key, forget it, or replace it"
-        raise KeyExistsError(message)
-    indexing.insert(connection, item, options.batch)
+            return _overwrite(connection, holder, item, options.batch)
+        raise _taken(item)
+    indexing.insert(connection, item.user_id, [(item, options.batch)])
     return item
+
+
+def put_all(
+    connection: sa.Connection,
+    scope: Scope,
+    items: Sequence[MemoryItem],
+    batches: Mapping[UUID, ChunkBatch | None],
+    quota: Quota | None,
+) -> None:
+    """Put records whose callers chose their keys, each in the place of what its key holds.
+
+    All rows are locked, in the order of their keys, before anything of the index is touched: whoever writes to the index
+    locks the user's row in `owners`, and two that had some rows and that one in another order would wait in a circle.
+
+    Raises:
+        KeyExistsError: A key holds a memory that the scope does not see.
+    """
+    with quota_kept(connection, scope.user_id, quota):
+        waiting = sorted(items, key=lambda item: item.memory_key)
+        new: list[MemoryItem] = []
+        held: list[tuple[MemoryItem, MemoryItem]] = []
+        while waiting:
+            written = insert_records(connection, waiting)
+            new += [item for item in waiting if item.id in written]
+            clashing = [item for item in waiting if item.id not in written]
+            waiting = list[MemoryItem]()
+            for item in clashing:
+                holder = _by_key(connection, item)
+                if holder is not None and not scope.sees(holder.tier, holder.tier_id):
+                    raise _taken(item)
+                if holder is not None and _locked(connection, holder):
+                    held.append((holder, item))
+                else:
+                    waiting.append(item)  # deleted meanwhile
+        for holder, item in held:
+            _overwrite(connection, holder, item, batches[item.id])
+        indexing.insert(connection, scope.user_id, [(item, batches[item.id]) for item in new])
+
+
+def _taken(item: MemoryItem) -> KeyExistsError:
+    message = f"the key {item.memory_key!r} holds another memory; choose another key, forget it, or replace it"
+    return KeyExistsError(message)
 
 
 def _check_room(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> None:
@@ -129,7 +172,7 @@ def _take_over(
         raise RecordChangedError(message)
     if options.capacity is not None:
         make_room(connection, item, options.capacity, read)
-    return _overwrite(connection, read, item, options)
+    return _overwrite(connection, read, item, options.batch)
 
 
 def _by_identity(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
@@ -161,7 +204,7 @@ def _locked(connection: sa.Connection, holder: MemoryItem) -> bool:
 
 
 def _overwrite(
-    connection: sa.Connection, old: MemoryItem, new: MemoryItem, options: PutOptions
+    connection: sa.Connection, old: MemoryItem, new: MemoryItem, batch: ChunkBatch | None
 ) -> MemoryItem:
     """Write *new* into the row of *old*, which keeps its id and `created_at`."""
     # References and reads point to the id, so it stays.
@@ -169,7 +212,7 @@ def _overwrite(
     row = (memories.c.user_id == old.user_id, memories.c.id == old.id)
     indexing.remove(connection, old.user_id, sa.select(memories.c.id).where(*row))
     item = rewrite(connection, item)
-    indexing.insert(connection, item, options.batch)
+    indexing.insert(connection, item.user_id, [(item, batch)])
     return item
 
 

@@ -28,24 +28,35 @@ _NOT_DELETED = sa.delete(deletions).where(
 
 
 def insert_record(connection: sa.Connection, item: MemoryItem) -> bool:
-    """Insert a record with its reads, and forget that its key was deleted.
+    """Insert a record as `insert_records` does; return whether it was written."""
+    return item.id in insert_records(connection, [item])
 
-    False if it clashes with another record; then nothing is changed.
+
+def insert_records(connection: sa.Connection, items: Sequence[MemoryItem]) -> set[UUID]:
+    """Insert records with their reads, and forget that their keys were deleted; return which were written.
+
+    One that clashes with another record is left out.
     """
-    # RETURNING gives no row where the insert clashed: that tells in one statement whether it was
-    # written.
+    # RETURNING gives no row where the insert clashed: that tells in one statement what was written.
     insert = insert_into(connection, memories).on_conflict_do_nothing().returning(memories.c.id)
-    if connection.execute(insert, encode_row(connection, item)).first() is None:
-        return False
-    if item.access_count:
-        read = sa.insert(access).values(
-            memory_id=item.id,
-            accessed_at=item.accessed_at or item.updated_at,
-            access_count=item.access_count,
-        )
-        connection.execute(read)
-    connection.execute(_NOT_DELETED, {"user": item.user_id, "wanted": item.memory_key})
-    return True
+    rows = [encode_row(connection, item) for item in items]
+    new = set(connection.execute(insert, rows).scalars())
+    written = [item for item in items if item.id in new]
+    reads = [
+        {
+            "memory_id": item.id,
+            "accessed_at": item.accessed_at or item.updated_at,
+            "access_count": item.access_count,
+        }
+        for item in written
+        if item.access_count
+    ]
+    if reads:
+        connection.execute(sa.insert(access), reads)
+    if written:
+        keys = [{"user": item.user_id, "wanted": item.memory_key} for item in written]
+        connection.execute(_NOT_DELETED, keys)
+    return new
 
 
 def is_taken(connection: sa.Connection, memory_id: UUID) -> bool:
@@ -151,8 +162,7 @@ def restore(
         else:
             total += _conflict(record, reason)
     # Last, because it locks the user's row: see above.
-    for item in written:
-        indexing.insert(connection, item, batches.get(item.id))
+    indexing.insert(connection, user_id, [(item, batches.get(item.id)) for item in written])
     return total + Restored(written=len(written))
 
 

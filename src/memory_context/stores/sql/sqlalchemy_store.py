@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -175,15 +174,17 @@ class SQLAlchemyStore(ClosedAtExit):
             self._embedding.wake(scope.user_id)
         return stored
 
-    @contextmanager
-    def together(self) -> Generator[None]:
-        """Make one transaction of what this thread writes inside: all of it is committed, or nothing.
-
-        Raises:
-            StoreError: The store could not do it.
-        """
-        with self.database.together():
-            yield
+    def replace_all(self, scope: Scope, items: Sequence[MemoryItem]) -> None:
+        """See `BatchWriter.replace_all`; all of it is one transaction."""
+        for item in items:
+            _check_scope(scope, item)
+        batches = {item.id: indexing.prepared(item) for item in items}
+        self.database.write(_put.put_all, scope, items, batches, self.quota)
+        for item in items:
+            if batches[item.id] is None:
+                self._index_committed(item.user_id, item.id)
+        if self._embedding:
+            self._embedding.wake(scope.user_id)
 
     def get(self, scope: Scope, key: str) -> MemoryItem | None:
         """See `MemoryStore.get`."""

@@ -7,9 +7,10 @@ long; whoever searches next goes on where a process that died left off.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -69,17 +70,29 @@ def prepared(item: MemoryItem) -> ChunkBatch | None:
     return ChunkBatch(item, 0, list(chunks_of(item)))
 
 
-def insert(connection: sa.Connection, item: MemoryItem, batch: ChunkBatch | None) -> None:
-    """Index a memory that was just stored, or note that it is pending."""
+def insert(
+    connection: sa.Connection, user_id: str, stored: Iterable[tuple[MemoryItem, ChunkBatch | None]]
+) -> None:
+    """Index memories of a user that were just stored; those without a batch are noted as pending.
+
+    It locks the user's row (see `keyword_index.count`): do it last in a transaction.
+    """
     if not keyword_index.is_kept(connection):
         return
-    if batch is None:
-        connection.execute(sa.insert(pending).values(memory_id=item.id, user_id=item.user_id))
-        return
-    found = batch.chunks
-    if batch.memory.memory_key != item.memory_key:
-        found = list(chunks_of(item))  # the key was made longer meanwhile, and is indexed too
-    keyword_index.add(connection, item.user_id, item.id, found)
+    waiting: list[dict[str, Any]] = []
+    found: list[tuple[UUID, Sequence[Chunk]]] = []
+    for item, batch in stored:
+        if batch is None:
+            waiting.append({"memory_id": item.id, "user_id": user_id})
+        elif batch.memory.memory_key == item.memory_key:
+            found.append((item.id, batch.chunks))
+        else:
+            # The key was made longer meanwhile, and is indexed too.
+            found.append((item.id, list(chunks_of(item))))
+    if waiting:
+        connection.execute(sa.insert(pending), waiting)
+    if found:
+        keyword_index.add(connection, user_id, found)
 
 
 _PENDING_OF_USER = (
@@ -138,7 +151,7 @@ def extend(connection: sa.Connection, batch: ChunkBatch) -> bool:
     statement = sa.select(pending.c.done).where(*row).with_for_update(skip_locked=True)
     if connection.execute(statement).scalar() != batch.start:
         return False
-    keyword_index.add(connection, batch.memory.user_id, batch.memory.id, batch.chunks)
+    keyword_index.add(connection, batch.memory.user_id, [(batch.memory.id, batch.chunks)])
     if batch.is_last:
         connection.execute(sa.delete(pending).where(*row))
     else:

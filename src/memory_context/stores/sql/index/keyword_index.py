@@ -7,7 +7,7 @@ query reads nothing of what other users have. Every function works in the caller
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -126,15 +126,18 @@ def _owner(connection: sa.Connection, number: int) -> Owner:
     return Owner(number, hashed)
 
 
-def add(connection: sa.Connection, user_id: str, memory_id: UUID, found: Sequence[Chunk]) -> None:
-    """Index chunks of a memory."""
+def add(
+    connection: sa.Connection, user_id: str, found: Iterable[tuple[UUID, Sequence[Chunk]]]
+) -> None:
+    """Index chunks of a user's memories, each with its memory's id."""
     owner = _owner_of(connection, user_id)
     rows: list[dict[str, Any]] = []
-    for passage in found:
-        names = owner.named(passage.names)
-        rows.append(asdict(passage) | {"memory_id": memory_id, "names": names})
+    for memory_id, passages_found in found:
+        for passage in passages_found:
+            names = owner.named(passage.names)
+            rows.append(asdict(passage) | {"memory_id": memory_id, "names": names})
     _INDEXES[connection.dialect.name].add(connection, rows)
-    count(connection, user_id, len(found), sum(passage.length for passage in found))
+    count(connection, user_id, len(rows), sum(row["length"] for row in rows))
 
 
 def _owner_of(connection: sa.Connection, user_id: str) -> Owner:
