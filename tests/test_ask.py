@@ -265,7 +265,7 @@ def test_answer_for_a_model(memory: MemoryManager) -> None:
     assert "hold no word of the question" in answer.text
     assert "1 calls, 10 tokens" in answer.text
     assert (1, 10) == (reader.stats.asks, reader.stats.tokens_asked)
-    [decision] = reader.decisions
+    [decision] = reader.log.newest
     assert ("reading", ("meeting",), 10) == (decision.judge, decision.opened, decision.tokens)
     told = ASKING.answer(MemoryReader(memory, Reading("x y z")), args, 500).text
     assert "Nothing on that was found" in told
@@ -289,7 +289,7 @@ def test_secrets_in_a_question_stay_here() -> None:
     reader = MemoryReader(memory, model)
     reader.ask(["meeting"], "What number has item 2222? My key is ghp_" + "a1B2c3D4e5F6" * 3)
     assert not any("ghp_a1B2" in prompt for prompt in model.asked)
-    assert "ghp_a1B2" not in reader.decisions[0].asked
+    assert "ghp_a1B2" not in reader.log.newest[0].asked
 
 
 def _light(prompt: str) -> str:

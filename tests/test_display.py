@@ -39,7 +39,7 @@ from memory_context import (
     ScopedMemory,
 )
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.judge import Decisions
+from memory_context.conversation.kept_calls import Decisions
 from memory_context.display.escaped_html import bar_text
 from memory_context.display.transcripts import split_at_references
 from memory_context.model.drawers import Displayed

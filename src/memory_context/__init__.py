@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         NotesPolicy,
         RecallPolicy,
     )
-    from memory_context.conversation.judge import Decision, Judge, JudgeLimits, LexicalJudge
+    from memory_context.conversation.judge import Judge, JudgeLimits, LexicalJudge
     from memory_context.conversation.pass_by_reference import PassingPolicy
     from memory_context.exceptions import (
         AgentMemoryError,
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from memory_context.memory.scoped_memory import ScopedMemory
     from memory_context.memory.summaries import Summaries, Summarizer, SummaryLimits
     from memory_context.model.audit import AuditEntry, AuditTrail
+    from memory_context.model.call_records import CallRecord, CallTotals, Decision, ModelCall
     from memory_context.model.category import Category
     from memory_context.model.item import Deletion, Match, MemoryItem, MemoryList
     from memory_context.model.query_result import QueryResult
@@ -81,6 +82,8 @@ __all__ = [
     "AgentNotFoundError",
     "AuditEntry",
     "AuditTrail",
+    "CallRecord",
+    "CallTotals",
     "Category",
     "Codec",
     "Compressed",
@@ -110,6 +113,7 @@ __all__ = [
     "MemoryRef",
     "MemoryStore",
     "MemoryWorkbench",
+    "ModelCall",
     "NotesPolicy",
     "Observed",
     "Page",
@@ -155,7 +159,10 @@ _HOMES = {
     "Codec": "stores",
     "Compressed": "stores",
     "Confirmation": "model.tiers_and_limits",
-    "Decision": "conversation.judge",
+    "CallRecord": "model.call_records",
+    "CallTotals": "model.call_records",
+    "Decision": "model.call_records",
+    "ModelCall": "model.call_records",
     "Deletion": "model.item",
     "Encrypted": "stores",
     "FileEntry": "agent_files.service",

@@ -29,7 +29,8 @@ from memory_context.conversation.fold_and_recall_policies import (
     recall_policy_of,
     refuse_middleware_settings,
 )
-from memory_context.conversation.judge import BoundedJudge, Decisions, LexicalJudge
+from memory_context.conversation.judge import BoundedJudge, LexicalJudge
+from memory_context.conversation.kept_calls import DecisionLog, Decisions
 from memory_context.conversation.ledger import Ledger
 from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message
 from memory_context.conversation.message_folder import MessageFolder
@@ -150,6 +151,7 @@ class MemoryContextMemory(BaseMemory):
             bounded_judge,
             recall.expansion_budget,
             self._fold_policy.redacted,
+            DecisionLog(with_words=self._fold_policy.record_prompts),
         )
 
     @property
@@ -168,7 +170,7 @@ class MemoryContextMemory(BaseMemory):
 
     def decisions(self) -> Decisions:
         """Return what was decided to bring back so far, for which input, by whom and why; the newest 1,000."""
-        return Decisions(self._recaller.decisions)
+        return self._recaller.log.of_thread(self._manager)
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """Return the history, and behind it what the input needs from memory.

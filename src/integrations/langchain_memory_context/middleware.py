@@ -52,7 +52,7 @@ from memory_context.conversation.fold_and_recall_policies import (
     recall_policy_of,
 )
 from memory_context.conversation.hosted_conversations import HostedConversations
-from memory_context.conversation.judge import Decisions
+from memory_context.conversation.kept_calls import Decisions
 from memory_context.conversation.key_trust import called_with
 from memory_context.conversation.message import Edits, edits_between, trusted_keys
 from memory_context.conversation.pass_by_reference import (
@@ -228,9 +228,17 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         """Return what this middleware has done so far, for all users."""
         return self._hosted.fail_open.stats.snapshot()
 
-    def decisions(self) -> Decisions:
-        """Return what was decided to bring back, for which message, by whom and why; the newest 1,000 decisions."""
-        return Decisions(self._hosted.decisions)
+    def decisions(
+        self, *, user_id: UserId | None = None, thread_id: str | None = None
+    ) -> Decisions:
+        """Return what was decided to bring back, by whom and why: the newest 1,000 decisions of this process.
+
+        With a user and a thread: those of this conversation, of earlier processes too, as far as the store keeps them.
+
+        Raises:
+            InvalidArgumentError: A user without a thread, or a thread without its user.
+        """
+        return self._hosted.decisions(user_id, thread_id)
 
     def end_task(self, task: str, *, user_id: UserId | None = None) -> int:
         """Delete the notes of a task that has ended, and return how many there were.

@@ -32,7 +32,7 @@ from memory_context.conversation.fold_and_recall_policies import (
     refuse_middleware_settings,
 )
 from memory_context.conversation.hosted_conversations import HostedConversations
-from memory_context.conversation.judge import Decisions
+from memory_context.conversation.kept_calls import Decisions
 from memory_context.conversation.pass_by_reference import PassingPolicy
 from memory_context.conversation.run_notes import AgentRun
 from memory_context.exceptions import InvalidScopeError
@@ -132,9 +132,17 @@ class MemoryContextProvider(ContextProvider):
         """Return what this provider has done so far, for all users."""
         return self._hosted.fail_open.stats.snapshot()
 
-    def decisions(self) -> Decisions:
-        """Return what was decided to bring back, for which message, by whom and why; the newest 1,000 decisions."""
-        return Decisions(self._hosted.decisions)
+    def decisions(
+        self, *, user_id: UserId | None = None, thread_id: str | None = None
+    ) -> Decisions:
+        """Return what was decided to bring back, by whom and why: the newest 1,000 decisions of this process.
+
+        With a user and a thread: those of this conversation, of earlier processes too, as far as the store keeps them.
+
+        Raises:
+            InvalidArgumentError: A user without a thread, or a thread without its user.
+        """
+        return self._hosted.decisions(user_id, thread_id)
 
     def close(self) -> None:
         """Give back the store's connections, unless the store is the caller's. The provider may be used again."""

@@ -50,7 +50,7 @@ from memory_context.conversation.fold_and_recall_policies import (
     recall_policy_of,
     refuse_middleware_settings,
 )
-from memory_context.conversation.judge import Decisions
+from memory_context.conversation.kept_calls import DecisionLog, Decisions
 from memory_context.conversation.memory_reader import MemoryReader
 from memory_context.conversation.message import Message
 from memory_context.conversation.pass_by_reference import PassingPolicy
@@ -179,6 +179,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             settings,
             FailOpen(ContextStats(redacted=self._owner.redacted)),
             settings.new_cache(self._view),
+            DecisionLog(with_words=self.fold_policy.record_prompts),
             named_thread=thread_id is not None,
         )
         self._history = MessageList(
@@ -416,8 +417,11 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         return await self._history.fold_output(output, arguments)
 
     def decisions(self) -> Decisions:
-        """Return what was decided to bring back, for which message, by whom and why; the newest 1,000 decisions."""
-        return Decisions(self._conversation.decisions)
+        """Return what was decided to bring back, by whom and why: the newest 1,000 decisions of this conversation.
+
+        Those of earlier processes are among them, as far as the store keeps them.
+        """
+        return self._conversation.log.of_thread(self._owner)
 
     def tools(self) -> list[BaseTool[Any, Any]]:
         """`retrieve_memory`, `search_memory` and `store_memory`, for the agent of this context.
@@ -438,9 +442,9 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         model = self._conversation.settings.light_model
         if model is None or self.recall_policy is None:
             return []
-        stats, decisions = self._conversation.fail_open.stats, self._conversation.decisions
+        stats, log = self._conversation.fail_open.stats, self._conversation.log
         limits, redacted = self.recall_policy.ask_limits, self.fold_policy.redacted
-        reader = MemoryReader(self._view, model, limits, stats, decisions, redacted)
+        reader = MemoryReader(self._view, model, limits, stats, log, redacted)
         return [AskMemoryTool(reader, max_tokens=most)]
 
     def workbench(

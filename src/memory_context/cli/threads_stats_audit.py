@@ -1,4 +1,4 @@
-"""The commands `threads`, `stats` and `audit`: what is stored, and who did what with it."""
+"""The commands `threads`, `stats`, `calls` and `audit`: what is stored, what models were sent, who did what with it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from memory_context.cli.screen import (
     say_page,
     table,
 )
+from memory_context.model.call_records import CallRecord, CallTotals, Decision, ModelCall
 from memory_context.model.scope import Scope
 
 if TYPE_CHECKING:
@@ -116,6 +117,84 @@ def _totals_table(plural: str, totals: Sequence[CatalogTotal]) -> RenderableType
     ]
     counts = ("memories", NUMBER), ("tokens", NUMBER), ("characters", NUMBER)
     return table([(plural.removesuffix("s"), NAME), *counts, ("newest", TIME)], rows)
+
+
+@app.command(rich_help_panel=FIND)
+def calls(
+    *,
+    store: opt.Store = None,
+    user: opt.User = None,
+    thread: Annotated[
+        str | None,
+        typer.Option("--thread", metavar="ID", help="Each call and decision of this conversation."),
+    ] = None,
+    limit: opt.Limit = 50,
+    as_json: opt.AsJson = False,
+) -> int:
+    """Show what models were sent, and what that saved, by conversation; or call by call, and why."""
+    with opened(store, user, "calls") as memory:
+        if thread is None:
+            totals = memory.call_totals()
+            found = len(totals)
+            shown = totals[:limit]
+        else:
+            records = memory.calls(
+                thread_id=thread, limit=limit + 1
+            )  # one more tells that there are more
+            found = len(records)
+            shown = records[:limit]
+    if as_json:
+        print_json({"calls": [asdict(one) for one in shown], "more": found > limit})
+    elif not shown:
+        say("no calls are kept: they are for 30 days, in a database, where agents run on it")
+    else:
+        print_paged(_call_table(shown))
+        if found > limit:
+            say(f"the newest {limit:,}; there are more: --limit")
+    return 0 if shown else NOTHING_FOUND
+
+
+def _call_table(shown: Sequence[CallTotals | CallRecord]) -> RenderableType:
+    rows = list[tuple[str, ...]]()
+    for one in shown:
+        if isinstance(one, CallTotals):
+            rows.append(_totals_row(one))
+        elif isinstance(one.what, ModelCall):
+            rows.append(_call_row(one.what))
+        else:
+            rows.append(_decision_row(one.what))
+    if isinstance(shown[0], CallTotals):
+        names = [("conversation", NAME), ("calls", NUMBER), ("in full", NUMBER)]
+        names += [("sent", NUMBER), ("avoided", NUMBER), ("last", TIME)]
+    else:
+        names = [("at", TIME), ("in full", NUMBER), ("sent", NUMBER), ("what", LINE)]
+    return table(names, rows)
+
+
+def _totals_row(totals: CallTotals) -> tuple[str, ...]:
+    numbers = (totals.calls, totals.tokens_full, totals.tokens_sent, totals.tokens_avoided)
+    return (totals.thread_id or "", *(f"{number:,}" for number in numbers), local(totals.last))
+
+
+def _call_row(call: ModelCall) -> tuple[str, ...]:
+    changes = [
+        f"{verb} {', '.join(keys)}"
+        for verb, keys in (
+            ("folded", call.folded),
+            ("brought back", call.recalled),
+            ("compacted", call.compacted),
+        )
+        if keys
+    ]
+    said = "; ".join(changes) or "nothing new"
+    moment = f"{call.at.astimezone():%m-%d %H:%M:%S}"
+    return moment, f"{call.tokens_full:,}", f"{call.tokens_sent:,}", said
+
+
+def _decision_row(decision: Decision) -> tuple[str, ...]:
+    opened_keys = ", ".join((*decision.opened, *decision.found)) or "nothing"
+    said = f"{decision.judge} opened {opened_keys}: {decision.why}"
+    return f"{decision.at.astimezone():%m-%d %H:%M:%S}", "", "", said
 
 
 @app.command(rich_help_panel=FIND)

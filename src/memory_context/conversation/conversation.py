@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,7 +15,8 @@ from memory_context.conversation.fold_and_recall_policies import (
     FoldPolicy,
     RecallPolicy,
 )
-from memory_context.conversation.judge import BoundedJudge, Decision, LexicalJudge
+from memory_context.conversation.judge import BoundedJudge, LexicalJudge
+from memory_context.conversation.kept_calls import DecisionLog, model_call
 from memory_context.conversation.key_trust import vouch_for_words
 from memory_context.conversation.late_fold import due_messages, fold_what_was_read
 from memory_context.conversation.ledger import Ledger
@@ -31,7 +31,7 @@ from memory_context.conversation.message import (
 )
 from memory_context.conversation.message_folder import MessageFolder
 from memory_context.conversation.message_groups import recall_position
-from memory_context.conversation.recall import KEPT_DECISIONS, Recaller
+from memory_context.conversation.recall import Recaller
 from memory_context.conversation.recall_request import recall_request
 from memory_context.conversation.run_notes import unseen_notes
 from memory_context.exceptions import StateError, StateOwnerError
@@ -161,7 +161,7 @@ class Conversation:
         settings: How the conversation is kept.
         fail_open: Lets the store fail, and counts what is done.
         cache: What this process remembers of the conversation (`ConversationSettings.new_cache`).
-        decisions: Where decisions on what to bring back are noted.
+        log: Where decisions on what to bring back are noted.
         named_thread: Whether the thread has a name of its owner's, and not one that was made up.
         new_id: Makes the id of a message that is put into the conversation.
     """
@@ -170,7 +170,7 @@ class Conversation:
     settings: ConversationSettings
     fail_open: FailOpen
     cache: ConversationCache
-    decisions: deque[Decision] = field(default_factory=lambda: deque(maxlen=KEPT_DECISIONS))
+    log: DecisionLog = field(default_factory=DecisionLog)
     named_thread: bool = False
     new_id: Callable[[], str] = new_message_id
     folder: MessageFolder = field(init=False)
@@ -236,7 +236,8 @@ class Conversation:
         user_id = self.manager.scope.user_id
         facts.check_owner(user_id)
         run_id = notes.run_id if notes else None
-        ended = sum(_is_of_other_run(message, run_id) for message in messages[:seen])
+        shown_before = messages[:seen]
+        ended = sum(_is_of_other_run(message, run_id) for message in shown_before)
         kept = without_notes_of_other_runs(messages, run_id)
         seen -= ended
         prompt = await off_loop(self.folder.take_in_all, kept, seen)
@@ -252,8 +253,18 @@ class Conversation:
             compactor = Compactor(self.folder, self.settings.max_tokens, self.new_id)
             compacted = await off_loop(self.fail_open.run, compactor.compact, prompt, seen)
             prompt = compacted or prompt
+        await off_loop(self.fail_open.run_without_store, self._note_call, shown_before, prompt)
         # Kept apart from the messages, which a host may drop.
         return prompt, replace(facts, trusted=tuple(trusted_keys(prompt, facts.trusted)))
+
+    def _note_call(self, shown_before: Sequence[Message], prompt: Sequence[Message]) -> None:
+        """Have it kept what a model is sent now."""
+        redacted = self._redacted_prompt if self.settings.fold.record_prompts else None
+        self.manager.note_call(model_call(shown_before, prompt, self.cache.ledger, redacted))
+
+    def _redacted_prompt(self, lines: str) -> str:
+        redacted = self.settings.fold.redacted
+        return self.manager.redaction().text(redacted(lines))
 
     def fold_output(
         self, output: Message, arguments: str | None, before: Sequence[Message]
@@ -365,7 +376,7 @@ class Conversation:
             judge,
             budget,
             self.settings.fold.redacted,
-            self.decisions,
+            self.log,
         )
         found = await recaller.recall(request)
         facts = replace(facts, undecided=None, judge_calls=judge.calls, judge_tokens=judge.tokens)

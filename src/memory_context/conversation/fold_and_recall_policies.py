@@ -60,6 +60,9 @@ class FoldPolicy:
             `MEMORY_INSTRUCTIONS` into the system message.
         queries: Whether the agent gets `query_memory`, which computes over stored texts by SQL, for some 100 tokens a call;
             previews of tables then begin with their columns and a first row.
+        record_prompts: Whether the store keeps the exact messages of each model call, and the words that decisions were
+            made for, with the numbers and keys that it keeps anyway (`MemoryManager.calls`); for 30 days. A thread of
+            100 calls is kept some 50 times over.
         max_threshold: No threshold is larger than this; `max_tokens` sets it.
 
     Raises:
@@ -80,6 +83,7 @@ class FoldPolicy:
     redact: Sequence[Any] = ()
     instructions: bool = True
     queries: bool = False
+    record_prompts: bool = False
     max_threshold: int | None = None
 
     def __post_init__(self) -> None:

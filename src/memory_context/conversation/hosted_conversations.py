@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from memory_context.conversation.context_stats import ContextStats
@@ -13,9 +13,8 @@ from memory_context.conversation.conversation import (
 )
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.fold_and_recall_policies import NotesPolicy, notes_policy_of
-from memory_context.conversation.judge import Decision
+from memory_context.conversation.kept_calls import DecisionLog, Decisions
 from memory_context.conversation.memory_reader import MemoryReader
-from memory_context.conversation.recall import KEPT_DECISIONS
 from memory_context.conversation.run_notes import AgentRun, offered_places
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.manager import MemoryManager
@@ -57,7 +56,7 @@ class HostedConversations:
         self.has_notes = notes_policy is not None
         self.notes_policy = notes_policy or NotesPolicy()
         self.fail_open = FailOpen(ContextStats())
-        self.decisions = deque[Decision](maxlen=KEPT_DECISIONS)
+        self.log = DecisionLog(with_words=settings.fold.record_prompts)
         self.store = as_store(store)
         self._closes_store = self.store is not store
         self._auditor = as_auditor(audit, self.store)
@@ -91,6 +90,19 @@ class HostedConversations:
         manager.redacted = self.fail_open.stats.redacted
         return manager
 
+    def decisions(self, user_id: UserId | None, thread_id: str | None) -> Decisions:
+        """Return what was decided: by this process for everybody, or what is kept of one user's conversation.
+
+        Raises:
+            InvalidArgumentError: A user without a thread, or a thread without its user.
+        """
+        if user_id is None and thread_id is None:
+            return Decisions(self.log.newest)
+        if user_id is None or thread_id is None:
+            message = "say both whose conversation and which: decisions(user_id=…, thread_id=…)"
+            raise InvalidArgumentError(message)
+        return self.log.of_thread(self.memories(user_id, thread_id))
+
     def reader(self, manager: MemoryManager) -> MemoryReader:
         """Return what answers `ask_memory` from the memories of *manager*.
 
@@ -106,7 +118,7 @@ class HostedConversations:
             model,
             recall.ask_limits,
             self.fail_open.stats,
-            self.decisions,
+            self.log,
             self.settings.fold.redacted,
         )
 
@@ -129,7 +141,7 @@ class HostedConversations:
             self.settings,
             self.fail_open,
             self._cache(manager, agent),
-            self.decisions,
+            self.log,
             named_thread=manager.thread_id is not None,
         )
 

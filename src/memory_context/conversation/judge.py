@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 from memory_context.conversation.keyword_judge import (
     Expansion,
-    Intent,
     Question,
     Verdict,
     judge_by_keywords,
 )
 from memory_context.conversation.model_judge import ModelJudge, sent_tokens
 from memory_context.exceptions import InvalidArgumentError, JudgeError
-from memory_context.model.drawers import Displayed
 from memory_context.runtime import events
 from memory_context.runtime.breaker import Breaker, check_not_negative
 from memory_context.runtime.telemetry import count, operation
@@ -73,43 +70,6 @@ class JudgeLimits:
     def __post_init__(self) -> None:
         """Check every number."""
         check_not_negative(self, self.__slots__)
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What was decided for one message.
-
-    Attributes:
-        at: When.
-        judge: Who decided.
-        asked: The beginning of the message.
-        offered: The keys that could be opened.
-        intent: Whether the message said all that it takes.
-        opened: The keys that were opened.
-        searched: What was looked for among the user's other memories.
-        found: The keys that were found there.
-        why: The reason, for people; after a failure, what failed.
-        tokens: What the decision cost.
-        seconds: How long it took.
-    """
-
-    at: datetime
-    judge: str
-    asked: str
-    offered: tuple[str, ...]
-    intent: Intent
-    opened: tuple[str, ...]
-    searched: str | None
-    found: tuple[str, ...]
-    why: str
-    tokens: int
-    seconds: float
-
-
-class Decisions(Displayed, list[Decision]):
-    """A list of decisions. A notebook shows it as a table."""
-
-    __slots__ = ()
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from memory_context.conversation.asked_terms import AskedTerm, asked_terms
 from memory_context.conversation.relevance import (
@@ -15,6 +15,7 @@ from memory_context.conversation.relevance import (
     wanted_lexemes,
 )
 from memory_context.conversation.relevant_turns import is_conversation, relevant_turns
+from memory_context.model.call_records import Intent
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.text.excerpt.record import Record
 from memory_context.text.index.term_hits import TermHits, term_hits
@@ -38,7 +39,6 @@ _POINTS = re.compile(
 _DEFINITE = re.compile(r"\b(?:the|my|our|that|this)\s+(?P<noun>[A-Za-z][\w-]+)", re.IGNORECASE)
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
-Intent: TypeAlias = Literal["concrete", "ambiguous"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from memory_context.conversation.message import Message
 from memory_context.memory.manager import MemoryManager
+from memory_context.model.reference import MemoryRef
 from memory_context.text.terms import names
 
 # What a provider adds to each message for its role and its limits.
@@ -19,6 +20,7 @@ class LedgerEntry:
 
     message: Message
     tokens: int | None = None
+    tokens_in_full: int | None = None
     names: frozenset[str] | None = None
 
 
@@ -40,6 +42,28 @@ class Ledger:
             tokens.append(entry.tokens)
         return tokens
 
+    def tokens_in_full(self, messages: Sequence[Message]) -> list[int]:
+        """Return the tokens that each message would have if nothing were folded, compacted or brought back.
+
+        A reference says how many tokens it stands for; what this library has put there beside that counts nothing.
+        """
+        tokens = list[int]()
+        for entry in self._entries(messages):
+            if entry.tokens_in_full is None:
+                entry.tokens_in_full = self._tokens_in_full(entry.message)
+            tokens.append(entry.tokens_in_full)
+        return tokens
+
+    def _tokens_in_full(self, message: Message) -> int:
+        known = message.known
+        if message.is_ours:
+            return _stood_for(message.text) if known.stands_for else 0
+        count = self.manager.counter.count
+        tokens = MESSAGE_TOKENS
+        for place, text in message.texts.items():
+            tokens += _stood_for(text) if place in known.folded else count(text)
+        return tokens + sum(count(call.name) + count(call.arguments) for call in message.calls)
+
     def names(self, messages: Sequence[Message]) -> set[str]:
         """Return the names that stand in *messages*."""
         found = set[str]()
@@ -59,6 +83,12 @@ class Ledger:
             entries.append(entry)
         self._known = {entry.message.id: entry for entry in entries}
         return entries
+
+
+def _stood_for(text: str) -> int:
+    """Return the tokens of what the first reference in *text* stands for."""
+    ref = next(iter(MemoryRef.find_all(text)), None)
+    return (ref.tokens if ref else None) or 0
 
 
 def _reads_alike(one: Message, other: Message) -> bool:

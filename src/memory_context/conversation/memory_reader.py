@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from memory_context.conversation.ask import AskAnswer, AskLimits, LightModel, ask, reading_plan
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.judge import Decision
+from memory_context.conversation.kept_calls import DecisionLog
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.manager import MemoryManager
+from memory_context.model.call_records import Decision
 from memory_context.model.item import MemoryItem, now
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.telemetry import operation
@@ -31,7 +31,7 @@ class MemoryReader:
         model: Reads them.
         limits: What one question may cost.
         stats: Where questions and their tokens are counted.
-        decisions: Where each question is noted with what it cost.
+        log: Where each question is noted with what it cost.
         redacted: Takes out of a text what the model may not see.
     """
 
@@ -39,7 +39,7 @@ class MemoryReader:
     model: LightModel
     limits: AskLimits = field(default_factory=AskLimits)
     stats: ContextStats = field(default_factory=ContextStats)
-    decisions: deque[Decision] = field(default_factory=lambda: deque[Decision](maxlen=1000))
+    log: DecisionLog = field(default_factory=DecisionLog)
     redacted: Callable[[str], str] = str
 
     @property
@@ -70,21 +70,20 @@ class MemoryReader:
             answer = result_of(ask(plan, self.model, self.counter, self.limits))
             asking.note(keys=tuple(keys), tokens=answer.tokens, hits=len(answer.quotations))
         self.stats.add(asks=1, tokens_asked=answer.tokens)
-        self.decisions.append(
-            Decision(
-                at=now(),
-                judge=getattr(self.model, "name", type(self.model).__name__),
-                asked=question[:ASKED_CHARACTERS],
-                offered=tuple(keys),
-                intent="concrete",
-                opened=tuple(dict.fromkeys(one.key for one in answer.quotations)),
-                searched=None,
-                found=(),
-                why=told_cost(answer),
-                tokens=answer.tokens,
-                seconds=time.monotonic() - began,
-            )
+        decision = Decision(
+            at=now(),
+            judge=getattr(self.model, "name", type(self.model).__name__),
+            asked=question[:ASKED_CHARACTERS],
+            offered=tuple(keys),
+            intent="concrete",
+            opened=tuple(dict.fromkeys(one.key for one in answer.quotations)),
+            searched=None,
+            found=(),
+            why=told_cost(answer),
+            tokens=answer.tokens,
+            seconds=time.monotonic() - began,
         )
+        self.log.note(decision, self.manager)
         return answer
 
     def _read(self, key: str) -> MemoryItem:

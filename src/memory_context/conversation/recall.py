@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memory_context.conversation.asked_terms import asked_terms
 from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.judge import BoundedJudge, Decision
+from memory_context.conversation.judge import BoundedJudge
+from memory_context.conversation.kept_calls import DecisionLog
 from memory_context.conversation.keyword_judge import (
     Expansion,
     Question,
@@ -28,6 +28,7 @@ from memory_context.conversation.relevance import (
 from memory_context.conversation.relevant_turns import is_conversation, show_turns
 from memory_context.exceptions import InvalidLinesError
 from memory_context.memory.manager import MemoryManager
+from memory_context.model.call_records import Decision
 from memory_context.model.item import CONVERSATION, MemoryItem, encodable, is_secret, now
 from memory_context.model.reference import one_line
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
@@ -48,7 +49,6 @@ FOUND_TOKENS = 600
 # The types of what a conversation stores by itself.
 FOLDED = frozenset({"tool_output", "message", CONVERSATION})
 LEAST_BUDGET = 30
-KEPT_DECISIONS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,7 @@ class Recaller:
     bounded_judge: BoundedJudge
     budget: int
     redacted: Callable[[str], str] = str
-    decisions: deque[Decision] = field(
-        default_factory=lambda: deque[Decision](maxlen=KEPT_DECISIONS)
-    )
+    log: DecisionLog = field(default_factory=DecisionLog)
 
     async def recall(self, request: RecallRequest) -> Recall | None:
         """Return what the message needs, counted as brought back; None for nothing, and where the store fails."""
@@ -297,21 +295,20 @@ class Recaller:
         shown: Mapping[str, Ranges] = recall.ranges if recall else {}
         found_keys = tuple(item.memory_key for item in found if item.memory_key in shown)
         opened = tuple(key for key in shown if key not in found_keys)
-        self.decisions.append(
-            Decision(
-                at=now(),
-                judge=judge,
-                asked=question.message[:ASKED_CHARACTERS],
-                offered=tuple(candidate.item.memory_key for candidate in question.candidates),
-                intent=verdict.intent,
-                opened=opened,
-                searched=verdict.search,
-                found=found_keys,
-                why=verdict.why,
-                tokens=verdict.tokens,
-                seconds=seconds,
-            )
+        decision = Decision(
+            at=now(),
+            judge=judge,
+            asked=question.message[:ASKED_CHARACTERS],
+            offered=tuple(candidate.item.memory_key for candidate in question.candidates),
+            intent=verdict.intent,
+            opened=opened,
+            searched=verdict.search,
+            found=found_keys,
+            why=verdict.why,
+            tokens=verdict.tokens,
+            seconds=seconds,
         )
+        self.log.note(decision, self.manager)
 
 
 def _lines_of(

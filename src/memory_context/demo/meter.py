@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleRenderable
 
 from memory_context import display
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.judge import Decisions
+from memory_context.conversation.kept_calls import Decisions
 from memory_context.conversation.ledger import MESSAGE_TOKENS
 from memory_context.conversation.message import Message
 from memory_context.model.reference import MemoryRef

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.judge import Decisions
+from memory_context.conversation.kept_calls import Decisions
 from memory_context.display import drawn_memory_lists, reports, transcripts
 from memory_context.display.escaped_html import Html, as_text, page
 from memory_context.display.json_tree import rows_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.judge import Decision
 from memory_context.display.escaped_html import Html, bar, folded, joined, soft, table, tag
 from memory_context.memory.context_package import ContextPackage
+from memory_context.model.call_records import Decision
 
 SHOWN = 50
 ASKED = 120  # characters

@@ -27,6 +27,14 @@ from memory_context.memory.redaction import redacted_content, redacted_facts
 from memory_context.memory.search_filters import as_list, search_filters
 from memory_context.memory.summaries import Summaries, Summarizer, as_summaries
 from memory_context.model.audit import Action, Auditor, AuditTrail
+from memory_context.model.call_records import (
+    CallFilter,
+    CallKind,
+    CallRecord,
+    CallTotals,
+    Decision,
+    ModelCall,
+)
 from memory_context.model.item import (
     SECRET,
     Content,
@@ -55,7 +63,7 @@ from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.runtime.telemetry import Who, count, operation
 from memory_context.runtime.tool_descriptions_and_prompts import HIDDEN
 from memory_context.stores import Filters, Mode, as_auditor, as_store, reindexed
-from memory_context.stores.protocol import redactor_of, replace_all
+from memory_context.stores.protocol import keeper_of, redactor_of, replace_all
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.read.line_ranges import parse_lines, span_of_lines
 from memory_context.text.read.partial_read import DEFAULT_ANSWER, answer, read_part
@@ -188,6 +196,49 @@ class MemoryManager(ClosedAtExit):
         """Note in the audit trail, if there is one, what was done with these memories."""
         if self._auditor:
             self._auditor.note(action, self.who, keys)
+
+    def note_call(self, what: ModelCall | Decision) -> None:
+        """Have it kept what a model was sent, or what was decided before, if the store keeps that; never fails."""
+        keeper = keeper_of(self.memory_store)
+        if keeper is not None:
+            keeper.note_call(CallRecord(*self.who, what))
+
+    def calls(
+        self,
+        *,
+        thread_id: str | None = None,
+        kind: CallKind | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int | None = 100,
+    ) -> list[CallRecord]:
+        """Return what models were sent, and what was decided before, newest first; nothing where no store keeps it.
+
+        Rows stay for 30 days, unless the store says otherwise (`SQLAlchemyStore`).
+
+        Args:
+            thread_id: Of this conversation only; of all of the user's without it.
+            kind: ``model`` for model calls, ``decision`` for decisions only.
+            since: At this moment or later; with a time zone.
+            until: Before this moment; with a time zone.
+            limit: How many at most; None for all.
+
+        Raises:
+            InvalidArgumentError: There is no such kind, or a time has no zone.
+            StoreError: The store could not do it.
+        """
+        wanted = CallFilter(self.scope.user_id, thread_id, kind, since, until)
+        keeper = keeper_of(self.memory_store)
+        return [] if keeper is None else keeper.calls(wanted, limit)
+
+    def call_totals(self) -> list[CallTotals]:
+        """Return what the model calls of each conversation add up to, the newest first.
+
+        Raises:
+            StoreError: The store could not do it.
+        """
+        keeper = keeper_of(self.memory_store)
+        return [] if keeper is None else keeper.call_totals(self.scope.user_id)
 
     @property
     def counter(self) -> TokenCounter:

@@ -102,6 +102,7 @@ class Receipt:
         reads: How many memories had a count of reads.
         deletions: How many notes of when and why a memory was deleted.
         audit_entries: How many entries of the audit trail.
+        calls: How many rows on model calls and decisions.
         files: How many files.
         scrubbed: Whether the space that it took was overwritten too, so that SQLite's files hold nothing of it; on
             PostgreSQL whether it was given back for other rows, which overwrite it when they come. False where somebody
@@ -117,6 +118,7 @@ class Receipt:
     reads: int = 0
     deletions: int = 0
     audit_entries: int = 0
+    calls: int = 0
     files: int = 0
     scrubbed: bool = True
 

@@ -101,6 +101,10 @@ AUDIT_FAILED = _event(
     "audit_failed",
     "the audit trail failed, %(entries)d entries wait or are lost: %(error)s",
 )
+CALLS_NOT_KEPT = _event(
+    "calls_not_kept",
+    "what models were sent could not be kept, %(calls)d rows wait or are lost: %(error)s",
+)
 HIT_NOT_TOLD = _event("hit_not_told", "on_hit of a redactor failed: %(error)s")
 USAGE_FAILED = _event(
     "usage_failed", "stored memories could not be counted for a metric: %(error)s"

@@ -115,6 +115,9 @@ METRICS: Mapping[str, Metric] = {
     "audit_failures": _metric(
         "audit.failures", "{failure}", "Times that a trail could not be written to"
     ),
+    "calls_dropped": _metric(
+        "calls.dropped", "{call}", "Rows on model calls that a database did not take for too long"
+    ),
     "duration": _metric("operation.duration", "s", "How long an operation took", kind="histogram"),
     "usage_items": _metric("usage.items", "{memory}", "Active memories, by tier", kind="gauge"),
     "usage_bytes": _metric("usage.bytes", "By", "Bytes of their contents, by tier", kind="gauge"),

@@ -73,12 +73,12 @@ class Codec:
         """Return whether `encode` would still write the stored *item* as it stands, of which the content may be cut."""
         return True
 
-    def seal(self, data: bytes) -> bytes:
-        """Return the key of a blind index as it is stored."""
+    def seal(self, data: bytes, place: bytes) -> bytes:
+        """Return *data*, which is no record, as it is stored where the codec hides words; valid with *place* alone."""
         raise NotImplementedError
 
-    def unseal(self, data: bytes) -> bytes:
-        """Return the key of a blind index that `seal` was given.
+    def unseal(self, data: bytes, place: bytes) -> bytes:
+        """Return what `seal` was given.
 
         Raises:
             EncryptionError: It cannot be read with the keys at hand.

@@ -18,8 +18,6 @@ from memory_context.stores.encryption_keys import KEY_BYTES, Keyring, KeySource
 HIDDEN = "(encrypted)"
 _VERSION = b"\x02"
 _NONCE_BYTES = 12
-# What the key of a blind index is bound to, where a record is bound to its user and key.
-_INDEX_KEY = b"memory-context index key"
 
 
 class Encrypted(Codec):
@@ -122,13 +120,13 @@ class Encrypted(Codec):
         """See `Codec.is_current`: whether the newest key encrypted it."""
         return item.media_type == self.media_type and item.data.startswith(self._head())
 
-    def seal(self, data: bytes) -> bytes:
+    def seal(self, data: bytes, place: bytes) -> bytes:
         """See `Codec.seal`."""
-        return self._sealed(data, _INDEX_KEY)
+        return self._sealed(data, place)
 
-    def unseal(self, data: bytes) -> bytes:
+    def unseal(self, data: bytes, place: bytes) -> bytes:
         """See `Codec.unseal`."""
-        return self._opened(data, _INDEX_KEY, "this database")
+        return self._opened(data, place, "this database")
 
     def _head(self) -> bytes:
         """Return what bytes begin with that the newest key seals: the version of the form, and the key's id."""

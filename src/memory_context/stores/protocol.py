@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from memory_context.exceptions import StoreError
+from memory_context.model.call_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.item import Deletion, MemoryItem, Restored
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity, Quota, Receipt, Usage
@@ -252,6 +253,31 @@ class Administration(Protocol):
 
 
 @runtime_checkable
+class CallKeeper(Protocol):
+    """A store that keeps what models were sent, and what was decided before."""
+
+    def note_call(self, record: CallRecord) -> None:
+        """Have *record* kept soon; never waits, and never fails."""
+        ...
+
+    def calls(self, wanted: CallFilter, limit: int | None = 100) -> list[CallRecord]:
+        """Return the model calls and decisions that are wanted, newest first; at most *limit*, None for all.
+
+        Raises:
+            StoreError: The store could not do it.
+        """
+        ...
+
+    def call_totals(self, user_id: str) -> list[CallTotals]:
+        """Return what a user's model calls add up to, by conversation; the one with the newest call first.
+
+        Raises:
+            StoreError: The store could not do it.
+        """
+        ...
+
+
+@runtime_checkable
 class OpenedByURL(Protocol):
     """A store or an audit trail that another process may open by its URL."""
 
@@ -334,6 +360,11 @@ def replace_all(store: MemoryStore, scope: Scope, items: Sequence[MemoryItem]) -
         return
     for item in items:
         store.put(scope, item, replace=True)
+
+
+def keeper_of(store: MemoryStore) -> CallKeeper | None:
+    """Return what keeps model calls and decisions; None for a store that keeps none."""
+    return store if isinstance(store, CallKeeper) else None
 
 
 def redactor_of(store: MemoryStore) -> Redactor | None:

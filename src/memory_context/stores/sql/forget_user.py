@@ -13,6 +13,7 @@ from memory_context.stores.sql.index import fts5, vector_index
 from memory_context.stores.sql.schema import (
     access,
     audit,
+    calls,
     count_rows,
     deletions,
     memories,
@@ -36,12 +37,13 @@ def counts(connection: sa.Connection, user_id: str) -> dict[str, int]:
         "reads": count_rows(connection, access, access.c.memory_id.in_(mine)),
         "deletions": count_rows(connection, deletions, deletions.c.user_id == user_id),
         "audit_entries": count_rows(connection, audit, audit.c.user_id == user_id),
+        "calls": count_rows(connection, calls, calls.c.user_id == user_id),
     }
 
 
 def remove_notes(connection: sa.Connection, user_id: str) -> None:
     """Remove what is noted of a user beside memories."""
-    for table in (deletions, audit, pending, owners):
+    for table in (deletions, audit, calls, pending, owners):
         connection.execute(sa.delete(table).where(table.c.user_id == user_id))
 
 

@@ -22,6 +22,8 @@ from memory_context.stores.sql.schema import memories
 _KEY = "index_key"
 _MODE = "index_mode"
 _KEY_BYTES = 32
+# What the sealed key is bound to, as a record is to its user and key.
+_PLACE = b"memory-context index key"
 
 
 def held_format(connection: sa.Connection, codec: Codec) -> RowFormat | None:
@@ -38,7 +40,7 @@ def held_format(connection: sa.Connection, codec: Codec) -> RowFormat | None:
         return RowFormat(codec)
     if sealed is None or setting(connection, _MODE) != codec.index:
         return None
-    return RowFormat(codec, codec.unseal(base64.b64decode(sealed)))
+    return RowFormat(codec, codec.unseal(base64.b64decode(sealed), _PLACE))
 
 
 def prepare(connection: sa.Connection, codec: Codec) -> None:
@@ -58,7 +60,7 @@ def prepare(connection: sa.Connection, codec: Codec) -> None:
 
 def store_key(connection: sa.Connection, codec: Codec, key: bytes) -> None:
     """Store the key, sealed by *codec*."""
-    note_setting(connection, _KEY, base64.b64encode(codec.seal(key)).decode())
+    note_setting(connection, _KEY, base64.b64encode(codec.seal(key, _PLACE)).decode())
 
 
 def _check_plain_rows(connection: sa.Connection, codec: Codec) -> None:

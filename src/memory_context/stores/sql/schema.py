@@ -178,6 +178,25 @@ audit = sa.Table(
     sa.Index("ix_agent_memory_audit_user_key", "user_id", "memory_key"),
 )
 
+# What models were sent and what was decided before: see `call_records`. The details are JSON, or sealed by a codec.
+calls = sa.Table(
+    "agent_memory_calls",
+    metadata,
+    sa.Column("id", integer, sa.Identity(), primary_key=True),
+    required("at", UTCDateTime),
+    required("user_id", sa.Text),
+    sa.Column("agent_id", sa.Text),
+    sa.Column("thread_id", sa.Text),
+    required("kind", sa.Text),
+    count("tokens_full"),
+    count("tokens_sent"),
+    count("tokens_spent"),
+    sa.Column("details", sa.Text),
+    sa.Column("details_sealed", sa.LargeBinary),
+    sa.Index("ix_agent_memory_calls_at", "at"),
+    sa.Index("ix_agent_memory_calls_user_at", "user_id", "at"),
+)
+
 # Alembic's table, under a name of our own; outside `metadata`, because Alembic keeps it.
 version = sa.Table(
     "memory_context_version",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -19,6 +20,7 @@ from memory_context.exceptions import (
     UnsupportedDatabaseError,
 )
 from memory_context.model.batches import batches_of, size_of
+from memory_context.model.call_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.item import Deletion, Match, MemoryItem, Restored, now
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity, Quota, Receipt, Usage, as_quota
@@ -26,11 +28,20 @@ from memory_context.runtime import events
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.codec import Codec, check_embedder, url_prefix
 from memory_context.stores.protocol import Filters, Mode
-from memory_context.stores.sql import adoption, forget_user, migrate, recoding, row_deletion, urls
+from memory_context.stores.sql import (
+    adoption,
+    call_log,
+    forget_user,
+    migrate,
+    recoding,
+    row_deletion,
+    urls,
+)
 from memory_context.stores.sql import backup as _backup
 from memory_context.stores.sql import put as _put
 from memory_context.stores.sql import restore as _restore
 from memory_context.stores.sql.adoption import Adopted
+from memory_context.stores.sql.call_log import CallLog
 from memory_context.stores.sql.capacity import quota_kept
 from memory_context.stores.sql.database import Database
 from memory_context.stores.sql.dialects import insert_into
@@ -69,6 +80,7 @@ KEYS_PER_STATEMENT = 5000
 STATEMENTS = 1000
 # How much a search indexes before it answers, in characters: a minute or so of work.
 CATCH_UP = 32_000_000
+CALLS_KEPT = timedelta(days=30)
 # How many of the newest memories a search opens where nothing is indexed.
 OPENED_FOR_SEARCH = 500
 
@@ -96,6 +108,8 @@ class SQLAlchemyStore(ClosedAtExit):
         redactor: Takes the secrets out of what a `MemoryManager` stores here, and everything on one:
             texts lose them before they come here. What is given to `put` and `restore` is stored as
             it is.
+        calls_kept: How long it is kept what models were sent, and what was decided before: keys and
+            numbers. None: nothing of it is kept.
 
     Raises:
         UnsupportedDatabaseError: Neither SQLite nor PostgreSQL through psycopg.
@@ -114,12 +128,14 @@ class SQLAlchemyStore(ClosedAtExit):
         quota: Quota | None = None,
         codec: Codec | None = None,
         redactor: Redactor | None = None,
+        calls_kept: timedelta | None = CALLS_KEPT,
     ) -> None:
         self.quota = as_quota(quota)
         self.redactor = redactor
         self.password_variable = password_variable
         self.codec = codec or Codec()
         self.database = Database(store, password_variable, self.codec)
+        self._call_log = None if calls_kept is None else CallLog(self.database, calls_kept)
         self._embedding: EmbeddingWorker | None = None
         if embedder is not None:
             check_embedder(self.codec)
@@ -299,6 +315,8 @@ class SQLAlchemyStore(ClosedAtExit):
                     progress(done)
         if self.codec.index != "plain":
             self.database.write(recoding.reseal_index_key)
+            self._write_calls()
+            self.database.write(call_log.recode)
         self.scrub()
         return done
 
@@ -392,6 +410,25 @@ class SQLAlchemyStore(ClosedAtExit):
                 self._index_committed(scope.user_id, memory_id)
         return restored
 
+    def note_call(self, record: CallRecord) -> None:
+        """See `CallKeeper.note_call`; a thread writes it."""
+        if self._call_log is not None:
+            self._call_log.note(record)
+
+    def calls(self, wanted: CallFilter, limit: int | None = 100) -> list[CallRecord]:
+        """See `CallKeeper.calls`."""
+        self._write_calls()
+        return call_log.records(self.database, wanted, limit)
+
+    def call_totals(self, user_id: str) -> list[CallTotals]:
+        """See `CallKeeper.call_totals`."""
+        self._write_calls()
+        return call_log.totals(self.database, Scope(user_id).user_id)
+
+    def _write_calls(self) -> None:
+        if self._call_log is not None:
+            self._call_log.flush()
+
     def users(self) -> list[str]:
         """See `Administration.users`."""
         everybody = sa.union(sa.select(memories.c.user_id), sa.select(deletions.c.user_id))
@@ -401,6 +438,7 @@ class SQLAlchemyStore(ClosedAtExit):
     def forget_user(self, user_id: str) -> Receipt:
         """See `Administration.forget_user`."""
         scope = Scope(user_id)
+        self._write_calls()
         removed = self.database.read(forget_user.counts, scope.user_id)
         self.delete_rows(scope.user_id, within(scope), "forgotten")
         self.database.write(forget_user.remove_notes, scope.user_id)
@@ -490,6 +528,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def close(self) -> None:
         """See `MemoryStore.close`. An engine or pool of the caller's stays open."""
+        self._write_calls()
         if self._embedding:
             self._embedding.close()
         self.database.close()

@@ -1,0 +1,133 @@
+"""What is kept of each model call and each decision, for whoever asks later why a prompt looked as it did."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from memory_context.conversation.ledger import Ledger
+from memory_context.conversation.message import Message, as_lines
+from memory_context.exceptions import RedactionTimeoutError, StoreError
+from memory_context.memory.manager import MemoryManager
+from memory_context.model.call_records import Decision, ModelCall
+from memory_context.model.drawers import Displayed
+from memory_context.model.item import now
+from memory_context.model.reference import leading_key
+
+KEPT_DECISIONS = 1000
+
+
+class Decisions(Displayed, list[Decision]):
+    """A list of decisions. A notebook shows it as a table."""
+
+
+def _newest_decisions() -> deque[Decision]:
+    return deque[Decision](maxlen=KEPT_DECISIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionLog:
+    """Notes decisions: in this process with the words of the message, and in the store.
+
+    Attributes:
+        newest: The newest 1,000 that this process has made.
+        with_words: Whether the store keeps the words of messages, too.
+    """
+
+    newest: deque[Decision] = field(default_factory=_newest_decisions)
+    with_words: bool = False
+
+    def note(self, decision: Decision, manager: MemoryManager) -> None:
+        """Note a decision on the memories of *manager*."""
+        self.newest.append(decision)
+        manager.note_call(self._to_keep(decision, manager))
+
+    def of_thread(self, manager: MemoryManager) -> Decisions:
+        """Return the newest 1,000 decisions of a thread: the kept ones, those of this process with their words.
+
+        Where the store fails, those of this process.
+        """
+        by_moment = dict[datetime, Decision]()
+        try:
+            kept = manager.calls(thread_id=manager.thread_id, kind="decision", limit=KEPT_DECISIONS)
+        except StoreError:
+            kept = []
+        for record in reversed(kept):
+            if isinstance(record.what, Decision):
+                by_moment[record.what.at] = record.what
+        by_moment |= {decision.at: decision for decision in self.newest}
+        return Decisions(list(by_moment.values())[-KEPT_DECISIONS:])
+
+    def _to_keep(self, decision: Decision, manager: MemoryManager) -> Decision:
+        """Return *decision* without secrets, which a judge may have quoted."""
+        kept = decision if self.with_words else decision.without_words()
+        redaction = manager.redaction()
+        try:
+            return replace(
+                kept,
+                asked=redaction.line(kept.asked),
+                searched=kept.searched and redaction.line(kept.searched),
+                why=redaction.line(kept.why),
+            )
+        except RedactionTimeoutError:
+            return replace(kept.without_words(), why="")
+
+
+def model_call(
+    seen: Iterable[Message],
+    prompt: Sequence[Message],
+    ledger: Ledger,
+    redacted: Callable[[str], str] | None = None,
+) -> ModelCall:
+    """Return what is kept of a call.
+
+    Args:
+        seen: What the model has seen before, as it was shown then.
+        prompt: What it sees now.
+        ledger: Counts messages.
+        redacted: Takes secrets out of the prompt; None where the prompt is not to be kept.
+    """
+    before = list(seen)
+    return ModelCall(
+        at=now(),
+        tokens_full=sum(ledger.tokens_in_full(prompt)),
+        tokens_sent=sum(ledger.tokens(prompt)),
+        messages=len(prompt),
+        folded=_new(_folded_keys, before, prompt),
+        recalled=_new(_brought_keys, before, prompt),
+        compacted=_new(_compacted_keys, before, prompt),
+        prompt=redacted(as_lines(prompt)) if redacted else "",
+    )
+
+
+def _new(
+    keys_in: Callable[[Iterable[Message]], Iterable[str]],
+    before: Iterable[Message],
+    after: Iterable[Message],
+) -> tuple[str, ...]:
+    """Return the keys that stand in the messages *after*, and did not *before*."""
+    known = set(keys_in(before))
+    return tuple(dict.fromkeys(key for key in keys_in(after) if key not in known))
+
+
+def _folded_keys(messages: Iterable[Message]) -> Iterable[str]:
+    for message in messages:
+        for place in message.known.folded:
+            key = leading_key(message.texts[place])
+            if key:
+                yield key
+
+
+def _brought_keys(messages: Iterable[Message]) -> Iterable[str]:
+    for message in messages:
+        if message.is_ours and message.known.kind != "compaction":
+            yield from message.known.lines
+            yield from message.known.trusted
+
+
+def _compacted_keys(messages: Iterable[Message]) -> Iterable[str]:
+    for message in messages:
+        if message.known.stands_for:
+            yield message.known.stands_for

@@ -1,0 +1,156 @@
+"""What is kept of each model call and of each decision before it: numbers, keys and reasons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal, TypeAlias, get_args
+
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.item import with_zone
+
+Intent: TypeAlias = Literal["concrete", "ambiguous"]
+CallKind: TypeAlias = Literal["model", "decision"]
+CALL_KINDS: tuple[str, ...] = get_args(CallKind)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """What a model was sent, beside what it would have been sent without this library.
+
+    Attributes:
+        at: When, in UTC.
+        tokens_full: The tokens of the conversation with every text in full.
+        tokens_sent: The tokens of the messages that were sent; tools and their schemas are not among them.
+        messages: How many messages were sent.
+        folded: The keys of the texts that became a reference since the call before.
+        recalled: The keys of the memories that were brought back or shown by this library since then.
+        compacted: The keys of the references that messages were compacted to since then.
+        prompt: The messages as JSON, one in a line, where prompts are recorded; else nothing.
+    """
+
+    at: datetime
+    tokens_full: int
+    tokens_sent: int
+    messages: int
+    folded: tuple[str, ...] = ()
+    recalled: tuple[str, ...] = ()
+    compacted: tuple[str, ...] = ()
+    prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided for one message.
+
+    Attributes:
+        at: When.
+        judge: Who decided.
+        asked: The beginning of the message.
+        offered: The keys that could be opened.
+        intent: Whether the message said all that it takes.
+        opened: The keys that were opened.
+        searched: What was looked for among the user's other memories.
+        found: The keys that were found there.
+        why: The reason, for people; after a failure, what failed.
+        tokens: What the decision cost.
+        seconds: How long it took.
+    """
+
+    at: datetime
+    judge: str
+    asked: str
+    offered: tuple[str, ...]
+    intent: Intent
+    opened: tuple[str, ...]
+    searched: str | None
+    found: tuple[str, ...]
+    why: str
+    tokens: int
+    seconds: float
+
+    def without_words(self) -> Decision:
+        """Return the decision without the words of the message, as it is kept where prompts are not recorded."""
+        return replace(self, asked="", searched=None)
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """A model call or a decision, and whose it was.
+
+    Attributes:
+        user_id: Whose memories it was about.
+        agent_id: The agent, if it has a name.
+        thread_id: The conversation.
+        what: What happened.
+    """
+
+    user_id: str
+    agent_id: str | None
+    thread_id: str | None
+    what: ModelCall | Decision
+
+    @property
+    def kind(self) -> CallKind:
+        """Return which of the two it is."""
+        return "model" if isinstance(self.what, ModelCall) else "decision"
+
+
+@dataclass(frozen=True, slots=True)
+class CallFilter:
+    """Which records are wanted.
+
+    Attributes:
+        user_id: Whose.
+        thread_id: Of this conversation only.
+        kind: ``model`` or ``decision`` only.
+        since: At this moment or later.
+        until: Before this moment.
+
+    Raises:
+        InvalidArgumentError: There is no such kind, or a time has no zone.
+    """
+
+    user_id: str
+    thread_id: str | None = None
+    kind: CallKind | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def __post_init__(self) -> None:
+        """Check kind and times."""
+        given: object = self.kind
+        if given is not None and given not in CALL_KINDS:
+            message = f"a kind of call is one of {', '.join(CALL_KINDS)}, not {given!r:.80}"
+            raise InvalidArgumentError(message)
+        for moment in (self.since, self.until):
+            if moment is not None:
+                with_zone(moment, "a moment")
+
+
+@dataclass(frozen=True, slots=True)
+class CallTotals:
+    """What the model calls of one conversation add up to.
+
+    Attributes:
+        thread_id: The conversation.
+        calls: How many model calls there were.
+        tokens_full: What they would have been sent.
+        tokens_sent: What they were sent.
+        tokens_spent: What decisions have cost.
+        first: When the first of its rows was written.
+        last: When the newest was.
+    """
+
+    thread_id: str | None
+    calls: int
+    tokens_full: int
+    tokens_sent: int
+    tokens_spent: int
+    first: datetime
+    last: datetime
+
+    @property
+    def tokens_avoided(self) -> int:
+        """Return how many tokens were not sent, less what decisions have cost."""
+        return self.tokens_full - self.tokens_sent - self.tokens_spent

@@ -1,0 +1,261 @@
+"""Model calls and decisions as rows of a database, written by a thread behind those who run agents."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any, cast
+from weakref import WeakSet
+
+import sqlalchemy as sa
+
+from memory_context.exceptions import SealError, StoreError
+from memory_context.model.call_records import (
+    CallFilter,
+    CallRecord,
+    CallTotals,
+    Decision,
+    ModelCall,
+)
+from memory_context.model.item import now
+from memory_context.runtime import events
+from memory_context.runtime.after_fork import Lock, in_child
+from memory_context.runtime.breaker import PAUSE
+from memory_context.runtime.telemetry import count
+from memory_context.stores.codec import Codec
+from memory_context.stores.sql.database import Database
+from memory_context.stores.sql.filters import Condition
+from memory_context.stores.sql.row import format_of
+from memory_context.stores.sql.schema import AnyRow, calls, total_of
+
+# Rows that wait to be written; the oldest are dropped where a database stays away.
+WAITING = 1000
+# What comes within this many seconds is one transaction.
+GATHERED = 0.2
+SWEPT_EVERY = 3600.0
+# What has a column of its own, by the names of fields.
+_COLUMNS = {"at", "tokens_full", "tokens_sent", "tokens"}
+
+_open_logs = WeakSet["CallLog"]()
+
+
+class CallLog:
+    """The table `agent_memory_calls` of one store. Safe under threads.
+
+    `note` never waits for the database and never fails: a thread writes what was noted, within a moment, and ends.
+
+    Args:
+        database: Where rows go.
+        kept: How long they stay.
+    """
+
+    def __init__(self, database: Database, kept: timedelta) -> None:
+        self._database = database
+        self._kept = kept
+        self._waiting = deque[CallRecord](maxlen=WAITING)
+        self._lock = Lock()
+        self._writing = Lock()
+        self._thread: threading.Thread | None = None
+        self._hurry = threading.Event()
+        self._paused_until = 0.0
+        self._swept_at: float | None = None
+        _open_logs.add(self)
+        in_child(self)
+
+    def after_fork(self) -> None:
+        """In a forked child, forget the thread and what waits: the parent writes it."""
+        self._thread = None
+        self._waiting.clear()
+        self._hurry = threading.Event()
+
+    def note(self, record: CallRecord) -> None:
+        """Have a row written soon."""
+        with self._lock:
+            if len(self._waiting) == WAITING:
+                count("calls_dropped")
+            self._waiting.append(record)
+            if self._thread is None and time.monotonic() >= self._paused_until:
+                self._thread = threading.Thread(
+                    target=self._work, name="memory-context-calls", daemon=True
+                )
+                self._thread.start()
+
+    def flush(self) -> None:
+        """Write what waits. Where that fails it goes on waiting."""
+        self._hurry.set()
+        while self._write_waiting():
+            pass
+
+    def _work(self) -> None:
+        while True:
+            self._hurry.wait(GATHERED)
+            self._write_waiting()
+            with self._lock:
+                if not self._waiting or time.monotonic() < self._paused_until:
+                    self._thread = None
+                    return
+
+    def _write_waiting(self) -> bool:
+        """Write what waits now; return whether there was something, and it was written."""
+        with self._writing:
+            with self._lock:
+                self._hurry.clear()
+                taken = list(self._waiting)
+                self._waiting.clear()
+            if not taken:
+                return False
+            try:
+                self._database.write(self._insert, taken)
+            except StoreError as error:
+                self._note_failure(error, taken)
+                return False
+            self._paused_until = 0.0
+            return True
+
+    def _insert(self, connection: sa.Connection, records: Sequence[CallRecord]) -> None:
+        rows = [_row_of(record, self._database.codec) for record in records]
+        connection.execute(sa.insert(calls), rows)
+        if self._swept_at is None or time.monotonic() - self._swept_at > SWEPT_EVERY:
+            connection.execute(sa.delete(calls).where(calls.c.at < now() - self._kept))
+            self._swept_at = time.monotonic()
+
+    def _note_failure(self, error: StoreError, taken: Sequence[CallRecord]) -> None:
+        with self._lock:
+            newer = list(self._waiting)
+            self._waiting.clear()
+            self._waiting.extend((*taken, *newer))
+            was_paused = self._paused_until > 0
+            self._paused_until = time.monotonic() + PAUSE
+        if not was_paused:
+            events.CALLS_NOT_KEPT.log(error, calls=len(taken))
+
+
+def _conditions(wanted: CallFilter) -> list[Condition]:
+    where = [calls.c.user_id == wanted.user_id]
+    if wanted.thread_id is not None:
+        where.append(calls.c.thread_id == wanted.thread_id)
+    if wanted.kind is not None:
+        where.append(calls.c.kind == wanted.kind)
+    if wanted.since is not None:
+        where.append(calls.c.at >= wanted.since)
+    if wanted.until is not None:
+        where.append(calls.c.at < wanted.until)
+    return where
+
+
+def records(database: Database, wanted: CallFilter, limit: int | None) -> list[CallRecord]:
+    """Return the rows that are wanted, newest first.
+
+    Raises:
+        SealError: A row was changed, or never encrypted and the codec does not accept it.
+        StoreError: The database could not do it.
+    """
+    newest = sa.select(calls).order_by(calls.c.at.desc(), calls.c.id.desc())
+    rows = database.rows(newest.where(*_conditions(wanted)).limit(limit))
+    return [_record_of(row, database.codec) for row in rows]
+
+
+def totals(database: Database, user_id: str) -> list[CallTotals]:
+    """Return what a user's rows add up to, by conversation; the one with the newest row first.
+
+    Raises:
+        StoreError: The database could not do it.
+    """
+    is_model = sa.case((calls.c.kind == "model", 1), else_=0)
+    moment = calls.c.at.type
+    last = sa.func.max(calls.c.at, type_=moment)
+    statement = sa.select(
+        calls.c.thread_id,
+        total_of(is_model),
+        total_of(calls.c.tokens_full),
+        total_of(calls.c.tokens_sent),
+        total_of(calls.c.tokens_spent),
+        sa.func.min(calls.c.at, type_=moment),
+        last,
+    )
+    statement = statement.where(calls.c.user_id == user_id).group_by(calls.c.thread_id)
+    return [CallTotals(*row) for row in database.rows(statement.order_by(last.desc()))]
+
+
+def recode(connection: sa.Connection) -> None:
+    """Write the details of all rows as the codec does today.
+
+    Raises:
+        SealError: A row was changed, or never encrypted and the codec does not accept it.
+    """
+    codec = format_of(connection).codec
+    for row in connection.execute(sa.select(calls)).all():
+        details = _stored_details(_opened(row, codec), row.user_id, codec)
+        connection.execute(sa.update(calls).where(calls.c.id == row.id).values(**details))
+
+
+def _row_of(record: CallRecord, codec: Codec) -> dict[str, Any]:
+    what = record.what
+    full = sent = spent = 0
+    if isinstance(what, ModelCall):
+        full, sent = what.tokens_full, what.tokens_sent
+    else:
+        spent = what.tokens
+    details = {name: value for name, value in asdict(what).items() if name not in _COLUMNS}
+    return {
+        "at": what.at,
+        "user_id": record.user_id,
+        "agent_id": record.agent_id,
+        "thread_id": record.thread_id,
+        "kind": record.kind,
+        "tokens_full": full,
+        "tokens_sent": sent,
+        "tokens_spent": spent,
+        # In ASCII: a reason may quote what no column of text takes.
+        **_stored_details(json.dumps(details), record.user_id, codec),
+    }
+
+
+def _stored_details(details: str, user_id: str, codec: Codec) -> dict[str, Any]:
+    if codec.index == "plain":
+        return {"details": details, "details_sealed": None}
+    return {"details": None, "details_sealed": codec.seal(details.encode(), _place_of(user_id))}
+
+
+def _opened(row: AnyRow, codec: Codec) -> str:
+    if row.details_sealed is not None:
+        return codec.unseal(bytes(row.details_sealed), _place_of(row.user_id)).decode()
+    if codec.index != "plain" and not codec.accept_plain:
+        message = (
+            "a kept call is not encrypted, as all in this store is; accept_plain=True reads it"
+        )
+        raise SealError(message)
+    return str(row.details)
+
+
+def _place_of(user_id: str) -> bytes:
+    """Return what sealed details are only valid with."""
+    return json.dumps(["memory-context calls", user_id]).encode()
+
+
+def _record_of(row: AnyRow, codec: Codec) -> CallRecord:
+    details: dict[str, Any] = json.loads(_opened(row, codec))
+    for name, value in details.items():
+        if isinstance(value, list):
+            details[name] = tuple(cast("list[str]", value))
+    what: ModelCall | Decision
+    if row.kind == "model":
+        what = ModelCall(
+            at=row.at, tokens_full=row.tokens_full, tokens_sent=row.tokens_sent, **details
+        )
+    else:
+        what = Decision(at=row.at, tokens=row.tokens_spent, **details)
+    return CallRecord(row.user_id, row.agent_id, row.thread_id, what)
+
+
+@atexit.register
+def _write_at_exit() -> None:
+    """Write what a program has noted right before it ends: its threads end with it."""
+    for log in list(_open_logs):
+        log.flush()
