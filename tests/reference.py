@@ -75,7 +75,17 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "observability": (
         "Observability",
         "memory_context",
-        ("observe", "Observed", "identify_users", "AuditEntry", "AuditTrail", "SQLAuditTrail"),
+        (
+            "observe",
+            "Observed",
+            "identify_users",
+            "AuditEntry",
+            "AuditTrail",
+            "SQLAuditTrail",
+            "ModelCall",
+            "CallRecord",
+            "CallTotals",
+        ),
     ),
     "judges": (
         "Judges and summarizers",

@@ -33,6 +33,7 @@ RUNS = {
     "query": ["SELECT * FROM orders", "--user", "ann"],
     "threads": ["--user", "ann"],
     "audit": ["--user", "ann"],
+    "calls": ["--user", "ann"],
     "stats": [],
     "reindex": [],
     "doctor": [],

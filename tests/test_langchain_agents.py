@@ -245,7 +245,8 @@ async def test_statements_run_off_the_event_loop(sqlite_url: str) -> None:
 
     @sa.event.listens_for(engine, "before_cursor_execute")
     def note(*_: Any) -> None:
-        threads.append(threading.current_thread().name)
+        if threading.current_thread().name != "memory-context-calls":  # which nobody waits for
+            threads.append(threading.current_thread().name)
 
     model = ScriptedChatModel([[call("read_page", number=3)], "Read.", "Dock 17."])
     own = MemoryContextMiddleware(engine, user_id="42", threshold=50)

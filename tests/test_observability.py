@@ -114,7 +114,9 @@ async def test_autogen_spans_are_the_parents(sqlite_url: str, telemetry: Exporte
     assert ["execute_tool retrieve_memory", "invoke_agent coder"] == above(read, spans)
     for name in ("fold", "recall", "pass"):
         assert {"invoke_agent coder"} == {above(span, spans)[0] for span in telemetry.ours(name)}
-    assert {"invoke_agent coder"} == {above(span, spans)[-1] for span in telemetry.ours()}
+    # What a model was sent may be written behind the run, and is under nothing then.
+    above_all = [above(span, spans) for span in telemetry.ours()]
+    assert {"invoke_agent coder"} == {names[-1] for names in above_all if names}
 
 
 @pytest.mark.parametrize("journey", JOURNEYS.values(), ids=JOURNEYS)

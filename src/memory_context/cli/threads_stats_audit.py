@@ -26,7 +26,6 @@ from memory_context.cli.screen import (
     say_page,
     table,
 )
-from memory_context.model.call_records import CallRecord, CallTotals, Decision, ModelCall
 from memory_context.model.scope import Scope
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from memory_context.model.call_records import CallRecord, CallTotals, Decision, ModelCall
     from memory_context.stores.sql.catalog import CatalogTotal
 
 
@@ -132,29 +132,28 @@ def calls(
     as_json: opt.AsJson = False,
 ) -> int:
     """Show what models were sent, and what that saved, by conversation; or call by call, and why."""
+    found: Sequence[CallTotals | CallRecord]
     with opened(store, user, "calls") as memory:
         if thread is None:
-            totals = memory.call_totals()
-            found = len(totals)
-            shown = totals[:limit]
+            found = memory.call_totals()
         else:
-            records = memory.calls(
-                thread_id=thread, limit=limit + 1
-            )  # one more tells that there are more
-            found = len(records)
-            shown = records[:limit]
+            # One more tells that there are more.
+            found = memory.calls(thread_id=thread, limit=limit + 1)
+    shown = found[:limit]
     if as_json:
-        print_json({"calls": [asdict(one) for one in shown], "more": found > limit})
+        print_json({"calls": [asdict(one) for one in shown], "more": len(found) > limit})
     elif not shown:
         say("no calls are kept: they are for 30 days, in a database, where agents run on it")
     else:
         print_paged(_call_table(shown))
-        if found > limit:
+        if len(found) > limit:
             say(f"the newest {limit:,}; there are more: --limit")
     return 0 if shown else NOTHING_FOUND
 
 
 def _call_table(shown: Sequence[CallTotals | CallRecord]) -> RenderableType:
+    from memory_context.model.call_records import CallTotals, ModelCall
+
     rows = list[tuple[str, ...]]()
     for one in shown:
         if isinstance(one, CallTotals):

@@ -104,6 +104,7 @@ AUDIT_FAILED = _event(
 CALLS_NOT_KEPT = _event(
     "calls_not_kept",
     "what models were sent could not be kept, %(calls)d rows wait or are lost: %(error)s",
+    logging.INFO,
 )
 HIT_NOT_TOLD = _event("hit_not_told", "on_hit of a redactor failed: %(error)s")
 USAGE_FAILED = _event(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextvars
 import json
 import threading
 import time
@@ -10,6 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import timedelta
+from functools import partial
 from typing import Any, cast
 from weakref import WeakSet
 
@@ -81,8 +83,10 @@ class CallLog:
                 count("calls_dropped")
             self._waiting.append(record)
             if self._thread is None and time.monotonic() >= self._paused_until:
+                # In the caller's context: its traces show what is written for it.
+                work = partial(contextvars.copy_context().run, self._work)
                 self._thread = threading.Thread(
-                    target=self._work, name="memory-context-calls", daemon=True
+                    target=work, name="memory-context-calls", daemon=True
                 )
                 self._thread.start()
 

@@ -1,0 +1,308 @@
+"""What models were sent, and what was decided before, is kept: for tomorrow, and never in the way."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import textwrap
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from langchain.agents import create_agent
+
+from commands import in_this_process as command
+from langchain_memory_context import MemoryContextMiddleware
+from langchain_memory_context.testing import ScriptedChatModel
+from memory_context import (
+    CallRecord,
+    Decision,
+    FileStore,
+    FoldPolicy,
+    MemoryContext,
+    MemoryManager,
+    ModelCall,
+    Redactor,
+    SQLAlchemyStore,
+)
+from memory_context.conversation.message import from_lines
+from memory_context.exceptions import InvalidArgumentError, SealError
+from memory_context.stores import Encrypted
+from memory_context.stores.sql.schema import calls
+from messages import LOG, results, user
+
+NOW = datetime.now(UTC)
+KEYS = {"a": b"a" * 32}
+
+
+def model_call(at: datetime = NOW, **facts: Any) -> ModelCall:
+    """A call of 1,000 tokens that took 100."""
+    return ModelCall(at=at, tokens_full=1000, tokens_sent=100, messages=3, **facts)
+
+
+def decision(why: str = "it was named") -> Decision:
+    """A decision that cost 7 tokens."""
+    return Decision(NOW, "mine", "open it", ("k",), "concrete", ("k",), None, (), why, 7, 0.1)
+
+
+async def ask(context: MemoryContext) -> None:
+    """A log is read, and a person asks for a line of it."""
+    await context.add_message(user("read the log"))
+    await context.get_messages()
+    await context.add_message(results(LOG))
+    await context.get_messages()
+    await context.add_message(user("What became of worker-123?"))
+    await context.get_messages()
+
+
+def kept_calls(memory: MemoryManager) -> list[ModelCall]:
+    """The model calls, oldest first."""
+    return [one.what for one in reversed(memory.calls()) if isinstance(one.what, ModelCall)]
+
+
+class TestWhatIsKept:
+    """Numbers, keys and reasons of each call, in every host; words only where they are asked for."""
+
+    async def test_calls_of_autogen(self, store_url: str) -> None:
+        """Each call says what it took, what it would have taken, and what was folded and brought back since the last."""
+        with SQLAlchemyStore(store_url) as store:
+            context = MemoryContext("ann", store=store, thread_id="t1", agent_id="coder")
+            await ask(context)
+            await context.aclose()
+
+            memory = MemoryManager(store, user_id="ann")
+            first, folding, recalling = kept_calls(memory)
+            [made] = memory.calls(kind="decision")
+            [total] = memory.call_totals()
+        [key] = folding.folded
+        assert ((), ()) == (first.folded, first.recalled)
+        assert (key,) == recalling.recalled
+        assert first.tokens_full == first.tokens_sent
+        assert recalling.tokens_sent < recalling.tokens_full / 5
+        assert ("coder", "t1") == (made.agent_id, made.thread_id)
+        assert isinstance(made.what, Decision)
+        assert (key,) == made.what.opened
+        assert ("", None) == (made.what.asked, made.what.searched)
+        assert (3, "t1") == (total.calls, total.thread_id)
+        assert total.tokens_avoided == total.tokens_full - total.tokens_sent > 0
+
+    async def test_calls_of_the_middleware(self, tmp_path: Path) -> None:
+        """LangChain's middleware keeps them for the user and thread of the run, and gives their decisions back."""
+        url = f"sqlite:///{tmp_path / 'memory.db'}"
+        middleware = MemoryContextMiddleware(store=url, user_id="ann")
+        agent: Any = create_agent(ScriptedChatModel(["hello"]), middleware=[middleware])
+        await agent.ainvoke(
+            {"messages": [("user", "hello there")]}, {"configurable": {"thread_id": "t7"}}
+        )
+        middleware.close()
+
+        with MemoryManager(url, user_id="ann") as memory:
+            [record] = memory.calls(kind="model", thread_id="t7")
+        assert isinstance(record.what, ModelCall)
+        assert 1 == record.what.messages
+        assert [] == middleware.decisions(user_id="ann", thread_id="t7")
+        with pytest.raises(InvalidArgumentError, match="both"):
+            middleware.decisions(user_id="ann")
+
+    async def test_no_words(self, tmp_path: Path) -> None:
+        """No text of the conversation stands in the rows, unless prompts are recorded: then as the model saw them."""
+        for recorded in (False, True):
+            url = f"sqlite:///{tmp_path / f'{recorded}.db'}"
+            policy = FoldPolicy(record_prompts=recorded)
+            context = MemoryContext("ann", store=url, thread_id="t1", fold=policy)
+            await ask(context)
+            await context.aclose()
+
+            with MemoryManager(url, user_id="ann") as memory:
+                *_, last = kept_calls(memory)
+                [made] = memory.calls(kind="decision")
+            assert isinstance(made.what, Decision)
+            assert recorded == ("What became" in made.what.asked)
+            if recorded:
+                texts = [message.text for message in from_lines(last.prompt)]
+                assert "What became of worker-123?" == texts[-1]
+            else:
+                assert "" == last.prompt
+
+    async def test_without_secrets(self, tmp_path: Path) -> None:
+        """A store with a redactor keeps no secrets of prompts and of reasons."""
+        store = SQLAlchemyStore(f"sqlite:///{tmp_path / 'memory.db'}", redactor=Redactor())
+        context = MemoryContext(
+            "ann", store=store, thread_id="t1", fold=FoldPolicy(record_prompts=True)
+        )
+        await context.add_message(user("log in with password=hunter2hunter2"))
+        await context.get_messages()
+        context._conversation.log.note(decision("password=hunter2hunter2"), context.manager)  # noqa: SLF001 - as a judge's reason comes
+
+        kept = context.manager.calls()
+        assert 2 == len(kept)
+        assert "hunter2" not in repr(kept)
+        await context.aclose()
+        store.close()
+
+    async def test_decisions_of_yesterday(self, tmp_path: Path) -> None:
+        """A context in another process begins with the decisions that were kept of its conversation."""
+        url = f"sqlite:///{tmp_path / 'memory.db'}"
+        context = MemoryContext("ann", store=url, thread_id="t1")
+        await ask(context)
+        [made] = context.decisions()
+        await context.aclose()
+
+        again = MemoryContext("ann", store=url, thread_id="t1")
+        other = MemoryContext("ann", store=url, thread_id="t2")
+        assert [made.without_words()] == again.decisions()
+        assert [] == other.decisions()
+        await again.aclose()
+        await other.aclose()
+
+    def test_which_are_wanted(self, store_url: str) -> None:
+        """Rows are found by thread, kind and time, newest first; another user's never; a wrong kind says what there is."""
+        with SQLAlchemyStore(store_url) as store:
+            for user_id, thread, what in (
+                ("ann", "t1", model_call(datetime.now(UTC) - timedelta(hours=2), folded=("k",))),
+                ("ann", "t2", model_call(datetime.now(UTC))),
+                ("bob", "t1", model_call(datetime.now(UTC))),
+            ):
+                store.note_call(CallRecord(user_id, None, thread, what))
+            memory = MemoryManager(store, user_id="ann")
+
+            assert ["t2", "t1"] == [one.thread_id for one in memory.calls()]
+            assert ["t1"] == [one.thread_id for one in memory.calls(thread_id="t1")]
+            hour_ago = datetime.now(UTC) - timedelta(hours=1)
+            assert ["t2"] == [one.thread_id for one in memory.calls(since=hour_ago)]
+            assert ["t1"] == [one.thread_id for one in memory.calls(until=hour_ago)]
+            assert ["t2"] == [one.thread_id for one in memory.calls(limit=1)]
+            assert [] == memory.calls(kind="decision")
+            assert ["t2", "t1"] == [one.thread_id for one in memory.call_totals()]
+            with pytest.raises(InvalidArgumentError, match="model, decision"):
+                memory.calls(kind="all")  # type: ignore[arg-type] # what is refused
+            with pytest.raises(InvalidArgumentError, match="zone"):
+                memory.calls(since=datetime(2026, 1, 1))  # noqa: DTZ001 - what is refused
+
+
+class TestHowItIsKept:
+    """For a while, under the store's codec, behind the run's back."""
+
+    def test_for_a_while(self, store_url: str) -> None:
+        """Rows that are older than asked for go with the next write; None keeps nothing."""
+        now = datetime.now(UTC)
+        for kept, expected in ((timedelta(days=30), 1), (timedelta(days=90), 2)):
+            with SQLAlchemyStore(store_url, calls_kept=kept) as store:
+                store.forget_user("ann")
+                for age in (60, 0):
+                    what = model_call(now - timedelta(days=age))
+                    store.note_call(CallRecord("ann", None, "t1", what))
+                assert expected == len(MemoryManager(store, user_id="ann").calls())
+        with SQLAlchemyStore(store_url, calls_kept=None) as store:
+            store.forget_user("ann")
+            store.note_call(CallRecord("ann", None, "t1", model_call()))
+            assert [] == MemoryManager(store, user_id="ann").calls()
+
+    def test_forgotten_with_their_user(self, store_url: str) -> None:
+        """`forget_user` counts and deletes a user's rows, and nobody else's."""
+        with SQLAlchemyStore(store_url) as store:
+            for user_id in ("ann", "bob"):
+                store.note_call(CallRecord(user_id, None, None, model_call(datetime.now(UTC))))
+            assert 1 == store.forget_user("ann").calls
+            assert [] == MemoryManager(store, user_id="ann").calls()
+            assert 1 == len(MemoryManager(store, user_id="bob").calls())
+
+    def test_sealed(self, tmp_path: Path) -> None:
+        """Under encryption no key or reason is readable, a row cannot be moved to another user, and keys rotate."""
+        url = f"sqlite:///{tmp_path / 'memory.db'}"
+        now = datetime.now(UTC)
+        with SQLAlchemyStore(url) as store:
+            store.note_call(CallRecord("ann", None, "t1", model_call(now, folded=("plain_key",))))
+        opened = Encrypted(KEYS, accept_plain=True)
+        with SQLAlchemyStore(url, codec=opened) as store:
+            store.note_call(CallRecord("ann", None, "t1", decision("because of worker-1234")))
+            store.reencrypt()
+            assert 2 == len(MemoryManager(store, user_id="ann").calls())
+        data = (tmp_path / "memory.db").read_bytes()
+        assert b"worker-1234" not in data
+        assert b"plain_key" not in data
+
+        rotated = Encrypted({"b": b"b" * 32, **KEYS})
+        with SQLAlchemyStore(url, codec=rotated) as store:
+            store.reencrypt()
+        with SQLAlchemyStore(url, codec=Encrypted({"b": b"b" * 32})) as store:
+            memory = MemoryManager(store, user_id="ann")
+            assert {("plain_key",)} == {one.folded for one in kept_calls(memory)}
+            move = sa.update(calls).values(user_id="bob")
+            store.database.write(lambda connection: connection.execute(move))
+            with pytest.raises(SealError):
+                MemoryManager(store, user_id="bob").calls()
+
+    def test_written_when_a_program_ends(self, tmp_path: Path) -> None:
+        """What a program noted last is there, although it closed nothing."""
+        url = f"sqlite:///{tmp_path / 'memory.db'}"
+        code = """
+            import sys
+            from datetime import datetime, UTC
+            from memory_context import MemoryManager, ModelCall
+            memory = MemoryManager(sys.argv[1], user_id="ann")
+            memory.note_call(ModelCall(datetime.now(UTC), 10, 5, 1))
+        """
+        subprocess.run([sys.executable, "-c", textwrap.dedent(code), url], check=True)
+        with MemoryManager(url, user_id="ann") as memory:
+            assert 1 == len(memory.calls())
+
+    async def test_never_in_the_way(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        """Where rows cannot be written the agent's prompts are as ever; one line of the log says so, and they wait."""
+        url = f"sqlite:///{tmp_path / 'memory.db'}"
+        context = MemoryContext("ann", store=url, thread_id="t1")
+        await context.add_message(user("hello"))
+        await context.get_messages()
+        store = context.manager.memory_store
+        assert isinstance(store, SQLAlchemyStore)
+        assert 1 == len(context.manager.calls())
+        rename = "ALTER TABLE agent_memory_calls RENAME TO {}"
+        store.database.write(lambda c: c.exec_driver_sql(rename.format("elsewhere")))
+        back = rename.replace("agent_memory_calls", "elsewhere").format("agent_memory_calls")
+
+        with caplog.at_level(logging.INFO, "memory_context"):
+            for _ in range(2):
+                await context.add_message(user("again"))
+                await context.get_messages()
+                context.decisions()
+        said = [
+            one
+            for one in caplog.records
+            if getattr(one, "event", "") == "memory_context.calls_not_kept"
+        ]
+        assert 1 == len(said)
+        assert 0 == context.stats().store_failures
+        store.database.write(lambda c: c.exec_driver_sql(back))
+        assert 3 == len(context.manager.calls(kind="model"))
+        await context.aclose()
+
+    async def test_files_keep_none(self, tmp_path: Path) -> None:
+        """On a store of files nothing is kept, and the decisions of this process are there as ever."""
+        context = MemoryContext("ann", store=FileStore(tmp_path), thread_id="t1")
+        await ask(context)
+        assert 1 == len(context.decisions())
+        assert ([], []) == (context.manager.calls(), context.manager.call_totals())
+        await context.aclose()
+
+
+async def test_on_the_command_line(tmp_path: Path) -> None:
+    """`memory-context calls` shows conversations with what they saved, and one of them call by call."""
+    place = ("--store", f"sqlite:///{tmp_path / 'memory.db'}", "--user", "ann")
+    MemoryManager(place[1], user_id="ann").store("x")
+    assert 1 == command("calls", *place).returncode
+    context = MemoryContext("ann", store=place[1], thread_id="t1")
+    await ask(context)
+    await context.aclose()
+
+    whole = command("calls", *place).stdout
+    assert "t1" in whole
+    assert "avoided" in whole
+    shown = command("calls", "--thread", "t1", *place).stdout
+    assert "brought back" in shown
+    assert "lexical opened" in shown
+    listed = json.loads(command("calls", "--thread", "t1", "--limit", "1", "--json", *place).stdout)
+    assert (1, True) == (len(listed["calls"]), listed["more"])
