@@ -27,6 +27,7 @@ from memory_context import (
     MemoryManager,
     ModelCall,
     Redactor,
+    Scope,
     SQLAlchemyStore,
 )
 from memory_context.conversation.message import from_lines
@@ -306,3 +307,17 @@ async def test_on_the_command_line(tmp_path: Path) -> None:
     assert "lexical opened" in shown
     listed = json.loads(command("calls", "--thread", "t1", "--limit", "1", "--json", *place).stdout)
     assert (1, True) == (len(listed["calls"]), listed["more"])
+
+
+def test_what_waits_for_a_removed_database_is_let_go(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A program that ends after its folder was removed neither makes a new database nor says a word."""
+    path = tmp_path / "memory.db"
+    store = SQLAlchemyStore(f"sqlite:///{path}")
+    store.count(Scope("ann"))
+    path.unlink()
+    store.note_call(CallRecord("ann", None, "t", ModelCall(NOW, 10, 5, 1)))
+    store.close()
+    assert not path.exists()
+    assert [] == caplog.messages

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import typer
 
 from documents_table import make
 from for_each import for_each
-from memory_context import MemoryManager
+from memory_context import MemoryManager, ModelCall
 from memory_context.cli import app, run
 from messages import LOG
 
@@ -123,6 +124,9 @@ def test_the_shape_is_what_is_printed(
             )
         memory.store(LOG, key="log", type="tool_output", tags=["x"])
         memory.store({"orders": [1, 2]}, key="orders", tags=["x"])
+        memory.note_call(
+            ModelCall(datetime.now(UTC), tokens_full=64_058, tokens_sent=836, messages=4)
+        )
     monkeypatch.chdir(tmp_path)
     make("sqlite:///another.db")
     run(["export", "imported.jsonl", "--store", sqlite_url])

@@ -134,11 +134,12 @@ def calls(
     """Show what models were sent, and what that saved, by conversation; or call by call, and why."""
     found: Sequence[CallTotals | CallRecord]
     with opened(store, user, "calls") as memory:
-        if thread is None:
-            found = memory.call_totals()
-        else:
-            # One more tells that there are more.
-            found = memory.calls(thread_id=thread, limit=limit + 1)
+        # One more tells that there are more.
+        found = (
+            memory.call_totals()
+            if thread is None
+            else memory.calls(thread_id=thread, limit=limit + 1)
+        )
     shown = found[:limit]
     if as_json:
         print_json({"calls": [asdict(one) for one in shown], "more": len(found) > limit})

@@ -114,6 +114,10 @@ class CallLog:
                 self._waiting.clear()
             if not taken:
                 return False
+            if self._database.was_removed:
+                # Nobody asked for a new database: what used the old one says that it is gone.
+                count("calls_dropped", len(taken))
+                return False
             try:
                 self._database.write(self._insert, taken)
             except StoreError as error:

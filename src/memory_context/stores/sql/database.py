@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
@@ -95,6 +96,12 @@ class Database:
         if urls.is_memory(self.url) or self._is_pool:
             return None
         return urls.without_password(self.url)
+
+    @property
+    def was_removed(self) -> bool:
+        """Tell whether the SQLite file that this object has used is no longer there."""
+        is_file = self.dialect == "sqlite" and not urls.is_memory(self.url)
+        return is_file and self._engine is not None and not Path(self.url.database or "").exists()
 
     def read(
         self, work: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **named: P.kwargs
