@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from random import SystemRandom
 from typing import Any
 
 from opentelemetry import metrics, trace
@@ -12,6 +13,7 @@ from opentelemetry.sdk.metrics.export import AggregationTemporality, InMemoryMet
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.id_generator import IdGenerator
 
 
 class WhenAsked(InMemorySpanExporter):
@@ -24,12 +26,26 @@ class WhenAsked(InMemorySpanExporter):
         return super().export(spans) if self.keeping else SpanExportResult.SUCCESS
 
 
+class OwnIds(IdGenerator):
+    """Leaves Python's shared random numbers alone: threads end spans while hypothesis watches them."""
+
+    _random = SystemRandom()
+
+    def generate_span_id(self) -> int:
+        """Return a number of 64 bits that is not 0."""
+        return self._random.getrandbits(64) or 1
+
+    def generate_trace_id(self) -> int:
+        """Return a number of 128 bits that is not 0."""
+        return self._random.getrandbits(128) or 1
+
+
 class Exported:
     """Spans since `clear`, and metrics since they were read last."""
 
     def __init__(self) -> None:
         self._spans = WhenAsked()
-        tracing = TracerProvider()
+        tracing = TracerProvider(id_generator=OwnIds())
         tracing.add_span_processor(SimpleSpanProcessor(self._spans))
         trace.set_tracer_provider(tracing)
         delta = dict.fromkeys((Counter, Histogram, UpDownCounter), AggregationTemporality.DELTA)
