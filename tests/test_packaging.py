@@ -90,7 +90,7 @@ def test_extras() -> None:
     base = [need for need in metadata.get_all("Requires-Dist", []) if "extra ==" not in need]
 
     extras = {"agent-framework", "all", "autogen", "demo", "encryption", "exact", "langchain"}
-    extras |= {"mcp", "notebooks", "vector"}
+    extras |= {"mcp", "notebooks", "ui", "vector"}
     assert extras == set(metadata.get_all("Provides-Extra", []))
     assert not [need for need in base if need.startswith(("agent", "autogen", "langchain", "mcp"))]
 

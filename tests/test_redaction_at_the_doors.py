@@ -445,6 +445,7 @@ def test_no_other_door() -> None:
     assert {
         ("manager.py", "put"),  # redacted in `remember`; `revive` writes what was there
         ("manager.py", "search"),  # `hits`
+        ("memories.py", "put"),  # what was there, with another end
         ("assembler.py", "put"),
         ("tier_notes.py", "put"),  # redacted in `update`; `promote` writes what was there
         ("consolidation.py", "put"),  # what was there, with the key of the merged note

@@ -20,10 +20,10 @@ from commands import in_this_process, read_terminal
 from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.cli import run
+from memory_context.display.documents import STYLE
+from memory_context.display.line_charts import Mark, line_chart, round_step, short_number
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.replay.charts import Mark, line_chart, round_step, short_number
 from memory_context.replay.definitions import DEFINITIONS, POLICIES
-from memory_context.replay.html_report import STYLE
 from memory_context.replay.policies import default_policies, parse_policy
 from memory_context.replay.prices import parse_price
 

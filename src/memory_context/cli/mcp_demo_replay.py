@@ -1,4 +1,4 @@
-"""The commands `mcp`, `demo` and `replay`: serve memories, try the library, measure it on recorded runs."""
+"""The commands `ui`, `mcp`, `demo` and `replay`: look at memories, serve them, try the library, measure it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from memory_context.cli import options as opt
 from memory_context.cli.app import RUN, app
-from memory_context.cli.open_store import check_given
+from memory_context.cli.open_store import check_given, login, opened_store
 
 _PORT = (
     "Serve streamable HTTP at this port (0: any free one) in place of standard input and output."
@@ -18,6 +18,25 @@ _RECORDINGS = "Recordings: OpenAI-style chats (JSON lines or JSON, .gz too), Aut
 _POLICY = "Replay this policy, as memory:threshold=800, and not the usual ones; repeatable. --explain names them."
 
 _PRICE = "What tokens cost: a model's name, or dollars for a million of input and of cached input, as 2.50/0.25."
+
+
+@app.command(rich_help_panel=RUN)
+def ui(
+    *,
+    store: opt.Store = None,
+    user: opt.OneUser = None,
+    port: Annotated[
+        int,
+        typer.Option(min=0, max=65535, metavar="PORT", help="Listen there; 0 for any free port."),
+    ] = 0,
+    audit: opt.Audited = False,
+) -> None:
+    """Look at what agents stored, sent and brought back, in a browser. It prints the address."""
+    from memory_context.ui import Looked, serve_ui
+
+    with opened_store(store, "ui") as memories:
+        url = check_given(store, "ui")
+        serve_ui(Looked(memories, user, url, login(audit=audit)), port)
 
 
 @app.command(rich_help_panel=RUN)

@@ -103,11 +103,11 @@ def _hit(item: MemoryItem, *, is_open: bool) -> Html:
     if is_secret(item):
         return folded(title, soft(SECRET_NOTE), is_open=is_open)
     if match and match.passage:
-        return folded(title, _passage(match), is_open=is_open)
+        return folded(title, passage(match), is_open=is_open)
     return tag("div", title)
 
 
-def _passage(match: Match) -> Html:
+def passage(match: Match) -> Html:
     """Draw the lines of the passage that contain words of the query, and those around them."""
     words = marks_of(match.passage, match.why)
     lines = passage_lines(match, words)
@@ -118,9 +118,16 @@ def passage_lines(match: Match, words: Sequence[str]) -> list[NumberedLine]:
     """Return at most `PASSAGE_LINES` lines of a passage: those with most words, their neighbours, then others with words."""
     lines = match.passage.replace("\r\n", "\n").removesuffix("\n").split("\n")
     folded_words = [word.casefold() for word in words]
-    counts = [sum(word in line.casefold() for word in folded_words) for line in lines]
-    matching = [index for index, count in enumerate(counts) if count] or [0]
-    matching.sort(key=lambda index: -counts[index])
+    asked = [word.casefold() for word in match.why]
+    counts = list[tuple[int, int]]()
+    for line in lines:
+        text = line.casefold()
+        # A word as it was asked for counts more than another form of it.
+        counts.append(
+            (sum(word in text for word in asked), sum(word in text for word in folded_words))
+        )
+    matching = [index for index, (_, count) in enumerate(counts) if count] or [0]
+    matching.sort(key=lambda index: counts[index], reverse=True)
     best = [index for index in matching if counts[index] == counts[matching[0]]]
     wanted = [*best]
     for step in (1, -1, 2, -2):

@@ -72,7 +72,7 @@ def joined(parts: Iterable[str]) -> Html:
     return Html("".join(map(escaped, parts)))
 
 
-def tag(name: str, *parts: str, cls: str = "", **attributes: str) -> Html:
+def tag(name: str, /, *parts: str, cls: str = "", **attributes: str) -> Html:
     """Return an element with texts and markup in it."""
     given = {"class": cls, **attributes} if cls else attributes
     written = "".join(f' {key}="{html.escape(visible(value))}"' for key, value in given.items())
@@ -96,19 +96,27 @@ def soft(text: str) -> Html:
 
 
 def table(
-    columns: Iterable[str], rows: Iterable[Iterable[str]], numbers: Iterable[int] = ()
+    columns: Iterable[str],
+    rows: Iterable[Iterable[str]],
+    numbers: Iterable[int] = (),
+    *,
+    labels: bool = False,
 ) -> Html:
-    """Return a table; the columns `numbers`, counted from 0, stand on the right."""
+    """Return a table; the columns `numbers`, counted from 0, stand on the right.
+
+    With `labels` each cell knows the name of its column, for a style that breaks rows into lines.
+    """
     right = frozenset(numbers)
+    names = list(columns)
 
     def row_of(cell: str, texts: Iterable[str]) -> Html:
-        cells = [
-            tag(cell, text, cls="num" if index in right else "") for index, text in enumerate(texts)
-        ]
+        cells = list[Html]()
+        for index, text in enumerate(texts):
+            of = {"data-of": names[index]} if labels and cell == "td" and text else {}
+            cells.append(tag(cell, text, cls="num" if index in right else "", **of))
         return tag("tr", *cells)
 
     body = tag("tbody", *(row_of("td", row) for row in rows))
-    names = list(columns)
     if any(names):
         return tag("table", tag("thead", row_of("th", names)), body)
     return tag("table", body)

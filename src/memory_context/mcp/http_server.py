@@ -23,7 +23,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.mcp.signals import ending
+from memory_context.runtime.signals import ending
 
 LOOPBACK = "127.0.0.1"
 PATH = "/mcp"

@@ -14,7 +14,7 @@ import anyio
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from memory_context.mcp.signals import ending
+from memory_context.runtime.signals import ending
 
 
 def serve_stdio(server: Server[Any]) -> None:

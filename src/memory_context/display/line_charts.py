@@ -1,4 +1,4 @@
-"""The line chart of the report as inline SVG, drawn here so that the page needs no script and no network."""
+"""The line chart as inline SVG, drawn here so that the page needs no script and no network."""
 
 from __future__ import annotations
 

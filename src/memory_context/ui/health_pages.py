@@ -1,0 +1,64 @@
+"""What the store holds and how it is; who did what with it."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from memory_context.display.escaped_html import Html, joined, soft, tag
+from memory_context.memory.health import examined
+from memory_context.stores.sql.catalog import Catalog
+from memory_context.ui.visit import Visit, listing, when
+
+ROWS = 100
+
+
+def health(visit: Visit) -> Html:
+    """Draw what the checks of `memory-context doctor` find, and how much is stored."""
+    checks = list[list[str]]()
+    for check in examined(visit.url):
+        status = tag("b", check.status.value, cls=f"status {check.status.value}")
+        remedy = tag("div", f"→ {check.remedy}") if check.remedy else Html("")
+        checks.append([status, check.name, joined((check.found, remedy))])
+    parts = [tag("h1", "Health"), listing(("", "check", "found"), checks)]
+    catalog = Catalog(visit.memory.memory_store)
+    parts.append(tag("h2", f"Stored: {catalog.size() / 1e6:,.1f} MB, all users together"))
+    for name, totals in (
+        ("type", catalog.totals("memory_type", visit.user)),
+        ("tier", catalog.totals("tier", visit.user)),
+    ):
+        rows = [
+            [
+                one.name,
+                f"{one.memories:,}",
+                f"{one.tokens:,}",
+                when(one.newest) if one.newest else "",
+            ]
+            for one in totals
+        ]
+        parts.append(listing((name, "memories", "tokens", "newest"), rows, (1, 2)))
+    return joined(parts)
+
+
+def audit(visit: Visit) -> Html:
+    """Draw the audit trail, the newest entries first."""
+    start = visit.number("from")
+    found = list(islice(visit.trail(limit=start + ROWS + 1), start, None))
+    rows = [
+        [
+            when(one.at),
+            one.action,
+            visit.key(one.memory_key),
+            one.agent_id or "",
+            one.thread_id or "",
+        ]
+        for one in found[:ROWS]
+    ]
+    parts = [tag("h1", "Audit trail")]
+    if not rows:
+        said = "no entries: the trail is kept where audit=True is set"
+        return joined((*parts, tag("p", said, cls="soft")))
+    parts.append(listing(("at", "what", "key", "agent", "conversation"), rows))
+    links = [visit.link("← newer", "audit", **{"from": max(start - ROWS, 0)})] if start else []
+    if len(found) > ROWS:
+        links.append(visit.link("older →", "audit", **{"from": start + ROWS}))
+    return joined((*parts, tag("p", *(joined((one, " ")) for one in links)), soft("")))

@@ -1,0 +1,267 @@
+"""Memories: found, read, changed and forgotten; notes by tier; SQL over their rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from memory_context.display.drawn_memory_lists import memory, passage
+from memory_context.display.escaped_html import Html, folded, joined, soft, tag
+from memory_context.display.json_tree import rows_of
+from memory_context.exceptions import InvalidArgumentError, InvalidQueryError
+from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.memory.search_filters import search_filters
+from memory_context.model.call_records import ModelCall
+from memory_context.model.item import MemoryItem, is_secret
+from memory_context.model.scope import DETAIL
+from memory_context.stores.sql.catalog import Catalog
+from memory_context.text.rows.text_table import TextTable
+from memory_context.ui.visit import Visit, button, choice, field, labelled, listing, when
+
+ROWS = 50
+HITS = 20
+# A memory's uses are looked for in so many of the newest calls of its conversation.
+LOOKED_THROUGH = 5000
+FACETS = ("type", "tier", "category", "thread", "since", "until")
+# Tiers whose notes belong to one run, session, plan, task or project.
+OWNED = ("run", "session", "plan", "task", "project")
+
+
+def found(visit: Visit) -> Html:
+    """Draw a search with its facets: hits with their passages, or without words the newest, page by page."""
+    catalog = Catalog(visit.memory.memory_store)
+    types = [total.name for total in catalog.totals("memory_type", visit.user)]
+    tiers = [total.name for total in catalog.totals("tier", visit.user)]
+    asked = {name: visit.word(name) for name in ("q", *FACETS)}
+    form = visit.form(
+        "memories",
+        labelled("words", field("search", "q", asked["q"], autofocus="")),
+        labelled("type", choice("type", types, asked["type"])),
+        labelled("tier", choice("tier", tiers, asked["tier"])),
+        labelled("category", field("text", "category", asked["category"])),
+        labelled("conversation", field("text", "thread", asked["thread"])),
+        labelled("from", field("date", "since", asked["since"])),
+        labelled("before", field("date", "until", asked["until"])),
+        button("Find"),
+    )
+    filters = _filters(asked)
+    if asked["q"]:
+        hits = visit.memory.search(asked["q"], HITS, filters=filters)
+        drawn = [_hit(visit, item) for item in hits] or [tag("p", "nothing found", cls="soft")]
+        return joined((tag("h1", "Memories"), form, *drawn))
+    total = catalog.count(visit.memory.scope, filters)
+    start = visit.number("from")
+    entries = catalog.entries(visit.memory.scope, filters, limit=ROWS, offset=start)
+    rows = [
+        [
+            visit.key(one.memory_key),
+            one.memory_type,
+            f"{one.token_count:,}",
+            when(one.created_at),
+            one.summary,
+        ]
+        for one in entries
+    ]
+    listed = (
+        listing(("key", "type", "tokens", "stored", "summary"), rows, (2,)) if rows else Html("")
+    )
+    return joined(
+        (tag("h1", "Memories"), form, listed, visit.pages(len(rows), ROWS, total, **asked))
+    )
+
+
+def _filters(asked: dict[str, str]) -> dict[str, Any]:
+    return search_filters(
+        types=asked["type"] or None,
+        tier=asked["tier"] or None,
+        category=asked["category"] or None,
+        tags=None,
+        thread=asked["thread"] or None,
+        since=_day(asked["since"]),
+        until=_day(asked["until"]),
+    )
+
+
+def _day(text: str) -> datetime | None:
+    """Return when a day begins here; None without one.
+
+    Raises:
+        InvalidArgumentError: It is no day.
+    """
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError):
+        message = f"{text!r:.80} is not a day such as 2026-01-31"
+        raise InvalidArgumentError(message) from None
+
+
+def _hit(visit: Visit, item: MemoryItem) -> Html:
+    match = item.match
+    why = soft(f" · found by {', '.join(match.why)}") if match and match.why else Html("")
+    size = soft(f"· {item.memory_type} · {item.token_count:,} tokens")
+    head = joined((visit.key(item.memory_key), f" {item.summary} ", size, why))
+    if match and match.passage and not is_secret(item):
+        return folded(head, passage(match), is_open=True)
+    return tag("div", head)
+
+
+def one_memory(visit: Visit) -> Html:
+    """Draw a memory: its content, what can be done with it, and where it was used.
+
+    Raises:
+        MemoryNotFoundError: There is none; says when it was deleted, and why.
+    """
+    item = visit.memory.fetch(visit.word("key"))
+    parts = [
+        tag("h1", "Memory"),
+        memory(item),
+        _actions(visit, item),
+        tag("h2", "Where it was used"),
+    ]
+    return joined((*parts, _uses(visit, item)))
+
+
+def _actions(visit: Visit, item: MemoryItem) -> Html:
+    forms = list[Html]()
+    content = item.content
+    if item.tier != DETAIL and isinstance(content, str) and not is_secret(item):
+        text = tag("textarea", content, name="content", rows="6")
+        edited = visit.form(
+            "edit", labelled("content", text), button("Save"), method="post", key=item.memory_key
+        )
+        forms.append(folded("edit", edited))
+    day = f"{item.expires_at.astimezone():%Y-%m-%d}" if item.expires_at else ""
+    ends = labelled("forget it on (empty: never)", field("date", "day", day))
+    forms.append(
+        folded(
+            "expire", visit.form("expire", ends, button("Set"), method="post", key=item.memory_key)
+        )
+    )
+    warning = tag("p", "It is deleted for good; references to it will say when.")
+    forget = visit.form(
+        "forget", warning, button("Forget it", "danger"), method="post", key=item.memory_key
+    )
+    return joined((*forms, folded("forget", forget)))
+
+
+def _uses(visit: Visit, item: MemoryItem) -> Html:
+    """Draw the calls that folded it or brought it back, and what the audit trail says."""
+    rows = list[list[str]]()
+    if item.thread_id:
+        for record in visit.memory.calls(
+            thread_id=item.thread_id, kind="model", limit=LOOKED_THROUGH
+        ):
+            call = record.what
+            if not isinstance(call, ModelCall):
+                continue
+            lists = (
+                ("folded", call.folded),
+                ("brought back", call.recalled),
+                ("compacted", call.compacted),
+            )
+            did = ", ".join(verb for verb, keys in lists if item.memory_key in keys)
+            if did:
+                href = visit.address("call", id=item.thread_id, at=call.at.isoformat())
+                rows.append([tag("a", when(call.at), href=href), did, item.thread_id])
+    for entry in visit.trail(key=item.memory_key, limit=ROWS):
+        rows.append(
+            [
+                when(entry.at),
+                f"{entry.action} by {entry.agent_id or 'nobody named'}",
+                entry.thread_id or "",
+            ]
+        )
+    if not rows:
+        return soft("Nothing is kept of calls that folded it or brought it back.")
+    return listing(("at", "what", "conversation"), rows[:ROWS])
+
+
+def notes(visit: Visit) -> Html:
+    """Draw the notes of each tier, the newest first."""
+    catalog = Catalog(visit.memory.memory_store)
+    parts = [tag("h1", "Notes")]
+    tiers = [total for total in catalog.totals("tier", visit.user) if total.name != DETAIL]
+    for tier in tiers:
+        entries = catalog.entries(visit.memory.scope, {"tier": tier.name}, limit=ROWS)
+        rows = [
+            [
+                visit.key(one.memory_key),
+                one.tier_id or "",
+                one.summary,
+                when(one.created_at),
+                when(one.expires_at) if one.expires_at else "",
+            ]
+            for one in entries
+        ]
+        parts += [tag("h2", tier.name), listing(("key", "of", "note", "stored", "expires"), rows)]
+        if tier.memories > len(rows):
+            parts.append(tag("p", visit.link(f"all {tier.memories:,}", "memories", tier=tier.name)))
+    if not tiers:
+        parts.append(tag("p", "no notes yet", cls="soft"))
+    return joined(parts)
+
+
+def edit(visit: Visit) -> str:
+    """Change a note's content, and return where to go.
+
+    Raises:
+        MemoryNotFoundError: There is no such note.
+        MemoryContextError: It cannot hold that; nothing was changed.
+    """
+    item = visit.memory.fetch(visit.word("key"))
+    places: dict[str, Any] = {}
+    if item.tier in OWNED:
+        places[f"{item.tier}_id"] = item.tier_id
+    # A form's lines end as on a typewriter.
+    content = visit.asked.get("content", "").replace("\r\n", "\n")
+    if ScopedMemory(visit.memory, **places).update(item.memory_key, content) is None:
+        message = f"{item.memory_key} is not a note that can be changed"
+        raise InvalidArgumentError(message)
+    return visit.address("memory", key=item.memory_key)
+
+
+def expire(visit: Visit) -> str:
+    """Set the day on which a memory is forgotten, or none; return where to go.
+
+    Raises:
+        MemoryNotFoundError: There is no such memory.
+        InvalidArgumentError: It is no day.
+        RecordChangedError: Somebody else was faster.
+    """
+    item = visit.memory.fetch(visit.word("key"))
+    changed = replace(item, expires_at=_day(visit.word("day")))
+    visit.memory.memory_store.put(visit.memory.scope, changed, replaces=item)
+    visit.memory.audit("stored", item.memory_key)
+    return visit.address("memory", key=item.memory_key)
+
+
+def forget(visit: Visit) -> str:
+    """Delete a memory for good, and return where to go.
+
+    Raises:
+        MemoryNotFoundError: There is none.
+    """
+    key = visit.memory.fetch(visit.word("key")).memory_key
+    visit.memory.forget(key, reason="forgotten by hand")
+    return visit.address("memories")
+
+
+def query(visit: Visit) -> Html:
+    """Draw a box for one SELECT, and its answer."""
+    sql = visit.word("sql")
+    box = tag("textarea", sql, name="sql", rows="4", autofocus="", spellcheck="false")
+    label = "one SELECT; each memory is a table under its key, in double quotes"
+    parts = [tag("h1", "Query"), visit.form("query", labelled(label, box), button("Run"))]
+    if sql:
+        try:
+            result = visit.memory.query(sql)
+        except InvalidQueryError as error:
+            parts.append(tag("p", str(error), cls="error"))
+        else:
+            answer = TextTable(result.columns, lambda: map(list, result.rows), "the answer")
+            read = visit.keys(result.sources)
+            parts += [rows_of(answer), tag("p", soft(f"{len(result):,} rows, from "), read)]
+    return joined(parts)

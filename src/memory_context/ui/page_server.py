@@ -1,0 +1,191 @@
+"""The pages as a server on this machine; only who has the token in the address gets an answer."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qsl
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from memory_context.display.documents import CONTENT_POLICY
+from memory_context.display.escaped_html import Html, tag
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    MemoryContextError,
+    MemoryNotFoundError,
+    StoreUnavailableError,
+)
+from memory_context.memory.manager import MemoryManager
+from memory_context.runtime.signals import ending
+from memory_context.stores import MemoryStore
+from memory_context.stores.sql.catalog import Catalog
+from memory_context.ui.conversations import one_call, overview, timeline
+from memory_context.ui.health_pages import audit, health
+from memory_context.ui.layout import message, page
+from memory_context.ui.memories import edit, expire, forget, found, notes, one_memory, query
+from memory_context.ui.visit import Visit
+
+LOOPBACK = "127.0.0.1"
+LARGEST_FORM = 20_000_000
+VIEWS: Final[Mapping[str, Callable[[Visit], Html]]] = {
+    "": overview,
+    "thread": timeline,
+    "call": one_call,
+    "memories": found,
+    "memory": one_memory,
+    "notes": notes,
+    "query": query,
+    "health": health,
+    "audit": audit,
+}
+CHANGES: Final[Mapping[str, Callable[[Visit], str]]] = {
+    "edit": edit,
+    "expire": expire,
+    "forget": forget,
+}
+HEADERS: Final = {
+    # A page's own rule stands in its head; here for those who frame it, or send forms elsewhere.
+    "Content-Security-Policy": f"{CONTENT_POLICY}; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    # The address has the token.
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What is looked at.
+
+    Attributes:
+        store: The memories of all users.
+        user: Whose are shown first; those of who has most without it.
+        url: The store's address, for the page of its health.
+        agent: Who is named in an audit trail for what is changed here; None for no trail.
+    """
+
+    store: MemoryStore
+    user: str | None = None
+    url: str | None = None
+    agent: str | None = None
+
+
+def application(looked: Looked, token: str) -> Starlette:
+    """Return the pages of a store as an ASGI application, under ``/TOKEN/``.
+
+    Raises:
+        InvalidArgumentError: The token could be guessed.
+    """
+    if len(token) < 16:
+        expected = "the token needs 16 or more characters, as of secrets.token_urlsafe()"
+        raise InvalidArgumentError(expected)
+
+    async def endpoint(request: Request) -> Response:
+        if not hmac.compare_digest(request.path_params["token"].encode(), token.encode()):
+            return PlainTextResponse("there is nothing here\n", 404)
+        body = b""
+        if request.method == "POST":
+            async for part in request.stream():
+                body += part
+                if len(body) > LARGEST_FORM:
+                    return PlainTextResponse("that is too much\n", 413)
+        return await run_in_threadpool(_answer, looked, request, body)
+
+    hosts = Middleware(TrustedHostMiddleware, allowed_hosts=[LOOPBACK, "localhost"])
+    routes = [
+        Route("/{token}/", endpoint, methods=["GET"]),
+        Route("/{token}/{page}", endpoint, methods=["GET", "POST"]),
+    ]
+    return Starlette(routes=routes, middleware=[hosts])
+
+
+def _answer(looked: Looked, request: Request, body: bytes) -> Response:
+    """Return a page, or after a change the way to one."""
+    name: str = request.path_params.get("page", "")
+    is_change = request.method == "POST"
+    if name not in (CHANGES if is_change else VIEWS):
+        return HTMLResponse(message("There is no such page."), 404, HEADERS)
+    asked = dict(parse_qsl(body.decode("utf-8", "replace")) if is_change else request.query_params)
+    base = f"/{request.path_params['token']}"
+    try:
+        visit = _visit(looked, base, name, asked)
+    except MemoryContextError as error:
+        return HTMLResponse(message(str(error)), _status(error), HEADERS)
+    try:
+        if is_change:
+            return RedirectResponse(CHANGES[name](visit), 303, HEADERS)
+        return HTMLResponse(page(visit, VIEWS[name](visit)), headers=HEADERS)
+    except MemoryContextError as error:
+        said = tag("p", str(error), cls="error")
+        return HTMLResponse(page(visit, said, "Error"), _status(error), HEADERS)
+
+
+def _visit(looked: Looked, base: str, name: str, asked: Mapping[str, str]) -> Visit:
+    """Return what a request is about.
+
+    Raises:
+        MemoryNotFoundError: Nothing is stored, or not by this user.
+    """
+    users = tuple(total.name for total in Catalog(looked.store).totals("user_id"))
+    user = asked.get("user") or looked.user or (users[0] if users else "")
+    if user not in users:
+        message = (
+            f"{user!r:.80} has stored nothing"
+            if user
+            else "Nothing is stored in this database yet."
+        )
+        raise MemoryNotFoundError(message)
+    memory = MemoryManager(
+        looked.store, user_id=user, agent_id=looked.agent, audit=looked.agent is not None
+    )
+    return Visit(memory, users, base, name, asked, looked.url)
+
+
+def _status(error: MemoryContextError) -> int:
+    if isinstance(error, MemoryNotFoundError):
+        return 404
+    return 503 if isinstance(error, StoreUnavailableError) else 400
+
+
+def serve_ui(looked: Looked, port: int) -> None:
+    """Serve the pages on this machine until a signal comes; print their address.
+
+    Args:
+        looked: What is looked at.
+        port: Where; 0 for any free port.
+
+    Raises:
+        InvalidArgumentError: The port is taken.
+    """
+    token = secrets.token_urlsafe()
+    try:
+        listener = socket.create_server((LOOPBACK, port))
+    except OSError as error:
+        message = f"cannot listen on port {port}: {error}; --port 0 takes a free one"
+        raise InvalidArgumentError(message) from error
+    with listener:
+        sys.stdout.write(f"http://{LOOPBACK}:{listener.getsockname()[1]}/{token}/\n")
+        # Who started it may read the address from a pipe, which is buffered.
+        sys.stdout.flush()
+        config = uvicorn.Config(
+            application(looked, token),
+            log_config=None,
+            access_log=False,  # the address has the token
+            timeout_graceful_shutdown=3,
+        )
+        # uvicorn ends by its own handlers, and then calls those that were there before.
+        with ending(lambda: None):
+            uvicorn.Server(config).run(sockets=[listener])

@@ -1,0 +1,348 @@
+"""The page in the browser: what it shows, what it changes, and who gets an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, ViewportSize, expect
+from starlette.testclient import TestClient
+
+from chainlit_app import headless
+from commands import COMMAND
+from for_each import for_each
+from memory_context import (
+    CallRecord,
+    Decision,
+    FileStore,
+    FoldPolicy,
+    MemoryContext,
+    MemoryManager,
+    ModelCall,
+    SQLAlchemyStore,
+)
+from memory_context.exceptions import InvalidArgumentError, MemoryNotFoundError
+from memory_context.ui import Looked, application
+from messages import LOG, call, results, user
+
+TOKEN = "a-token-for-tests-only"
+HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)">\x1b[31m'
+NOW = datetime.now(UTC)
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[SQLAlchemyStore]:
+    """A store that keeps calls."""
+    with SQLAlchemyStore(store_url) as opened:
+        yield opened
+
+
+def pages_of(looked: Looked) -> TestClient:
+    """The pages, asked as by a browser that has their address."""
+    return TestClient(application(looked, TOKEN), base_url=f"http://127.0.0.1/{TOKEN}/")
+
+
+@pytest.fixture
+def pages(store: SQLAlchemyStore) -> TestClient:
+    """The pages of that store."""
+    return pages_of(Looked(store, agent="cli:me"))
+
+
+def words(html: str) -> str:
+    """The texts of a page, without its style."""
+    body = html.partition("</head>")[2]
+    return " ".join(unescape(re.sub("<[^>]*>", " ", body)).split())
+
+
+async def talk(store: SQLAlchemyStore, *, record_prompts: bool) -> str:
+    """Have a log folded and asked for; returns its key."""
+    fold = FoldPolicy(record_prompts=record_prompts)
+    context = MemoryContext("ann", store=store, thread_id="nightly", fold=fold)
+    for message in (user("Read it."), call("run"), results(LOG)):
+        await context.add_message(message)
+        await context.get_messages()
+    await context.add_message(user("What of worker-123?"))
+    await context.get_messages()
+    [item] = MemoryManager(store, user_id="ann").search("", types="tool_output")
+    return item.memory_key
+
+
+async def test_a_conversation_call_by_call(store: SQLAlchemyStore, pages: TestClient) -> None:
+    """From the list to the timeline, to a call, with what was folded beside its preview, what came back, and why."""
+    key = await talk(store, record_prompts=True)
+    listed = words(pages.get("").text)
+    assert "tokens avoided" in listed
+    assert "nightly" in listed
+    line = pages.get("thread", params={"id": "nightly"}).text
+    assert "<polyline" in line
+    assert f"folded {key}" in words(line)
+    assert f"lexical opened {key}" in words(line)
+    links = [unescape(one) for one in re.findall(rf'href="/{TOKEN}/(call[^"]*)"', line)]
+    newest, folding = words(pages.get(links[0]).text), words(pages.get(links[1]).text)
+    assert "The prompt" in newest
+    assert "What of worker-123?" in newest
+    assert "Decided before it" in newest
+    assert "what the model sees" in folding
+    assert "what is stored" in folding
+
+
+async def test_a_prompt_that_was_not_recorded(store: SQLAlchemyStore, pages: TestClient) -> None:
+    """The page of the call says how to have it recorded; texts are there all the same."""
+    key = await talk(store, record_prompts=False)
+    [newest, *_] = re.findall(r'href="[^"]*/(call[^"]*)"', pages.get("thread?id=nightly").text)
+    said = words(pages.get(unescape(newest)).text)
+    assert "FoldPolicy(record_prompts=True)" in said
+    assert key in said
+
+
+def test_search_and_one_memory(store: SQLAlchemyStore, pages: TestClient) -> None:
+    """A hit has its passage; a memory its content, its facts, and where it was used; a facet narrows."""
+    memory = MemoryManager(store, user_id="ann", thread_id="t", audit=True, agent_id="coder")
+    memory.store(LOG, key="log", type="tool_output")
+    memory.store("we use ruff", key="rule", type="note", tier="project", tier_id="p")
+    memory.note_call(ModelCall(NOW, 100, 50, 2, folded=("log",)))
+    assert "worker-777 crashed" in words(pages.get("memories?q=worker-777").text)
+    assert "log" not in re.findall(r"key=(\w+)", pages.get("memories?type=note").text)
+    assert "nothing found" in words(pages.get("memories?q=worker-777&tier=project").text)
+    shown = words(pages.get("memory?key=log").text)
+    assert "folded t" in shown
+    assert "stored by coder" in shown
+    assert "ruff" in words(pages.get("notes").text)
+
+
+def test_the_line_that_was_asked_for(store: SQLAlchemyStore, pages: TestClient) -> None:
+    """A hit shows the line with the word as it was asked for, however many lines have another form of it."""
+    lines = "\n".join(f"02:{i // 60:02}:{i % 60:02} worker-{i} done" for i in range(3000))
+    MemoryManager(store, user_id="ann").store(lines, key="log")
+    assert "worker-1234 done" in words(pages.get("memories?q=worker-1234").text)
+
+
+def test_changes(store: SQLAlchemyStore, pages: TestClient) -> None:
+    """A note is edited, is given a day on which it is forgotten, and is forgotten; the trail says by whom."""
+    memory = MemoryManager(store, user_id="ann", audit=True)
+    key = memory.store("we use ruff", key="rule", type="note", tier="project", tier_id="p")
+    pages.post("edit", data={"key": key, "content": "we use ruff\r\nand mypy"})
+    assert "we use ruff\nand mypy" == memory.fetch(key).content
+    pages.post("expire", data={"key": key, "day": "2030-01-31"})
+    expires = memory.fetch(key).expires_at
+    assert expires
+    assert "2030-01-31" == f"{expires.astimezone():%Y-%m-%d}"
+    pages.post("expire", data={"key": key, "day": ""})
+    assert memory.fetch(key).expires_at is None
+    pages.post("forget", data={"key": key})
+    with pytest.raises(MemoryNotFoundError, match="forgotten by hand"):
+        memory.fetch(key)
+    memory.store("another", key="another")
+    assert "deleted rule cli:me" in words(pages.get("audit").text)
+
+
+def test_sql(store: SQLAlchemyStore, pages: TestClient) -> None:
+    """The box runs a SELECT over memories, and shows what is wrong with another statement."""
+    MemoryManager(store, user_id="ann").store([{"a": 1}, {"a": 41}], key="rows")
+    assert "42" in words(pages.get("query", params={"sql": "SELECT sum(a) AS s FROM rows"}).text)
+    refused = pages.get("query", params={"sql": "DROP TABLE rows"})
+    assert 200 == refused.status_code
+    assert 'class="error"' in refused.text
+
+
+@for_each(
+    "name", ["", "memories", "notes", "query", "health", "audit", "thread?id=x", "memory?key=k"]
+)
+def test_stored_text_is_text(store: SQLAlchemyStore, pages: TestClient, name: str) -> None:
+    """Whatever is stored, no page has an element or a handler of it, nor an address of somewhere else."""
+    memory = MemoryManager(store, user_id="ann", thread_id="x", agent_id="<b>", audit=True)
+    memory.store(HOSTILE, HOSTILE, key="k", type="note", tier="project", tier_id="p", tags=["<i>"])
+    decision = Decision(
+        NOW, HOSTILE, HOSTILE, ("k",), "concrete", ("k",), None, (), HOSTILE, 1, 0.1
+    )
+    memory.note_call(decision)
+    memory.note_call(ModelCall(NOW, 10, 5, 1, folded=("k",)))
+    text = pages.get(name).text
+    assert "<h1>" in text
+    assert not re.search(r"<script|<img|<[^>]*\sonerror|\x1b", text)
+    assert all(
+        one.startswith((f"/{TOKEN}/", "#"))
+        for one in re.findall(r'(?:href|action)="([^"]*)"', text)
+    )
+    assert "src=" not in re.sub(r"&lt;.*?&gt;", "", text)
+
+
+def test_another_user(store: SQLAlchemyStore, pages: TestClient) -> None:
+    """Each user is looked at apart; links stay with the one who is looked at."""
+    for name in ("ann", "bob"):
+        MemoryManager(store, user_id=name).store(f"secret plan of {name}", key=f"of_{name}")
+    shown = pages.get("memories?user=bob").text
+    assert "of_bob" in shown
+    assert "of_ann" not in shown
+    assert 'href="/a-token-for-tests-only/memory?key=of_bob&amp;user=bob"' in shown
+    assert 404 == pages.get("memories?user=nobody").status_code
+
+
+@for_each(
+    "path",
+    ["memory?key=none", "call?id=x&at=2026-01-31T12:00:00%2B00:00", "nowhere", "thread/else"],
+)
+def test_what_is_not_there(store: SQLAlchemyStore, pages: TestClient, path: str) -> None:
+    """It is 404, with a sentence."""
+    MemoryManager(store, user_id="ann").store("x")
+    assert 404 == pages.get(path).status_code
+
+
+@for_each("path", ["call?id=x&at=yesterday", "call?id=x&at=2026-01-31", "memories?since=soon"])
+def test_what_cannot_be_read(store: SQLAlchemyStore, pages: TestClient, path: str) -> None:
+    """It is 400, and the page says what would be right."""
+    MemoryManager(store, user_id="ann").store("x")
+    answer = pages.get(path)
+    assert 400 == answer.status_code
+    assert "such as" in answer.text or "time zone" in answer.text
+
+
+@for_each("name", ["", "memories?q=ruff", "memory?key=rule", "notes", "health", "audit"])
+def test_a_folder(tmp_path: Path, name: str) -> None:
+    """A FileStore has every page, without what it does not keep."""
+    with FileStore(tmp_path / "notes") as folder:
+        MemoryManager(folder, user_id="ann").store("we use ruff", key="rule", type="note")
+        answer = pages_of(Looked(folder)).get(name)
+    assert 200 == answer.status_code
+    assert 'class="error"' not in answer.text
+
+
+def test_an_empty_database(pages: TestClient) -> None:
+    """It says so."""
+    assert "Nothing is stored" in pages.get("").text
+
+
+def test_who_gets_an_answer(store: SQLAlchemyStore, pages: TestClient) -> None:
+    """Nobody without the token, under another host's name, or by GET for a change; nothing is cached or passed on."""
+    memory = MemoryManager(store, user_id="ann")
+    memory.store("x", key="k")
+    assert 404 == pages.get("http://127.0.0.1/another-token-of-22-chars/").status_code
+    assert 400 == pages.get("", headers={"host": "evil.example"}).status_code
+    assert 404 == pages.get("forget?key=k").status_code
+    assert memory.get("k").content == "x"
+    headers = pages.get("").headers
+    assert "no-store" == headers["cache-control"]
+    assert "no-referrer" == headers["referrer-policy"]
+    assert "default-src 'none'" in headers["content-security-policy"]
+    assert "script-src" not in headers["content-security-policy"]
+    with pytest.raises(InvalidArgumentError, match="16"):
+        application(Looked(store), "short")
+
+
+def test_pages_of_a_long_list(store: SQLAlchemyStore, pages: TestClient) -> None:
+    """A list shows a part, says of how many, and leads on and back."""
+    memory = MemoryManager(store, user_id="ann")
+    for number in range(120):
+        store.note_call(
+            CallRecord("ann", None, "t", ModelCall(NOW - timedelta(seconds=number), 9, 5, 1))
+        )
+    memory.store("x")
+    first = pages.get("thread?id=t").text
+    assert "1-100 of 120" in words(first)
+    [onward] = re.findall(r'href="[^"]*/(thread[^"]*from=100[^"]*)"', first)
+    second = words(pages.get(unescape(onward)).text)
+    assert "101-120 of 120" in second
+    assert "← before" in second
+
+
+@contextmanager
+def served(url: str) -> Iterator[str]:
+    """The command in a process of its own; gives the address that it prints."""
+    command = [*COMMAND, "ui", "--store", url]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.send_signal(signal.SIGINT)
+    assert 0 == process.returncode
+
+
+class Reader:
+    """Somebody with a browser: their page, and what it said in the console or in a dialog."""
+
+    def __init__(self, browser: Browser, width: int, scheme: Literal["light", "dark"]) -> None:
+        size = ViewportSize(width=width, height=800)
+        self.page = browser.new_context(viewport=size, color_scheme=scheme).new_page()
+        self.said = list[str]()
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
+
+    def sees(self, text: str) -> None:
+        """A text stands on the page, and the page is not wider than the screen."""
+        expect(self.page.locator("main")).to_contain_text(text)
+        over: int = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert over <= 0, self.page.url
+
+    def opens(self, link: str) -> None:
+        """They click a link."""
+        self.page.get_by_role("link", name=link, exact=True).first.click()
+
+    def tabs_to(self, text: str) -> None:
+        """They reach a link by the keyboard alone."""
+        for _ in range(40):
+            self.page.keyboard.press("Tab")
+            if text == self.page.locator(":focus").inner_text():
+                return
+        pytest.fail(f"{text} is not reached by the keyboard")
+
+
+@pytest.mark.long
+@for_each("width,scheme", [(1280, "light"), (760, "dark"), (390, "dark")])
+def test_a_person_in_a_browser(
+    tmp_path: Path, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    """Somebody opens the printed address and goes through the pages, by keyboard and mouse, wide and narrow."""
+    url = f"sqlite:///{tmp_path}/memory.db"
+    with SQLAlchemyStore(url) as store:
+        key = asyncio.run(talk(store, record_prompts=True))
+        note = MemoryManager(store, user_id="ann").store(
+            HOSTILE, type="note", tier="project", tier_id="p"
+        )
+    with served(url) as address, headless() as browser:
+        reader = Reader(browser, width, scheme)
+        reader.page.goto(address)
+        reader.sees("tokens avoided")
+        reader.tabs_to("to the page")
+        reader.tabs_to("nightly")
+        reader.page.keyboard.press("Enter")
+        reader.sees("Conversation nightly")
+        reader.page.locator("main a:has(time)").first.click()
+        reader.sees("The prompt")
+        reader.opens("Memories")
+        reader.page.get_by_label("words").fill("worker-777")
+        reader.page.keyboard.press("Enter")
+        reader.sees("worker-777 crashed")
+        reader.opens(key)
+        reader.sees("Where it was used")
+        reader.opens("Notes")
+        reader.opens(note)
+        reader.page.get_by_text("edit", exact=True).click()
+        reader.page.get_by_label("content").fill("seen by a person")
+        reader.page.get_by_role("button", name="Save").click()
+        reader.sees("seen by a person")
+        for name in ("Query", "Health", "Audit"):
+            reader.opens(name)
+            reader.sees(name)
+        assert [] == reader.said
+
+
+def test_without_its_extra() -> None:
+    """The command says what to install."""
+    code = (
+        "import sys; sys.modules['starlette'] = None; from memory_context.cli import main; main()"
+    )
+    command = [sys.executable, "-c", code, "ui", "--store", "files+/tmp"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert 2 == run.returncode
+    assert "pip install 'memory-context[ui]'" in run.stderr
