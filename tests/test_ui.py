@@ -198,7 +198,15 @@ def test_what_is_not_there(store: SQLAlchemyStore, pages: TestClient, path: str)
     assert 404 == pages.get(path).status_code
 
 
-@for_each("path", ["call?id=x&at=yesterday", "call?id=x&at=2026-01-31", "memories?since=soon"])
+@for_each(
+    "path",
+    [
+        "call?id=x&at=yesterday",
+        "call?id=x&at=2026-01-31",
+        "call?id=x&at=9999-12-31T23:59:59.999999%2B00:00",
+        "memories?since=soon",
+    ],
+)
 def test_what_cannot_be_read(store: SQLAlchemyStore, pages: TestClient, path: str) -> None:
     """It is 400, and the page says what would be right."""
     MemoryManager(store, user_id="ann").store("x")

@@ -177,15 +177,7 @@ def _totals_row(totals: CallTotals) -> tuple[str, ...]:
 
 
 def _call_row(call: ModelCall) -> tuple[str, ...]:
-    changes = [
-        f"{verb} {', '.join(keys)}"
-        for verb, keys in (
-            ("folded", call.folded),
-            ("brought back", call.recalled),
-            ("compacted", call.compacted),
-        )
-        if keys
-    ]
+    changes = [f"{verb} {', '.join(keys)}" for verb, keys in call.changes()]
     said = "; ".join(changes) or "nothing new"
     moment = f"{call.at.astimezone():%m-%d %H:%M:%S}"
     return moment, f"{call.tokens_full:,}", f"{call.tokens_sent:,}", said

@@ -6,13 +6,11 @@ import hmac
 import ipaddress
 import re
 import socket
-import sys
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import uvicorn
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
@@ -23,7 +21,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.runtime.signals import ending
+from memory_context.runtime.web_server import serve_web
 
 LOOPBACK = "127.0.0.1"
 PATH = "/mcp"
@@ -31,8 +29,6 @@ TOKEN_VARIABLE = "MEMORY_CONTEXT_MCP_TOKEN"  # noqa: S105 - the name of the vari
 LEAST_TOKEN = 16
 # What RFC 6750 allows in a bearer token.
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
-# A client may keep its connection open for ever, and `docker stop` kills after ten seconds.
-SECONDS_TO_END = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +99,7 @@ def _address(host: str, token: str | None) -> ipaddress.IPv4Address | ipaddress.
 
 def serve_http(server: Server[Any], listener: ListeningSocket, token: str | None = None) -> None:
     """Serve until a signal comes; with a token, those who send it."""
-    config = uvicorn.Config(
-        _app(server, listener, token),
-        # Logging is set up by `serve`: to standard error, and at WARNING.
-        log_config=None,
-        access_log=False,
-        ws="none",
-        timeout_graceful_shutdown=SECONDS_TO_END,
-    )
-    sys.stdout.write(f"{listener.url}\n")
-    # The parent process reads the URL from a pipe, which is buffered.
-    sys.stdout.flush()
-    # uvicorn ends by its own handlers, and then calls those that were there before.
-    with ending(lambda: None):
-        uvicorn.Server(config).run(sockets=[listener.socket])
+    serve_web(_app(server, listener, token), listener.socket, listener.url)
 
 
 def _app(server: Server[Any], listener: ListeningSocket, token: str | None) -> Starlette:

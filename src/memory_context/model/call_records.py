@@ -38,6 +38,15 @@ class ModelCall:
     compacted: tuple[str, ...] = ()
     prompt: str = ""
 
+    def changes(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Return what changed since the call before, in words for people: a verb and its keys, for each that has any."""
+        lists = (
+            ("folded", self.folded),
+            ("brought back", self.recalled),
+            ("compacted", self.compacted),
+        )
+        return [(verb, keys) for verb, keys in lists if keys]
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:

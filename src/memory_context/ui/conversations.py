@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
 
 from memory_context.conversation.message import Message, from_lines
@@ -157,13 +158,8 @@ def _record_row(visit: Visit, thread: str, record: CallRecord) -> list[str]:
 
 
 def _changes(visit: Visit, call: ModelCall) -> Html:
-    """Draw what changed before a call: three lists of keys."""
-    lists = (
-        ("folded", call.folded),
-        ("brought back", call.recalled),
-        ("compacted", call.compacted),
-    )
-    lines = [tag("div", soft(f"{verb} "), visit.keys(keys)) for verb, keys in lists if keys]
+    """Draw what changed before a call: lists of keys."""
+    lines = [tag("div", soft(f"{verb} "), visit.keys(keys)) for verb, keys in call.changes()]
     return joined(lines) if lines else soft("nothing new")
 
 
@@ -182,11 +178,9 @@ def one_call(visit: Visit) -> Html:
         InvalidArgumentError: The address has no such moment.
         MemoryNotFoundError: No such call is kept.
     """
-    thread, at = visit.word("id"), _moment(visit.word("at"))
-    until = at + timedelta(microseconds=1)
+    thread = visit.word("id")
+    at, until = _moment_and_next(visit.word("at"))
     records = visit.memory.calls(thread_id=thread, until=until, limit=CHARTED)
-    if not records or records[0].what.at != at:
-        records = [one for one in records if one.what.at <= at]
     models = [one.what for one in records if isinstance(one.what, ModelCall)]
     if not models or models[0].at != at:
         message = f"no call of {thread!r:.80} at {at} is kept"
@@ -207,7 +201,8 @@ def one_call(visit: Visit) -> Html:
         _share(call.tokens_full, call.tokens_sent),
     )
     messages = from_lines(call.prompt) if call.prompt else []
-    seen = _previews(messages)
+    known = {ref.key for text in _texts_of(messages) for ref in MemoryRef.find_all(text)}
+    seen = _previews(messages, known)
     parts = [
         head,
         sizes,
@@ -221,7 +216,7 @@ def one_call(visit: Visit) -> Html:
     out = _behind_references(call, earlier)
     if out:
         parts += [tag("h2", "Behind references, out of sight"), tag("p", visit.keys(out))]
-    return joined((*parts, tag("h2", "The prompt"), _prompt(visit, call, messages)))
+    return joined((*parts, tag("h2", "The prompt"), _prompt(visit, call, messages, known)))
 
 
 def _behind_references(call: ModelCall, earlier: Iterable[ModelCall]) -> list[str]:
@@ -230,15 +225,17 @@ def _behind_references(call: ModelCall, earlier: Iterable[ModelCall]) -> list[st
     return sorted(hidden - {*call.recalled})
 
 
-def _previews(messages: Sequence[Message]) -> dict[str, str]:
-    """Return what stands in a prompt below each reference, by key; of several the first."""
+def _texts_of(messages: Sequence[Message]) -> list[str]:
+    return [text for one in messages for text in one.texts.values()]
+
+
+def _previews(messages: Sequence[Message], known: AbstractSet[str]) -> dict[str, str]:
+    """Return what stands in a prompt below each of the *known* references, by key; of several the first."""
     previews = dict[str, str]()
-    for message in messages:
-        for text in message.texts.values():
-            known = {ref.key for ref in MemoryRef.find_all(text)}
-            for part in split_at_references(text, known):
-                if part.ref:
-                    previews.setdefault(part.ref.key, part.text)
+    for text in _texts_of(messages):
+        for part in split_at_references(text, known):
+            if part.ref:
+                previews.setdefault(part.ref.key, part.text)
     return previews
 
 
@@ -261,13 +258,13 @@ def _texts(
     return [tag("h2", title), *parts] if parts else []
 
 
-def _prompt(visit: Visit, call: ModelCall, messages: Sequence[Message]) -> Html:
+def _prompt(
+    visit: Visit, call: ModelCall, messages: Sequence[Message], known: AbstractSet[str]
+) -> Html:
     """Draw the messages that were sent, where they are kept."""
     if not messages:
         said = "It was not recorded. FoldPolicy(record_prompts=True) keeps the exact messages of each call."
         return tag("p", said, cls="soft")
-    texts = [text for one in messages for text in one.texts.values()]
-    known = {ref.key for text in texts for ref in MemoryRef.find_all(text)}
     count = visit.memory.counter.count
     view = Transcript("", (), tuple(entries_of(messages, count)), stored_behind(messages, known))
     exact = list[str]()
@@ -276,14 +273,15 @@ def _prompt(visit: Visit, call: ModelCall, messages: Sequence[Message]) -> Html:
     return joined((conversation(view), folded("as it was kept", tag("pre", "\n".join(exact)))))
 
 
-def _moment(text: str) -> datetime:
+def _moment_and_next(text: str) -> tuple[datetime, datetime]:
+    """Read a moment, and return it with the next one that a database can tell from it.
+
+    Raises:
+        InvalidArgumentError: It is none.
+    """
     try:
         moment = datetime.fromisoformat(text)
-        moment.utcoffset()
-    except ValueError:
+        return moment, moment + timedelta(microseconds=1)
+    except (ValueError, OverflowError):
         message = f"{text!r:.80} is not a moment such as 2026-01-31T12:00:00+00:00"
         raise InvalidArgumentError(message) from None
-    if moment.tzinfo is None:
-        message = f"the moment {text!r:.80} has no time zone"
-        raise InvalidArgumentError(message)
-    return moment

@@ -31,7 +31,7 @@ def health(visit: Visit) -> Html:
                 one.name,
                 f"{one.memories:,}",
                 f"{one.tokens:,}",
-                when(one.newest) if one.newest else "",
+                when(one.newest),
             ]
             for one in totals
         ]

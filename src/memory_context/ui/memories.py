@@ -157,12 +157,7 @@ def _uses(visit: Visit, item: MemoryItem) -> Html:
             call = record.what
             if not isinstance(call, ModelCall):
                 continue
-            lists = (
-                ("folded", call.folded),
-                ("brought back", call.recalled),
-                ("compacted", call.compacted),
-            )
-            did = ", ".join(verb for verb, keys in lists if item.memory_key in keys)
+            did = ", ".join(verb for verb, keys in call.changes() if item.memory_key in keys)
             if did:
                 href = visit.address("call", id=item.thread_id, at=call.at.isoformat())
                 rows.append([tag("a", when(call.at), href=href), did, item.thread_id])
@@ -192,7 +187,7 @@ def notes(visit: Visit) -> Html:
                 one.tier_id or "",
                 one.summary,
                 when(one.created_at),
-                when(one.expires_at) if one.expires_at else "",
+                when(one.expires_at),
             ]
             for one in entries
         ]

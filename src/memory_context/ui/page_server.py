@@ -5,13 +5,11 @@ from __future__ import annotations
 import hmac
 import secrets
 import socket
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -29,7 +27,7 @@ from memory_context.exceptions import (
     StoreUnavailableError,
 )
 from memory_context.memory.manager import MemoryManager
-from memory_context.runtime.signals import ending
+from memory_context.runtime.web_server import serve_web
 from memory_context.stores import MemoryStore
 from memory_context.stores.sql.catalog import Catalog
 from memory_context.ui.conversations import one_call, overview, timeline
@@ -177,15 +175,5 @@ def serve_ui(looked: Looked, port: int) -> None:
         message = f"cannot listen on port {port}: {error}; --port 0 takes a free one"
         raise InvalidArgumentError(message) from error
     with listener:
-        sys.stdout.write(f"http://{LOOPBACK}:{listener.getsockname()[1]}/{token}/\n")
-        # Who started it may read the address from a pipe, which is buffered.
-        sys.stdout.flush()
-        config = uvicorn.Config(
-            application(looked, token),
-            log_config=None,
-            access_log=False,  # the address has the token
-            timeout_graceful_shutdown=3,
-        )
-        # uvicorn ends by its own handlers, and then calls those that were there before.
-        with ending(lambda: None):
-            uvicorn.Server(config).run(sockets=[listener])
+        url = f"http://{LOOPBACK}:{listener.getsockname()[1]}/{token}/"
+        serve_web(application(looked, token), listener, url)

@@ -133,8 +133,10 @@ def button(text: str, cls: str = "") -> Html:
     return tag("button", text, cls=cls, type="submit")
 
 
-def when(moment: datetime) -> Html:
-    """Return a moment in local time, to the second; those who point at it see it in UTC."""
+def when(moment: datetime | None) -> Html:
+    """Return a moment in local time, to the second; those who point at it see it in UTC. Nothing for None."""
+    if moment is None:
+        return Html("")
     utc = moment.astimezone(UTC)
     return tag(
         "time",

@@ -1,0 +1,34 @@
+"""An application of ASGI on a socket, until a signal ends it."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from typing import Final
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from memory_context.runtime.signals import ending
+
+# A client may keep its connection open for ever, and `docker stop` kills after ten seconds.
+SECONDS_TO_END: Final = 3
+
+
+def serve_web(application: ASGIApp, listener: socket.socket, url: str) -> None:
+    """Print the URL on standard output, and serve until a signal comes."""
+    config = uvicorn.Config(
+        application,
+        # The library's own logging stays as it is set up.
+        log_config=None,
+        # An address may have a token.
+        access_log=False,
+        ws="none",
+        timeout_graceful_shutdown=SECONDS_TO_END,
+    )
+    sys.stdout.write(f"{url}\n")
+    # The parent process reads the URL from a pipe, which is buffered.
+    sys.stdout.flush()
+    # uvicorn ends by its own handlers, and then calls those that were there before.
+    with ending(lambda: None):
+        uvicorn.Server(config).run(sockets=[listener])
