@@ -96,6 +96,18 @@ async def test_a_conversation_call_by_call(store: SQLAlchemyStore, pages: TestCl
     assert "what is stored" in folding
 
 
+def test_what_was_out_of_sight(store: SQLAlchemyStore, pages: TestClient) -> None:
+    """A call names what was folded by then, but for what came back for it; the timeline says what did."""
+    memory = MemoryManager(store, user_id="ann", thread_id="t")
+    memory.store("x", key="kept")
+    memory.note_call(ModelCall(NOW, 90, 50, 2, folded=("log_a", "log_b")))
+    later = NOW + timedelta(seconds=1)
+    memory.note_call(ModelCall(later, 95, 60, 4, recalled=("log_a",)))
+    assert "brought back log_a" in words(pages.get("thread?id=t").text)
+    shown = words(pages.get("call", params={"id": "t", "at": later.isoformat()}).text)
+    assert "Behind references, out of sight log_b The prompt" in shown
+
+
 async def test_a_prompt_that_was_not_recorded(store: SQLAlchemyStore, pages: TestClient) -> None:
     """The page of the call says how to have it recorded; texts are there all the same."""
     key = await talk(store, record_prompts=False)
