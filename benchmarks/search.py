@@ -31,12 +31,12 @@ from pathlib import Path
 from uuid import uuid4
 
 import psycopg
-from autogen_core.models import AssistantMessage, FunctionExecutionResultMessage
 from context import postgres  # type: ignore[import-not-found] # beside this file
 from rich.console import Console
 from rich.table import Table
 
 from memory_context import MemoryManager
+from memory_context.conversation.message import Message
 from memory_context.model.item import MemoryItem, hash_content
 from memory_context.model.scope import Scope
 from memory_context.replay import read_recordings
@@ -407,16 +407,16 @@ def retrieval_set(paths: Sequence[Path]) -> tuple[list[str], list[Asked]]:
     return list(numbers), asked
 
 
-def _asked(messages: Sequence[object], numbers: dict[str, int]) -> Iterator[Asked]:
+def _asked(messages: Sequence[Message], numbers: dict[str, int]) -> Iterator[Asked]:
     outputs, others, here = list[str](), list[str](), list[str]()
     for message in messages:
-        if isinstance(message, FunctionExecutionResultMessage):
-            outputs += [result.content for result in message.content]
-            here += [passage for result in message.content for passage in passages(result.content)]
+        if message.role == "tool":
+            outputs.append(message.text)
+            here += passages(message.text)
             for passage in here:
                 numbers.setdefault(passage, len(numbers))
             continue
-        said, call = _said(message)
+        said, call = message.text, " ".join(one.arguments for one in message.calls)
         for value in (
             needed_values(call, outputs, [*others, said]) if said and call and outputs else ()
         ):
@@ -424,14 +424,6 @@ def _asked(messages: Sequence[object], numbers: dict[str, int]) -> Iterator[Aske
             if right:
                 yield Asked(said, right)
         others.append(f"{said} {call}")
-
-
-def _said(message: object) -> tuple[str, str]:
-    """The words of a message, and the arguments of its calls."""
-    content = getattr(message, "content", "")
-    if isinstance(message, AssistantMessage) and isinstance(content, list):
-        return message.thought or "", " ".join(call.arguments for call in content)
-    return (content if isinstance(content, str) else str(content)), ""
 
 
 def recall(paths: Sequence[Path], folder: Path, server: str) -> None:

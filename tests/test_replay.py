@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from autogen_core import FunctionCall
-from autogen_core.models import (
-    AssistantMessage,
-    FunctionExecutionResultMessage,
-    SystemMessage,
-    UserMessage,
+from autogen_core.model_context import (
+    BufferedChatCompletionContext,
+    ChatCompletionContext,
+    HeadAndTailChatCompletionContext,
+    TokenLimitedChatCompletionContext,
 )
+from autogen_core.models import LLMMessage
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
 from for_each import for_each
-from memory_context import MemoryContext
+from memory_context.autogen.messages import neutral_of, restored
+from memory_context.conversation.message import Message
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.replay import (
     Comparing,
@@ -41,14 +42,16 @@ from memory_context.replay import (
     report,
     squash,
 )
-from memory_context.replay.baselines import GONE, old_outputs
+from memory_context.replay.baselines import GONE
 from memory_context.replay.measure import ReplayedCall, StoredTexts, figures_of
 from memory_context.replay.model_calls import needs_of, past_of
 from memory_context.replay.needed_values import passages, shows
 from memory_context.replay.policies import Policy, Replayed, check_policy
 from memory_context.replay.prices import ChargedMessage, charged, tokens_of, tokens_of_prefix
-from memory_context.replay.recordings import to_messages
+from memory_context.replay.recordings import to_messages, together
+from memory_context.replay.remembering_context import RememberingContext
 from memory_context.runtime.tool_descriptions_and_prompts import ABOUT_REFERENCES
+from memory_context.testing import ScriptedChatClient
 from memory_context.text.tokens.counter import CallableCounter, TokenCounter
 
 OUTPUT = "the build of job-4711 has failed on host alpha.example"
@@ -198,9 +201,7 @@ def test_a_prompt_costs_its_texts_and_four_tokens_a_message() -> None:
     messages = [*run_with("abc", "de").messages]
     assert ["Why?", "run\n{}", "abc", "de"] == [charged(message).text for message in messages]
     assert 4 + 6 + 3 + 2 + 4 * 4 == tokens_of(map(charged, messages), letters())
-    thinking = AssistantMessage(
-        content=[FunctionCall(id="1", name="run", arguments="{}")], source="a", thought="hm"
-    )
+    [thinking] = to_messages([calls("c1", text="hm")])
     assert "hm\nrun\n{}" == charged(thinking).text
 
 
@@ -219,17 +220,15 @@ def test_the_prefix_goes_by_messages_and_then_by_characters(
     before: list[str], prompt: list[str], expected: int
 ) -> None:
     """Whole equal messages count with their 4 tokens, of the first other one the characters that are alike."""
-    entries = [
-        [ChargedMessage("UserMessage", text) for text in texts] for texts in (before, prompt)
-    ]
+    entries = [[ChargedMessage("user", text) for text in texts] for texts in (before, prompt)]
     assert expected == tokens_of_prefix(entries[0], entries[1], letters())
 
 
 def test_messages_of_other_kinds_share_no_prefix() -> None:
     """The same words from somebody else are another message."""
     assert 0 == tokens_of_prefix(
-        [ChargedMessage("UserMessage", "abc")],
-        [ChargedMessage("AssistantMessage", "abc")],
+        [ChargedMessage("user", "abc")],
+        [ChargedMessage("assistant", "abc")],
         letters(),
     )
 
@@ -242,19 +241,17 @@ def test_prices() -> None:
 
 
 def test_results_stand_in_the_order_of_their_calls_with_their_names() -> None:
-    """The results of one message's calls are one message; what nobody asked for comes last."""
+    """The results of one message's calls came together; what nobody asked for comes last."""
     recorded = [
         calls("c1", "c2", text="both"),
         result("x", "stray"),
         result("c2", "second"),
         result("c1", "first"),
     ]
-    call, results = to_messages(recorded)
-    assert isinstance(call, AssistantMessage)
-    assert "both" == call.thought
-    assert isinstance(results, FunctionExecutionResultMessage)
-    assert ["first", "second", "stray"] == [one.content for one in results.content]
-    assert ["run", "run", "tool"] == [one.name for one in results.content]
+    [call], results = together(to_messages(recorded))
+    assert "both" == call.text
+    assert ["first", "second", "stray"] == [one.text for one in results]
+    assert ["run", "run", "tool"] == [one.source for one in results]
 
 
 def test_an_id_that_is_used_again_stands_for_its_newest_call() -> None:
@@ -271,15 +268,10 @@ def test_an_id_that_is_used_again_stands_for_its_newest_call() -> None:
         result("c1", "c"),
         result("c2", "d"),
     ]
-    results = [
-        message
-        for message in to_messages(recorded)
-        if isinstance(message, FunctionExecutionResultMessage)
-    ]
-    assert [["a", "b"], ["d", "c"]] == [
-        [one.content for one in message.content] for message in results
-    ]
-    assert ["read", "run"] == [one.name for one in results[1].content]
+    groups = list(together(to_messages(recorded)))
+    results = [group for group in groups if group[0].role == "tool"]
+    assert [["a", "b"], ["d", "c"]] == [[one.text for one in group] for group in results]
+    assert ["read", "run"] == [one.source for one in results[1]]
 
 
 @pytest.mark.parametrize(
@@ -312,13 +304,11 @@ async def test_recorded_oddities_are_replayed(odd: dict[str, Any]) -> None:
         assert 2 <= (await measure([odd_run], policy, letters())).calls
 
 
-def test_roles_become_autogens_messages() -> None:
+def test_roles_are_known() -> None:
     """System and developer are instructions, unknown roles are users."""
-    kinds = [
-        type(one)
-        for one in to_messages([said(role, "x") for role in ("system", "developer", "user", "owl")])
-    ]
-    assert [SystemMessage, SystemMessage, UserMessage, UserMessage] == kinds
+    roles = ("system", "developer", "user", "owl")
+    messages = to_messages([said(role, "x") for role in roles])
+    assert ["system", "system", "user", "user"] == [message.role for message in messages]
 
 
 @pytest.mark.parametrize("zipped", [True, False])
@@ -330,7 +320,7 @@ def test_a_file_has_a_run_in_each_line(tmp_path: Path, *, zipped: bool) -> None:
     data = f"{line}\n\n{line}\n".encode()
     path = tmp_path / ("runs.jsonl.gz" if zipped else "runs.jsonl")
     path.write_bytes(gzip.compress(data) if zipped else data)
-    message = UserMessage(content="a\u2028b", source="user")
+    message = Message("0", "user", "user", {0: "a\u2028b"})
     assert [Recording("r1", (message,))] * 2 == read_recordings(path)
 
 
@@ -348,9 +338,9 @@ def test_a_line_that_is_no_recording_is_named(tmp_path: Path, line: str) -> None
 def call_of(reply: str, shown: str, *outputs: str) -> ReplayedCall:
     """A call after `outputs`, which was shown one message of 100 tokens that begins with `shown`."""
     past = past_of(to_messages([calls("c1"), *(result("c1", output) for output in outputs)]))
-    prompt = [ChargedMessage("UserMessage", shown + "." * (96 - len(shown)))]
+    prompt = [ChargedMessage("user", shown + "." * (96 - len(shown)))]
     return ReplayedCall(
-        needs_of(AssistantMessage(content=reply, source="assistant"), past, letters()), prompt
+        needs_of(Message("", "assistant", "assistant", {0: reply}), past, letters()), prompt
     )
 
 
@@ -396,7 +386,7 @@ def test_references_in_stored_texts_are_followed_once() -> None:
     """A compacted conversation holds references of its own, even to itself."""
     texts = {"old": "[MemoryRef: log] [MemoryRef: old]", "log": "job-4711"}
     assert list(texts.values()) == StoredTexts(texts.get).behind(
-        [ChargedMessage("UserMessage", "see [MemoryRef: old]")]
+        [ChargedMessage("user", "see [MemoryRef: old]")]
     )
 
 
@@ -450,9 +440,8 @@ async def test_both_ends_show_what_stands_there() -> None:
     """The baseline keeps lines of either end, cut to 200 characters, and says how many are between them."""
     replayed = parse_policy("offload:threshold=300,lines=2").open(letters())
     text = "\n".join(["first " + "x" * 300, "second", *["between"] * 9, "last but one", "last"])
-    for message in run_with(text, "ok").messages:
-        await replayed.context.add_message(message)
-    shown = charged((await replayed.context.get_messages())[2]).text.split("\n")
+    await replayed.context.add(run_with(text, "ok").messages)
+    shown = charged((await replayed.context.prompt())[2]).text.split("\n")
     assert [
         "first " + "x" * 194,
         "second",
@@ -478,15 +467,8 @@ def outputs_run(*outputs: str, each: int = 1) -> Recording:
 async def last_prompt(policy: str, run: Recording) -> list[str]:
     """The texts of the results in the prompt before the last message of `run`."""
     replayed = parse_policy(policy).open(letters())
-    for message in run.messages[:-1]:
-        await replayed.context.add_message(message)
-    messages = await replayed.context.get_messages()
-    return [
-        one.content
-        for m in messages
-        if isinstance(m, FunctionExecutionResultMessage)
-        for one in m.content
-    ]
+    await replayed.context.add(run.messages[:-1])
+    return [message.text for message in await replayed.context.prompt() if message.role == "tool"]
 
 
 @for_each("each", [1, 2, 3])
@@ -530,17 +512,47 @@ async def test_the_token_limited_context_counts_as_the_replay_does() -> None:
     assert 200 < limited.peaks[0] <= 300 < whole.peaks[0]
 
 
-@given(st.lists(st.integers(1, 4), max_size=8), st.integers(0, 12))
-def test_old_outputs_are_all_but_the_newest(sizes: list[int], keep: int) -> None:
-    """Whatever the messages hold, exactly the newest outputs are left."""
-    messages = [
-        m
-        for size in sizes
-        for m in to_messages([result(str(number), "x") for number in range(size)])
+class Counting(ScriptedChatClient):
+    """A client that counts tokens as the replay does."""
+
+    def count_tokens(self, messages: Sequence[LLMMessage], **_: Any) -> int:
+        """Return the tokens of a prompt."""
+        parts = [part for message in messages for part in neutral_of(message, "")]
+        return tokens_of(map(charged, parts), letters())
+
+
+@given(
+    st.lists(st.sampled_from(["say", "ask", "call 1", "call 2"]), max_size=12),
+    st.integers(1, 6),
+    st.integers(1, 6),
+    st.integers(1, 120),
+)
+async def test_the_rules_are_those_of_autogens_contexts(
+    steps: list[str], first: int, last: int, tokens: int
+) -> None:
+    """Whatever a run is like, AutoGen's own contexts show the same of it."""
+    recorded = list[dict[str, Any]]()
+    for step in steps:
+        ids = [f"c{number}" for number in range(int(step[-1]))] if step.startswith("call") else []
+        if ids:
+            recorded += [calls(*ids), *(result(one, f"result {one}") for one in ids)]
+        else:
+            recorded.append(said("user" if step == "ask" else "assistant", step))
+    run = recording(*recorded)
+    pairs: list[tuple[str, ChatCompletionContext]] = [
+        (f"buffered:size={last}", BufferedChatCompletionContext(last)),
+        (f"ends:head={first},tail={last}", HeadAndTailChatCompletionContext(first, last)),
+        (
+            f"limited:tokens={tokens}",
+            TokenLimitedChatCompletionContext(Counting([]), token_limit=tokens),
+        ),
     ]
-    old = list(old_outputs(messages, keep))
-    assert max(sum(sizes) - keep, 0) == sum(count for _, count in old)
-    assert all(sizes[place] == count for place, count in old[1:])
+    for policy, theirs in pairs:
+        ours = parse_policy(policy).open(letters()).context
+        await ours.add(run.messages)
+        for message in restored(run.messages):
+            await theirs.add_message(message)
+        assert list(restored(await ours.prompt())) == await theirs.get_messages()
 
 
 async def test_figures_are_summed_over_runs() -> None:
@@ -606,10 +618,11 @@ async def test_settings_reach_the_context() -> None:
     replayed = parse_policy(
         "memory:threshold=77, recall=false ,preview_tokens=9,fold=after_reading"
     ).open(letters())
-    assert isinstance(replayed.context, MemoryContext)
-    policy = replayed.context.fold_policy
+    assert isinstance(replayed.context, RememberingContext)
+    settings = replayed.context.settings
+    policy = settings.fold
     assert (77, 9, "after_reading") == (policy.threshold, policy.preview_tokens, policy.fold)
-    assert replayed.context.recall_policy is None
+    assert settings.recall is None
     with pytest.raises(InvalidThresholdError):
         await measure([run_with("a", "b")], parse_policy("memory:threshold=1"), letters())
 

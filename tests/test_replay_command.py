@@ -226,16 +226,12 @@ def test_a_broken_line_ends_the_replay_after_what_is_done(tmp_path: Path) -> Non
     assert 1 == len(done.stderr.splitlines())
 
 
-def test_without_autogen_the_extra_is_named(runs: Path) -> None:
-    """The error says what to install."""
+def test_no_agent_framework_is_needed(runs: Path) -> None:
+    """Whoever uses LangChain need not install AutoGen to see what this library would save."""
     code = "import sys; sys.modules['autogen_core'] = None; from memory_context.cli import main; main()"
     command = [sys.executable, "-c", code, "replay", str(runs)]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 2
-    assert (
-        "memory-context: the replay needs AutoGen: pip install 'memory-context[autogen]'\n"
-        == done.stderr
-    )
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
+    assert done.stdout.startswith("Your ")
 
 
 def test_the_help_loads_nothing_heavy() -> None:

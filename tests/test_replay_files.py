@@ -14,39 +14,31 @@ import pytest
 from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.conditions import MaxMessageTermination
 from autogen_agentchat.teams import RoundRobinGroupChat
-from autogen_core import FunctionCall
+from autogen_core import FunctionCall as AutoGenCall
 from autogen_core.model_context import UnboundedChatCompletionContext
-from autogen_core.models import (
-    AssistantMessage,
-    FunctionExecutionResult,
-    FunctionExecutionResultMessage,
-    LLMMessage,
-    SystemMessage,
-    UserMessage,
-)
 from hypothesis import given
 from hypothesis import strategies as st
 
 from for_each import for_each
 from memory_context import MemoryContext
+from memory_context.autogen.messages import restored
+from memory_context.conversation.message import FunctionCall, Message
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay import Recording, parse_recording, read_recordings, stream_recordings
 from memory_context.testing import ScriptedChatClient
 
-EXPECTED: tuple[LLMMessage, ...] = (
-    SystemMessage(content="Be short."),
-    UserMessage(content="Which job?", source="user"),
-    AssistantMessage(
-        content=[FunctionCall(id="c1", name="run", arguments='{"host": "alpha"}')],
-        source="assistant",
-        thought="I look.",
+EXPECTED = (
+    Message("0", "system", "system", {0: "Be short."}),
+    Message("1", "user", "user", {0: "Which job?"}),
+    Message(
+        "2",
+        "assistant",
+        "assistant",
+        {0: "I look."},
+        (FunctionCall("c1", "run", '{"host": "alpha"}'),),
     ),
-    FunctionExecutionResultMessage(
-        content=[
-            FunctionExecutionResult(content="job-4711", name="run", call_id="c1", is_error=False)
-        ]
-    ),
-    AssistantMessage(content="It is job-4711.", source="assistant"),
+    Message("3", "tool", "run", {0: "job-4711"}, answers="c1"),
+    Message("4", "assistant", "assistant", {0: "It is job-4711."}),
 )
 
 OPENAI: list[dict[str, Any]] = [
@@ -116,7 +108,8 @@ AS_DUMPS = [
     }
     for kind, name, more in KINDS
 ]
-STATE = {"messages": [message.model_dump(mode="json") for message in EXPECTED]}
+AUTOGENS = tuple(restored(EXPECTED))
+STATE = {"messages": [message.model_dump(mode="json") for message in AUTOGENS]}
 
 
 @pytest.mark.parametrize("messages", [OPENAI, AS_DICTS, AS_MODELS, AS_DUMPS, STATE["messages"]])
@@ -173,7 +166,7 @@ async def test_a_team_has_a_recording_for_each_agent(tmp_path: Path) -> None:
         """Look."""
         return "job-4711 has failed"
 
-    first = ScriptedChatClient([[FunctionCall("c1", "{}", "look")], "job-4711"])
+    first = ScriptedChatClient([[AutoGenCall("c1", "{}", "look")], "job-4711"])
     agents = [
         AssistantAgent("ann", first, tools=[look], max_tool_iterations=2),
         AssistantAgent(
@@ -189,8 +182,9 @@ async def test_a_team_has_a_recording_for_each_agent(tmp_path: Path) -> None:
     path.write_text(json.dumps({"agent_states": {"inner": state}}), encoding="utf-8")
     ann, bob = read_recordings(path)
     assert ("inner/ann", "inner/bob") == (ann.id, bob.id)
-    assert "job-4711 has failed" in ann.messages[2].content[0].content  # type: ignore[union-attr]
-    assert ["Look.", "job-4711", "I see."] == [message.content for message in bob.messages]
+    assert "job-4711 has failed" in ann.messages[2].text
+    assert ["Look.", "job-4711", "I see."] == [message.text for message in bob.messages]
+    assert ["user", "ann", "assistant"] == [message.source for message in bob.messages]
     alone = parse_recording(json.dumps(await agents[0].save_state()))
     assert ann.messages == alone.messages
 
@@ -198,7 +192,7 @@ async def test_a_team_has_a_recording_for_each_agent(tmp_path: Path) -> None:
 async def test_a_context_saves_what_is_read(tmp_path: Path) -> None:
     """The states of AutoGen's contexts and of a MemoryContext are recordings."""
     for context in (UnboundedChatCompletionContext(), MemoryContext("u", store="sqlite://")):
-        for message in EXPECTED:
+        for message in AUTOGENS:
             await context.add_message(message)
         path = tmp_path / "state.json"
         path.write_text(json.dumps(await context.save_state()), encoding="utf-8")
@@ -224,17 +218,16 @@ def test_calls_are_replayed_as_the_model_wrote_them() -> None:
         },
     ]
     dumped = [{"type": "ai", "data": {"content": "", **one}} for one in each]
-    messages: list[Any] = [*parse_recording(json.dumps(dumped)).messages]
-    written = [message.content[0].arguments for message in messages]
+    messages = parse_recording(json.dumps(dumped)).messages
+    written = [message.calls[0].arguments for message in messages]
     assert ['{"a":1}', "{ }", "{bad", '{"a": "ä"}', '{"b": 2}'] == written
 
 
 def test_errors_of_tools_stay_errors() -> None:
-    """LangChain's status of a tool's message is AutoGen's flag."""
+    """LangChain's status of a tool's message is the conversation's flag."""
     failed = {"type": "tool", "data": {"content": "no", "tool_call_id": "c1", "status": "error"}}
     [message] = parse_recording(json.dumps([failed])).messages
-    assert isinstance(message, FunctionExecutionResultMessage)
-    assert message.content[0].is_error
+    assert message.is_error
 
 
 @for_each(

@@ -97,16 +97,16 @@ def test_failed_results_and_words_beside_results_are_kept() -> None:
     request = anthropic(OUTPUT, "")
     request["messages"][2]["content"][0]["is_error"] = True
     request["messages"][2]["content"].append({"type": "text", "text": "Hurry."})
-    messages: list[Any] = [*parse_recording(json.dumps(request)).messages]
-    assert messages[2].content[0].is_error
-    assert messages[3].content == "Hurry."
+    messages = parse_recording(json.dumps(request)).messages
+    assert messages[2].is_error
+    assert messages[3].text == "Hurry."
 
 
 def test_what_has_no_text_stands_in_brackets() -> None:
     """An image is not skipped: its kind stands in its place."""
     content = [{"type": "text", "text": "See:"}, {"type": "image", "source": {"data": "iVBO"}}]
     [message] = parse_recording(json.dumps([{"role": "user", "content": content}])).messages
-    assert message.content == "See:\n[image]"
+    assert message.text == "See:\n[image]"
 
 
 @for_each(

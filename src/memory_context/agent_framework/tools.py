@@ -14,7 +14,7 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.file_tools import FILE_VERBS, AgentFiles
-from memory_context.tools.note_tools import NOTE_VERBS, offer_tiers
+from memory_context.tools.note_tools import NOTE_VERBS, told_arguments
 from memory_context.tools.query_memory import memory_verbs
 from memory_context.tools.verbs import (
     CountsTokens,
@@ -40,7 +40,7 @@ class VerbFunctionTool(FunctionTool):
         super().__init__(
             name=verb.name,
             description=verb.description,
-            input_model=_schema_of(verb, memories),
+            input_model=told_arguments(verb, memories),
             func=self._run,
         )
         self._verb, self._memories, self._max_tokens = verb, memories, max_tokens
@@ -106,13 +106,3 @@ def file_tools(
     """
     files = AgentFiles(service, agent_instance_id)
     return [VerbFunctionTool(verb, files, answer_limit(verb, max_tokens)) for verb in FILE_VERBS]
-
-
-def _schema_of(verb: Verb[Any], memories: CountsTokens) -> dict[str, Any]:
-    """Return the arguments as every host tells a model of them."""
-    schema = verb.args.model_json_schema()
-    kept = ("type", "properties", "required", "$defs")
-    arguments = {name: schema[name] for name in kept if name in schema}
-    if isinstance(memories, ScopedMemory):
-        offer_tiers(verb.name, arguments["properties"], memories.open_tiers)
-    return arguments

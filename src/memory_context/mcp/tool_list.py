@@ -8,11 +8,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from memory_context.mcp.requests import INVALID_PARAMS, RequestError, Wire, on_wire
-from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.tool_names import QUERY, READING_TOOLS, STORE
 from memory_context.runtime import events
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
-from memory_context.tools.note_tools import offer_tiers
+from memory_context.tools.note_tools import told_arguments
 from memory_context.tools.verbs import (
     CountsTokens,
     MemoryToolError,
@@ -87,17 +86,11 @@ class Tools:
 
 
 def _tool(verb: Verb[Any], memories: CountsTokens) -> Wire:
-    schema = verb.args.model_json_schema()
-    if isinstance(memories, ScopedMemory):
-        offer_tiers(verb.name, schema["properties"], memories.open_tiers)
-    # Pydantic's titles and descriptions of models are paid for at every call and say nothing new.
-    kept = ("type", "properties", "required", "$defs")
-    arguments = {name: schema[name] for name in kept if name in schema}
     return {
         "name": verb.name,
         "title": verb.name.replace("_", " ").capitalize(),
         "description": verb.description,
-        "inputSchema": arguments,
+        "inputSchema": told_arguments(verb, memories),
         "outputSchema": _ANSWER,
         "annotations": _hints(verb),
     }

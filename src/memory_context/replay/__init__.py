@@ -5,34 +5,26 @@ tokens, what a provider would charge for it, and how many of the values that the
 it. `measure` replays recordings through one `Policy`; `Comparison` sets the figures against those of other policies.
 """
 
-from memory_context.exceptions import MissingDependencyError
-
-try:
-    from memory_context.replay.command import ReplayOptions, run_replay
-    from memory_context.replay.comparison import (
-        Comparing,
-        Comparison,
-        Result,
-        Results,
-        Row,
-    )
-    from memory_context.replay.measure import Figures, measure
-    from memory_context.replay.needed_values import identifiers, needed_values, squash
-    from memory_context.replay.policies import Policy, Replayed, default_policies, parse_policy
-    from memory_context.replay.prices import Price
-    from memory_context.replay.recording_files import (
-        parse_recording,
-        read_recordings,
-        stream_recordings,
-    )
-    from memory_context.replay.recordings import Recording
-    from memory_context.replay.terminal_report import report
-    from memory_context.replay.token_meter import TokenMeter
-except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] != "autogen_core":
-        raise
-    _message = "the replay needs AutoGen: pip install 'memory-context[autogen]'"
-    raise MissingDependencyError(_message) from error
+from memory_context.replay.command import ReplayOptions, run_replay
+from memory_context.replay.comparison import (
+    Comparing,
+    Comparison,
+    Result,
+    Results,
+    Row,
+)
+from memory_context.replay.measure import Figures, measure
+from memory_context.replay.needed_values import identifiers, needed_values, squash
+from memory_context.replay.policies import Policy, Replayed, default_policies, parse_policy
+from memory_context.replay.prices import Price
+from memory_context.replay.recording_files import (
+    parse_recording,
+    read_recordings,
+    stream_recordings,
+)
+from memory_context.replay.recordings import Recording
+from memory_context.replay.terminal_report import report
+from memory_context.replay.token_meter import TokenMeter
 
 __all__ = [
     "Comparing",

@@ -9,14 +9,13 @@ from functools import cache
 from operator import add
 from time import perf_counter
 
-from autogen_core.models import AssistantMessage, LLMMessage
-
+from memory_context.conversation.message import Message
 from memory_context.model.reference import MemoryRef
 from memory_context.replay.model_calls import NeededValue, needs_by_call
 from memory_context.replay.needed_values import shows
 from memory_context.replay.policies import Policy, Replayed
 from memory_context.replay.prices import ChargedMessage, Price, charged, tokens_of, tokens_of_prefix
-from memory_context.replay.recordings import Recording
+from memory_context.replay.recordings import Recording, together
 from memory_context.replay.token_meter import TokenMeter
 
 
@@ -100,22 +99,22 @@ class ContextFeed:
 
     replayed: Replayed
     seconds: float = 0.0
-    _charged: dict[int, tuple[LLMMessage, ChargedMessage]] = field(
-        default_factory=dict[int, tuple[LLMMessage, ChargedMessage]]
+    _charged: dict[int, tuple[Message, ChargedMessage]] = field(
+        default_factory=dict[int, tuple[Message, ChargedMessage]]
     )
 
-    async def add(self, message: LLMMessage) -> None:
-        """Add a message of the recording."""
+    async def add(self, messages: Sequence[Message]) -> None:
+        """Add messages of the recording that came together."""
         start = perf_counter()
-        await self.replayed.context.add_message(message)
+        await self.replayed.context.add(messages)
         self.seconds += perf_counter() - start
 
     async def prompt(self) -> list[ChargedMessage]:
         """Return what the policy would send now."""
         start = perf_counter()
-        messages = await self.replayed.context.get_messages()
+        messages = await self.replayed.context.prompt()
         self.seconds += perf_counter() - start
-        newest = dict[int, tuple[LLMMessage, ChargedMessage]]()
+        newest = dict[int, tuple[Message, ChargedMessage]]()
         for message in messages:
             known = self._charged.get(id(message))
             newest[id(message)] = known or (message, charged(message))
@@ -133,7 +132,7 @@ async def measure(
     """Return the figures of `policy`, summed over all model calls of `recordings`.
 
     Adds every message of a recording to a fresh context of the policy's, and asks for a prompt
-    before each assistant message.
+    before each message of the assistant.
     """
     total = Figures()
     for recording in recordings:
@@ -164,8 +163,8 @@ async def replay(
         unanswered = iter(needs)
         carried = meter.count(replayed.carried)
         calls, before = list[Figures](), list[ChargedMessage]()
-        for message in recording.messages:
-            if isinstance(message, AssistantMessage):
+        for messages in together(recording.messages):
+            if messages[0].role == "assistant":
                 prompt = await feed.prompt()
                 call = ReplayedCall(next(unanswered), prompt, before)
                 figures = figures_of(call, texts, meter, price)
@@ -175,7 +174,7 @@ async def replay(
                 before = prompt
                 # A context that never waits would keep Ctrl-C out until the end of the run.
                 await asyncio.sleep(0)
-            await feed.add(message)
+            await feed.add(messages)
         return [replace(call, seconds=feed.seconds / len(calls)) for call in calls]
     finally:
         await replayed.close()

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from autogen_core.models import AssistantMessage, FunctionExecutionResultMessage, LLMMessage
-
-from memory_context.autogen.messages import calls_of, texts_of
+from memory_context.conversation.message import Message
 from memory_context.replay.needed_values import needed_values, passages, squash
-from memory_context.replay.prices import spoken, text_of
 from memory_context.replay.token_meter import TokenMeter
 
 
@@ -38,14 +35,12 @@ class NeededValue:
     output: int
 
 
-def needs_by_call(
-    messages: Iterable[LLMMessage], meter: TokenMeter
-) -> list[tuple[NeededValue, ...]]:
-    """Return what each model call of a recording needed: one tuple for each `AssistantMessage`."""
+def needs_by_call(messages: Iterable[Message], meter: TokenMeter) -> list[tuple[NeededValue, ...]]:
+    """Return what each model call of a recording needed: one tuple for each message of the assistant."""
     calls = list[tuple[NeededValue, ...]]()
     outputs, others = list[str](), list[str]()
     for message in messages:
-        if isinstance(message, AssistantMessage):
+        if message.role == "assistant":
             calls.append(needs_of(message, Past(tuple(outputs), tuple(others)), meter))
         told = past_of([message])
         outputs += told.outputs
@@ -53,9 +48,9 @@ def needs_by_call(
     return calls
 
 
-def needs_of(reply: AssistantMessage, past: Past, meter: TokenMeter) -> tuple[NeededValue, ...]:
+def needs_of(reply: Message, past: Past, meter: TokenMeter) -> tuple[NeededValue, ...]:
     """Return what `reply`, its text and the arguments of its calls, used of the outputs of `past`."""
-    said = "\n".join((*spoken(reply), *(call.arguments for call in calls_of(reply))))
+    said = "\n".join((*reply.texts.values(), *(call.arguments for call in reply.calls)))
     needed = list[NeededValue]()
     for value in needed_values(said, past.outputs, past.others):
         holding = [output for output in past.outputs if value in output]
@@ -65,12 +60,12 @@ def needs_of(reply: AssistantMessage, past: Past, meter: TokenMeter) -> tuple[Ne
     return tuple(needed)
 
 
-def past_of(messages: Iterable[LLMMessage]) -> Past:
+def past_of(messages: Iterable[Message]) -> Past:
     """Return the outputs and the other texts of `messages`."""
     outputs, others = list[str](), list[str]()
     for message in messages:
-        if isinstance(message, FunctionExecutionResultMessage):
-            outputs += texts_of(message)
+        if message.role == "tool":
+            outputs += message.texts.values()
         else:
-            others.append(text_of(message))
+            others += message.billed()
     return Past(tuple(outputs), tuple(others))

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import inspect
-import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from random import Random
-from typing import Any
+from typing import Any, Protocol
 
-from autogen_core.model_context import (
-    BufferedChatCompletionContext,
-    ChatCompletionContext,
-    HeadAndTailChatCompletionContext,
-    UnboundedChatCompletionContext,
-)
-
-from memory_context.autogen.context import MemoryContext
+from memory_context.conversation.conversation import ConversationSettings
 from memory_context.conversation.fold_and_recall_policies import (
     FoldMoment,
     FoldPolicy,
     RecallPolicy,
 )
+from memory_context.conversation.message import Message
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.replay.baselines import OffloadContext, RemovingContext, token_limited
+from memory_context.replay.baselines import (
+    OffloadContext,
+    ShorteningContext,
+    buffered,
+    head_and_tail,
+    removed,
+    token_limited,
+)
+from memory_context.replay.remembering_context import RememberingContext
 from memory_context.text.tokens.counter import TokenCounter
 
 
@@ -36,19 +36,30 @@ async def _no_work() -> None:
     pass
 
 
+class ReplayedContext(Protocol):
+    """What builds the prompts of one run. To show a message otherwise it returns another object; none is changed."""
+
+    async def add(self, messages: Sequence[Message]) -> None:
+        """Add messages of the recording that came together."""
+        ...
+
+    async def prompt(self) -> list[Message]:
+        """Return what a model would be sent now."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """A context that one recording is fed into.
 
     Attributes:
-        context: Builds the prompts. To show a message otherwise, it returns another object: those that it has
-            returned do not change.
+        context: Builds the prompts.
         stored: Returns the text behind a reference, by its key; None if there is none.
         close: Lets go of what the context holds.
         carried: What every request carries beside its messages: the schemas of the policy's own tools.
     """
 
-    context: ChatCompletionContext
+    context: ReplayedContext
     stored: Callable[[str], str | None] = _nothing
     close: Callable[[], Awaitable[None]] = _no_work
     carried: str = ""
@@ -87,10 +98,10 @@ def reference_policy(threshold: int = 500) -> Policy:
 def parse_policy(text: str) -> Policy:
     """Return the policy that `text` names, such as ``memory:threshold=500,recall=false``.
 
-    AutoGen's own contexts: ``unbounded``, ``buffered`` (``size``), ``ends`` (``head``, ``tail``), ``limited``
+    By the rules of AutoGen's contexts: ``unbounded``, ``buffered`` (``size``), ``ends`` (``head``, ``tail``), ``limited``
     (``tokens``). ``mask`` (``keep``): the newest outputs only. ``clear`` (``trigger``, ``keep``): the same, in prompts
     with more tokens than the trigger. ``offload`` (``threshold``, ``lines``): a reference and that many lines of either
-    end. ``memory``: a `MemoryContext` with the settings of that name; ``reference``: the same without preview and
+    end. ``memory``: this library, with a `MemoryContext`'s settings of that name; ``reference``: the same without preview and
     recall.
 
     Raises:
@@ -153,17 +164,16 @@ def _settings_of(make: Callable[..., Replayed]) -> set[str]:
 
 
 def _unbounded(_counter: TokenCounter) -> Replayed:
-    return Replayed(UnboundedChatCompletionContext())
+    return Replayed(ShorteningContext())
 
 
 def _buffered(_counter: TokenCounter, *, size: int = 20) -> Replayed:
-    return Replayed(BufferedChatCompletionContext(_whole("size", size, 1)))
+    return Replayed(ShorteningContext(buffered(_whole("size", size, 1))))
 
 
 def _ends(_counter: TokenCounter, *, head: int = 4, tail: int = 16) -> Replayed:
-    return Replayed(
-        HeadAndTailChatCompletionContext(_whole("head", head, 1), _whole("tail", tail, 1))
-    )
+    rule = head_and_tail(_whole("head", head, 1), _whole("tail", tail, 1))
+    return Replayed(ShorteningContext(rule))
 
 
 def _memory(  # noqa: PLR0913 - each is a setting of its own, with a default
@@ -192,36 +202,22 @@ def _memory(  # noqa: PLR0913 - each is a setting of its own, with a default
         results=recall_results,
         user_layer_tokens=user_layer_tokens,
     )
-    context = MemoryContext(
-        "replay",
-        store="sqlite://",
-        fold=folding,
-        recall=recalling if recall else False,
-        notes=notes,
-        max_tokens=max_tokens,
-    )
-    manager = context.manager
-    # Seeded, so that every replay of a recording shows the same keys.
-    manager.key_generator.source = Random(0)  # noqa: S311
-
-    def stored(key: str) -> str | None:
-        item = manager.memory_store.get(manager.scope, key)
-        return item.text if item else None
-
-    schemas = [json.dumps(tool.schema) for tool in context.tools()]
-    return Replayed(context, stored, context.aclose, "\n".join(schemas))
+    settings = ConversationSettings(folding, recalling if recall else None, max_tokens)
+    context = RememberingContext(settings, keeps_notes=notes)
+    return Replayed(context, context.stored, context.close, context.schemas())
 
 
 def _limited(counter: TokenCounter, *, tokens: int = 8000) -> Replayed:
-    return Replayed(token_limited(counter, _whole("tokens", tokens, 1)))
+    return Replayed(ShorteningContext(token_limited(counter, _whole("tokens", tokens, 1))))
 
 
 def _mask(counter: TokenCounter, *, keep: int = 10) -> Replayed:
-    return Replayed(RemovingContext(counter, _whole("keep", keep)))
+    return Replayed(ShorteningContext(removed(counter, _whole("keep", keep))))
 
 
 def _clear(counter: TokenCounter, *, trigger: int = 8000, keep: int = 3) -> Replayed:
-    return Replayed(RemovingContext(counter, _whole("keep", keep), _whole("trigger", trigger)))
+    rule = removed(counter, _whole("keep", keep), _whole("trigger", trigger))
+    return Replayed(ShorteningContext(rule))
 
 
 def _offload(counter: TokenCounter, *, threshold: int = 500, lines: int = 5) -> Replayed:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from autogen_core.models import AssistantMessage, LLMMessage, SystemMessage
-
-from memory_context.autogen.messages import calls_of, texts_of
+from memory_context.conversation.message import Message
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.text.tokens.counter import TokenCounter
 
@@ -19,11 +17,11 @@ class ChargedMessage:
     """A message as a provider charges and caches it.
 
     Attributes:
-        kind: The name of its class.
+        role: Who speaks.
         text: Its texts, then the names and arguments of its calls, a line each.
     """
 
-    kind: str
+    role: str
     text: str
 
 
@@ -97,26 +95,9 @@ def parse_price(text: str) -> Price:
     raise InvalidArgumentError(message)
 
 
-def charged(message: LLMMessage) -> ChargedMessage:
+def charged(message: Message) -> ChargedMessage:
     """Return `message` as it is charged."""
-    return ChargedMessage(message.type, text_of(message))
-
-
-def text_of(message: LLMMessage) -> str:
-    """Return the message's texts, then the names and arguments of its calls, a line each."""
-    parts = spoken(message)
-    for call in calls_of(message):
-        parts += [call.name, call.arguments]
-    return "\n".join(filter(None, parts))
-
-
-def spoken(message: LLMMessage) -> list[str]:
-    """Return the message's texts, without its calls."""
-    if isinstance(message, SystemMessage):
-        return [message.content]
-    if isinstance(message, AssistantMessage):
-        return [text for text in (message.thought, message.content) if isinstance(text, str)]
-    return texts_of(message)
+    return ChargedMessage(message.role, "\n".join(filter(None, message.billed())))
 
 
 def tokens_of(prompt: Iterable[ChargedMessage], counter: TokenCounter) -> int:
@@ -133,7 +114,7 @@ def tokens_of_prefix(
     """
     same = _common_length(before, prompt)
     tokens = tokens_of(prompt[:same], counter)
-    if same < min(len(before), len(prompt)) and before[same].kind == prompt[same].kind:
+    if same < min(len(before), len(prompt)) and before[same].role == prompt[same].role:
         text = prompt[same].text
         tokens += counter.count(text[: _common_length(before[same].text, text)])
     return tokens

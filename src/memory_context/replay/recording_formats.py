@@ -12,10 +12,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
-from autogen_core.models import LLMMessage
-from pydantic import TypeAdapter, ValidationError
-
+from memory_context.conversation.message import Message
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.replay.autogen_form import chat_of_autogen, is_autogens
 from memory_context.replay.recordings import Recording, to_messages
 from memory_context.replay.response_items import chat_of_items, is_item
 
@@ -25,7 +24,6 @@ RIGHT = (
     "a recording is an object with \"messages\" or a list of messages, in OpenAI's chat form or Anthropic's (role, content), "
     "as items of OpenAI's Responses, as a saved state of AutoGen's, or as LangChain dumps it"
 )
-_AUTOGEN = ("SystemMessage", "UserMessage", "AssistantMessage", "FunctionExecutionResultMessage")
 _ROLES = {
     "human": "user",
     "ai": "assistant",
@@ -49,7 +47,6 @@ _WRAPPERS = (
 _IDS = ("id", "thread_id", "run_id", "name")
 _SAYING = ("content", "tool_calls", "function_call", "data", "kwargs")
 SKETCHED = 60  # characters
-_MESSAGES: TypeAdapter[list[LLMMessage]] = TypeAdapter(list[LLMMessage])
 
 
 def recordings_in(document: object) -> Iterator[Recording]:
@@ -116,8 +113,8 @@ def _instructions(run: Json) -> list[object]:
     return []
 
 
-def _read_messages(values: list[object]) -> Sequence[LLMMessage]:
-    """Return AutoGen's messages for those of one run, in whichever form they are."""
+def _read_messages(values: list[object]) -> Sequence[Message]:
+    """Return a conversation's messages for those of one run, in whichever form they are."""
     for number, value in enumerate(values, 1):
         if not _is_message(value):
             error = f"message {number} is {_sketch(value)}, not a message; {RIGHT}"
@@ -128,22 +125,12 @@ def _read_messages(values: list[object]) -> Sequence[LLMMessage]:
             error = f"message {number} has neither content nor calls: {_sketch(value)}; {RIGHT}"
             raise InvalidArgumentError(error)
     messages = cast("list[Json]", values)
-    if messages and _kind(messages[0]) in _AUTOGEN:
-        return _read_autogen(messages)
+    if messages and is_autogens(messages[0]):
+        messages = list(chat_of_autogen(messages))
     return _read_chat(messages)
 
 
-def _read_autogen(messages: Sequence[Json]) -> list[LLMMessage]:
-    try:
-        return _MESSAGES.validate_python(messages)
-    except ValidationError as error:
-        first = error.errors()[0]
-        number = int(first["loc"][0]) + 1
-        message = f"message {number} is not one of AutoGen's: {first['msg']}"
-        raise InvalidArgumentError(message) from error
-
-
-def _read_chat(messages: Sequence[Json]) -> list[LLMMessage]:
+def _read_chat(messages: Sequence[Json]) -> list[Message]:
     """Read OpenAI's and LangChain's forms, without what LangChain keeps only to remove others."""
     chat = list[Json]()
     try:
@@ -164,7 +151,7 @@ def _is_message(value: object) -> bool:
     if not isinstance(value, dict):
         return False
     message = cast("Json", value)
-    if isinstance(message.get("role"), str) or is_item(message) or _kind(message) in _AUTOGEN:
+    if isinstance(message.get("role"), str) or is_item(message) or is_autogens(message):
         return True
     return _kind(message) in _ROLES and "content" in _fields(message)
 
@@ -176,8 +163,7 @@ def _kind(message: Json) -> str:
     if message.get("lc") and isinstance(message.get("id"), list):
         name = str(message["id"][-1]) if message["id"] else ""
         return name.removesuffix("Chunk").removesuffix("Message").lower()
-    name = str(message.get("type", "")).removesuffix("MessageChunk")
-    return name if name in _AUTOGEN else name.lower()
+    return str(message.get("type", "")).removesuffix("MessageChunk").lower()
 
 
 def _openai_form(message: Json) -> Json:

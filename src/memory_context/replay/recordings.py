@@ -1,23 +1,15 @@
-"""Recorded agent runs in OpenAI's chat form, with content as any provider has it, as AutoGen's messages."""
+"""Recorded agent runs in OpenAI's chat form, with content as any provider has it, as a conversation's messages."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from typing import cast
 
-from autogen_core import FunctionCall
-from autogen_core.models import (
-    AssistantMessage,
-    FunctionExecutionResult,
-    FunctionExecutionResultMessage,
-    LLMMessage,
-    SystemMessage,
-    UserMessage,
-)
-
+from memory_context.conversation.fold_and_recall_policies import PERSON
+from memory_context.conversation.message import FunctionCall, Message
 from memory_context.replay.content_parts import (
     RecordedMessage,
     calls_in,
@@ -25,7 +17,6 @@ from memory_context.replay.content_parts import (
     text_of_content,
 )
 
-ASSISTANT = "assistant"
 UNKNOWN_TOOL = "tool"
 _RESULTS = ("tool", "function")
 _INSTRUCTIONS = ("system", "developer")
@@ -37,18 +28,35 @@ class Recording:
 
     Attributes:
         id: What the file calls it.
-        messages: All its messages, in order; each `AssistantMessage` is a model call.
+        messages: All its messages, in order; each of an assistant is a model call. Their ids count them: ``4`` or, of
+            results that came together, ``5.0`` and ``5.1``.
     """
 
     id: str
-    messages: tuple[LLMMessage, ...]
+    messages: tuple[Message, ...]
 
 
-def to_messages(recorded: Sequence[RecordedMessage]) -> Iterator[LLMMessage]:
-    """Yield AutoGen's messages for those of OpenAI's chat form: results that follow one another are one message.
+def together(messages: Iterable[Message]) -> Iterator[list[Message]]:
+    """Yield the messages of a recording, those that came together as one list."""
+    for _, group in groupby(messages, key=lambda message: message.id.partition(".")[0]):
+        yield list(group)
+
+
+def to_messages(recorded: Sequence[RecordedMessage]) -> Iterator[Message]:
+    """Yield a conversation's messages for those of OpenAI's chat form: results that follow one another came together.
 
     Results stand in the order of the calls that they answer, and bear their names; unknown roles are users.
     """
+    for number, group in enumerate(_groups(recorded)):
+        if len(group) == 1:
+            yield replace(group[0], id=str(number))
+            continue
+        for place, message in enumerate(group):
+            yield replace(message, id=f"{number}.{place}")
+
+
+def _groups(recorded: Sequence[RecordedMessage]) -> Iterator[list[Message]]:
+    """Yield messages without ids: results that follow one another in one list, every other by itself."""
     names = dict[str, str]()
     apart = chain.from_iterable(map(results_apart, recorded))
     for are_results, group in groupby(apart, key=lambda one: one.get("role") in _RESULTS):
@@ -57,24 +65,22 @@ def to_messages(recorded: Sequence[RecordedMessage]) -> Iterator[LLMMessage]:
             continue
         for one in group:
             message = _message(one)
-            if isinstance(message, AssistantMessage) and isinstance(message.content, list):
-                for call in message.content:
-                    # An id that is used again stands for its newest call, also in the order of calls.
-                    names.pop(call.id, None)
-                    names[call.id] = call.name
-            yield message
+            for call in message.calls:
+                # An id that is used again stands for its newest call, also in the order of calls.
+                names.pop(call.id, None)
+                names[call.id] = call.name
+            yield [message]
 
 
-def _message(recorded: RecordedMessage) -> LLMMessage:
+def _message(recorded: RecordedMessage) -> Message:
     text = text_of_content(recorded.get("content"))
-    if recorded.get("role") in _INSTRUCTIONS:
-        return SystemMessage(content=text)
-    if recorded.get("role") != ASSISTANT:
-        return UserMessage(content=text, source="user")
-    calls = [_call(call) for call in _recorded_calls(recorded)]
-    if not calls:
-        return AssistantMessage(content=text, source=ASSISTANT)
-    return AssistantMessage(content=calls, source=ASSISTANT, thought=text or None)
+    role = recorded.get("role")
+    if role in _INSTRUCTIONS:
+        return Message("", "system", "system", {0: text})
+    if role != "assistant":
+        return Message("", "user", str(recorded.get("source") or PERSON), {0: text})
+    calls = tuple(_call(call) for call in _recorded_calls(recorded))
+    return Message("", "assistant", "assistant", {0: text} if text or not calls else {}, calls)
 
 
 def _recorded_calls(recorded: RecordedMessage) -> list[RecordedMessage]:
@@ -93,26 +99,24 @@ def _call(recorded: RecordedMessage) -> FunctionCall:
     arguments = function.get("arguments") or "{}"
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments, ensure_ascii=False)
-    return FunctionCall(
-        id=str(recorded.get("id") or ""), name=str(function.get("name") or ""), arguments=arguments
-    )
+    return FunctionCall(str(recorded.get("id") or ""), str(function.get("name") or ""), arguments)
 
 
-def _results(
-    recorded: Iterator[RecordedMessage], names: Mapping[str, str]
-) -> FunctionExecutionResultMessage:
+def _results(recorded: Iterator[RecordedMessage], names: Mapping[str, str]) -> list[Message]:
     """Return results that follow one another, in the order of their calls; those of unknown calls come last."""
     order = {call_id: position for position, call_id in enumerate(names)}
     results = [_result(one, names) for one in recorded]
-    results.sort(key=lambda result: order.get(result.call_id, len(order)))
-    return FunctionExecutionResultMessage(content=results)
+    results.sort(key=lambda result: order.get(result.answers or "", len(order)))
+    return results
 
 
-def _result(recorded: RecordedMessage, names: Mapping[str, str]) -> FunctionExecutionResult:
+def _result(recorded: RecordedMessage, names: Mapping[str, str]) -> Message:
     call_id = str(recorded.get("tool_call_id") or "")
-    return FunctionExecutionResult(
-        content=text_of_content(recorded.get("content")),
-        name=names.get(call_id) or str(recorded.get("name") or UNKNOWN_TOOL),
-        call_id=call_id,
+    return Message(
+        "",
+        "tool",
+        names.get(call_id) or str(recorded.get("name") or UNKNOWN_TOOL),
+        {0: text_of_content(recorded.get("content"))},
+        answers=call_id,
         is_error=recorded.get("status") == "error",  # as LangChain notes it
     )

@@ -20,7 +20,7 @@ from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.read.paging import truncated
 from memory_context.text.read.partial_read import answer
 from memory_context.tools.lenient_arguments import Key, LenientArgs, Tags, Text, Tier
-from memory_context.tools.verbs import MemoryToolError, ToolAnswer, Verb
+from memory_context.tools.verbs import CountsTokens, MemoryToolError, ToolAnswer, Verb
 
 LEAST_TEXT = 30
 
@@ -87,6 +87,19 @@ def offer_tiers(tool: str, arguments: dict[str, Any], tiers: Iterable[str]) -> N
     if tool == SAVE:
         tiers = [prompts.TIER_LIVES.get(tier, tier) for tier in tiers]
     arguments["tier"]["description"] = _TOLD_OF_TIERS[tool].format(tiers=", ".join(tiers))
+
+
+def told_arguments(verb: Verb[Any], memories: CountsTokens) -> dict[str, Any]:
+    """Return the schema of a verb's arguments as hosts tell a model of them.
+
+    Pydantic's titles and descriptions of models are left out: they are paid for at every call and say nothing new.
+    """
+    schema = verb.args.model_json_schema()
+    kept = ("type", "properties", "required", "$defs")
+    arguments = {name: schema[name] for name in kept if name in schema}
+    if isinstance(memories, ScopedMemory):
+        offer_tiers(verb.name, arguments["properties"], memories.open_tiers)
+    return arguments
 
 
 def _save(notes: ScopedMemory, args: SaveArgs, _: int) -> ToolAnswer:

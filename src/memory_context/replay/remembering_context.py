@@ -1,0 +1,83 @@
+"""This library as a policy: a conversation on a store in memory, for one recording."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+from uuid import uuid4
+
+from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.conversation import (
+    Conversation,
+    ConversationFacts,
+    ConversationSettings,
+)
+from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.message import Message
+from memory_context.conversation.run_notes import offered_places
+from memory_context.memory.manager import MemoryManager
+from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.runtime.threads import off_loop
+from memory_context.tools.note_tools import NOTE_VERBS, told_arguments
+from memory_context.tools.query_memory import memory_verbs
+from memory_context.tools.verbs import CountsTokens, Verb
+
+
+class RememberingContext:
+    """Builds the prompts that every host of this library would send."""
+
+    def __init__(self, settings: ConversationSettings, *, keeps_notes: bool = False) -> None:
+        self.settings = settings
+        counter = settings.fold.counter
+        self._manager = MemoryManager(
+            "sqlite://", user_id="replay", thread_id="replay", counter=counter
+        )
+        # Seeded, so that every replay of a recording shows the same keys.
+        self._manager.key_generator.source = Random(0)  # noqa: S311
+        notes = ScopedMemory(self._manager, run_id=str(uuid4()) if keeps_notes else None)
+        self._notes = notes if keeps_notes else None
+        view = self._manager.within(notes.places)
+        view.set_places(notes.places, offered_places(notes))
+        fail_open, cache = FailOpen(ContextStats()), settings.new_cache(view)
+        self._conversation = Conversation(view, settings, fail_open, cache, named_thread=True)
+        self._messages = list[Message]()
+        self._facts = ConversationFacts()
+        self._seen = 0
+
+    async def add(self, messages: Sequence[Message]) -> None:
+        """Add messages that came together, their large texts folded."""
+        self._messages += await self._conversation.take_in(messages, self._messages, self._facts)
+
+    async def prompt(self) -> list[Message]:
+        """Return what a model would be sent now."""
+        self._messages, self._facts = await self._conversation.before_model(
+            self._messages, self._facts, self._seen, self._notes
+        )
+        self._seen = len(self._messages)
+        return list(self._messages)
+
+    def stored(self, key: str) -> str | None:
+        """Return the text behind a reference."""
+        item = self._manager.memory_store.get(self._manager.scope, key)
+        return item.text if item else None
+
+    def schemas(self) -> str:
+        """Return the schemas of the tools that every request carries, a line each."""
+        schemas = list[str]()
+        for verb in memory_verbs(queries=self.settings.fold.queries):
+            schemas.append(_schema(verb, self._manager))
+        if self._notes is not None:
+            schemas += [_schema(verb, self._notes) for verb in NOTE_VERBS]
+        return "\n".join(schemas)
+
+    async def close(self) -> None:
+        """Let go of the store."""
+        await off_loop(self._manager.close)
+
+
+def _schema(verb: Verb[Any], memories: CountsTokens) -> str:
+    arguments = told_arguments(verb, memories)
+    tool = {"name": verb.name, "description": verb.description, "parameters": arguments}
+    return json.dumps(tool)
