@@ -127,13 +127,13 @@ def test_parts_of_unknown_kind_are_refused(messages: object) -> None:
 @for_each(
     "message",
     [
-        {"role": "user", "parts": [{"type": "text", "content": "Hello"}]},
-        {"role": "user", "contents": [{"type": "text", "text": "Hello"}]},
+        {"role": "user", "body": [{"type": "text", "content": "Hello"}]},
+        {"role": "user", "utterances": [{"type": "text", "text": "Hello"}]},
     ],
 )
 def test_a_message_that_says_nothing_is_refused(message: object) -> None:
     """Forms that keep their texts elsewhere are not read as empty: the error shows what stands there."""
     with pytest.raises(
-        InvalidArgumentError, match=r"message 1 has neither content nor calls: .*(parts|contents)"
+        InvalidArgumentError, match=r"message 1 has neither content nor calls: .*(body|utterances)"
     ):
         parse_recording(json.dumps([message]))

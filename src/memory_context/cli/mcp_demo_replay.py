@@ -14,7 +14,10 @@ from memory_context.cli.open_store import check_given, login, opened_store
 _PORT = (
     "Serve streamable HTTP at this port (0: any free one) in place of standard input and output."
 )
-_RECORDINGS = "Recordings: OpenAI-style chats (JSON lines or JSON, .gz too), AutoGen's saved states, LangChain's dumps."
+_RECORDINGS = (
+    "Recordings, JSON or JSON lines, .gz too: chats of OpenAI and Anthropic, states of AutoGen, Agent Framework and "
+    "LangGraph, LangChain's dumps, spans, LangSmith's runs, Claude Code's sessions."
+)
 _POLICY = "Replay this policy, as memory:threshold=800, and not the usual ones; repeatable. --explain names them."
 
 _PRICE = "What tokens cost: a model's name, or dollars for a million of input and of cached input, as 2.50/0.25."

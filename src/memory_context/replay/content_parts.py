@@ -1,16 +1,17 @@
-"""The parts of a message's content, as OpenAI, Anthropic and LangChain name them; an unknown kind is an error."""
+"""The parts of a message's content, as providers, frameworks and telemetry name them; an unknown kind is an error."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from memory_context.exceptions import InvalidArgumentError
 
 RecordedMessage: TypeAlias = Mapping[str, Any]
 
-# Where the text of a part stands; a part without a type is a text.
+# Where the text of a part stands, but for OpenTelemetry's, which stands under `content`; a part without a type is a
+# text.
 _TEXTS = {
     "": "text",
     "text": "text",
@@ -18,22 +19,29 @@ _TEXTS = {
     "output_text": "text",
     "summary_text": "text",
     "reasoning_text": "text",
+    "text_reasoning": "text",
     "refusal": "refusal",
     "thinking": "thinking",
     "reasoning": "reasoning",
 }
-# Where the id and the arguments of a call stand.
+# Where the id of a call stands, and where its arguments may.
 _CALLS = {
     "tool_use": ("id", "input"),
-    "tool_call": ("id", "args"),
+    "tool_call": ("id", "args", "arguments"),
     "function_call": ("call_id", "arguments"),
     "custom_tool_call": ("call_id", "input"),
 }
-RESULT = "tool_result"
+# Where the id of the answered call stands, and where the output may.
+_RESULTS = {
+    "tool_result": ("tool_use_id", "content"),
+    "function_result": ("call_id", "result"),
+    "tool_call_response": ("id", "response", "result"),
+}
 # What has no text: its kind in brackets stands for it.
 _WITHOUT_TEXT = (
     *("image", "image_url", "input_image", "audio", "input_audio", "video"),
     *("file", "input_file", "document", "redacted_thinking"),
+    *("blob", "uri", "data"),
 )
 
 
@@ -56,13 +64,14 @@ def _text_of_part(part: object) -> str:
         return text_of_content(part)
     fields = cast("RecordedMessage", part)
     kind = _kind(fields)
-    if kind in _CALLS or kind == RESULT:
+    if kind in _CALLS or kind in _RESULTS:
         return ""
     if kind in _WITHOUT_TEXT:
         return f"[{kind}]"
-    if kind in _TEXTS and _TEXTS[kind] in fields:
-        return text_of_content(fields[_TEXTS[kind]])
-    known = ", ".join((*filter(None, _TEXTS), *_CALLS, RESULT, *_WITHOUT_TEXT))
+    for place in (_TEXTS.get(kind, "content"), "content"):
+        if kind in _TEXTS and place in fields:
+            return text_of_content(fields[place])
+    known = ", ".join((*filter(None, _TEXTS), *_CALLS, *_RESULTS, *_WITHOUT_TEXT))
     message = f"a part of unknown kind, {json.dumps(part)[:60]}; known are {known}"
     raise InvalidArgumentError(message)
 
@@ -72,9 +81,13 @@ def call_of(part: object) -> RecordedMessage | None:
     kind = _kind(part)
     if kind not in _CALLS:
         return None
-    fields, (own_id, arguments) = cast("RecordedMessage", part), _CALLS[kind]
-    function = {"name": fields.get("name"), "arguments": fields.get(arguments)}
+    fields, (own_id, *places) = cast("RecordedMessage", part), _CALLS[kind]
+    function = {"name": fields.get("name"), "arguments": _first(fields, places)}
     return {"id": fields.get(own_id), "function": function}
+
+
+def _first(fields: RecordedMessage, places: Sequence[str]) -> object:
+    return next((fields[place] for place in places if place in fields), None)
 
 
 def calls_in(content: object) -> list[RecordedMessage]:
@@ -85,15 +98,16 @@ def calls_in(content: object) -> list[RecordedMessage]:
 def results_apart(message: RecordedMessage) -> Iterator[RecordedMessage]:
     """Yield the results among the parts of `message` as messages of their own, then what else it says."""
     parts = _parts(message.get("content"))
-    results = [part for part in parts if _kind(part) == RESULT]
+    results = [part for part in parts if _kind(part) in _RESULTS]
     for part in cast("list[RecordedMessage]", results):
+        answered, *places = _RESULTS[_kind(part)]
         yield {
             "role": "tool",
-            "tool_call_id": part.get("tool_use_id"),
-            "content": part.get("content"),
+            "tool_call_id": part.get(answered),
+            "content": _first(part, places),
             "status": "error" if part.get("is_error") else "success",
         }
-    rest = [part for part in parts if _kind(part) != RESULT]
+    rest = [part for part in parts if _kind(part) not in _RESULTS]
     if not results:
         yield message
     elif rest:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.replay.recording_formats import RIGHT, recordings_in
+from memory_context.replay.recording_formats import RIGHT, is_piece, recordings_in
 from memory_context.replay.recordings import Recording
 
 Watch: TypeAlias = Callable[[BinaryIO], BinaryIO]
@@ -39,6 +39,8 @@ def parse_recording(line: str) -> Recording:
 def stream_recordings(path: Path, watch: Watch | None = None) -> Iterator[Recording]:
     """Yield the runs of a file, each read when it is asked for; of JSON lines, no more than one is held.
 
+    Spans and the lines of a session are the pieces of runs: of those, all are held.
+
     A file whose first line is a JSON value, with more below it, has JSON lines; any other is one document. Blank lines
     are skipped. A run without an id is named after file and line.
 
@@ -60,15 +62,36 @@ def stream_recordings(path: Path, watch: Watch | None = None) -> Iterator[Record
         if _continues(line):
             # One document over many lines: its first line alone is no JSON value.
             line += "".join(lines)
-        for position, text in chain([(number, line)], numbered):
+        for position, text in _whole_runs(path.name, chain([(number, line)], numbered)):
             try:
-                recordings = list(recordings_in(_parse(text)))
+                recordings = list(recordings_in(text))
             except InvalidArgumentError as error:
                 message = f"{path.name}, line {position}: {error}"
                 raise InvalidArgumentError(message) from error
             for recording in recordings:
                 name = recording.id or f"{path.name}:{position}"
                 yield Recording(name, recording.messages)
+
+
+def _whole_runs(name: str, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, object]]:
+    """Yield the values of a file's lines, each with the number of its line; the pieces of runs as one list."""
+    pieces, beginning = list[object](), 0
+    for number, line in lines:
+        try:
+            document: object = _parse(line)
+        except InvalidArgumentError as error:
+            message = f"{name}, line {number}: {error}"
+            raise InvalidArgumentError(message) from error
+        if is_piece(document):
+            beginning = beginning or number
+            pieces.append(document)
+        elif pieces:
+            message = f"{name}, line {number}: not a span, a run or a line of a session, as those before it"
+            raise InvalidArgumentError(message)
+        else:
+            yield number, document
+    if pieces:
+        yield beginning, pieces
 
 
 def _continues(line: str) -> bool:

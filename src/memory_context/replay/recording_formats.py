@@ -1,9 +1,10 @@
-"""The forms in which runs are recorded, told apart by their shape: OpenAI's, Anthropic's, AutoGen's and LangChain's.
+"""The forms in which runs are recorded, told apart by their shape.
 
-A message has a ``role`` (OpenAI, Anthropic), or the ``type`` of an item of OpenAI's Responses, or a ``type`` that names a
-class of AutoGen's or a kind of LangChain's, whose fields stand beside it, below ``data`` (``messages_to_dict``) or below
-``kwargs`` (``dumpd``, ``dumps``). A run is a list of such messages, or an object that has one under ``messages``: itself,
-or inside of what AutoGen, LangChain and LangGraph put around it when they save a state.
+A message has a ``role`` (OpenAI, Anthropic, Agent Framework, OpenTelemetry), the ``type`` of an item of OpenAI's
+Responses, or a ``type`` that names a class of AutoGen's or a kind of LangChain's, whose fields stand beside it, below
+``data`` (``messages_to_dict``) or below ``kwargs`` (``dumpd``, ``dumps``). A run is a list of such messages, or an object
+that has one under ``messages``: itself, or inside of what a framework puts around it when it saves a state. What
+telemetry and Claude Code write is a run in many pieces: see `traced_calls` and `session_lines`.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.autogen_form import chat_of_autogen, is_autogens
 from memory_context.replay.recordings import Recording, to_messages
 from memory_context.replay.response_items import chat_of_items, is_item
+from memory_context.replay.session_lines import NO_MESSAGES, is_session_line, sessions_of
+from memory_context.replay.traced_calls import NO_TEXTS, grown_runs, is_traced, traced_calls
 
 Json: TypeAlias = Mapping[str, Any]
 
 RIGHT = (
     "a recording is an object with \"messages\" or a list of messages, in OpenAI's chat form or Anthropic's (role, content), "
-    "as items of OpenAI's Responses, as a saved state of AutoGen's, or as LangChain dumps it"
+    "as items of OpenAI's Responses, as a saved state of AutoGen's or Agent Framework's, or as LangChain dumps it; or "
+    "OpenTelemetry's or OpenInference's spans, LangSmith's runs, or a session of Claude Code"
 )
 _ROLES = {
     "human": "user",
@@ -44,8 +48,8 @@ _WRAPPERS = (
     "kwargs",
 )
 # In this order: the most telling name of a run first.
-_IDS = ("id", "thread_id", "run_id", "name")
-_SAYING = ("content", "tool_calls", "function_call", "data", "kwargs")
+_IDS = ("id", "thread_id", "session_id", "run_id", "name")
+_SAYING = ("content", "contents", "parts", "tool_calls", "function_call", "data", "kwargs")
 SKETCHED = 60  # characters
 
 
@@ -59,6 +63,9 @@ def recordings_in(document: object) -> Iterator[Recording]:
         message = f"this is a single message; {RIGHT}"
         raise InvalidArgumentError(message)
     items = _as_list(document)
+    if is_piece(items[0] if items else document):
+        yield from _recordings_of_pieces(items or [document])
+        return
     # A list of messages is one run; a list of anything else is a list of runs.
     if not items or _is_message(items[0]):
         yield from _recordings_of(document)
@@ -69,6 +76,40 @@ def recordings_in(document: object) -> Iterator[Recording]:
         except InvalidArgumentError as error:
             message = f"item {number} of the list: {error}"
             raise InvalidArgumentError(message) from error
+
+
+def is_piece(document: object) -> bool:
+    """Return whether a value out of a JSON file is a span, a LangSmith run or a line of a session: a part of a run."""
+    return is_traced(document) or is_session_line(document)
+
+
+def _recordings_of_pieces(pieces: Sequence[object]) -> Iterator[Recording]:
+    """Yield the runs that spans, LangSmith's runs, or the lines of a session make up together."""
+    of_session = is_session_line(pieces[0])
+    try:
+        runs = list(_runs_in_session(pieces) if of_session else _runs_in_traces(pieces))
+    except InvalidArgumentError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        # They have no schema to check: texts in place of objects, objects where lists belong.
+        wrong = f"the pieces of a run have parts of the wrong kind: {error}; {RIGHT}"
+        raise InvalidArgumentError(wrong) from error
+    if not runs:
+        raise InvalidArgumentError(NO_MESSAGES if of_session else NO_TEXTS)
+    yield from (Recording(name, tuple(messages)) for name, messages in runs)
+
+
+def _runs_in_session(lines: Sequence[object]) -> Iterator[tuple[str, Sequence[Message]]]:
+    for name, messages in sessions_of(lines):
+        yield name, _read_messages(messages)
+
+
+def _runs_in_traces(pieces: Sequence[object]) -> Iterator[tuple[str, Sequence[Message]]]:
+    calls = list[tuple[str, Sequence[Message], Sequence[Message]]]()
+    for call in traced_calls(pieces):
+        whole = _read_messages([*call.prompt, *call.reply])
+        calls.append((call.trace, _read_messages(call.prompt), whole))
+    yield from grown_runs(calls)
 
 
 def _as_list(value: object) -> list[object]:
@@ -100,6 +141,10 @@ def _runs_in(document: object, name: str) -> Iterator[tuple[str, list[object]]]:
     if isinstance(run.get("agent_states"), dict):
         for agent, state in cast("Json", run["agent_states"]).items():
             yield from _runs_in(state, f"{name}/{agent}" if name else agent)
+    if isinstance(run.get("state"), dict):
+        # Of a session of Agent Framework's: the state of each provider, one of which keeps the history.
+        for state in cast("Json", run["state"]).values():
+            yield from _runs_in(state, own)
     for key in _WRAPPERS:
         if isinstance(run.get(key), dict):
             yield from _runs_in(run[key], own)
@@ -113,7 +158,7 @@ def _instructions(run: Json) -> list[object]:
     return []
 
 
-def _read_messages(values: list[object]) -> Sequence[Message]:
+def _read_messages(values: Sequence[object]) -> Sequence[Message]:
     """Return a conversation's messages for those of one run, in whichever form they are."""
     for number, value in enumerate(values, 1):
         if not _is_message(value):
@@ -137,7 +182,7 @@ def _read_chat(messages: Sequence[Json]) -> list[Message]:
         for message in messages:
             if _kind(message) != "remove":
                 own = "role" in message or is_item(message)
-                chat.append(message if own else _openai_form(message))
+                chat.append(_with_content(message) if own else _openai_form(message))
         if any(map(is_item, chat)):
             chat = list(chat_of_items(chat))
         return list(to_messages(chat))
@@ -145,6 +190,14 @@ def _read_chat(messages: Sequence[Json]) -> list[Message]:
         # Objects where lists belong, texts in place of objects: the forms have no schema to check.
         wrong = f"the messages have parts of the wrong kind: {error}"
         raise InvalidArgumentError(wrong) from error
+
+
+def _with_content(message: Json) -> Json:
+    """Return a message with its parts as its content, where it has them under another name."""
+    for name in ("parts", "contents"):
+        if name in message and "content" not in message:
+            return {**message, "content": message[name]}
+    return message
 
 
 def _is_message(value: object) -> bool:
