@@ -240,6 +240,12 @@ def test_prices() -> None:
     assert 10 + 2000 + 150 == pytest.approx(Price().trip(100, 9000))
 
 
+@for_each("cost, said", [(4e5, "$1.00"), (3.2e5, "$0.80"), (3e4, "$0.075"), (4e8, "$1,000.00")])
+def test_dollars(cost: float, said: str) -> None:
+    """Cents, and two digits of what is less than ten of them."""
+    assert said == Price().in_dollars(cost)
+
+
 def test_results_stand_in_the_order_of_their_calls_with_their_names() -> None:
     """The results of one message's calls came together; what nobody asked for comes last."""
     recorded = [

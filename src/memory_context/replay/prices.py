@@ -10,6 +10,8 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.text.tokens.counter import TokenCounter
 
 TOKENS_PER_MESSAGE = 4
+# Sums below it need more digits.
+CENTS = 0.1  # dollars
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class Price:
     def in_dollars(self, cost: float) -> str:
         """Return what *cost*, in tokens at the full price, comes to: cents, and as many digits as a small sum needs."""
         dollars = cost * self.dollars / 1e6
-        return f"${dollars:,.2f}" if dollars >= 1 else f"${dollars:.2g}"
+        return f"${dollars:,.2f}" if dollars >= CENTS else f"${dollars:.2g}"
 
 
 PRICED = "June 2026"
