@@ -43,7 +43,7 @@ from memory_context.replay import (
     squash,
 )
 from memory_context.replay.baselines import GONE
-from memory_context.replay.measure import ReplayedCall, StoredTexts, figures_of
+from memory_context.replay.measure import ReplayedCall, StoredTexts, figures_of, sight_of
 from memory_context.replay.model_calls import needs_of, past_of
 from memory_context.replay.needed_values import passages, shows
 from memory_context.replay.policies import Policy, Replayed, check_policy
@@ -350,9 +350,14 @@ def call_of(reply: str, shown: str, *outputs: str) -> ReplayedCall:
     )
 
 
+def counted(call: ReplayedCall, texts: StoredTexts) -> Figures:
+    """The figures of a call with these texts behind its references."""
+    return figures_of(call, sight_of(call, texts, letters()), letters(), Price())
+
+
 def test_a_value_in_sight_costs_nothing_more() -> None:
     """The cost of a call without a trip is that of its prompt."""
-    figures = figures_of(call_of("It was job-4711.", OUTPUT, OUTPUT), NOTHING, letters(), Price())
+    figures = counted(call_of("It was job-4711.", OUTPUT, OUTPUT), NOTHING)
     assert (
         Figures(calls=1, tokens=100, cost=100.0, needed=1, named=1, visible=1, peaks=(100,))
         == figures
@@ -361,9 +366,7 @@ def test_a_value_in_sight_costs_nothing_more() -> None:
 
 def test_a_bare_name_is_named_and_not_visible() -> None:
     """A value without neighbours counts as named, and as lost where nothing brings back what stood around it."""
-    figures = figures_of(
-        call_of("It was job-4711.", "job-4711", OUTPUT), NOTHING, letters(), Price()
-    )
+    figures = counted(call_of("It was job-4711.", "job-4711", OUTPUT), NOTHING)
     assert (
         Figures(calls=1, tokens=100, cost=100.0, needed=1, named=1, lost=1, peaks=(100,)) == figures
     )
@@ -377,23 +380,19 @@ def test_a_value_behind_a_reference_costs_a_trip() -> None:
     expected = Figures(
         calls=1, tokens=100, cost=100 + 10 + 300 + 150, needed=3, trips=1, peaks=(100,)
     )
-    assert expected == figures_of(call, StoredTexts(stored.get), letters(), Price())
+    assert expected == counted(call, StoredTexts(stored.get))
 
 
 def test_a_value_that_nothing_holds_is_lost() -> None:
     """There is no trip for it, and a reference that nobody stored is none."""
-    figures = figures_of(
-        call_of("job-4711", "[MemoryRef: gone]", OUTPUT), NOTHING, letters(), Price()
-    )
+    figures = counted(call_of("job-4711", "[MemoryRef: gone]", OUTPUT), NOTHING)
     assert Figures(calls=1, tokens=100, cost=100.0, needed=1, lost=1, peaks=(100,)) == figures
 
 
 def test_references_in_stored_texts_are_followed_once() -> None:
     """A compacted conversation holds references of its own, even to itself."""
     texts = {"old": "[MemoryRef: log] [MemoryRef: old]", "log": "job-4711"}
-    assert list(texts.values()) == StoredTexts(texts.get).behind(
-        [ChargedMessage("user", "see [MemoryRef: old]")]
-    )
+    assert texts == StoredTexts(texts.get).behind([ChargedMessage("user", "see [MemoryRef: old]")])
 
 
 async def test_the_unbounded_context_counted_by_hand() -> None:

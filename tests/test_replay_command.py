@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -85,6 +86,68 @@ def test_it_concludes(runs: Path) -> None:
     assert shown.startswith("Your 2 runs: ")
     assert " at the price of gpt-5.4, " in shown
     assert "" == json.loads(replay(runs, "--policy=mask", "--json").stdout)["conclusion"]
+
+
+def test_a_run_is_shown_call_by_call(runs: Path) -> None:
+    """What was sent, how many texts were folded, and which needed values stood behind which reference."""
+    shown = replay(runs, "--run=second", COLUMNS="200").stdout.splitlines()
+    assert "second, memory:threshold=500" == shown[0]
+    assert 3 == len(shown[1:])
+    assert re.match(r"3 +[0-9,]+ → [0-9,]+ tokens, 2 folded", shown[3])
+
+    hidden = replay(runs, "--run=first", "--policy=reference", COLUMNS="200").stdout
+    assert re.search(r"\b2 .* folded; out of sight: job-0-150 \(behind read_[a-z0-9]+\)", hidden)
+    gone = replay(runs, "--run=first", "--policy=mask:keep=0", COLUMNS="200").stdout
+    assert "out of sight: job-0-150 (lost)" in gone
+
+
+def test_a_prompt_is_shown(runs: Path) -> None:
+    """The messages as they would have been sent, and below them what was out of sight."""
+    shown = replay(runs, "--run=first", "--call=2", "--policy=reference", COLUMNS="200").stdout
+    assert "user\nFind the broken job.\n" in re.sub(" +\n", "\n", shown)
+    assert re.search(r"tool *\n\[MemoryRef: read_", shown)
+    assert re.search(r"Out of sight *\njob-0-150 \(behind read_", shown)
+    assert "nothing that this call needed" in replay(runs, "--run=first", "--call=1").stdout
+
+
+def test_a_run_as_json(runs: Path) -> None:
+    """Everything that is shown, and each prompt."""
+    told = json.loads(replay(runs, "--run=first", "--policy=reference", "--json").stdout)
+    call = told["calls"][1]
+    assert ("first", "reference", 4) == (told["run"], told["policy"], len(told["calls"]))
+    assert {"job-0-150": call["folded"][0]} == call["missing"]
+    assert call["unbounded"] > 2000 > call["tokens"]
+    assert ["user", "assistant", "tool"] == [message["role"] for message in call["prompt"]]
+
+
+@for_each(
+    "arguments, said",
+    [
+        (["--call=1"], "--call is a call of one run: name it with --run"),
+        (["--run=third"], "no run of the files is called 'third'"),
+        (["--run=first", "--call=9"], "the run has 4 model calls; there is no call 9"),
+    ],
+)
+def test_runs_and_calls_that_are_not_there(runs: Path, arguments: list[str], said: str) -> None:
+    """The error says what there is."""
+    done = replay(runs, *arguments)
+    assert (2, True) == (done.returncode, said in done.stderr)
+
+
+def test_worst_runs_are_named(tmp_path: Path) -> None:
+    """Runs with most look-ups come first: in the table, as JSON, and in the report with all their calls."""
+    runs = write(tmp_path / "many.jsonl", *(run_of(f"run {count}", count) for count in range(1, 8)))
+    report = tmp_path / "report.html"
+    shown = replay(runs, "--policy=memory:preview_tokens=0,recall=false", "--report", report).stdout
+    named = re.findall(r"^run (\d) .* (\d) of (\d) calls would have looked", shown, re.MULTILINE)
+    assert [("7", "6", "8"), ("6", "5", "7")] == named[:2]
+    assert 5 == len(named)
+    policy = "--policy=memory:preview_tokens=0,recall=false"
+    worst = json.loads(replay(runs, policy, "--json").stdout)["worst_runs"]
+    assert ("run 7", 8, 6, 0) == tuple(worst[0][name] for name in ("run", "calls", "trips", "lost"))
+    page = report.read_text("utf-8")
+    assert 5 == page.count("<details>")
+    assert re.search(r"<summary>run 7: [0-9.]+ of the cost; 6 of 8 calls", page)
 
 
 def test_prices() -> None:
@@ -318,13 +381,14 @@ class Reader(HTMLParser):
 
 
 def test_the_report_is_one_file_with_everything(runs: Path, tmp_path: Path) -> None:
-    """A table, two charts and the definitions; no script, nothing to load, a style for phones and for the dark."""
+    """A table, two charts, the worst runs and the definitions; no script, nothing to load, a style for phones and for the dark."""
     page = tmp_path / "report.html"
     done = replay(runs, "--report", page)
     assert (done.returncode, done.stderr) == (0, "")
     reader = Reader.of(page)
     tags = [tag for tag, _ in reader.tags]
-    assert 1 + len(DEFAULTS) == tags.count("tr")
+    worst = (1 + 4) + (1 + 3)  # a row for each of their calls, and one with titles
+    assert 1 + len(DEFAULTS) + worst == tags.count("tr")
     assert 2 == tags.count("figure")
     assert 2 * len(DEFAULTS) == tags.count("polyline")
     assert not {"script", "link", "img", "iframe", "object"} & set(tags)

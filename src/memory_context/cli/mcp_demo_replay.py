@@ -119,7 +119,7 @@ def demo(
 
 
 @app.command(rich_help_panel=RUN)
-def replay(
+def replay(  # noqa: PLR0913 - each is an option
     files: Annotated[
         list[Path] | None, typer.Argument(metavar="FILE...", help=_RECORDINGS, show_default=False)
     ] = None,
@@ -134,6 +134,13 @@ def replay(
     price: Annotated[str, typer.Option(metavar="MODEL or IN/CACHED", help=_PRICE)] = "gpt-5.4",
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write an HTML report with charts.")
+    ] = None,
+    run: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Replay this run alone, and show it call by call."),
+    ] = None,
+    call: Annotated[
+        int | None, typer.Option(min=1, metavar="NUMBER", help="Show the prompt of this call.")
     ] = None,
     as_json: opt.AsJson = False,
     explain: Annotated[
@@ -152,5 +159,7 @@ def replay(
             report,
             json=as_json,
             explain=explain,
+            run=run,
+            call=call,
         )
     )

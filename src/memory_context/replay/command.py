@@ -14,15 +14,22 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 
-from memory_context.display import facts, make_console, plain
+from memory_context.display import facts, harmless, make_console, plain
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.comparison import Comparing
 from memory_context.replay.definitions import DEFINITIONS, POLICIES
 from memory_context.replay.html_report import page
+from memory_context.replay.one_run import (
+    calls_of_run,
+    lines_of_run,
+    prompt_of_call,
+    run_as_json,
+)
 from memory_context.replay.policies import check_policy, default_policies, parse_policy
 from memory_context.replay.prices import parse_price
 from memory_context.replay.recording_files import stream_recordings
-from memory_context.replay.summary import Summary
+from memory_context.replay.recordings import Recording
+from memory_context.replay.summary import Summary, verdict
 from memory_context.replay.terminal_report import report
 from memory_context.replay.token_meter import TokenMeter
 
@@ -41,6 +48,8 @@ class ReplayOptions:
         report: Where the HTML report goes, if anywhere.
         json: Whether JSON takes the place of the table.
         explain: Whether the definitions are printed; without files, nothing else is.
+        run: The id of the only run to replay, call by call, by the first policy of ours or the first one named.
+        call: The number of its call whose prompt is shown.
 
     Raises:
         InvalidArgumentError: Nothing to do; a file or the report's folder that does not exist; a report that would
@@ -54,11 +63,16 @@ class ReplayOptions:
     report: Path | None = None
     json: bool = False
     explain: bool = False
+    run: str | None = None
+    call: int | None = None
 
     def __post_init__(self) -> None:
         """Check what a long replay would find out too late."""
         if not self.files and not self.explain:
             message = "replay needs recordings: memory-context replay FILE..., or --explain alone"
+            raise InvalidArgumentError(message)
+        if self.call is not None and self.run is None:
+            message = "--call is a call of one run: name it with --run"
             raise InvalidArgumentError(message)
         for file in self.files:
             if not file.exists() or file.is_dir():
@@ -87,7 +101,9 @@ def run_replay(options: ReplayOptions) -> None:
     console = make_console()
     if not console.is_terminal:
         console.width = max(console.width, PIPED_WIDTH)
-    if options.files:
+    if options.run is not None:
+        _show_run(options, options.run, console)
+    elif options.files:
         _replay_and_show(options, console)
     if options.explain:
         explain(console)
@@ -99,6 +115,32 @@ def explain(console: Console) -> None:
         console.print(title, style="bold underline")
         console.print(facts(texts))
         console.print()
+
+
+def _show_run(options: ReplayOptions, name: str, console: Console) -> None:
+    policy = parse_policy(next(iter(options.policies), f"memory:threshold={options.threshold}"))
+    meter, price = TokenMeter(), parse_price(options.price)
+    check_policy(policy, meter)
+    recording = _run_named(name, options.files)
+    calls = asyncio.run(calls_of_run(recording, policy, meter, price))
+    if options.json:
+        sys.stdout.write(json.dumps(run_as_json(recording, policy.name, calls)) + "\n")
+        return
+    console.print(plain(f"{recording.id}, {policy.name}", "bold"))
+    if options.call is None:
+        console.print(lines_of_run(calls))
+        return
+    for part in prompt_of_call(calls, options.call):
+        console.print(part)
+
+
+def _run_named(name: str, files: Sequence[Path]) -> Recording:
+    for file in files:
+        for recording in stream_recordings(file):
+            if recording.id == name:
+                return recording
+    message = f"no run of the files is called {name!r:.60}"
+    raise InvalidArgumentError(message)
 
 
 def _replay_and_show(options: ReplayOptions, console: Console) -> None:
@@ -147,12 +189,22 @@ def _show(
         if comparing.runs:
             console.print()
             console.print(report(summary.results.rows))
+            _show_worst(summary, console)
     if options.report:
         try:
             options.report.write_text(page(summary), encoding="utf-8", errors="replace")
         except OSError as error:
             message = f"the report cannot be written: {error}"
             raise InvalidArgumentError(message) from error
+
+
+def _show_worst(summary: Summary, console: Console) -> None:
+    """Say which runs to look at, and how."""
+    worst = summary.results.worst
+    if len(worst) < summary.results.runs:
+        console.print()
+        console.print("Worst runs; --run NAME shows one call by call", style="bold")
+        console.print(facts([(harmless(run.id), verdict(run)) for run in worst]))
 
 
 def _replay_files(files: Sequence[Path], comparing: Comparing) -> None:

@@ -8,7 +8,7 @@ from statistics import median
 
 from memory_context.replay.measure import Figures, replay, summed
 from memory_context.replay.model_calls import needs_by_call
-from memory_context.replay.policies import Policy, parse_policy, reference_policy
+from memory_context.replay.policies import Policy, is_ours, parse_policy, reference_policy
 from memory_context.replay.prices import Price
 from memory_context.replay.recordings import Recording
 from memory_context.replay.token_meter import TokenMeter
@@ -102,6 +102,47 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplayedRun:
+    """What a policy of ours came to in one run, call by call.
+
+    Attributes:
+        id: The run.
+        unbounded: The figures of the unbounded context, for each model call.
+        ours: Those of the policy.
+    """
+
+    id: str
+    unbounded: tuple[Figures, ...]
+    ours: tuple[Figures, ...]
+
+    @property
+    def share(self) -> float:
+        """Return what it cost, all counted, as a share of the unbounded context's."""
+        return _share(
+            sum(call.all_counted for call in self.ours),
+            sum(call.all_counted for call in self.unbounded),
+        )
+
+    @property
+    def trips(self) -> int:
+        """Return how many calls needed a value from behind a reference."""
+        return sum(call.trips for call in self.ours)
+
+    @property
+    def lost(self) -> int:
+        """Return how many needed values nothing could bring back."""
+        return sum(call.lost for call in self.ours)
+
+    def badness(self) -> tuple[int, int, float]:
+        """Return what worse runs have more of."""
+        return self.lost, self.trips, self.share
+
+
+WORST = 5
+"""So many runs are kept call by call."""
+
+
+@dataclass(frozen=True, slots=True)
 class Results:
     """What the policies came to on the same runs.
 
@@ -111,6 +152,7 @@ class Results:
         runs: How many runs were replayed through all policies.
         reached: How many of them have a first model call, a second, and so on.
         longest: The id of the run with the most model calls; the first one of them, and empty without runs.
+        worst: The runs in which the first policy of ours lost most, needed most trips, or cost most, in this order.
     """
 
     policies: tuple[Result, ...]
@@ -118,6 +160,12 @@ class Results:
     runs: int
     reached: tuple[int, ...]
     longest: str
+    worst: tuple[ReplayedRun, ...] = ()
+
+    @property
+    def ours(self) -> Result | None:
+        """Return the first policy of ours."""
+        return next((result for result in self.policies if is_ours(result.row.policy)), None)
 
     @property
     def rows(self) -> list[Row]:
@@ -159,7 +207,7 @@ def _add_by_call(sums: list[int], amounts: Sequence[int]) -> None:
 
 @dataclass(slots=True, eq=False)
 class Comparing:
-    """Replays runs through policies and the two that these are set against; keeps nothing of a run."""
+    """Replays runs through policies and the two that these are set against; keeps figures, and nothing of a run's texts."""
 
     policies: Sequence[Policy]
     meter: TokenMeter
@@ -169,6 +217,7 @@ class Comparing:
     _longest: str = ""
     _reached: list[int] = field(default_factory=list[int])
     _tallies: dict[str, _Tally] = field(default_factory=dict[str, _Tally])
+    _worst: list[ReplayedRun] = field(default_factory=list[ReplayedRun])
 
     @property
     def all_policies(self) -> list[Policy]:
@@ -189,6 +238,12 @@ class Comparing:
         _add_by_call(self._reached, [1] * len(needs))
         for name, calls in calls_of.items():
             self._tallies.setdefault(name, _Tally()).add(calls)
+        ours = next((policy.name for policy in self.policies if is_ours(policy.name)), None)
+        if ours is not None and needs:
+            unbounded = calls_of[self._bases()[0].name]
+            run = ReplayedRun(recording.id, tuple(unbounded), tuple(calls_of[ours]))
+            runs = sorted([*self._worst, run], key=ReplayedRun.badness, reverse=True)
+            self._worst = runs[:WORST]
 
     def results(self) -> Results:
         """Return what the runs so far came to."""
@@ -205,7 +260,8 @@ class Comparing:
             row = comparison.row(policy.name, figures)
             results[policy.name] = Result(row, figures, tuple(means), tally.longest)
         policies, reached = tuple(results.values()), tuple(self._reached)
-        return Results(policies, unbounded, self.runs, reached, self._longest)
+        worst = tuple(self._worst)
+        return Results(policies, unbounded, self.runs, reached, self._longest, worst)
 
     def _tally(self, policy: Policy) -> _Tally:
         return self._tallies.get(policy.name) or _Tally()

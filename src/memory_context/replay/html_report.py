@@ -6,14 +6,17 @@ import re
 from collections.abc import Sequence
 
 from memory_context.display.documents import document
-from memory_context.display.escaped_html import Html, escaped, joined, tag
+from memory_context.display.escaped_html import Html, escaped, folded, joined, table, tag
 from memory_context.display.line_charts import Mark, line_chart
 from memory_context.replay.definitions import DEFINITIONS, POLICIES
-from memory_context.replay.summary import Summary, is_ours
+from memory_context.replay.policies import is_ours
+from memory_context.replay.summary import Summary, verdict
 from memory_context.replay.terminal_report import COLUMNS, cells
 
 FEWEST = 10
 """The mean over runs is drawn as far as one in so many of them goes: the few longest say little about a mean."""
+
+CALL_COLUMNS = ("call", "in full", "sent", "needed", "out of sight", "lost")
 
 STYLE = """
 p{margin:.3em 0}.soft,figcaption{color:var(--soft)}.name,dt{overflow-wrap:anywhere}
@@ -50,6 +53,7 @@ def page(summary: Summary) -> str:
         tag("p", summary.headline(), cls="soft"),
         _table(summary, marks),
         _longest_chart(summary, marks),
+        *_worst(summary),
         *_explanations(),
     )
     return document("memory-context replay", main, style=STYLE)
@@ -96,6 +100,23 @@ def _figure(
     key = tag("ul", *(tag("li", _named(mark), cls="name") for mark in marks), cls="key")
     explained = tag("figcaption", caption, cls="name")
     return tag("figure", tag("h2", title), explained, chart, key)
+
+
+def _worst(summary: Summary) -> list[Html]:
+    """Return the runs to look at, each with its calls."""
+    if not summary.results.worst:
+        return []
+    parts = [tag("h2", "Worst runs")]
+    for run in summary.results.worst:
+        rows = list[list[str]]()
+        for number, (before, after) in enumerate(zip(run.unbounded, run.ours, strict=True), 1):
+            out_of_sight = after.needed - after.visible
+            figures = (before.tokens, after.tokens, after.needed, out_of_sight, after.lost)
+            rows.append([str(number), *(f"{figure:,}" for figure in figures)])
+        shown = table(CALL_COLUMNS, rows, range(len(CALL_COLUMNS)), labels=True)
+        parts.append(folded(f"{run.id}: {verdict(run)}", shown))
+    look = "memory-context replay FILE --run NAME --call NUMBER"
+    return [*parts, tag("p", f"What a prompt looked like: {look}", cls="soft")]
 
 
 def _explanations() -> list[Html]:

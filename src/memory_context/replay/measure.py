@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import cache
 from operator import add
@@ -76,8 +76,8 @@ class StoredTexts:
         self._text = cache(read)
         self._keys_in = cache(_keys_in)
 
-    def behind(self, prompt: Iterable[ChargedMessage]) -> list[str]:
-        """Return the texts behind the references of a prompt, and behind those in such texts."""
+    def behind(self, prompt: Iterable[ChargedMessage]) -> dict[str, str]:
+        """Return the texts behind the references of a prompt, and behind those in such texts, by their keys."""
         found = dict[str, str]()
         unread = [message.text for message in prompt]
         while unread:
@@ -86,11 +86,33 @@ class StoredTexts:
                 if text is not None:
                     found[key] = text
                     unread.append(text)
-        return list(found.values())
+        return found
 
 
 def _keys_in(text: str) -> list[str]:
     return [ref.key for ref in MemoryRef.find_all(text)]
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a model call needed, and where a prompt leaves it.
+
+    Attributes:
+        named: What stands in the prompt by its name.
+        visible: What stands in it with neighbours.
+        hidden: What does not.
+        behind: For each hidden value that can be looked up, the key of a stored text that holds it.
+    """
+
+    named: Sequence[NeededValue]
+    visible: Sequence[NeededValue]
+    hidden: Sequence[NeededValue]
+    behind: Mapping[str, str]
+
+    @property
+    def lost(self) -> list[NeededValue]:
+        """Return what nothing could bring back."""
+        return [need for need in self.hidden if need.value not in self.behind]
 
 
 @dataclass(slots=True)
@@ -155,8 +177,12 @@ async def replay(
     policy: Policy,
     meter: TokenMeter,
     price: Price,
+    watch: Callable[[ReplayedCall, Sight, Figures], object] | None = None,
 ) -> list[Figures]:
-    """Return the figures of each model call of `recording`, whose `needs` are those of `needs_by_call`."""
+    """Return the figures of each model call of `recording`, whose `needs` are those of `needs_by_call`.
+
+    `watch` is shown each call as it is replayed.
+    """
     replayed = policy.open(meter)
     try:
         feed, texts = ContextFeed(replayed), StoredTexts(replayed.stored)
@@ -167,10 +193,13 @@ async def replay(
             if messages[0].role == "assistant":
                 prompt = await feed.prompt()
                 call = ReplayedCall(next(unanswered), prompt, before)
-                figures = figures_of(call, texts, meter, price)
+                sight = sight_of(call, texts, meter)
+                figures = figures_of(call, sight, meter, price)
                 # They stand before everything, so only the first request pays for them in full.
                 paid = price.call(carried, carried if calls else 0)
                 calls.append(replace(figures, all_counted=figures.cost + paid))
+                if watch is not None:
+                    watch(call, sight, calls[-1])
                 before = prompt
                 # A context that never waits would keep Ctrl-C out until the end of the run.
                 await asyncio.sleep(0)
@@ -180,33 +209,41 @@ async def replay(
         await replayed.close()
 
 
-def figures_of(call: ReplayedCall, texts: StoredTexts, meter: TokenMeter, price: Price) -> Figures:
-    """Return the figures of one call; `texts` holds what is behind the references of its prompt."""
-    tokens = tokens_of(call.prompt, meter)
-    cost = price.call(tokens, tokens_of_prefix(call.before, call.prompt, meter))
-
+def sight_of(call: ReplayedCall, texts: StoredTexts, meter: TokenMeter) -> Sight:
+    """Return where the prompt leaves what the call needed; `texts` holds what is behind its references."""
     # Only where something is needed: squashing a whole prompt is dear.
     shown = [meter.squash(message.text) for message in call.prompt] if call.needs else []
     named = [need for need in call.needs if any(need.word in text for text in shown)]
     visible = [
         need for need in named if any(shows(need.word, need.passages, text) for text in shown)
     ]
-
     hidden = [need for need in call.needs if need not in visible]
-    stored = texts.behind(call.prompt) if hidden else []
-    fetched = [need for need in hidden if any(need.value in text for text in stored)]
-    if fetched:
-        # One trip for a call, whatever it needs; the largest of the outputs says what it costs.
-        cost += price.trip(tokens, max(need.output for need in fetched))
 
+    behind = dict[str, str]()
+    stored = texts.behind(call.prompt) if hidden else {}
+    for need in hidden:
+        key = next((key for key, text in stored.items() if need.value in text), None)
+        if key is not None:
+            behind[need.value] = key
+    return Sight(named, visible, hidden, behind)
+
+
+def figures_of(call: ReplayedCall, sight: Sight, meter: TokenMeter, price: Price) -> Figures:
+    """Return the figures of one call."""
+    tokens = tokens_of(call.prompt, meter)
+    cost = price.call(tokens, tokens_of_prefix(call.before, call.prompt, meter))
+    if sight.behind:
+        # One trip for a call, whatever it needs; the largest of the outputs says what it costs.
+        fetched = max(need.output for need in sight.hidden if need.value in sight.behind)
+        cost += price.trip(tokens, fetched)
     return Figures(
         calls=1,
         tokens=tokens,
         cost=cost,
         needed=len(call.needs),
-        named=len(named),
-        visible=len(visible),
-        lost=len(hidden) - len(fetched),
-        trips=1 if fetched else 0,
+        named=len(sight.named),
+        visible=len(sight.visible),
+        lost=len(sight.lost),
+        trips=1 if sight.behind else 0,
         peaks=(tokens,),
     )

@@ -122,6 +122,11 @@ def parse_policy(text: str) -> Policy:
     return Policy(text, lambda counter: make(counter, **settings))
 
 
+def is_ours(policy: str) -> bool:
+    """Return whether *policy* is a `MemoryContext` that brings texts back."""
+    return policy.partition(":")[0] == "memory"
+
+
 def check_policy(policy: Policy, counter: TokenCounter) -> None:
     """Open a context of `policy` as for a run; without a message nothing is stored.
 

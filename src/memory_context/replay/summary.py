@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory_context.replay.comparison import Result, Results
+from memory_context.replay.comparison import ReplayedRun, Result, Results
 from memory_context.replay.prices import Price
 from memory_context.text.describe.description import counted
 
@@ -55,7 +55,7 @@ class Summary:
         Empty where none of ours was replayed, or nothing at all.
         """
         results = self.results
-        ours = next((result for result in results.policies if is_ours(result.row.policy)), None)
+        ours = results.ours
         if ours is None or not results.runs:
             return ""
         before, after, price = results.unbounded, ours.figures, self.price
@@ -81,13 +81,17 @@ class Summary:
             "needed": self.needed,
             "longest_run": self.results.longest,
             "runs_by_call": list(self.results.reached),
+            "worst_runs": [_run_json(run) for run in self.results.worst],
             "policies": [_policy_json(result) for result in self.results.policies],
         }
 
 
-def is_ours(policy: str) -> bool:
-    """Return whether *policy* is a `MemoryContext` that brings texts back."""
-    return policy.partition(":")[0] == "memory"
+def verdict(run: ReplayedRun) -> str:
+    """Return what a run came to, in a line."""
+    calls = counted(len(run.ours), "call")
+    lost = f", {counted(run.lost, 'value')} lost" if run.lost else ""
+    looked_up = f"{run.trips} of {calls} would have looked something up"
+    return f"{run.share:.2f} of the cost; {looked_up}{lost}"
 
 
 def short(tokens: int) -> str:
@@ -96,6 +100,16 @@ def short(tokens: int) -> str:
         if tokens >= unit:
             return f"{tokens / unit:.3g} {name}"
     return str(tokens)
+
+
+def _run_json(run: ReplayedRun) -> dict[str, Any]:
+    return {
+        "run": run.id,
+        "calls": len(run.ours),
+        "cost": round(run.share, 6),
+        "trips": run.trips,
+        "lost": run.lost,
+    }
 
 
 def _policy_json(result: Result) -> dict[str, Any]:
