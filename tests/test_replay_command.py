@@ -381,7 +381,7 @@ class Reader(HTMLParser):
 
 
 def test_the_report_is_one_file_with_everything(runs: Path, tmp_path: Path) -> None:
-    """A table, two charts, the worst runs and the definitions; no script, nothing to load, a style for phones and for the dark."""
+    """A table, two charts, the worst runs, definitions; no script, nothing to load, a style for phones and the dark."""
     page = tmp_path / "report.html"
     done = replay(runs, "--report", page)
     assert (done.returncode, done.stderr) == (0, "")
