@@ -38,7 +38,9 @@ def failing_at(engine: sa.Engine, number: int) -> Iterator[list[str]]:
         statements.append(statement)
         if len(statements) == number:
             message = "disk I/O error"
-            raise engine.dialect.dbapi.OperationalError(message)  # type: ignore[union-attr] # a driver is loaded
+            error = engine.dialect.dbapi.OperationalError(message)  # type: ignore[union-attr] # a driver is loaded
+            # As SQLAlchemy hands it on: in 2.0 it hands on what a listener raises as it is.
+            raise sa.exc.OperationalError(statement, None, error)
 
     sa.event.listen(engine, "before_cursor_execute", fail)
     try:
