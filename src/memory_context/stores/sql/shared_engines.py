@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -208,7 +209,7 @@ def callers_engine(given: sa.Engine | sa.Pool) -> sa.Engine:
 def _engine_of_pool(pool: sa.Pool) -> sa.Engine:
     # A pool does not know its database: the module of a connection says it.
     try:
-        with pool.connect() as connection:
+        with closing(pool.connect()) as connection:
             driver = type(connection.dbapi_connection).__module__.partition(".")[0]
     except Exception as error:
         message = f"the pool gives no connection: {error}"
