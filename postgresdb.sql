@@ -79,6 +79,8 @@ CREATE TABLE IF NOT EXISTS agent_memory_calls (
     tokens_spent BIGINT DEFAULT 0 NOT NULL,
     details TEXT,
     details_sealed BYTEA,
+    prompt TEXT,
+    prompt_sealed BYTEA,
     PRIMARY KEY (id)
 );
 

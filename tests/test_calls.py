@@ -7,6 +7,7 @@ import logging
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -110,7 +111,7 @@ class TestWhatIsKept:
             middleware.decisions(user_id="ann")
 
     async def test_no_words(self, tmp_path: Path) -> None:
-        """No text of the conversation stands in the rows, unless prompts are recorded: then as the model saw them."""
+        """No text of a conversation is kept, unless prompts are recorded, as models saw them; lists may leave these out."""
         for recorded in (False, True):
             url = f"sqlite:///{tmp_path / f'{recorded}.db'}"
             policy = FoldPolicy(record_prompts=recorded)
@@ -126,6 +127,9 @@ class TestWhatIsKept:
             if recorded:
                 texts = [message.text for message in from_lines(last.prompt)]
                 assert "What became of worker-123?" == texts[-1]
+                with MemoryManager(url, user_id="ann") as memory:
+                    without = memory.calls(kind="model", prompts=False)[0].what
+                assert replace(last, prompt="") == without
             else:
                 assert "" == last.prompt
 
@@ -217,7 +221,8 @@ class TestHowItIsKept:
         url = f"sqlite:///{tmp_path / 'memory.db'}"
         now = datetime.now(UTC)
         with SQLAlchemyStore(url) as store:
-            store.note_call(CallRecord("ann", None, "t1", model_call(now, folded=("plain_key",))))
+            call = model_call(now, folded=("plain_key",), prompt="worker-99 and \0")
+            store.note_call(CallRecord("ann", None, "t1", call))
         opened = Encrypted(KEYS, accept_plain=True)
         with SQLAlchemyStore(url, codec=opened) as store:
             store.note_call(CallRecord("ann", None, "t1", decision("because of worker-1234")))
@@ -226,6 +231,7 @@ class TestHowItIsKept:
         data = (tmp_path / "memory.db").read_bytes()
         assert b"worker-1234" not in data
         assert b"plain_key" not in data
+        assert b"worker-99" not in data
 
         rotated = Encrypted({"b": b"b" * 32, **KEYS})
         with SQLAlchemyStore(url, codec=rotated) as store:
@@ -233,6 +239,7 @@ class TestHowItIsKept:
         with SQLAlchemyStore(url, codec=Encrypted({"b": b"b" * 32})) as store:
             memory = MemoryManager(store, user_id="ann")
             assert {("plain_key",)} == {one.folded for one in kept_calls(memory)}
+            assert "worker-99 and \0" == kept_calls(memory)[0].prompt
             move = sa.update(calls).values(user_id="bob")
             store.database.write(lambda connection: connection.execute(move))
             with pytest.raises(SealError):

@@ -211,6 +211,7 @@ class MemoryManager(ClosedAtExit):
         since: datetime | None = None,
         until: datetime | None = None,
         limit: int | None = 100,
+        prompts: bool = True,
     ) -> list[CallRecord]:
         """Return what models were sent, and what was decided before, newest first; nothing where no store keeps it.
 
@@ -222,12 +223,13 @@ class MemoryManager(ClosedAtExit):
             since: At this moment or later; with a time zone.
             until: Before this moment; with a time zone.
             limit: How many at most; None for all.
+            prompts: Whether model calls come with their prompts, where these are recorded.
 
         Raises:
             InvalidArgumentError: There is no such kind, or a time has no zone.
             StoreError: The store could not do it.
         """
-        wanted = CallFilter(self.scope.user_id, thread_id, kind, since, until)
+        wanted = CallFilter(self.scope.user_id, thread_id, kind, since, until, prompts)
         keeper = keeper_of(self.memory_store)
         return [] if keeper is None else keeper.calls(wanted, limit)
 

@@ -115,6 +115,7 @@ class CallFilter:
         kind: ``model`` or ``decision`` only.
         since: At this moment or later.
         until: Before this moment.
+        prompts: Whether model calls come with their prompts, which may be large.
 
     Raises:
         InvalidArgumentError: There is no such kind, or a time has no zone.
@@ -125,6 +126,7 @@ class CallFilter:
     kind: CallKind | None = None
     since: datetime | None = None
     until: datetime | None = None
+    prompts: bool = True
 
     def __post_init__(self) -> None:
         """Check kind and times."""

@@ -77,7 +77,7 @@ def _figures(totals: Sequence[CallTotals]) -> Html:
 def _days(visit: Visit) -> Html:
     """Draw the tokens of each of the last days on which models were asked."""
     days = dict[str, list[int]]()
-    for record in reversed(visit.memory.calls(kind="model", limit=CHARTED)):
+    for record in reversed(visit.memory.calls(kind="model", limit=CHARTED, prompts=False)):
         call = record.what
         if isinstance(call, ModelCall):
             day = days.setdefault(f"{call.at.astimezone():%Y-%m-%d}", [0, 0])
@@ -128,7 +128,7 @@ def _share(full: int, sent: int) -> Html:
 def timeline(visit: Visit) -> Html:
     """Draw one conversation: its prompts' sizes, and each call and decision, the newest first."""
     thread = visit.word("id")
-    records = visit.memory.calls(thread_id=thread, limit=CHARTED)
+    records = visit.memory.calls(thread_id=thread, limit=CHARTED, prompts=False)
     calls = [one.what for one in reversed(records) if isinstance(one.what, ModelCall)]
     parts = [
         tag("h1", "Conversation ", tag("code", thread)),
@@ -180,7 +180,7 @@ def one_call(visit: Visit) -> Html:
     """
     thread = visit.word("id")
     at, until = _moment_and_next(visit.word("at"))
-    records = visit.memory.calls(thread_id=thread, until=until, limit=CHARTED)
+    records = visit.memory.calls(thread_id=thread, until=until, limit=CHARTED, prompts=False)
     models = [one.what for one in records if isinstance(one.what, ModelCall)]
     if not models or models[0].at != at:
         message = f"no call of {thread!r:.80} at {at} is kept"
@@ -200,7 +200,8 @@ def one_call(visit: Visit) -> Html:
         f" · {call.messages:,} messages · {call.tokens_sent:,} tokens sent of {call.tokens_full:,} · ",
         _share(call.tokens_full, call.tokens_sent),
     )
-    messages = from_lines(call.prompt) if call.prompt else []
+    prompt = _prompt_of(visit, thread, at, until)
+    messages = from_lines(prompt) if prompt else []
     known = {ref.key for text in _texts_of(messages) for ref in MemoryRef.find_all(text)}
     seen = _previews(messages, known)
     parts = [
@@ -216,7 +217,13 @@ def one_call(visit: Visit) -> Html:
     out = _behind_references(call, earlier)
     if out:
         parts += [tag("h2", "Behind references, out of sight"), tag("p", visit.keys(out))]
-    return joined((*parts, tag("h2", "The prompt"), _prompt(visit, call, messages, known)))
+    return joined((*parts, tag("h2", "The prompt"), _prompt(visit, prompt, messages, known)))
+
+
+def _prompt_of(visit: Visit, thread: str, at: datetime, until: datetime) -> str:
+    """Return the prompt of a call as it was kept; nothing where it was not recorded."""
+    records = visit.memory.calls(thread_id=thread, kind="model", since=at, until=until, limit=1)
+    return next((one.what.prompt for one in records if isinstance(one.what, ModelCall)), "")
 
 
 def _behind_references(call: ModelCall, earlier: Iterable[ModelCall]) -> list[str]:
@@ -259,7 +266,7 @@ def _texts(
 
 
 def _prompt(
-    visit: Visit, call: ModelCall, messages: Sequence[Message], known: AbstractSet[str]
+    visit: Visit, prompt: str, messages: Sequence[Message], known: AbstractSet[str]
 ) -> Html:
     """Draw the messages that were sent, where they are kept."""
     if not messages:
@@ -268,7 +275,7 @@ def _prompt(
     count = visit.memory.counter.count
     view = Transcript("", (), tuple(entries_of(messages, count)), stored_behind(messages, known))
     exact = list[str]()
-    for line in call.prompt.split("\n"):
+    for line in prompt.split("\n"):
         exact.append(json.dumps(json.loads(line), ensure_ascii=False, indent=1))
     return joined((conversation(view), folded("as it was kept", tag("pre", "\n".join(exact)))))
 

@@ -152,7 +152,7 @@ def _uses(visit: Visit, item: MemoryItem) -> Html:
     rows = list[list[str]]()
     if item.thread_id:
         for record in visit.memory.calls(
-            thread_id=item.thread_id, kind="model", limit=LOOKED_THROUGH
+            thread_id=item.thread_id, kind="model", limit=LOOKED_THROUGH, prompts=False
         ):
             call = record.what
             if not isinstance(call, ModelCall):

@@ -42,7 +42,8 @@ WAITING = 1000
 GATHERED = 0.2
 SWEPT_EVERY = 3600.0
 # What has a column of its own, by the names of fields.
-_COLUMNS = {"at", "tokens_full", "tokens_sent", "tokens"}
+_COLUMNS = {"at", "tokens_full", "tokens_sent", "tokens", "prompt"}
+_PROMPTS = (calls.c.prompt, calls.c.prompt_sealed)
 
 _open_logs = WeakSet["CallLog"]()
 
@@ -164,9 +165,10 @@ def records(database: Database, wanted: CallFilter, limit: int | None) -> list[C
         SealError: A row was changed, or never encrypted and the codec does not accept it.
         StoreError: The database could not do it.
     """
-    newest = sa.select(calls).order_by(calls.c.at.desc(), calls.c.id.desc())
+    columns = [column for column in calls.c if wanted.prompts or column not in _PROMPTS]
+    newest = sa.select(*columns).order_by(calls.c.at.desc(), calls.c.id.desc())
     rows = database.rows(newest.where(*_conditions(wanted)).limit(limit))
-    return [_record_of(row, database.codec) for row in rows]
+    return [_record_of(row, database.codec, prompts=wanted.prompts) for row in rows]
 
 
 def totals(database: Database, user_id: str) -> list[CallTotals]:
@@ -192,22 +194,25 @@ def totals(database: Database, user_id: str) -> list[CallTotals]:
 
 
 def recode(connection: sa.Connection) -> None:
-    """Write the details of all rows as the codec does today.
+    """Write the texts of all rows as the codec does today.
 
     Raises:
         SealError: A row was changed, or never encrypted and the codec does not accept it.
     """
     codec = format_of(connection).codec
     for row in connection.execute(sa.select(calls)).all():
-        details = _stored_details(_opened(row, codec), row.user_id, codec)
-        connection.execute(sa.update(calls).where(calls.c.id == row.id).values(**details))
+        texts = _stored("details", _opened("details", row, codec) or "", row.user_id, codec)
+        texts |= _stored("prompt", _opened("prompt", row, codec), row.user_id, codec)
+        connection.execute(sa.update(calls).where(calls.c.id == row.id).values(**texts))
 
 
 def _row_of(record: CallRecord, codec: Codec) -> dict[str, Any]:
     what = record.what
     full = sent = spent = 0
+    prompt: str | None = None
     if isinstance(what, ModelCall):
         full, sent = what.tokens_full, what.tokens_sent
+        prompt = json.dumps(what.prompt) if what.prompt else None
     else:
         spent = what.tokens
     details = {name: value for name, value in asdict(what).items() if name not in _COLUMNS}
@@ -220,43 +225,47 @@ def _row_of(record: CallRecord, codec: Codec) -> dict[str, Any]:
         "tokens_full": full,
         "tokens_sent": sent,
         "tokens_spent": spent,
-        # In ASCII: a reason may quote what no column of text takes.
-        **_stored_details(json.dumps(details), record.user_id, codec),
+        # In ASCII, as the prompt: a reason may quote what no column of text takes.
+        **_stored("details", json.dumps(details), record.user_id, codec),
+        **_stored("prompt", prompt, record.user_id, codec),
     }
 
 
-def _stored_details(details: str, user_id: str, codec: Codec) -> dict[str, Any]:
-    if codec.index == "plain":
-        return {"details": details, "details_sealed": None}
-    return {"details": None, "details_sealed": codec.seal(details.encode(), _place_of(user_id))}
+def _stored(column: str, text: str | None, user_id: str, codec: Codec) -> dict[str, Any]:
+    """Return the values of *column* and of that for sealed bytes."""
+    if text is None or codec.index == "plain":
+        return {column: text, f"{column}_sealed": None}
+    sealed = codec.seal(text.encode(), _place_of(column, user_id))
+    return {column: None, f"{column}_sealed": sealed}
 
 
-def _opened(row: AnyRow, codec: Codec) -> str:
-    if row.details_sealed is not None:
-        return codec.unseal(bytes(row.details_sealed), _place_of(row.user_id)).decode()
-    if codec.index != "plain" and not codec.accept_plain:
+def _opened(column: str, row: AnyRow, codec: Codec) -> str | None:
+    sealed, text = getattr(row, f"{column}_sealed"), getattr(row, column)
+    if sealed is not None:
+        return codec.unseal(bytes(sealed), _place_of(column, row.user_id)).decode()
+    if text is not None and codec.index != "plain" and not codec.accept_plain:
         message = (
             "a kept call is not encrypted, as all in this store is; accept_plain=True reads it"
         )
         raise SealError(message)
-    return str(row.details)
+    return cast("str | None", text)
 
 
-def _place_of(user_id: str) -> bytes:
-    """Return what sealed details are only valid with."""
-    return json.dumps(["memory-context calls", user_id]).encode()
+def _place_of(column: str, user_id: str) -> bytes:
+    """Return what sealed texts of that column are only valid with."""
+    return json.dumps(["memory-context calls", column, user_id]).encode()
 
 
-def _record_of(row: AnyRow, codec: Codec) -> CallRecord:
-    details: dict[str, Any] = json.loads(_opened(row, codec))
+def _record_of(row: AnyRow, codec: Codec, *, prompts: bool) -> CallRecord:
+    details: dict[str, Any] = json.loads(_opened("details", row, codec) or "{}")
     for name, value in details.items():
         if isinstance(value, list):
             details[name] = tuple(cast("list[str]", value))
     what: ModelCall | Decision
     if row.kind == "model":
-        what = ModelCall(
-            at=row.at, tokens_full=row.tokens_full, tokens_sent=row.tokens_sent, **details
-        )
+        prompt = _opened("prompt", row, codec) if prompts else None
+        sizes = {"tokens_full": row.tokens_full, "tokens_sent": row.tokens_sent}
+        what = ModelCall(row.at, **sizes, prompt=json.loads(prompt or '""'), **details)
     else:
         what = Decision(at=row.at, tokens=row.tokens_spent, **details)
     return CallRecord(row.user_id, row.agent_id, row.thread_id, what)

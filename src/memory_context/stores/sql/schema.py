@@ -193,6 +193,8 @@ calls = sa.Table(
     count("tokens_spent"),
     sa.Column("details", sa.Text),
     sa.Column("details_sealed", sa.LargeBinary),
+    sa.Column("prompt", sa.Text),
+    sa.Column("prompt_sealed", sa.LargeBinary),
     sa.Index("ix_agent_memory_calls_at", "at"),
     sa.Index("ix_agent_memory_calls_user_at", "user_id", "at"),
 )

@@ -24,6 +24,8 @@ def upgrade() -> None:
         count("tokens_spent"),
         sa.Column("details", sa.Text),
         sa.Column("details_sealed", sa.LargeBinary),
+        sa.Column("prompt", sa.Text),
+        sa.Column("prompt_sealed", sa.LargeBinary),
     )
     op.create_index("ix_agent_memory_calls_at", "agent_memory_calls", ["at"])
     op.create_index("ix_agent_memory_calls_user_at", "agent_memory_calls", ["user_id", "at"])
