@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from autogen_core.model_context import (
 from autogen_core.models import LLMMessage
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain.agents.middleware import ClearToolUsesEdit
+from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from rich.console import Console
 
 from for_each import for_each
@@ -42,7 +46,7 @@ from memory_context.replay import (
     report,
     squash,
 )
-from memory_context.replay.baselines import GONE
+from memory_context.replay.baselines import GONE, removed
 from memory_context.replay.measure import ReplayedCall, StoredTexts, figures_of, sight_of
 from memory_context.replay.model_calls import needs_of, past_of
 from memory_context.replay.needed_values import passages, shows
@@ -560,6 +564,46 @@ async def test_the_rules_are_those_of_autogens_contexts(
         assert list(restored(await ours.prompt())) == await theirs.get_messages()
 
 
+@given(st.lists(st.integers(1, 3), max_size=6), st.integers(0, 5), st.integers(0, 200))
+def test_clearing_is_langchains(groups: list[int], keep: int, trigger: int) -> None:
+    """Whatever a run is like, LangChain's own edit leaves the same of it."""
+    recorded, theirs = list[dict[str, Any]](), list[AnyMessage]()
+    for number, group in enumerate(groups):
+        ids = [f"{number}.{place}" for place in range(group)]
+        recorded += [calls(*ids), *(result(one, f"result {one}") for one in ids)]
+        theirs.append(AIMessage("", tool_calls=[ToolCall(name="run", args={}, id=i) for i in ids]))
+        theirs += [ToolMessage(f"result {one}", tool_call_id=one) for one in ids]
+    messages = recording(*recorded).messages
+    tokens = tokens_of(map(charged, messages), letters())
+    edit = ClearToolUsesEdit(trigger=trigger, keep=keep, placeholder=GONE)
+    edit.apply(theirs, count_tokens=lambda _: tokens)
+    shown = [message.text for message in theirs if isinstance(message, ToolMessage)]
+    ours = removed(letters(), keep, trigger)(messages)
+    assert shown == [message.text for message in ours if message.role == "tool"]
+
+
+async def test_eviction_is_that_of_deepagents() -> None:
+    """The same outputs leave the prompt, the same lines of them stay, and as many tokens of schemas are carried."""
+    from deepagents.middleware._message_eviction import (  # noqa: PLC0415 - what is compared with
+        _create_content_preview,
+    )
+    from deepagents.middleware.filesystem import FilesystemMiddleware  # noqa: PLC0415
+
+    text = "\n".join(f"{number} " + "x" * 1200 for number in range(80))
+    replayed = parse_policy("evict").open(TokenMeter())
+    await replayed.context.add(outputs_run(text[:80_000], text).messages)
+    whole, evicted = [one for one in await replayed.context.prompt() if one.role == "tool"]
+    assert text[:80_000] == whole.text
+    _, _, *ends = evicted.text.split("\n")
+    numbered = _create_content_preview(text).text.split("\n")
+    theirs = [re.sub(r"^ *[0-9]+ +", "", line) for line in numbered if "truncated" not in line]
+    assert theirs == [line for line in ends if not line.startswith("…")]
+
+    tools = [convert_to_openai_tool(one)["function"] for one in FilesystemMiddleware().tools]
+    schemas = "\n".join(json.dumps(one) for one in tools if one["name"] != "execute")
+    assert TokenMeter().count(schemas) == pytest.approx(replayed.carried, rel=0.1)
+
+
 async def test_figures_are_summed_over_runs() -> None:
     """Of the peaks, each run keeps its own; a run without model calls has none to speak of."""
     runs = [run_with("abc", "d"), recording(said("user", "hi")), run_with("abcdef", "d")]
@@ -582,7 +626,10 @@ async def test_a_policy_starts_each_run_anew() -> None:
 @for_each(
     "text, said_by_error",
     [
-        ("best", "unbounded, buffered, ends, limited, mask, clear, offload, reference, memory"),
+        (
+            "best",
+            "unbounded, buffered, ends, limited, mask, clear, offload, evict, reference, memory",
+        ),
         ("buffered:length=3", "has no setting length; it has size"),
         ("memory:treshold=3", "has no setting treshold"),
         ("memory:store=x", "has no setting store"),
@@ -681,7 +728,7 @@ async def test_schemas_and_instructions_are_counted() -> None:
     recording = run_with("a", "b")
     policies = [parse_policy("unbounded"), parse_policy("memory:recall=false")]
     unbounded, memory = [await measure([recording], policy, letters()) for policy in policies]
-    carried = letters().count(policies[1].open(letters()).carried)
+    carried = policies[1].open(letters()).carried
 
     assert unbounded.cost == unbounded.all_counted == memory.cost
     assert carried > 500

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import TypeAlias
 
@@ -17,9 +18,8 @@ from memory_context.text.tokens.counter import TokenCounter
 Shortened: TypeAlias = Callable[[Sequence[Message]], list[Message]]
 """Makes a prompt of all messages so far."""
 
-LONGEST_LINE = 200
-# Stands for the placeholders of other libraries; no model ever reads it.
-GONE = "[old output removed]"
+# As LangChain's ContextEditingMiddleware has it.
+GONE = "[cleared]"
 
 GAP = "… lines {first}-{last} of {count} not shown …"
 
@@ -40,13 +40,43 @@ class ShorteningContext:
         return self._shortened(self._messages)
 
 
-class OffloadContext:
-    """Keeps of each large output a reference and some lines of either end, cut to 200 characters."""
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """What is left of a large output: its first and last lines.
 
-    def __init__(self, counter: TokenCounter, threshold: int, lines: int) -> None:
+    Attributes:
+        lines: So many of either end.
+        longest: A line is cut to so many characters.
+        note: What is said beside the reference.
+    """
+
+    lines: int
+    longest: int = 200
+    note: str = ""
+
+    def of(self, text: str) -> list[str]:
+        """Return these lines of `text`, and between them one on the gap."""
+        lines = text.split("\n")
+        shown = [line[: self.longest] for line in lines]
+        if len(lines) <= 2 * self.lines:
+            return shown
+        gap = GAP.format(first=self.lines + 1, last=len(lines) - self.lines, count=len(lines))
+        return [*shown[: self.lines], gap, *shown[len(lines) - self.lines :]]
+
+
+class OffloadContext:
+    """Keeps of each large output a reference and its ends.
+
+    Args:
+        counter: Counts the tokens that a reference names.
+        is_large: Says which outputs are large.
+        ends: What is left of these.
+    """
+
+    def __init__(self, counter: TokenCounter, is_large: Callable[[str], bool], ends: Ends) -> None:
         self.texts = dict[str, str]()
         self._messages = list[Message]()
-        self._counter, self._threshold, self._lines = counter, threshold, lines
+        self._counter, self._is_large, self._ends = counter, is_large, ends
         # Seeded, so that every replay of a recording shows the same keys.
         self._keys = KeyGenerator(Random(0))  # noqa: S311
 
@@ -59,25 +89,15 @@ class OffloadContext:
         return list(self._messages)
 
     def _shown(self, message: Message) -> Message:
-        if message.role != "tool" or not self._counter.exceeds(message.text, self._threshold):
+        if message.role != "tool" or not self._is_large(message.text):
             return message
         return message.with_texts({0: self._offloaded(message.text, message.source)})
 
     def _offloaded(self, text: str, origin: str) -> str:
         key = self._keys.new_key(origin)
         self.texts[key] = text
-        ref = MemoryRef(key, describe(text), self._counter.count(text))
-        return "\n".join((ref.render(), *ends_of(text, self._lines)))
-
-
-def ends_of(text: str, count: int) -> list[str]:
-    """Return the first and last `count` lines of `text`, each cut to 200 characters, and a line on the gap."""
-    lines = text.split("\n")
-    shown = [line[:LONGEST_LINE] for line in lines]
-    if len(lines) <= 2 * count:
-        return shown
-    gap = GAP.format(first=count + 1, last=len(lines) - count, count=len(lines))
-    return [*shown[:count], gap, *shown[len(lines) - count :]]
+        ref = MemoryRef(key, describe(text), self._counter.count(text)).render()
+        return "\n".join(filter(None, (ref, self._ends.note, *self._ends.of(text))))
 
 
 def buffered(size: int) -> Shortened:

@@ -201,7 +201,7 @@ def _show(
 def _show_worst(summary: Summary, console: Console) -> None:
     """Say which runs to look at, and how."""
     worst = summary.results.worst
-    if len(worst) < summary.results.runs:
+    if worst and len(worst) < summary.results.runs:
         console.print()
         console.print("Worst runs; --run NAME shows one call by call", style="bold")
         console.print(facts([(harmless(run.id), verdict(run)) for run in worst]))

@@ -69,9 +69,11 @@ limited: AutoGen's TokenLimitedChatCompletionContext: messages are left out of t
 
 mask: All outputs of tools but the last `keep` are replaced by a placeholder that nothing can redeem.
 
-clear: The same, only in prompts whose messages have more than `trigger` tokens in full.
+clear: The same, only in prompts whose messages have more than `trigger` tokens in full: LangChain's ClearToolUsesEdit.
 
 offload: Outputs over `threshold` tokens: a reference, and `lines` lines of either end, as they come in.
+
+evict: The same, for outputs over 4 x `threshold` characters: deepagents' FilesystemMiddleware, its file tools counted.
 
 reference: A MemoryContext that leaves the reference only: no preview, no recall.
 

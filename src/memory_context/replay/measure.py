@@ -187,7 +187,7 @@ async def replay(
     try:
         feed, texts = ContextFeed(replayed), StoredTexts(replayed.stored)
         unanswered = iter(needs)
-        carried = meter.count(replayed.carried)
+        carried = replayed.carried
         calls, before = list[Figures](), list[ChargedMessage]()
         for messages in together(recording.messages):
             if messages[0].role == "assistant":

@@ -17,6 +17,7 @@ from memory_context.conversation.fold_and_recall_policies import (
 from memory_context.conversation.message import Message
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.baselines import (
+    Ends,
     OffloadContext,
     ShorteningContext,
     buffered,
@@ -26,6 +27,17 @@ from memory_context.replay.baselines import (
 )
 from memory_context.replay.remembering_context import RememberingContext
 from memory_context.text.tokens.counter import TokenCounter
+
+# Of deepagents 0.7.32 (`FilesystemMiddleware`): the schemas of its tools without `execute`, in tokens of o200k_base, and
+# how many characters it takes for a token.
+FILE_TOOLS = 2027
+CHARACTERS = 4
+# As long as what it says beside the path.
+EVICTED = (
+    "This result is too large to be shown, and was saved as a file. Read it by the tool read_file, and only in parts: give "
+    "an offset and a limit, for its first 100 lines the offset 0 and the limit 100. What follows are its first and its "
+    "last lines, each cut to 1000 characters; one line says which of them are left out in between."
+)
 
 
 def _nothing(_key: str) -> None:
@@ -56,13 +68,13 @@ class Replayed:
         context: Builds the prompts.
         stored: Returns the text behind a reference, by its key; None if there is none.
         close: Lets go of what the context holds.
-        carried: What every request carries beside its messages: the schemas of the policy's own tools.
+        carried: The tokens that every request carries beside its messages: the schemas of the policy's own tools.
     """
 
     context: ReplayedContext
     stored: Callable[[str], str | None] = _nothing
     close: Callable[[], Awaitable[None]] = _no_work
-    carried: str = ""
+    carried: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +112,9 @@ def parse_policy(text: str) -> Policy:
 
     By the rules of AutoGen's contexts: ``unbounded``, ``buffered`` (``size``), ``ends`` (``head``, ``tail``), ``limited``
     (``tokens``). ``mask`` (``keep``): the newest outputs only. ``clear`` (``trigger``, ``keep``): the same, in prompts
-    with more tokens than the trigger. ``offload`` (``threshold``, ``lines``): a reference and that many lines of either
-    end. ``memory``: this library, with a `MemoryContext`'s settings of that name; ``reference``: the same without preview and
+    with more tokens than the trigger, as LangChain does it. ``offload`` (``threshold``, ``lines``): a reference and that
+    many lines of either end. ``evict`` (``threshold``, ``lines``): the same by the rule of deepagents, with its tools.
+    ``memory``: this library, with a `MemoryContext`'s settings of that name; ``reference``: the same without preview and
     recall.
 
     Raises:
@@ -209,7 +222,7 @@ def _memory(  # noqa: PLR0913 - each is a setting of its own, with a default
     )
     settings = ConversationSettings(folding, recalling if recall else None, max_tokens)
     context = RememberingContext(settings, keeps_notes=notes)
-    return Replayed(context, context.stored, context.close, context.schemas())
+    return Replayed(context, context.stored, context.close, counter.count(context.schemas()))
 
 
 def _limited(counter: TokenCounter, *, tokens: int = 8000) -> Replayed:
@@ -226,8 +239,18 @@ def _clear(counter: TokenCounter, *, trigger: int = 8000, keep: int = 3) -> Repl
 
 
 def _offload(counter: TokenCounter, *, threshold: int = 500, lines: int = 5) -> Replayed:
-    context = OffloadContext(counter, _whole("threshold", threshold), _whole("lines", lines))
+    most = _whole("threshold", threshold)
+    context = OffloadContext(
+        counter, lambda text: counter.exceeds(text, most), Ends(_whole("lines", lines))
+    )
     return Replayed(context, context.texts.get)
+
+
+def _evict(counter: TokenCounter, *, threshold: int = 20_000, lines: int = 5) -> Replayed:
+    most = CHARACTERS * _whole("threshold", threshold)
+    ends = Ends(_whole("lines", lines), 1000, EVICTED)
+    context = OffloadContext(counter, lambda text: len(text) > most, ends)
+    return Replayed(context, context.texts.get, carried=FILE_TOOLS)
 
 
 def _whole(name: str, value: object, least: int = 0) -> int:
@@ -245,6 +268,7 @@ _POLICIES: Mapping[str, Callable[..., Replayed]] = {
     "mask": _mask,
     "clear": _clear,
     "offload": _offload,
+    "evict": _evict,
     "reference": partial(_memory, preview_tokens=0, recall=False),
     "memory": _memory,
 }
