@@ -44,12 +44,12 @@ class RetrieveArgs(LenientArgs):
 
     key: Key
     lines: Lines = ""
-    contains: str = ""
+    contains: SkipJsonSchema[str] = ""
     pattern: str = ""
     context: SkipJsonSchema[Offset] = 0
     path: str = ""
     where: str = ""
-    columns: str = ""
+    columns: SkipJsonSchema[str] = ""
     query: str = ""
     offset: Offset = 0
 
@@ -76,7 +76,7 @@ class SearchArgs(LenientArgs):
     category: SkipJsonSchema[str] = ""
     tags: SkipJsonSchema[Tags] = Field(default=[])
     tier: SkipJsonSchema[Tier] = ""
-    since: str = Field(default="", description=prompts.SEARCH_SINCE)
+    since: str = ""
     until: SkipJsonSchema[str] = ""
     limit: SkipJsonSchema[int] = 5
 
