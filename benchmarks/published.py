@@ -2,6 +2,8 @@
 
     python benchmarks/published.py recordings livemcp.jsonl.gz [--picture prompt-size.svg]
     python benchmarks/published.py checkpoints
+    python benchmarks/published.py search --data DIR
+    python benchmarks/published.py reading --data DIR
 
 *recordings* replays runs that others have recorded, and says what they would have cost, and what would have been out of
 sight or lost. Those of the README: 94 runs of a model against real MCP servers (icip-cas/LiveMCPBench, Apache-2.0), and
@@ -9,17 +11,25 @@ sight or lost. Those of the README: 94 runs of a model against real MCP servers 
 The picture is the mean size of a prompt by number of the call, as far as one run in ten goes.
 
 *checkpoints* runs an agent of LangChain's that reads twelve outputs of 50 KB in a turn, with LangGraph's checkpointer on
-SQLite, and divides the bytes of its file by those of the outputs: without anything, with deepagents' eviction of results
-over 500 tokens into the state, and with `MemoryContextMiddleware`, whose own database is counted beside it.
+SQLite, and divides what it writes by the bytes of the outputs: without anything, with deepagents' eviction of results
+over 500 tokens into the state, and with `MemoryContextMiddleware`, whose own database is counted beside it; each with
+LangChain's own state, in which every checkpoint holds all messages, and with `LeanAgentState`. *written* is the bytes of
+all values in the checkpointer's tables, *file* those of its file, with pages and indexes.
+
+*search* looks for the message that answers a question (BFCL memory); *reading* asks a meeting of 15,000 tokens, and says
+how much of what people marked as needed is shown (QMSum). Where these sets come from, and what DIR holds: see
+`judged_sets.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import tempfile
+from contextlib import closing
 from itertools import cycle
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from deepagents.backends import StateBackend
@@ -28,10 +38,14 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite import SqliteSaver
+from recall import (  # type: ignore[import-not-found] # beside this file
+    measure_reading,
+    measure_search,
+)
 from rich.console import Console
 from rich.table import Table
 
-from langchain_memory_context import MemoryContextMiddleware
+from langchain_memory_context import LeanAgentState, MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context.display.documents import STYLE
 from memory_context.display.escaped_html import Html, tag
@@ -49,6 +63,9 @@ from memory_context.replay.summary import Summary
 
 OUTPUTS = 12
 OUTPUT_BYTES = 50_000
+Data: TypeAlias = Annotated[
+    Path, typer.Option("--data", help="A folder as its authors publish it.")
+]
 THREAD: Any = {"configurable": {"thread_id": "t"}}
 console = Console()
 app = typer.Typer(add_completion=False, help="The published figures.", rich_markup_mode=None)
@@ -108,27 +125,58 @@ def _picture(results: Results) -> str:
 @app.command()
 def checkpoints() -> None:
     """Divide the bytes that an agent's checkpoints take by those of what its tools returned."""
-    table = Table("way", "checkpoints", "per byte of output", "store")
-    with tempfile.TemporaryDirectory() as folder:
-        database = Path(folder) / "memory.db"
-        ours = MemoryContextMiddleware(f"sqlite:///{database}", user_id="42")
-        evicting = FilesystemMiddleware(backend=StateBackend(), tool_token_limit_before_evict=500)
-        ways: dict[str, list[AgentMiddleware[Any, Any, Any]]] = {
-            "plain": [],
-            "deepagents, results over 500 tokens evicted": [evicting],
-            "memory-context": [ours],
-        }
-        for name, middleware in ways.items():
-            path = Path(folder) / f"{len(table.rows)}.db"
-            _run(path, middleware)
-            own = _size(database) if ours in middleware else 0
-            kept = _size(path)
-            share = kept / (OUTPUTS * OUTPUT_BYTES)
-            table.add_row(name, f"{kept / 1e6:.2f} MB", f"{share:.2f}", f"{own / 1e6:.2f} MB")
+    table = Table("way", "state", "written", "per byte of output", "file", "per byte", "store")
+    outputs = OUTPUTS * OUTPUT_BYTES
+    for schema, state in ((None, "LangChain's"), (LeanAgentState, "lean")):
+        for name in ("plain", "deepagents, results over 500 tokens evicted", "memory-context"):
+            with tempfile.TemporaryDirectory() as folder:
+                store = Path(folder) / "memory.db"
+                _run(Path(folder) / "graph.db", _middleware(name, store), schema)
+                written, kept = _written(Path(folder) / "graph.db")
+                own = f"{_size(store) / 1e6:.2f} MB" if store.exists() else ""
+            shares = (f"{written / outputs:.3f}", f"{kept / 1e6:.2f} MB", f"{kept / outputs:.2f}")
+            table.add_row(name, state, f"{written / 1e6:.3f} MB", *shares, own)
     console.print(table)
 
 
-def _run(path: Path, middleware: list[AgentMiddleware[Any, Any, Any]]) -> None:
+def _middleware(name: str, store: Path) -> list[AgentMiddleware[Any, Any, Any]]:
+    if name == "plain":
+        return []
+    if name == "memory-context":
+        return [MemoryContextMiddleware(f"sqlite:///{store}", user_id="42")]
+    return [FilesystemMiddleware(backend=StateBackend(), tool_token_limit_before_evict=500)]
+
+
+def _written(path: Path) -> tuple[int, int]:
+    """Return the bytes of the values that a checkpointer has written, and those of its file."""
+    sizes = (
+        "SELECT (SELECT sum(length(checkpoint) + length(metadata)) FROM checkpoints) "
+        "+ (SELECT sum(length(value)) FROM writes)"
+    )
+    with closing(sqlite3.connect(path)) as database:
+        [(written,)] = database.execute(sizes)
+    return written, _size(path)
+
+
+@app.command()
+def search(data: Data) -> None:
+    """Search a user's messages for the one that answers: BFCL memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        console.print(measure_search(data, Path(folder)))
+
+
+@app.command()
+def reading(data: Data) -> None:
+    """Read the part of a meeting that answers: QMSum's validation split."""
+    with tempfile.TemporaryDirectory() as folder:
+        console.print(measure_reading(data, Path(folder)))
+
+
+def _run(
+    path: Path,
+    middleware: list[AgentMiddleware[Any, Any, Any]],
+    schema: type[LeanAgentState] | None,
+) -> None:
     """Have an agent read the outputs, each checkpoint in a file."""
     numbers = cycle(range(OUTPUTS))
 
@@ -146,7 +194,11 @@ def _run(path: Path, middleware: list[AgentMiddleware[Any, Any, Any]]) -> None:
     answers.append("Read.")
     with SqliteSaver.from_conn_string(str(path)) as saver:
         agent: Any = create_agent(
-            ScriptedChatModel(answers), tools=[read], middleware=middleware, checkpointer=saver
+            ScriptedChatModel(answers),
+            tools=[read],
+            middleware=middleware,
+            checkpointer=saver,
+            state_schema=schema,
         )
         agent.invoke({"messages": [("user", "Read it.")]}, THREAD)
 

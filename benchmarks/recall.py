@@ -14,20 +14,17 @@ A conversation gets large outputs, then one question, and the prompt is looked a
 Beside it: BM25 over chunks of 1,000 characters, the best 2,000 tokens of them; and "the newest three", the beginnings of
 the last three outputs in as many tokens.
 
-With `--judged` also judged sets: ``qmsum_val.jsonl.gz``, one meeting a line (``{"text", "questions": [{"query",
-"lines"}]}``), and ``bfcl_memory.jsonl.gz``, one user a line (``{"turns": [{"text"}], "questions": [{"query",
-"turns"}]}``).
+With `--judged` also judged sets: see `judged_sets.py`.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import gzip
-import json
 import math
 import random
 import re
+import sqlite3
 import statistics
 import sys
 import tempfile
@@ -45,6 +42,7 @@ from autogen_core.models import (
     FunctionExecutionResultMessage,
     UserMessage,
 )
+from judged_sets import meetings, users  # type: ignore[import-not-found] # beside this file
 from recall_data import (  # type: ignore[import-not-found] # beside this file
     NEEDS_NOTHING,
     Person,
@@ -374,12 +372,6 @@ def measure_quiet(rows: Rows, row: str, way: str, bring: Way) -> None:
         tally(rows, row, way).add(brought, not brought.text, 1)
 
 
-def read_judged(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a judged set."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
-
-
 def needed_lines(question: Mapping[str, Any]) -> set[int]:
     """Return the numbers of the lines that people marked."""
     return {number for first, last in question["lines"] for number in range(first, last + 1)}
@@ -390,12 +382,12 @@ def shown_lines(lines: Sequence[str], shown: str) -> set[int]:
     return {number for number, line in enumerate(lines, 1) if len(line) > 25 and line in shown}
 
 
-def measure_meetings(rows: Rows, judged: Path, scale: float, folder: Path) -> None:
+def measure_meetings(rows: Rows, sets: Path, scale: float, folder: Path) -> None:
     """Put ten meetings into one conversation, and ask about each."""
-    meetings = read_judged(judged / "qmsum_val.jsonl.gz")
-    meetings = meetings[: max(MEETINGS, int(len(meetings) * scale))]
-    for start in range(0, len(meetings), MEETINGS):
-        group = meetings[start : start + MEETINGS]
+    judged = meetings(sets)
+    judged = judged[: max(MEETINGS, int(len(judged) * scale))]
+    for start in range(0, len(judged), MEETINGS):
+        group = judged[start : start + MEETINGS]
         for way, bring in ways_over([meeting["text"] for meeting in group], folder).items():
             for meeting in group:
                 lines = meeting["text"].split("\n")
@@ -415,7 +407,7 @@ def _length(lines: Sequence[str], numbers: set[int]) -> int:
     return sum(len(lines[number - 1]) for number in numbers)
 
 
-def measure_reading(judged: Path, scale: float, folder: Path) -> Table:
+def measure_reading(sets: Path, folder: Path, scale: float = 1) -> Table:
     """Read parts of one meeting by a question: how much of what is needed is shown, and how much of it is needed."""
     table = Table(
         "read by a question",
@@ -425,14 +417,14 @@ def measure_reading(judged: Path, scale: float, folder: Path) -> Table:
         "tokens",
         title="retrieve(query=, max_tokens=)",
     )
-    meetings = read_judged(judged / "qmsum_val.jsonl.gz")
-    meetings = meetings[: max(MEETINGS, int(len(meetings) * scale))]
+    judged = meetings(sets)
+    judged = judged[: max(MEETINGS, int(len(judged) * scale))]
     with MemoryManager(f"sqlite:///{folder}/read.db", user_id="ann") as memory:
-        keys = [memory.store(meeting["text"]) for meeting in meetings]
+        keys = [memory.store(meeting["text"]) for meeting in judged]
         for budget in (200, 1000, 2000):
             for way in ("memory-context", "BM25 over lines"):
                 figures = list[tuple[float, float, bool, int]]()
-                for key, meeting in zip(keys, meetings, strict=True):
+                for key, meeting in zip(keys, judged, strict=True):
                     lines = meeting["text"].split("\n")
                     for question in meeting["questions"]:
                         if way == "memory-context":
@@ -485,23 +477,43 @@ def _best_lines(lines: Sequence[str], question: str, budget: int) -> str:
     return "\n".join(lines[place] for place in sorted(chosen))
 
 
-def measure_search(judged: Path, folder: Path) -> Table:
+def measure_search(sets: Path, folder: Path) -> Table:
     """Search one user's messages for the one that answers."""
-    users = read_judged(judged / "bfcl_memory.jsonl.gz")
-    hits = Counter[int]()
+    hits = Counter[tuple[str, int]]()
     asked = 0
-    for user in users:
+    for user in users(sets):
+        texts = [turn["text"] for turn in user["turns"]]
         with MemoryManager(f"sqlite:///{folder}/search.db", user_id=user["id"]) as memory:
-            keys = [memory.store(turn["text"], key=f"turn-{turn['id']}") for turn in user["turns"]]
+            keys = [memory.store(text) for text in texts]
+            porter = _fts5(texts)
             for question in user["questions"]:
-                found = [item.memory_key for item in memory.search(question["query"], limit=10)]
-                right = {keys[turn] for turn in question["turns"]}
+                query, right = question["query"], set(question["turns"])
                 asked += 1
-                for limit in (1, 5, 10):
-                    hits[limit] += bool(right.intersection(found[:limit]))
+                ours = [item.memory_key for item in memory.search(query, limit=10)]
+                for way, found in (
+                    ("memory-context", [keys.index(key) for key in ours]),
+                    ("FTS5, porter", porter(query)),
+                ):
+                    for limit in (1, 5, 10):
+                        hits[way, limit] += bool(right.intersection(found[:limit]))
     table = Table("search", "hit@1", "hit@5", "hit@10", title="BFCL memory")
-    table.add_row("memory-context", *(f"{hits[limit] / asked:.3f}" for limit in (1, 5, 10)))
+    for way in dict.fromkeys(way for way, _ in hits):
+        table.add_row(way, *(f"{hits[way, limit] / asked:.3f}" for limit in (1, 5, 10)))
     return table
+
+
+def _fts5(texts: Sequence[str]) -> Callable[[str], list[int]]:
+    """Return a search of SQLite's own: any of a question's words, ranked, stems for words."""
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE VIRTUAL TABLE said USING fts5(text, tokenize='porter unicode61')")
+    database.executemany("INSERT INTO said VALUES (?)", [(text,) for text in texts])
+
+    def found(question: str) -> list[int]:
+        words = [f'"{word}"' for word in dict.fromkeys(re.findall(r"\w+", question.lower()))]
+        wanted = "SELECT rowid - 1 FROM said WHERE said MATCH ? ORDER BY rank LIMIT 10"
+        return [row[0] for row in database.execute(wanted, (" OR ".join(words),))]
+
+    return found
 
 
 def shown_rows(rows: Rows) -> Table:
@@ -558,7 +570,7 @@ def main() -> None:
         if rows:
             console.print(shown_rows(rows))
         if options.judged and "reading" in wanted:
-            console.print(measure_reading(options.judged, options.scale, folder))
+            console.print(measure_reading(options.judged, folder, options.scale))
         if options.judged and "search" in wanted:
             console.print(measure_search(options.judged, folder))
 

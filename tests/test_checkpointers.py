@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +23,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.types import Command, interrupt
 
-from langchain_memory_context import MemoryContextMiddleware
+from langchain_memory_context import LeanAgentState, MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryManager, MemoryRef
 
@@ -61,6 +62,7 @@ class Talk:
         folder: Where databases lie.
         postgres: The URL of an empty database.
         asynchronous: Whether `ainvoke` is used.
+        schema: The agent's state; None for LangChain's own.
         prompts: What the models were shown.
     """
 
@@ -68,6 +70,7 @@ class Talk:
     folder: Path
     postgres: Callable[[], str]
     asynchronous: bool
+    schema: type[LeanAgentState] | None = None
     kept: InMemorySaver = field(default_factory=InMemorySaver)
     prompts: list[list[BaseMessage]] = field(default_factory=list[list[BaseMessage]])
 
@@ -88,7 +91,11 @@ class Talk:
         own = MemoryContextMiddleware(f"sqlite:///{self.folder / 'memory.db'}", user_id="42")
         async with self._opened() as saver:
             agent: Any = create_agent(
-                model, list(tools), middleware=[*outer, own], checkpointer=saver
+                model,
+                list(tools),
+                middleware=[*outer, own],
+                checkpointer=saver,
+                state_schema=self.schema,
             )
             given = {"messages": [HumanMessage(given)]} if isinstance(given, str) else given
             result = (
@@ -150,8 +157,10 @@ def key_of(message: BaseMessage) -> str:
     return ref.key
 
 
-async def test_goes_on_where_it_stopped(talk: Talk) -> None:
+@pytest.mark.parametrize("schema", [None, LeanAgentState], ids=["whole", "lean"])
+async def test_goes_on_where_it_stopped(talk: Talk, schema: type[LeanAgentState] | None) -> None:
     """An interrupt before a tool, its resume, a recall and what follows, each opened anew: no prompt is rewritten."""
+    talk.schema = schema
 
     def pass_it(prompt: list[BaseMessage]) -> list[Any]:
         return [call("echo", "2", text=f"[MemoryRef: {key_of(prompt[-1])}]")]
@@ -177,6 +186,24 @@ async def test_goes_on_where_it_stopped(talk: Talk) -> None:
         assert [(m.type, m.content) for m in before] == [(m.type, m.content) for m in after][
             : len(before)
         ]
+
+
+async def test_a_thread_becomes_lean(tmp_path: Path) -> None:
+    """A thread with LangChain's own state goes on with the lean one; its messages are then in one checkpoint each."""
+    talk = Talk("sqlite", tmp_path, str, asynchronous=False)
+    await talk.step("Read the log.", [[call("read_log")], "Read."])
+    talk.schema = LeanAgentState
+    counts = list[int]()
+    for _ in range(3):
+        _, values = await talk.step(QUESTION, ["At 02:20:34."])
+        with closing(sqlite3.connect(tmp_path / "graph.db")) as database:
+            [(kept,)] = database.execute("SELECT group_concat(hex(checkpoint)) FROM checkpoints")
+        counts.append(kept.count(b"Read the log.".hex().upper()))
+    assert counts[0] == counts[1] == counts[2]
+    assert ["Read the log.", QUESTION] == [
+        values["messages"][0].content,
+        values["messages"][-2].content,
+    ]
 
 
 @pytest.mark.long

@@ -13,6 +13,7 @@ from memory_context.runtime.lazy_names import lazy_names
 if TYPE_CHECKING:
     from langchain_memory_context.chat_model_judge import ChatModelJudge
     from langchain_memory_context.history import MemoryContextChatMessageHistory
+    from langchain_memory_context.lean_state import LeanAgentState
     from langchain_memory_context.memory import MemoryContextMemory
     from langchain_memory_context.middleware import MemoryContextMiddleware
     from langchain_memory_context.retriever import MemoryRetriever
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ChatModelJudge",
+    "LeanAgentState",
     "MemoryContextChatMessageHistory",
     "MemoryContextMemory",
     "MemoryContextMiddleware",
@@ -33,6 +35,7 @@ __all__ = [
 
 _HOMES = {
     "ChatModelJudge": "chat_model_judge",
+    "LeanAgentState": "lean_state",
     "MemoryContextChatMessageHistory": "history",
     "MemoryContextMemory": "memory",
     "MemoryContextMiddleware": "middleware",
