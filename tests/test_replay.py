@@ -5,11 +5,17 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from agent_framework import (
+    Content,
+    ContextWindowCompactionStrategy,
+    included_messages,
+)
+from agent_framework import Message as FrameworkMessage
 from autogen_core.model_context import (
     BufferedChatCompletionContext,
     ChatCompletionContext,
@@ -19,12 +25,16 @@ from autogen_core.model_context import (
 from autogen_core.models import LLMMessage
 from hypothesis import given
 from hypothesis import strategies as st
-from langchain.agents.middleware import ClearToolUsesEdit
-from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
+from langchain.agents.middleware import ClearToolUsesEdit, SummarizationMiddleware
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCall, ToolMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.runtime import Runtime
 from rich.console import Console
 
 from for_each import for_each
+from langchain_memory_context.messages import neutral_of as langchain_neutral
+from langchain_memory_context.testing import ScriptedChatModel
+from memory_context.agent_framework.messages import held_by
 from memory_context.autogen.messages import neutral_of, restored
 from memory_context.conversation.message import Message
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
@@ -47,6 +57,12 @@ from memory_context.replay import (
     squash,
 )
 from memory_context.replay.baselines import GONE, removed
+from memory_context.replay.compacting_contexts import (
+    SUMMARY,
+    SUMMARY_PROMPT,
+    CompactingContext,
+    SummarizingContext,
+)
 from memory_context.replay.measure import ReplayedCall, StoredTexts, figures_of, sight_of
 from memory_context.replay.model_calls import needs_of, past_of
 from memory_context.replay.needed_values import passages, shows
@@ -582,6 +598,121 @@ def test_clearing_is_langchains(groups: list[int], keep: int, trigger: int) -> N
     assert shown == [message.text for message in ours if message.role == "tool"]
 
 
+STEPS = st.lists(st.sampled_from(["ask", "say", "call 1", "call 2"]), min_size=1, max_size=14)
+
+
+def long_run(steps: Sequence[str]) -> Recording:
+    """A run with a system message, whose results are long enough to be cut."""
+    recorded = [said("system", "Be brief.")]
+    for number, step in enumerate(steps):
+        ids = [f"{number}.{place}" for place in range(int(step[-1]) if "call" in step else 0)]
+        if ids:
+            recorded += [
+                calls(*ids),
+                *(result(one, " ".join([f"result {one}"] * 300)) for one in ids),
+            ]
+        else:
+            recorded.append(said("user" if step == "ask" else "assistant", f"{step} {number}"))
+    return recording(*recorded)
+
+
+def shown(messages: Sequence[Message]) -> list[tuple[str, str]]:
+    """Roles, and what is charged."""
+    return [(one.role, charged(one).text) for one in messages]
+
+
+@given(STEPS, st.integers(1, 8), st.integers(1, 12_000))
+async def test_summarizing_is_langchains(steps: list[str], keep: int, trigger: int) -> None:
+    """Whatever a run is like, LangChain's own middleware summarizes at the same call, and keeps the same messages."""
+
+    def counted(some: Iterable[Any]) -> int:
+        return tokens_of((charged(langchain_neutral(one)) for one in some), letters())
+
+    ours = SummarizingContext(letters(), trigger, keep, 3)
+    theirs = SummarizationMiddleware(
+        ScriptedChatModel([]),
+        trigger=("tokens", trigger),
+        keep=("messages", keep),
+        token_counter=counted,
+        trim_tokens_to_summarize=None,
+        summarizer=lambda _: "word word word",
+    )
+    held = list[AnyMessage]()
+    for messages in together(long_run(steps).messages):
+        await ours.add(messages)
+        held += [as_langchain(one) for one in messages if one.role != "system"]
+        if messages[0].calls:  # no model is asked before their results
+            continue
+        update = theirs.before_model({"messages": held}, Runtime()) if held else None
+        held = update["messages"][1:] if update else held
+        prompt = [one for one in await ours.prompt() if one.role != "system"]
+        assert shown([langchain_neutral(one) for one in held]) == shown(prompt)
+    assert (ours.spent > 0) == (held[0].text.startswith(SUMMARY) if held else False)
+
+
+def as_langchain(message: Message) -> AnyMessage:
+    """The same message as LangChain has it."""
+    if message.role == "tool":
+        return ToolMessage(message.text, tool_call_id=str(message.answers))
+    if message.role == "user":
+        return HumanMessage(message.text)
+    made = [ToolCall(name=one.name, args={}, id=one.id) for one in message.calls]
+    return AIMessage(message.text, tool_calls=made)
+
+
+@given(STEPS, st.integers(0, 4), st.integers(2, 30_000))
+async def test_compacting_is_agent_frameworks(steps: list[str], keep: int, tokens: int) -> None:
+    """Whatever a run is like, Agent Framework's own strategy leaves the same of it."""
+    ours = CompactingContext(letters(), tokens, keep)
+    theirs = ContextWindowCompactionStrategy(
+        max_context_window_tokens=tokens,
+        max_output_tokens=0,
+        tokenizer=Letters(),
+        keep_last_tool_call_groups=keep,
+    )
+    held = list[FrameworkMessage]()
+    for number, messages in enumerate(together(long_run(steps).messages)):
+        await ours.add(messages)
+        held += [as_framework(one, f"{number}.{place}") for place, one in enumerate(messages)]
+        if messages[0].calls:
+            continue
+        await theirs(held)
+        left = [part for parts in held_by(included_messages(held)) for part in parts]
+        assert shown(left) == shown(await ours.prompt())
+
+
+class Letters:
+    """Counts a message of Agent Framework's as the replay does."""
+
+    def count_tokens(self, text: str) -> int:
+        """Return the tokens of a message that was written as JSON."""
+        parts = held_by([FrameworkMessage.from_dict(json.loads(text))])[0]
+        return tokens_of(map(charged, parts), letters())
+
+
+def as_framework(message: Message, name: str) -> FrameworkMessage:
+    """The same message as Agent Framework has it."""
+    contents = [Content.from_text(message.text)] if message.text else []
+    if message.answers:
+        contents = [Content.from_function_result(message.answers, result=message.text)]
+    contents += [
+        Content.from_function_call(c.id, c.name, arguments=c.arguments) for c in message.calls
+    ]
+    return FrameworkMessage(message.role, contents, message_id=name)
+
+
+async def test_a_summary_costs_a_call() -> None:
+    """What a summarizing model reads is paid in full, its instructions included."""
+    run = long_run(["ask", "call 1", "call 1", "say"])
+    prices = [
+        await measure([run], parse_policy(name), letters())
+        for name in ("summarize:trigger=999999", "summarize:trigger=1,keep=1,words=0")
+    ]
+    assert prices[0].calls == prices[1].calls
+    assert prices[1].cost - prices[1].tokens > 2 * SUMMARY_PROMPT
+    assert prices[0].cost <= prices[0].tokens
+
+
 async def test_eviction_is_that_of_deepagents() -> None:
     """The same outputs leave the prompt, the same lines of them stay, and as many tokens of schemas are carried."""
     from deepagents.middleware._message_eviction import (  # noqa: PLC0415 - what is compared with
@@ -628,7 +759,7 @@ async def test_a_policy_starts_each_run_anew() -> None:
     [
         (
             "best",
-            "unbounded, buffered, ends, limited, mask, clear, offload, evict, reference, memory",
+            "mask, clear, summarize, compact, offload, evict, reference, memory",
         ),
         ("buffered:length=3", "has no setting length; it has size"),
         ("memory:treshold=3", "has no setting treshold"),

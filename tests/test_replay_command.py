@@ -248,7 +248,7 @@ def test_explain_says_what_the_figures_mean(runs: Path, tmp_path: Path) -> None:
     for name, _ in POLICIES:
         assert parse_policy(name).name == name
     usual = {name.partition(":")[0] for name in DEFAULTS}
-    assert {*usual, "evict"} == {name for name, _ in POLICIES}
+    assert {*usual, "summarize", "compact", "evict"} == {name for name, _ in POLICIES}
 
 
 @for_each(

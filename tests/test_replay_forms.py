@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from for_each import for_each
 from memory_context.exceptions import InvalidArgumentError
@@ -137,3 +140,48 @@ def test_a_message_that_says_nothing_is_refused(message: object) -> None:
         InvalidArgumentError, match=r"message 1 has neither content nor calls: .*(body|utterances)"
     ):
         parse_recording(json.dumps([message]))
+
+
+KINDS = "text refusal thinking tool_result function_result tool_use tool_call function_call custom_tool_call hologram"
+PLACES = "text content input arguments output result refusal thinking"
+
+
+def _part(inner: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, object]]:
+    """A part of any kind, with something at any place."""
+    ids = {"id": "c1", "call_id": "c1", "tool_use_id": "c1", "name": "run"}
+    kinds, places = st.sampled_from(KINDS.split()), st.sampled_from(PLACES.split())
+    return st.builds(
+        lambda kind, place, told: {"type": kind, place: told, **ids}, kinds, places, inner
+    )
+
+
+WORD = st.integers(0, 10**6).map(lambda number: f"word{number}x")
+CONTENT = st.recursive(
+    WORD, lambda inner: st.lists(_part(inner), max_size=3) | _part(inner), max_leaves=4
+)
+ANY_MESSAGE = st.builds(
+    lambda role, place, told: {"role": role, place: told},
+    st.sampled_from(["user", "assistant", "tool", "system"]),
+    st.sampled_from(["content", "parts", "contents"]),
+    CONTENT,
+)
+
+
+@given(st.lists(ANY_MESSAGE, min_size=1, max_size=2))
+def test_no_word_is_skipped(recorded: list[dict[str, object]]) -> None:
+    """Whatever parts a message has, in whatever place: each word is in the recording, or the recording is refused."""
+    text = json.dumps(recorded)
+    try:
+        messages = parse_recording(text).messages
+    except InvalidArgumentError:
+        return
+    read = "\n".join(told for message in messages for told in message.billed())
+    assert [] == [word for word in re.findall(r"word\d+x", text) if word not in read]
+
+
+def test_a_refusal_is_said() -> None:
+    """OpenAI's refusals stand beside an empty content."""
+    [message] = parse_recording(
+        json.dumps([{"role": "assistant", "content": None, "refusal": "I cannot."}])
+    ).messages
+    assert "I cannot." == message.text

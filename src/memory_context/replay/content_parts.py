@@ -45,18 +45,26 @@ _WITHOUT_TEXT = (
 )
 
 
-def text_of_content(content: object) -> str:
-    """Return the text of a content, calls and results left out: of parts their texts, of other values their JSON.
+# What a call or a result may have beside its name, its ids and what it says.
+_FACTS = {"type", "id", "call_id", "tool_use_id", "name", "is_error", "status", "cache_control"}
+
+
+def text_of_content(content: object, *, calls: bool = False) -> str:
+    """Return the text of a content: of parts their texts, of other values their JSON.
+
+    With *calls*, those of tools are left out: see `calls_in`.
 
     Raises:
-        InvalidArgumentError: It has a part of unknown kind; names the kind.
+        InvalidArgumentError: It has a part of unknown kind, or one that cannot stand there; names the kind.
     """
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, list):
         return json.dumps(content)
-    texts = [_text_of_part(part) for part in cast("list[object]", content)]
-    return "\n".join(filter(None, texts))
+    parts = [
+        part for part in cast("list[object]", content) if not (calls and _kind(part) in _CALLS)
+    ]
+    return "\n".join(filter(None, map(_text_of_part, parts)))
 
 
 def _text_of_part(part: object) -> str:
@@ -65,7 +73,8 @@ def _text_of_part(part: object) -> str:
     fields = cast("RecordedMessage", part)
     kind = _kind(fields)
     if kind in _CALLS or kind in _RESULTS:
-        return ""
+        message = f"a {kind} where none can stand: {json.dumps(part)[:60]}"
+        raise InvalidArgumentError(message)
     if kind in _WITHOUT_TEXT:
         return f"[{kind}]"
     for place in (_TEXTS.get(kind, "content"), "content"):
@@ -87,7 +96,16 @@ def call_of(part: object) -> RecordedMessage | None:
 
 
 def _first(fields: RecordedMessage, places: Sequence[str]) -> object:
-    return next((fields[place] for place in places if place in fields), None)
+    """Return what stands at the first of *places* that there is; what stands elsewhere only would go unread.
+
+    Raises:
+        InvalidArgumentError: There is something else, and none of them.
+    """
+    found = [fields[place] for place in places if place in fields]
+    if not found and fields.keys() - _FACTS:
+        message = f"a {_kind(fields)} without {' or '.join(places)}: {json.dumps(fields)[:60]}"
+        raise InvalidArgumentError(message)
+    return found[0] if found else None
 
 
 def calls_in(content: object) -> list[RecordedMessage]:

@@ -71,6 +71,12 @@ mask: All outputs of tools but the last `keep` are replaced by a placeholder tha
 
 clear: The same, only in prompts whose messages have more than `trigger` tokens in full: LangChain's ClearToolUsesEdit.
 
+summarize: From `trigger` tokens on, a summary of `words` words, holding no value, in place of all but the last `keep`
+messages: LangChain's SummarizationMiddleware; the call that writes it is paid.
+
+compact: Above half of `tokens`, results of all but the last `keep` calls become short texts; above 0.8 the oldest
+messages go: Agent Framework's ContextWindowCompactionStrategy.
+
 offload: Outputs over `threshold` tokens: a reference, and `lines` lines of either end, as they come in.
 
 evict: The same, for outputs over 4 x `threshold` characters: deepagents' FilesystemMiddleware, its file tools counted.

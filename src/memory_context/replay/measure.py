@@ -191,10 +191,12 @@ async def replay(
         calls, before = list[Figures](), list[ChargedMessage]()
         for messages in together(recording.messages):
             if messages[0].role == "assistant":
+                spent = replayed.spent()
                 prompt = await feed.prompt()
                 call = ReplayedCall(next(unanswered), prompt, before)
                 sight = sight_of(call, texts, meter)
                 figures = figures_of(call, sight, meter, price)
+                figures = replace(figures, cost=figures.cost + replayed.spent() - spent)
                 # They stand before everything, so only the first request pays for them in full.
                 paid = price.call(carried, carried if calls else 0)
                 calls.append(replace(figures, all_counted=figures.cost + paid))

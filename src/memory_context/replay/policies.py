@@ -25,6 +25,7 @@ from memory_context.replay.baselines import (
     removed,
     token_limited,
 )
+from memory_context.replay.compacting_contexts import CompactingContext, SummarizingContext
 from memory_context.replay.remembering_context import RememberingContext
 from memory_context.text.tokens.counter import TokenCounter
 
@@ -42,6 +43,10 @@ EVICTED = (
 
 def _nothing(_key: str) -> None:
     return None
+
+
+def _no_tokens() -> int:
+    return 0
 
 
 async def _no_work() -> None:
@@ -69,12 +74,14 @@ class Replayed:
         stored: Returns the text behind a reference, by its key; None if there is none.
         close: Lets go of what the context holds.
         carried: The tokens that every request carries beside its messages: the schemas of the policy's own tools.
+        spent: Returns the tokens that calls of the policy's own have cost so far, such as those for summaries.
     """
 
     context: ReplayedContext
     stored: Callable[[str], str | None] = _nothing
     close: Callable[[], Awaitable[None]] = _no_work
     carried: int = 0
+    spent: Callable[[], int] = _no_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +118,11 @@ def parse_policy(text: str) -> Policy:
     """Return the policy that `text` names, such as ``memory:threshold=500,recall=false``.
 
     By the rules of AutoGen's contexts: ``unbounded``, ``buffered`` (``size``), ``ends`` (``head``, ``tail``), ``limited``
-    (``tokens``). ``mask`` (``keep``): the newest outputs only. ``clear`` (``trigger``, ``keep``): the same, in prompts
-    with more tokens than the trigger, as LangChain does it. ``offload`` (``threshold``, ``lines``): a reference and that
-    many lines of either end. ``evict`` (``threshold``, ``lines``): the same by the rule of deepagents, with its tools.
+    (``tokens``). ``mask`` (``keep``): the newest outputs only. By LangChain's: ``clear`` (``trigger``, ``keep``), the same
+    in prompts with more tokens than the trigger, and ``summarize`` (``trigger``, ``keep``, ``words``), a summary in place
+    of all but the newest messages. By Agent Framework's: ``compact`` (``tokens``, ``keep``), old results put together, then
+    the oldest messages dropped. ``offload`` (``threshold``, ``lines``): a reference and that many lines of either end.
+    ``evict`` (``threshold``, ``lines``): the same by the rule of deepagents, with its tools.
     ``memory``: this library, with a `MemoryContext`'s settings of that name; ``reference``: the same without preview and
     recall.
 
@@ -238,6 +247,20 @@ def _clear(counter: TokenCounter, *, trigger: int = 8000, keep: int = 3) -> Repl
     return Replayed(ShorteningContext(rule))
 
 
+def _summarize(
+    counter: TokenCounter, *, trigger: int = 8000, keep: int = 20, words: int = 400
+) -> Replayed:
+    context = SummarizingContext(
+        counter, _whole("trigger", trigger, 1), _whole("keep", keep, 1), _whole("words", words)
+    )
+    return Replayed(context, spent=lambda: context.spent)
+
+
+def _compact(counter: TokenCounter, *, tokens: int = 16_000, keep: int = 4) -> Replayed:
+    budget = _whole("tokens", tokens, 1)
+    return Replayed(CompactingContext(counter, budget, _whole("keep", keep)))
+
+
 def _offload(counter: TokenCounter, *, threshold: int = 500, lines: int = 5) -> Replayed:
     most = _whole("threshold", threshold)
     context = OffloadContext(
@@ -267,6 +290,8 @@ _POLICIES: Mapping[str, Callable[..., Replayed]] = {
     "limited": _limited,
     "mask": _mask,
     "clear": _clear,
+    "summarize": _summarize,
+    "compact": _compact,
     "offload": _offload,
     "evict": _evict,
     "reference": partial(_memory, preview_tokens=0, recall=False),

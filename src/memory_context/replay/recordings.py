@@ -73,12 +73,13 @@ def _groups(recorded: Sequence[RecordedMessage]) -> Iterator[list[Message]]:
 
 
 def _message(recorded: RecordedMessage) -> Message:
-    text = text_of_content(recorded.get("content"))
     role = recorded.get("role")
+    text = text_of_content(recorded.get("content"), calls=role == "assistant")
     if role in _INSTRUCTIONS:
         return Message("", "system", "system", {0: text})
     if role != "assistant":
         return Message("", "user", str(recorded.get("source") or PERSON), {0: text})
+    text = text or text_of_content(recorded.get("refusal"))
     calls = tuple(_call(call) for call in _recorded_calls(recorded))
     return Message("", "assistant", "assistant", {0: text} if text or not calls else {}, calls)
 

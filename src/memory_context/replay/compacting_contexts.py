@@ -1,0 +1,125 @@
+"""Contexts to compare with that put fewer words in place of old messages: by the rules of LangChain and Agent Framework."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from memory_context.conversation.message import Message
+from memory_context.conversation.message_groups import groups
+from memory_context.replay.prices import charged, tokens_of
+from memory_context.text.tokens.counter import TokenCounter
+
+# What LangChain 1.5 asks for a summary by, in tokens of o200k_base, and the most tokens of messages that it shows.
+SUMMARY_PROMPT: Final = 491
+SUMMARIZED: Final = 4000
+SUMMARY: Final = "Here is a summary of the conversation to date:\n\n"
+# By Agent Framework 1.23 the results of old calls are one text, of so many characters at most.
+RESULTS, RESULTS_END, CUT = "[Tool results: ", "]", "... [truncated]"
+LONGEST: Final = 4096
+# Shares of a budget: above the first old results are put together, above the second the oldest messages go.
+COLLAPSED_ABOVE, TRUNCATED_ABOVE = 0.5, 0.8
+
+
+class SummarizingContext:
+    """Has the oldest messages summarized at a limit, as LangChain's `SummarizationMiddleware` does.
+
+    What a model would write is not known: the summary is as long as *words* say, and holds no value.
+
+    Args:
+        counter: Counts tokens.
+        trigger: The tokens from which a prompt is summarized.
+        keep: How many of the newest messages stay.
+        words: The words of a summary.
+    """
+
+    def __init__(self, counter: TokenCounter, trigger: int, keep: int, words: int) -> None:
+        self.spent = 0
+        self._messages = list[Message]()
+        self._counter, self._trigger, self._keep, self._words = counter, trigger, keep, words
+
+    async def add(self, messages: Sequence[Message]) -> None:
+        """Add messages that came together."""
+        self._messages += messages
+
+    async def prompt(self) -> list[Message]:
+        """Return a summary and what came later. The system's messages are no part of LangChain's conversation."""
+        system = [message for message in self._messages if message.role == "system"]
+        said = [message for message in self._messages if message.role != "system"]
+        cut = self._cut(said)
+        if cut and self._tokens(said) >= self._trigger:
+            self.spent += SUMMARY_PROMPT + min(self._tokens(said[:cut]), SUMMARIZED)
+            text = SUMMARY + " ".join(["word"] * self._words)
+            told = Message(f"summary-{said[cut].id}", "user", "user", {0: text})
+            self._messages = [*system, told, *said[cut:]]
+        return list(self._messages)
+
+    def _cut(self, said: Sequence[Message]) -> int:
+        """Return where the kept messages begin; a call stays with its results."""
+        cut = max(len(said) - self._keep, 0)
+        if cut and said[cut].role == "tool":
+            while cut and not said[cut].calls:
+                cut -= 1
+        return cut
+
+    def _tokens(self, messages: Sequence[Message]) -> int:
+        return tokens_of(map(charged, messages), self._counter)
+
+
+class CompactingContext:
+    """Puts old results together and drops the oldest messages, as Agent Framework's `ContextWindowCompactionStrategy` does.
+
+    Args:
+        counter: Counts tokens.
+        tokens: The budget of a prompt.
+        keep: How many of the newest calls stay with their results.
+    """
+
+    def __init__(self, counter: TokenCounter, tokens: int, keep: int) -> None:
+        self._messages = list[Message]()
+        self._counter, self._keep = counter, keep
+        self._collapsed_above = int(tokens * COLLAPSED_ABOVE)
+        self._truncated_above = int(tokens * TRUNCATED_ABOVE)
+
+    async def add(self, messages: Sequence[Message]) -> None:
+        """Add messages that came together."""
+        self._messages += messages
+
+    async def prompt(self) -> list[Message]:
+        """Return what is left."""
+        if self._tokens() > self._collapsed_above:
+            self._collapse()
+        if self._tokens() > self._truncated_above:
+            self._truncate()
+        return list(self._messages)
+
+    def _groups(self) -> list[list[Message]]:
+        return [self._messages[start:stop] for start, stop in groups(self._messages)]
+
+    def _tokens(self) -> int:
+        return tokens_of(map(charged, self._messages), self._counter)
+
+    def _collapse(self) -> None:
+        found = self._groups()
+        called = [index for index, group in enumerate(found) if group[0].calls]
+        for index in called[: max(len(called) - self._keep, 0)]:
+            found[index] = [_results_of(found[index])]
+        self._messages = [message for group in found for message in group]
+
+    def _truncate(self) -> None:
+        kept = self._groups()
+        droppable = [group for group in kept if group[0].role != "system"][:-1]
+        while droppable and self._tokens() > self._collapsed_above:
+            kept.remove(droppable.pop(0))
+            self._messages = [message for group in kept for message in group]
+
+
+def _results_of(group: Sequence[Message]) -> Message:
+    """Return the results of a call in one text."""
+    names = {call.id: call.name for call in group[0].calls}
+    results = [f"{names[one.answers]}: {one.text}".strip() for one in group if one.answers in names]
+    label = "; ".join(results) or "no results"
+    if len(RESULTS) + len(label) + len(RESULTS_END) > LONGEST:
+        label = label[: LONGEST - len(RESULTS) - len(CUT) - len(RESULTS_END)].rstrip() + CUT
+    text = f"{RESULTS}{label}{RESULTS_END}"
+    return Message(f"results-{group[0].id}", "assistant", group[0].source, {0: text})
