@@ -16,9 +16,8 @@ import sqlalchemy as sa
 NAMED = {
     *("agent_memories", "agent_memory_audit", "agent_memory_deletions"),
     *("agent_memory_owners", "agent_memory_pending"),
+    *("agent_memory_access", "agent_memory_passages", "agent_memory_calls"),
 }
-# Tables whose rows hang on a memory's id.
-HANGING = {"agent_memory_access", "agent_memory_passages"}
 # The virtual tables of FTS5: their names begin with the user's number.
 WORDS = {"agent_memory_index", "agent_memory_terms"}
 # The library's own facts; nothing of a user stands in them.
@@ -42,14 +41,13 @@ class Shape:
 
 ALLOWED = (
     Shape(
-        r"SELECT agent_memories\.id FROM agent_memories WHERE agent_memories\.id = ",
-        "whether an id is taken: ids are unique in the whole database, so a writer's own must be free of everybody's; "
-        "nothing but the id is read, and 122 random bits are not guessed",
-    ),
-    Shape(
-        r"SELECT agent_memory_passages\.id FROM agent_memory_passages WHERE \(?agent_memory_passages\.memory_id NOT IN",
+        r"SELECT agent_memory_passages\.id FROM agent_memory_passages WHERE NOT \(",
         "whether the index would be empty afterwards: one id of any passage, and it is never told",
         "sqlite",
+    ),
+    Shape(
+        r"DELETE FROM agent_memory_calls WHERE agent_memory_calls\.at < ",
+        "once an hour whoever notes calls deletes everybody's that are too old, those of users who never come back, too",
     ),
     Shape(
         r"INSERT INTO agent_memory_index\(agent_memory_index\) VALUES \('delete-all'\)",
@@ -62,6 +60,8 @@ _BIND = re.compile(r"\?|%\(\w+\)s")
 _STRING = re.compile(r"'(?:[^']|'')*'")
 _SCHEMA = re.compile(r"\s*(?:PRAGMA|CREATE|DROP|ALTER|DELETE FROM agent_memory_settings)\b")
 _PASSAGE = re.compile(r"agent_memory_passages\.id (?:=|IN)|\browid\b|WHERE id = ")
+_PLANNED = re.compile(r"\s*(?:SELECT|WITH|INSERT|UPDATE|DELETE)\b", re.IGNORECASE)
+_PART = re.compile(r"\bagent_memor\w+_p(\d+)\b")
 _OPENING = re.compile(r"\s*(?:SELECT|WITH)\b")
 
 
@@ -76,6 +76,7 @@ class Statement:
         passages: Who owns the passages whose numbers are bound.
         number: The number that stands for the user in the index.
         dialect: The database.
+        parts: The parts of partitioned tables that PostgreSQL's plan for it reads or writes.
     """
 
     sql: str
@@ -83,6 +84,7 @@ class Statement:
     owners: frozenset[str]
     number: int | None
     dialect: str
+    parts: frozenset[str]
 
     @property
     def tables(self) -> set[str]:
@@ -95,7 +97,7 @@ class Statement:
         vectors = {
             name for name in _TABLE.findall(self.sql) if name.startswith("agent_memory_vectors_")
         }
-        return NAMED | HANGING | WORDS | vectors
+        return NAMED | WORDS | vectors
 
 
 @dataclass
@@ -118,6 +120,10 @@ class Watch:
             if allowed(one) is None and (problem := problem_of(one, self.user))
         )
 
+    def parts(self) -> set[str]:
+        """The parts of partitioned tables that were read or written, by statements that name the user."""
+        return {part for one in self.sent if allowed(one) is None for part in one.parts}
+
     def shapes(self) -> set[Shape]:
         """The shapes without a user that were sent."""
         return {shape for one in self.sent if (shape := allowed(one))}
@@ -133,6 +139,8 @@ def problem_of(statement: Statement, user: str) -> str | None:
     """Why a statement does not stay with `user`; None if it does."""
     if others := statement.owners - {user}:
         return f"reaches memories of {sorted(others)}"
+    if len(statement.parts) > 1:
+        return f"reads or writes {len(statement.parts)} parts"
     return next(
         (problem for block in blocks(statement.sql) if (problem := _block(statement, block, user))),
         None,
@@ -194,23 +202,18 @@ def _nested(text: str) -> Iterator[str]:
 
 def _block(statement: Statement, block: Block, user: str) -> str | None:
     tables = block.reads & statement.known
-    named = {table for table in tables if table not in HANGING | WORDS}
-    if (
-        named
-        and named == {table for table in named if "vectors" in table}
-        and "= agent_memory_passages." in block.text
-    ):
-        named = (
-            set()
-        )  # compared with passages of a memory that the block around it has found for the user
-    if named and not _binds_user(statement, block, user):
+    named = tables - WORDS
+    if named and not _follows_user(block) and not _binds_user(statement, block, user):
         return f"reads {', '.join(sorted(named))} without the user"
     if tables & WORDS and not _names_number(statement):
         return "reads the index without the user's number"
-    hanging = tables & HANGING
-    if hanging and not named and not _is_tied(statement, block):
-        return f"reads {', '.join(sorted(hanging))} without an id that was found for the user"
     return None
+
+
+def _follows_user(block: Block) -> bool:
+    """Whether the block compares a user's column with that of a table of the block around it."""
+    compared = re.findall(r"user_id = (agent_memor\w+)\.user_id", block.text)
+    return bool({*compared} - block.reads)
 
 
 def _binds_user(statement: Statement, block: Block, user: str) -> bool:
@@ -246,23 +249,6 @@ def _names_number(statement: Statement) -> bool:
         or (bool(found) and set(found) == {f"{statement.number}:"})
         or all(text in ("[]", "") for text in texts)
     )
-
-
-def _is_tied(statement: Statement, block: Block) -> bool:
-    """Whether the rows are those of memories whose ids were found for the user, or words with the user's number."""
-    if re.search(
-        r"(?:memory_id|agent_memory_passages\.id|\bp\.id|WHERE id)\b\)? ?(?:=|IN|,)", block.text
-    ) and (
-        statement.owners
-        or "(…)" in block.text
-        or "IN (NULL)" in block.text
-        or "memory_id = agent_memories.id" in block.text
-    ):
-        return True
-    if re.match(r"\s*INSERT INTO", block.text):
-        return bool(statement.owners)
-    # Lexemes begin with the user's number, which is looked at elsewhere.
-    return any(words in block.text for words in ("lexemes @@", "FROM scored", "AS lexeme"))
 
 
 @contextmanager
@@ -304,7 +290,15 @@ def _statement(connection: sa.Connection, sql: str, parameters: Any, user: str) 
         frozenset(_owners(raw, dialect, sql, bound)),
         _number(raw, dialect, user),
         dialect,
+        frozenset(_parts(raw, dialect, sql, rows)),
     )
+
+
+def _parts(raw: Any, dialect: str, sql: str, rows: Sequence[Any]) -> Iterator[str]:
+    """The numbers of the parts that stand in the plan."""
+    if dialect == "postgresql" and _PLANNED.match(sql):
+        for plan in _rows(raw, f"EXPLAIN {sql}", rows[0]):
+            yield from _PART.findall(plan[0])
 
 
 def _owners(raw: Any, dialect: str, sql: str, bound: Sequence[object]) -> Iterator[str]:
@@ -324,11 +318,16 @@ def _owners(raw: Any, dialect: str, sql: str, bound: Sequence[object]) -> Iterat
 
 
 def _asked(raw: Any, query: str, values: Sequence[object]) -> Iterator[str]:
-    if values:
-        cursor = raw.cursor()
-        for value in dict.fromkeys(values):
-            cursor.execute(query, (value,))
-            yield from (row[0] for row in cursor.fetchall())
+    for value in dict.fromkeys(values):
+        yield from (row[0] for row in _rows(raw, query, (value,)))
+
+
+def _rows(raw: Any, query: str, values: Any) -> list[Any]:
+    cursor = raw.cursor()
+    try:
+        cursor.execute(query, values)
+        return list(cursor.fetchall())
+    finally:
         cursor.close()
 
 

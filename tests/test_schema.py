@@ -10,11 +10,13 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
+from memory_context import MemoryManager
 from memory_context.exceptions import SchemaVersionError, StoreError
 from memory_context.model.scope import Scope
 from memory_context.stores import SQLAlchemyStore
 from memory_context.stores.sql import migrate
 from memory_context.stores.sql.schema import metadata, version
+from schema_memories import letters
 
 DATABASES = pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
 
@@ -29,8 +31,14 @@ def _columns(connection: sa.Connection) -> dict[str, object]:
                 for c in inspector.get_columns(name)
             ),
             sorted(str(i["name"]) for i in inspector.get_indexes(name)),
-            sorted(str(u["name"]) for u in inspector.get_unique_constraints(name)),
-            [f["name"] for f in inspector.get_foreign_keys(name)],
+            sorted(
+                (str(u["name"]), u["column_names"]) for u in inspector.get_unique_constraints(name)
+            ),
+            inspector.get_pk_constraint(name)["constrained_columns"],
+            [
+                (f["name"], f["constrained_columns"], f["referred_columns"])
+                for f in inspector.get_foreign_keys(name)
+            ],
         )
         for name in names
     }
@@ -56,6 +64,28 @@ def test_migrations_make_the_same_schema(request: pytest.FixtureRequest, fixture
     assert [change for change in difference if change[0] != "remove_table"] == []
     assert migrated == created
     assert revision == migrate.HEAD
+
+
+def test_user_is_in_every_key(postgres_url: str) -> None:
+    """On PostgreSQL every primary, unique and foreign key has the user in it: so tables can be partitioned by user."""
+    with SQLAlchemyStore(postgres_url, embedder=letters, embedding_model="letters") as store:
+        MemoryManager(store, user_id="ann").store("a bed")
+        store.reindex()
+    engine = sa.create_engine(postgres_url)
+    inspector = sa.inspect(engine)
+    keys = dict[str, list[list[str]]]()
+    for name in inspector.get_table_names():
+        keys[name] = [
+            inspector.get_pk_constraint(name)["constrained_columns"],
+            *(unique["column_names"] for unique in inspector.get_unique_constraints(name)),
+            *(foreign["constrained_columns"] for foreign in inspector.get_foreign_keys(name)),
+        ]
+    engine.dispose()
+
+    ours = {"agent_memory_settings", "memory_context_version"}
+    without = {name for name in keys for key in keys[name] if "user_id" not in key}
+    assert ours == without
+    assert any(name.startswith("agent_memory_vectors_") for name in keys)
 
 
 @DATABASES

@@ -578,12 +578,13 @@ def test_hits_are_looked_up_by_id(sqlite_url: str) -> None:
     with SQLAlchemyStore(sqlite_url) as store:
         item = store.put(ANN, memory("a note", tier="project", tier_id="x"))
         inside = matching(Scope("ann", tier="project", tier_id="x"), None, "sqlite")
-        statement = _searching._meeting(sa.select(memories.c.id), [item.id], inside)  # noqa: SLF001 - what is asked
+        request = _searching.SearchRequest("ann", (), None, inside, narrowed=True, limit=1)
+        statement = _searching._meeting(sa.select(memories.c.id), [item.id], request)  # noqa: SLF001 - what is asked
         explain = sa.text(f"EXPLAIN QUERY PLAN {_compiled(statement)}")
         plan = str(store.database.read(lambda connection: connection.execute(explain).all()))
 
         assert 1 == len(run(store, statement))
-        assert "(id=?)" in plan
+        assert "(user_id=? AND id=?)" in plan
         assert "ix_agent_memories_user_tier" not in plan
 
 

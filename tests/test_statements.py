@@ -53,8 +53,10 @@ from memory_context.memory.transfer import (
     export_memories,
     import_memories,
 )
+from memory_context.model.call_records import CallFilter, CallRecord, Decision
 from memory_context.model.item import Deletion
 from memory_context.stores.sql.catalog import Catalog, Expiry
+from memory_context.stores.sql.partitions import parts_of
 from memory_context.testing import ScriptedChatClient
 from memory_context.tools.note_tools import NOTE_VERBS
 from memory_context.tools.query_memory import memory_verbs
@@ -80,11 +82,17 @@ def colours(texts: list[str]) -> list[list[float]]:
     return [[float(len(text) % 7), 1.0, float(text.count("e"))] for text in texts]
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(
+    params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long), "partitioned"]
+)
 def database(request: pytest.FixtureRequest) -> str:
     """The URL of a database of each kind."""
     fixture = "sqlite_url" if request.param == "sqlite" else "postgres_url"
-    return str(request.getfixturevalue(fixture))
+    url = str(request.getfixturevalue(fixture))
+    if request.param == "partitioned":
+        with SQLAlchemyStore(url) as store:
+            store.migrate(parts=16)
+    return url
 
 
 @pytest.fixture
@@ -423,7 +431,10 @@ WORKS = (
 async def test_every_statement_carries_the_user(
     manager: MemoryManager, tmp_path: Path, work: Work
 ) -> None:
-    """Whatever is done for a user, each statement on a table of memories carries the user, or has an allowed shape."""
+    """Whatever is done for a user, each statement on a table of memories carries the user, or has an allowed shape.
+
+    Where the tables are partitioned, it reads and writes one part, always the same, as EXPLAIN says.
+    """
     with SQLAlchemyStore(f"sqlite:///{tmp_path / 'target.db'}") as target:
         assert [] == target.users()
     with watching(ANN) as watch:
@@ -432,6 +443,7 @@ async def test_every_statement_carries_the_user(
 
     assert len(watch.sent) >= 9
     assert {} == dict(watch.wrong())
+    assert len(watch.parts()) <= 1
 
 
 def test_vectors(manager: MemoryManager, tmp_path: Path) -> None:
@@ -450,6 +462,10 @@ def test_shapes(manager: MemoryManager, tmp_path: Path) -> None:
     with watching(ANN) as watch:
         for work in (moving, large_texts, verbs):
             work(manager, tmp_path)
+        decision = Decision(soon(), "mine", "?", (), "concrete", (), None, (), "", 0, 0.1)
+        keeper: Any = manager.memory_store
+        keeper.note_call(CallRecord(ANN, None, None, decision))
+        assert keeper.calls(CallFilter(ANN))
     with SQLAlchemyStore("sqlite://") as alone:
         mine = MemoryManager(alone, user_id=ANN)
         mine.store("alone")
@@ -480,13 +496,16 @@ ADMINISTRATION: dict[str, Callable[[SQLAlchemyStore, Path], object]] = {
 
 
 def test_administration(manager: MemoryManager, tmp_path: Path) -> None:
-    """The verbs across users are these, and no other: each sends a statement that names none."""
+    """The verbs across users are these, and no other: each sends a statement that names none, and goes to many parts."""
     store: Any = manager.memory_store
+    with store.database.engine.connect() as connection:
+        is_partitioned = parts_of(connection) > 0
     for name, verb in ADMINISTRATION.items():
         with watching(ANN) as watch:
             verb(store, tmp_path)
 
         assert watch.wrong(), name
+        assert is_partitioned == any(len(one.parts) > 1 for one in watch.sent), name
 
 
 PLANTED = {

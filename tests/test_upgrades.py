@@ -33,9 +33,12 @@ from schema_memories import SEARCHES, letters, told
 from test_faults import run_agent, warnings_of
 
 DATA = Path(__file__).parent / "data" / "schemas"
-VERSIONS = ("0001-first", "0001-last", "0002-first", "0002-vectors", "0002-last", "0003-last")
+VERSIONS = (
+    *("0001-first", "0001-last", "0002-first", "0002-vectors", "0002-last"),
+    *("0003-last", "0006-last"),
+)
 BACKENDS = ("sqlite", "postgresql")
-WITH_VECTORS = ("0002-vectors", "0002-last", "0003-last")
+WITH_VECTORS = ("0002-vectors", "0002-last", "0003-last", "0006-last")
 Old = tuple[str, str, str]  # version, backend, URL
 
 MIGRATE = "import sys; from memory_context.stores import SQLAlchemyStore; print(SQLAlchemyStore(sys.argv[1]).migrate())"

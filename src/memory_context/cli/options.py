@@ -49,6 +49,13 @@ Audited = Annotated[
         help="Record in the store's audit trail which memories are read or deleted.",
     ),
 ]
+Partitions = Annotated[
+    int | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="Partition all tables of PostgreSQL by user, into this many partitions.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 AsJsonLines = Annotated[
     bool, typer.Option("--jsonl", help="Print a JSON object on a line for each memory.")

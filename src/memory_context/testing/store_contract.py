@@ -10,7 +10,7 @@ from threading import Barrier
 import pytest
 
 from memory_context.exceptions import InvalidFilterError, KeyExistsError, RecordChangedError
-from memory_context.model.item import Content, MemoryItem, now
+from memory_context.model.item import Content, MemoryItem, Restored, now
 from memory_context.model.scope import Scope
 from memory_context.stores import MemoryStore
 from memory_context.testing.capacity_contract import CapacityContract
@@ -149,13 +149,31 @@ class MemoryStoreContract(
         assert 1 == store.count(ANN)
 
     def test_ids_are_unique(self, store: MemoryStore) -> None:
-        """A new memory cannot have the id of another one, be it another user's."""
+        """A new memory cannot have the id of another one of its user."""
         item = put(store, memory_key="k")
 
         with pytest.raises(KeyExistsError, match=str(item.id)):
             store.put(ANN, replace(item, memory_key="l"))
-        with pytest.raises(KeyExistsError, match=str(item.id)):
-            store.put(BOB, replace(item, user_id="bob"))
+
+    def test_an_id_tells_nothing_of_others(self, store: MemoryStore) -> None:
+        """Whether another user has a memory under an id makes no difference: each has their own, and changes no other."""
+        hers = put(store, "a dog", memory_key="k", shared=True)
+        his = replace(hers, user_id="bob", content="a cat", memory_key="l", identity=None)
+
+        assert his == store.put(BOB, his)
+        moved = replace(his, category="pets")
+        assert moved.category == store.put(BOB, moved, replace=True).category
+        assert Restored(written=1) == store.restore(Scope("eve"), [replace(his, user_id="eve")])
+        store.touch(BOB, ["l"])
+        found = {user: store.search(Scope(user), "dog cat") for user in ("ann", "bob", "eve")}
+
+        assert {"ann": ["k"], "bob": ["l"], "eve": ["l"]} == {
+            user: keys_of(items) for user, items in found.items()
+        }
+        assert store.delete(BOB, "l")
+        assert hers == store.get(ANN, "k")
+        assert [hers] == [replace(item, match=None) for item in store.search(ANN, "dog")]
+        assert 1 == store.count(Scope("eve"))
 
     def test_replace(self, store: MemoryStore) -> None:
         """With *replace* the key holds the new content, in the same record."""

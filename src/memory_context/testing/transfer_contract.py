@@ -75,14 +75,12 @@ class TransferContract:
         """A clash of version, key, id or content, here or among the records, is a conflict, which changes nothing."""
         here = put(store, "here", memory_key="k")
         shared = put(store, "log", shared=True)
-        other = store.put(BOB, memory("bob's", user_id="bob"))
         before = list(store.list_all(ANN))
         fine = _old("fine", memory_key="fine")
         clashes = {
             "version": replace(here, summary="edited"),
             "key": _old("there", memory_key="k"),
             "content": replace(_old("log", shared=True), memory_key="another"),
-            "another memory": replace(_old(), id=other.id),
             "the key belongs": _old("not fine", memory_key="fine"),
         }
 

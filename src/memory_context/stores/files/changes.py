@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import sqlalchemy as sa
 
+UserAndId: TypeAlias = tuple[str, UUID]
+
 _WATCHED = (
-    ("agent_memories", ("id",), "changed_memories"),
-    ("agent_memory_access", ("memory_id",), "changed_reads"),
+    ("agent_memories", ("user_id", "id"), "changed_memories"),
+    ("agent_memory_access", ("user_id", "memory_id"), "changed_reads"),
     ("agent_memory_deletions", ("user_id", "memory_key"), "changed_deletions"),
 )
 _ROW_AFTER = {"INSERT": "new", "UPDATE": "new", "DELETE": "old"}
@@ -22,13 +24,13 @@ class Changes:
     """Which records, reads and deletions differ from before.
 
     Attributes:
-        memories: Ids of memories that are new, changed or gone.
-        reads: Ids of memories that were read.
+        memories: User and id of memories that are new, changed or gone.
+        reads: User and id of memories that were read.
         deletions: User and key of deletions that are new, changed or gone.
     """
 
-    memories: Sequence[UUID]
-    reads: Sequence[UUID]
+    memories: Sequence[UserAndId]
+    reads: Sequence[UserAndId]
     deletions: Sequence[tuple[str, str]]
 
 
@@ -55,7 +57,7 @@ def take(connection: sa.Connection) -> Changes:
         rows[log] = connection.exec_driver_sql(f"SELECT DISTINCT * FROM {log}").all()  # noqa: S608 - a name of ours
         connection.exec_driver_sql(f"DELETE FROM {log}")  # noqa: S608 - a name of ours
     return Changes(
-        memories=[UUID(row[0]) for row in rows["changed_memories"]],
-        reads=[UUID(row[0]) for row in rows["changed_reads"]],
+        memories=[(row.user_id, UUID(row.id)) for row in rows["changed_memories"]],
+        reads=[(row.user_id, UUID(row.memory_id)) for row in rows["changed_reads"]],
         deletions=[(row.user_id, row.memory_key) for row in rows["changed_deletions"]],
     )

@@ -7,17 +7,18 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
-from uuid import UUID
 
 from memory_context.exceptions import InvalidRecordError, StoreError
 from memory_context.model.item import Deletion, MemoryItem, now
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
 from memory_context.stores.codec import Codec
+from memory_context.stores.files.changes import UserAndId
 from memory_context.stores.files.folder import MemoryFolder
 from memory_context.stores.files.journals import (
     DELETED,
     READ,
+    Reads,
     append_lines,
     deletion_line,
     keep_lines,
@@ -61,8 +62,8 @@ class IndexedFolder:
         self._codec = codec
         self._folder = folder
         self._problems: dict[str, str] = {}
-        self._paths: dict[UUID, str] = {}
-        self._reads = read_reads(folder)
+        self._paths: dict[UserAndId, str] = {}
+        self._reads: dict[UserAndId, Reads] = {}
         self._deleted_signature = folder.signature(DELETED)
         self._signatures = folder.scan()
         self._load()
@@ -91,16 +92,16 @@ class IndexedFolder:
             StoreError: A file in the way is damaged, or was changed after it was read.
         """
         changes = self.index.take_changes()
-        gone: list[UUID] = []
-        for memory_id in changes.memories:
-            item = self.index.item(memory_id)
+        gone: list[UserAndId] = []
+        for place in changes.memories:
+            item = self.index.item(place)
             if item is None:
-                gone.append(memory_id)
+                gone.append(place)
             else:
                 self._write(item)
         self._note_deletions(changes.deletions)
-        for memory_id in gone:
-            path = self._paths.pop(memory_id, None)
+        for place in gone:
+            path = self._paths.pop(place, None)
             if path is not None:
                 self._check_unchanged(path)
                 self._remove(path)
@@ -113,8 +114,8 @@ class IndexedFolder:
             OSError: The folder cannot be written to.
         """
         done = 0
-        for memory_id in list(self._paths):
-            item = self.index.item(memory_id)
+        for place in list(self._paths):
+            item = self.index.item(place)
             if item is not None and user_id in (None, item.user_id):
                 self._write(item)
                 done += 1
@@ -137,11 +138,11 @@ class IndexedFolder:
         Raises:
             OSError: The folder cannot be written to.
         """
-        removed: list[UUID] = []
-        for memory_id, path in earlier._paths.items():
-            if memory_id not in self._paths and path not in self._problems:
-                removed.append(memory_id)
-        for user, key in earlier.index.owners(removed):
+        removed: list[UserAndId] = []
+        for place, path in earlier._paths.items():
+            if place not in self._paths and path not in self._problems:
+                removed.append(place)
+        for user, key in earlier.index.keys(removed):
             if self.index.deletion(Scope(user), key) is None:
                 self.index.load(user, [Deletion(key, now(), REMOVED)])
         deletions = self.index.take_changes().deletions
@@ -154,9 +155,13 @@ class IndexedFolder:
         Raises:
             OSError: The folder cannot be written to.
         """
-        known = {str(memory_id) for memory_id in self._paths}
+        known = {str(memory_id) for _, memory_id in self._paths}
         keep_lines(self._folder, DELETED, lambda line: line.get("user_id") != user_id)
-        keep_lines(self._folder, READ, lambda line: line.get("id") in known)
+        keep_lines(
+            self._folder,
+            READ,
+            lambda line: line.get("user_id") != user_id and line.get("id") in known,
+        )
 
     def _load(self) -> None:
         """Fill the index: memories first, because a deletion of what is there again does not count."""
@@ -166,17 +171,23 @@ class IndexedFolder:
             if item is not None:
                 memories.append((path, item))
         users: defaultdict[str, list[MemoryItem]] = defaultdict(list)
+        reads = read_reads(self._folder)
         for path, item in sorted(memories, key=_precedence):
-            if item.id in self._paths:
-                self._report(path, f"its id is that of {self._paths[item.id]}")
+            place = (item.user_id, item.id)
+            if place in self._paths:
+                self._report(path, f"its id is that of {self._paths[place]}")
                 continue
-            self._paths[item.id] = path
-            count, moment = self._reads.get(item.id, (0, None))
+            self._paths[place] = path
+            noted = [reads.pop(key) for key in (place, (None, item.id)) if key in reads]
+            if noted:
+                last = max(moment for _, moment in noted)
+                self._reads[place] = (sum(count for count, _ in noted), last)
+            count, moment = self._reads.get(place, (0, None))
             users[item.user_id].append(replace(item, access_count=count, accessed_at=moment))
         for user, items in users.items():
             for conflict in self.index.load(user, items):
                 if conflict.id is not None:
-                    self._report(self._paths.pop(conflict.id), conflict.reason)
+                    self._report(self._paths.pop((user, conflict.id)), conflict.reason)
         for user, deletions in read_deletions(self._folder).items():
             self.index.load(user, list(deletions.values()))
 
@@ -202,15 +213,18 @@ class IndexedFolder:
         events.FILE_SKIPPED.log(file=str(self._folder.path / path))
 
     def _write(self, item: MemoryItem) -> None:
+        place = (item.user_id, item.id)
         path = path_of(item)
-        old_path = self._paths.get(item.id)
+        old_path = self._paths.get(place)
+        if path != old_path and path in self._signatures and path not in self._problems:
+            path = path_of(item, apart=True)  # a file of another user stands there
         if path in self._problems:
             message = f"{self._folder.path / path} is damaged ({self._problems[path]}); repair or remove it"
             raise StoreError(message)
         for touched in {path, old_path or path}:
             self._check_unchanged(touched)
         self._signatures[path] = self._folder.write(path, render(item, self._codec))
-        self._paths[item.id] = path
+        self._paths[place] = path
         if old_path is not None and old_path != path:
             self._remove(old_path)
 
@@ -231,12 +245,9 @@ class IndexedFolder:
         append_lines(self._folder, DELETED, lines)
         self._deleted_signature = self._folder.signature(DELETED)
 
-    def _save_reads(self, ids: Iterable[UUID]) -> None:
-        reads = self.index.reads(ids)
-        lines = [
-            reads_line(memory_id, reads[memory_id], self._reads.get(memory_id))
-            for memory_id in reads
-        ]
+    def _save_reads(self, places: Iterable[UserAndId]) -> None:
+        reads = self.index.reads(places)
+        lines = [reads_line(*place, reads[place], self._reads.get(place)) for place in reads]
         append_lines(self._folder, READ, lines)
         self._reads |= reads
 

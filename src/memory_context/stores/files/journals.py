@@ -41,17 +41,20 @@ def read_deletions(folder: MemoryFolder) -> dict[str, dict[str, Deletion]]:
     return users
 
 
-def read_reads(folder: MemoryFolder) -> dict[UUID, Reads]:
-    """Return the reads of every memory: the lines of several processes add up."""
-    reads: dict[UUID, Reads] = {}
+def read_reads(folder: MemoryFolder) -> dict[tuple[str | None, UUID], Reads]:
+    """Return the reads of every memory, by user and id: the lines of several processes add up.
+
+    Lines of earlier versions name no user.
+    """
+    reads: dict[tuple[str | None, UUID], Reads] = {}
     for line in _lines(folder, READ):
         with suppress(ValueError, KeyError, TypeError, OverflowError):
-            memory_id = UUID(str(line["id"]))
+            place = (line.get("user_id"), UUID(str(line["id"])))
             moment = datetime.fromisoformat(line["accessed_at"]).astimezone(UTC)
-            count, last = reads.get(memory_id, (0, moment))
+            count, last = reads.get(place, (0, moment))
             # Lines hold differences, not totals: then two processes that note reads do not
             # overwrite each other.
-            reads[memory_id] = (count + int(line["reads"]), max(last, moment))
+            reads[place] = (count + int(line["reads"]), max(last, moment))
     return reads
 
 
@@ -61,12 +64,17 @@ def deletion_line(user_id: str, key: str, deletion: Deletion | None) -> Line:
     return {"user_id": user_id} | noted
 
 
-def reads_line(memory_id: UUID, reads: Reads, noted: Reads | None) -> Line:
+def reads_line(user_id: str, memory_id: UUID, reads: Reads, noted: Reads | None) -> Line:
     """Return the line that adds the reads since those that were *noted* before."""
     count, moment = reads
     if noted is not None:
         count -= noted[0]
-    return {"id": str(memory_id), "reads": count, "accessed_at": moment.isoformat()}
+    return {
+        "user_id": user_id,
+        "id": str(memory_id),
+        "reads": count,
+        "accessed_at": moment.isoformat(),
+    }
 
 
 def append_lines(folder: MemoryFolder, path: str, lines: Iterable[Line]) -> None:

@@ -6,6 +6,7 @@ import json
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from hashlib import blake2b
 from pathlib import PurePosixPath
 from typing import Any, cast
 from uuid import UUID, uuid5
@@ -23,9 +24,16 @@ _FILE_IDS = UUID("6b1f3a9e-2c0d-5a44-9d57-0f2f7d6f1c11")
 """The namespace of the ids that files get which come without one: the same path, the same id."""
 
 
-def path_of(item: MemoryItem) -> str:
-    """Return the path of a memory's file, from the store's folder on."""
-    return "/".join((*folder_of(item.category), f"{item.id}{SUFFIX}"))
+def path_of(item: MemoryItem, *, apart: bool = False) -> str:
+    """Return the path of a memory's file, from the store's folder on.
+
+    Where another user has a memory of the same id in the same category, it stands *apart*, under a name that is only this
+    user's.
+    """
+    name = str(item.id)
+    if apart:
+        name += f".{blake2b(item.user_id.encode(), digest_size=8).hexdigest()}"
+    return "/".join((*folder_of(item.category), f"{name}{SUFFIX}"))
 
 
 def render(item: MemoryItem, codec: Codec) -> bytes:

@@ -12,11 +12,11 @@ from memory_context.model.batches import batches_of
 from memory_context.model.item import Conflict, Deletion, MemoryItem
 from memory_context.model.tiers_and_limits import Quota
 from memory_context.stores.files import changes as _changes
-from memory_context.stores.files.changes import Changes
+from memory_context.stores.files.changes import Changes, UserAndId
 from memory_context.stores.sql import restore
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.row import RECORDS
-from memory_context.stores.sql.schema import access, memories, pending
+from memory_context.stores.sql.schema import access, belongs, memories, pending
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.text.index.embedders import AnyEmbedder
 
@@ -43,30 +43,27 @@ class MemoryIndex(SQLAlchemyStore):
         """Return the changes since the last call, or since `watch`."""
         return self.database.write(_changes.take)
 
-    def item(self, memory_id: UUID) -> MemoryItem | None:
-        """Return the record of that id."""
-        statement = RECORDS.where(memories.c.id == memory_id)
-        return next(iter(self.database.items(statement)), None)
+    def item(self, place: UserAndId) -> MemoryItem | None:
+        """Return a user's record of that id."""
+        user_id, memory_id = place
+        return self.database.read(indexing.item_by_id, user_id, memory_id)
 
-    def owners(self, ids: Iterable[UUID]) -> list[tuple[str, str]]:
-        """Return user and key of the memories of these ids."""
+    def keys(self, places: Iterable[UserAndId]) -> list[tuple[str, str]]:
+        """Return user and key of memories."""
         statement = sa.select(memories.c.user_id, memories.c.memory_key)
-        chosen = statement.where(memories.c.id.in_(list(ids)))
-        rows = self.database.rows(chosen)
-        return [(row.user_id, row.memory_key) for row in rows]
+        mine = sa.tuple_(memories.c.user_id, memories.c.id).in_(list(places))
+        return [(row.user_id, row.memory_key) for row in self.database.rows(statement.where(mine))]
 
-    def reads(self, ids: Iterable[UUID]) -> dict[UUID, tuple[int, datetime]]:
+    def reads(self, places: Iterable[UserAndId]) -> dict[UserAndId, tuple[int, datetime]]:
         """Return how often and when memories were read."""
-        statement = sa.select(access).where(access.c.memory_id.in_(list(ids)))
-        rows = self.database.rows(statement)
-        return {row.memory_id: (row.access_count, row.accessed_at) for row in rows}
+        mine = sa.tuple_(access.c.user_id, access.c.memory_id).in_(list(places))
+        rows = self.database.rows(sa.select(access).where(mine))
+        return {(row.user_id, row.memory_id): (row.access_count, row.accessed_at) for row in rows}
 
     def _catch_up(self, user_id: str) -> None:
         """Index what is pending, many memories in one transaction: after each opening that is all of them."""
         size = sa.func.coalesce(sa.func.length(memories.c.content), 0)
-        waiting = sa.select(pending.c.memory_id, size).join(
-            memories, memories.c.id == pending.c.memory_id
-        )
+        waiting = sa.select(pending.c.memory_id, size).join(memories, belongs(pending))
         mine = waiting.where(pending.c.user_id == user_id)
         rows = self.database.rows(mine)
         for batch in batches_of(rows, lambda row: row[1]):

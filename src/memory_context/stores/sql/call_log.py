@@ -203,7 +203,8 @@ def recode(connection: sa.Connection) -> None:
     for row in connection.execute(sa.select(calls)).all():
         texts = _stored("details", _opened("details", row, codec) or "", row.user_id, codec)
         texts |= _stored("prompt", _opened("prompt", row, codec), row.user_id, codec)
-        connection.execute(sa.update(calls).where(calls.c.id == row.id).values(**texts))
+        this = (calls.c.user_id == row.user_id, calls.c.id == row.id)
+        connection.execute(sa.update(calls).where(*this).values(**texts))
 
 
 def _row_of(record: CallRecord, codec: Codec) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from memory_context.stores.sql.schema import (
     AnySelect,
     UTCDateTime,
     access,
+    belongs,
     count_rows,
     memories,
     pending,
@@ -138,9 +139,7 @@ class Expiry:
 
 
 # A subquery and not a join, because DELETE knows none.
-_READ_AT = (
-    sa.select(access.c.accessed_at).where(access.c.memory_id == memories.c.id).scalar_subquery()
-)
+_READ_AT = sa.select(access.c.accessed_at).where(belongs(access)).scalar_subquery()
 _SINCE: dict[str, sa.ColumnElement[Any]] = {
     "expired": memories.c.expires_at,
     "created": memories.c.created_at,
@@ -152,7 +151,7 @@ _ENTRIES = sa.select(
     *(memories.c[field.name] for field in fields(CatalogEntry) if field.name not in _READS),
     access.c.accessed_at,
     sa.func.coalesce(access.c.access_count, 0).label("access_count"),
-).select_from(memories.outerjoin(access, access.c.memory_id == memories.c.id))
+).select_from(memories.outerjoin(access, belongs(access)))
 _ORDERS: dict[Sort, Sequence[sa.ColumnElement[Any]]] = {
     "newest": (memories.c.created_at.desc(), memories.c.id.desc()),
     "oldest": (memories.c.created_at, memories.c.id),
@@ -283,7 +282,7 @@ class Catalog:
     def count_pending(self, user: str | None = None) -> int:
         """Return how many memories are not fully indexed yet."""
         where: list[Condition] = [
-            sa.exists().where(memories.c.id == pending.c.memory_id, *_of(user))
+            sa.exists().select_from(memories).where(belongs(pending), *_of(user))
         ]
         if user is not None:
             where.append(pending.c.user_id == user)

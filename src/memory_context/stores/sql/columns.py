@@ -10,6 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.ext.compiler import compiles
 
 from memory_context.model.item import in_utc
 
@@ -63,8 +64,32 @@ def moment(name: str) -> sa.Column[Any]:
     return required(name, UTCDateTime, sa.func.current_timestamp())
 
 
-def to_memories(name: str) -> sa.ForeignKeyConstraint:
+class NumberedKey(sa.PrimaryKeyConstraint):
+    """The primary key of rows with a number, in the column that it is made of.
+
+    SQLite numbers by this column alone, as FTS5 must find rows by it. On PostgreSQL the user is the key's first part: a
+    table that is partitioned by user can have no other.
+    """
+
+
+@compiles(NumberedKey, "postgresql")
+def _with_user(key: NumberedKey, _compiler: object, **_: object) -> str:
+    [number] = key.columns
+    return f"PRIMARY KEY (user_id, {number.name})"
+
+
+def of_memory(name: str) -> sa.ForeignKeyConstraint:
     """Return the foreign key of rows that go with their memory."""
+    return sa.ForeignKeyConstraint(
+        ["user_id", "memory_id"],
+        ["agent_memories.user_id", "agent_memories.id"],
+        name=name,
+        ondelete="CASCADE",
+    )
+
+
+def to_memories(name: str) -> sa.ForeignKeyConstraint:
+    """Return the foreign key that these rows had before their memory was found by its user, too."""
     return sa.ForeignKeyConstraint(
         ["memory_id"], ["agent_memories.id"], name=name, ondelete="CASCADE"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from typing import cast
 
 import sqlalchemy as sa
@@ -26,18 +27,18 @@ from memory_context.stores.sql.schema import (
 
 def counts(connection: sa.Connection, user_id: str) -> dict[str, int]:
     """Return how much there is of a user, by the fields of a `Receipt`."""
-    mine = sa.select(memories.c.id).where(memories.c.user_id == user_id)
-    vectors = 0
-    for table in vector_index.tables(connection):
-        vectors += count_rows(connection, table, table.c.user_id == user_id)
+    counted: dict[str, Sequence[sa.FromClause]] = {
+        "memories": [memories],
+        "passages": [passages],
+        "vectors": vector_index.tables(connection),
+        "reads": [access],
+        "deletions": [deletions],
+        "audit_entries": [audit],
+        "calls": [calls],
+    }
     return {
-        "memories": count_rows(connection, memories, memories.c.user_id == user_id),
-        "passages": count_rows(connection, passages, passages.c.memory_id.in_(mine)),
-        "vectors": vectors,
-        "reads": count_rows(connection, access, access.c.memory_id.in_(mine)),
-        "deletions": count_rows(connection, deletions, deletions.c.user_id == user_id),
-        "audit_entries": count_rows(connection, audit, audit.c.user_id == user_id),
-        "calls": count_rows(connection, calls, calls.c.user_id == user_id),
+        name: sum(count_rows(connection, table, table.c.user_id == user_id) for table in tables)
+        for name, tables in counted.items()
     }
 
 

@@ -14,6 +14,7 @@ from memory_context.stores.sql.index import fts5, keyword_index, tsvector
 from memory_context.stores.sql.row import RECORDS, decode_row
 from memory_context.stores.sql.schema import (
     access,
+    belongs,
     count_rows,
     memories,
     metadata,
@@ -104,21 +105,15 @@ def count_expired(connection: sa.Connection) -> int:
 
 def count_unindexed(connection: sa.Connection) -> int:
     """Return how many memories are neither in the index nor pending."""
-    indexed = passages.c.memory_id == memories.c.id
-    waiting = pending.c.memory_id == memories.c.id
-    return count_rows(
-        connection,
-        memories,
-        ~sa.exists().where(indexed),
-        ~sa.exists().where(waiting),
-    )
+    lacks = [~sa.exists().select_from(table).where(belongs(table)) for table in (passages, pending)]
+    return count_rows(connection, memories, *lacks)
 
 
 def count_orphans(connection: sa.Connection) -> int:
     """Return how many rows belong to memories that are gone."""
     orphans = 0
     for table in (passages, pending, access):
-        has_memory = sa.exists().where(memories.c.id == table.c.memory_id)
+        has_memory = sa.exists().select_from(memories).where(belongs(table))
         orphans += count_rows(connection, table, ~has_memory)
     return orphans
 
@@ -127,12 +122,11 @@ def miscounted(connection: sa.Connection) -> list[str]:
     """Return the users for whom the index has other chunks than were counted for its ranking."""
     found = (
         sa.select(
-            memories.c.user_id,
+            passages.c.user_id,
             sa.func.count().label("passages"),
             sa.func.sum(passages.c.length).label("length"),
         )
-        .select_from(passages.join(memories, memories.c.id == passages.c.memory_id))
-        .group_by(memories.c.user_id)
+        .group_by(passages.c.user_id)
         .subquery()
     )
     wrong = (owners.c.passages != sa.func.coalesce(found.c.passages, 0)) | (
@@ -148,7 +142,7 @@ def unfindable(connection: sa.Connection) -> list[str]:
 
     The sample is the newest and the oldest indexed memories, without the largest.
     """
-    indexed = sa.exists().where(passages.c.memory_id == memories.c.id)
+    indexed = sa.exists().select_from(passages).where(belongs(passages))
     small = RECORDS.where(indexed, memories.c.char_count <= LARGEST_SAMPLED).limit(SAMPLED // 2)
     wrong: dict[UUID, str] = {}
     for order in (memories.c.created_at.desc(), memories.c.created_at):
@@ -160,8 +154,9 @@ def unfindable(connection: sa.Connection) -> list[str]:
 
 
 def _is_found(connection: sa.Connection, item: MemoryItem) -> bool:
-    where = (passages.c.memory_id == item.id, passages.c.ordinal == 0)
-    row = connection.execute(sa.select(passages).where(*where)).one_or_none()
+    mine = (passages.c.user_id == item.user_id, passages.c.memory_id == item.id)
+    first = sa.select(passages).where(*mine, passages.c.ordinal == 0)
+    row = connection.execute(first).one_or_none()
     statistics = keyword_index.statistics_of(connection, item.user_id)
     if row is None or statistics is None:
         return False
@@ -172,4 +167,4 @@ def _is_found(connection: sa.Connection, item: MemoryItem) -> bool:
     # A few, evenly from the whole list: each is a query of its own.
     spread = names[:: max(len(names) // NAMES_TRIED, 1)]
     holds = tsvector.holds if is_postgresql(connection) else fts5.holds
-    return all(holds(connection, row.id, name) for name in spread)
+    return all(holds(connection, item.user_id, row.id, name) for name in spread)

@@ -11,12 +11,12 @@ from memory_context.stores.sql.index import fts5, keyword_index
 from memory_context.stores.sql.schema import metadata, version
 from memory_context.text.index.analyzer import VERSION
 
-HEAD = "0006"
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", HEAD)
+HEAD = "0007"
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", HEAD)
 # Any number of our own: it keeps this lock apart from those of other programs.
 LOCK = 7_305_419_172_614_029
 # For rows that other programs insert. SQLite has no function that makes a UUID.
-_ID_DEFAULT = "ALTER TABLE agent_memories ALTER COLUMN id SET DEFAULT gen_random_uuid()"
+ID_DEFAULT = "ALTER TABLE agent_memories ALTER COLUMN id SET DEFAULT gen_random_uuid()"
 # `postgresdb.sql` may be applied again, but must not mix with tables of others or of other revisions.
 _CHECK_TABLES = """\
 DO $$
@@ -113,7 +113,7 @@ def create_all(connection: sa.Connection) -> None:
     if is_sqlite(connection):
         fts5.create(connection)
     else:
-        connection.exec_driver_sql(_ID_DEFAULT)
+        connection.exec_driver_sql(ID_DEFAULT)
     keyword_index.reset(connection)
     version.create(connection)
     connection.execute(sa.insert(version).values(version_num=HEAD))
@@ -133,7 +133,7 @@ def postgres_ddl() -> str:
     statements += [
         str(element.compile(dialect=dialect)).strip().replace("\t", "    ") for element in elements
     ]
-    statements += [_ID_DEFAULT, _ROWS.format(analyzer=VERSION, head=HEAD), "COMMIT"]
+    statements += [ID_DEFAULT, _ROWS.format(analyzer=VERSION, head=HEAD), "COMMIT"]
     # SQLAlchemy ends the lines of a table's columns with a space.
     return ";\n\n".join(statements).replace(" \n", "\n") + ";\n"
 

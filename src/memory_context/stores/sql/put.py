@@ -19,7 +19,7 @@ from memory_context.stores.sql.capacity import make_room, quota_kept
 from memory_context.stores.sql.filters import within
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import ChunkBatch
-from memory_context.stores.sql.restore import insert_record, insert_records, is_taken
+from memory_context.stores.sql.restore import insert_record, insert_records
 from memory_context.stores.sql.row import RECORDS, decode_row, encode_row, format_of
 from memory_context.stores.sql.schema import AnySelect, memories
 
@@ -82,7 +82,7 @@ def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOpt
             return _store_again(connection, known, item)
         holder = _by_key(connection, item)
         if holder is None:
-            if is_taken(connection, item.id):
+            if indexing.item_by_id(connection, item.user_id, item.id):
                 message = (
                     f"the id {item.id} belongs to another memory; leave it out, and one is made"
                 )

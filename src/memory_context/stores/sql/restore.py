@@ -44,6 +44,7 @@ def insert_records(connection: sa.Connection, items: Sequence[MemoryItem]) -> se
     written = [item for item in items if item.id in new]
     reads = [
         {
+            "user_id": item.user_id,
             "memory_id": item.id,
             "accessed_at": item.accessed_at or item.updated_at,
             "access_count": item.access_count,
@@ -59,25 +60,19 @@ def insert_records(connection: sa.Connection, items: Sequence[MemoryItem]) -> se
     return new
 
 
-def is_taken(connection: sa.Connection, memory_id: UUID) -> bool:
-    """Return whether a record has this id, anybody's: ids are unique in the whole database."""
-    statement = sa.select(memories.c.id).where(memories.c.id == memory_id)
-    return connection.execute(statement).first() is not None
-
-
 @dataclass(frozen=True, slots=True)
 class StoredRecords:
-    """What the store has of the records that are to be restored.
+    """What the store has of a user's records that are to be restored.
 
     Attributes:
-        is_mine_by_id: Of the records that have these ids, anybody's, whether they are this user's.
-        id_by_key: Records of this user.
-        key_by_identity: Records of this user, by the identities that their rows hold.
+        ids: Of those that are there.
         row_format: How rows hold identities.
-        deletions: Those of this user, by key.
+        id_by_key: Their ids.
+        key_by_identity: Their keys, by the identities that their rows hold.
+        deletions: By key.
     """
 
-    is_mine_by_id: dict[UUID, bool]
+    ids: set[UUID]
     row_format: RowFormat
     id_by_key: dict[str, UUID] = field(default_factory=dict[str, UUID])
     key_by_identity: dict[str, str] = field(default_factory=dict[str, str])
@@ -85,8 +80,6 @@ class StoredRecords:
 
     def conflict_with(self, item: MemoryItem) -> str | None:
         """Return why a new record cannot be written; None if it can."""
-        if item.id in self.is_mine_by_id:
-            return "its id is that of another memory"
         if item.memory_key in self.id_by_key:
             return f"the key belongs to another memory, {self.id_by_key[item.memory_key]}"
         twin = self.key_by_identity.get(self.row_format.identity_of(item) or "")
@@ -114,12 +107,8 @@ def _stored(
     row_format = format_of(connection)
     identities = [row_format.identity_of(item) for item in items if item.identity]
     mine = memories.c.user_id == user_id
-    with_ids = sa.select(memories.c.id, mine.label("is_mine")).where(
-        memories.c.id.in_([item.id for item in items])
-    )
-    stored = StoredRecords(
-        {row.id: bool(row.is_mine) for row in connection.execute(with_ids)}, row_format
-    )
+    ids = sa.select(memories.c.id).where(mine, memories.c.id.in_([item.id for item in items]))
+    stored = StoredRecords(set(connection.execute(ids).scalars()), row_format)
     clashing = sa.select(memories.c.id, memories.c.memory_key, memories.c.identity).where(
         mine, memories.c.memory_key.in_(keys) | memories.c.identity.in_(identities)
     )
@@ -149,7 +138,7 @@ def restore(
         if isinstance(record, Deletion):
             total += _restore_deletion(connection, user_id, record, stored)
             continue
-        if stored.is_mine_by_id.get(record.id):
+        if record.id in stored.ids:
             total += _compare(connection, record)
             continue
         reason = stored.conflict_with(record)
@@ -220,5 +209,7 @@ def new_items(
     return [
         record
         for record in records
-        if isinstance(record, MemoryItem) and stored.conflict_with(record) is None
+        if isinstance(record, MemoryItem)
+        and record.id not in stored.ids
+        and stored.conflict_with(record) is None
     ]

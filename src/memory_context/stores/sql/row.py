@@ -21,7 +21,7 @@ from memory_context.model.item import (
     is_storable,
 )
 from memory_context.stores.codec import Codec
-from memory_context.stores.sql.schema import AnyRow, access, memories
+from memory_context.stores.sql.schema import AnyRow, access, belongs, memories
 
 # Fields that are no columns of `memories`, or not column by column.
 _APART = {"content", "match", "accessed_at", "access_count"}
@@ -31,7 +31,7 @@ RECORDS = sa.select(
     *memories.c,
     access.c.accessed_at,
     sa.func.coalesce(access.c.access_count, 0).label("access_count"),
-).select_from(memories.outerjoin(access, access.c.memory_id == memories.c.id))
+).select_from(memories.outerjoin(access, belongs(access)))
 """Selects the rows that `decode_row` takes."""
 
 ROW_FORMAT = "memory_context_row_format"

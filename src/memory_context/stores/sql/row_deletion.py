@@ -31,7 +31,8 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
     connection.execute(upsert)
     # Explicit, though the foreign key cascades: a caller's engine may have foreign keys off in
     # SQLite.
-    connection.execute(sa.delete(access).where(access.c.memory_id.in_(doomed)))
+    reads = (access.c.user_id == user_id, access.c.memory_id.in_(doomed))
+    connection.execute(sa.delete(access).where(*reads))
     return connection.execute(sa.delete(memories).where(*where)).rowcount
 
 

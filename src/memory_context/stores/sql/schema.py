@@ -7,27 +7,29 @@ from typing import Any, TypeAlias
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
-from memory_context.stores.sql.columns import UTCDateTime as UTCDateTime
 from memory_context.stores.sql.columns import (
+    NumberedKey,
     count,
     integer,
     json_type,
     moment,
+    of_memory,
     path_type,
     required,
-    to_memories,
 )
+from memory_context.stores.sql.columns import UTCDateTime as UTCDateTime
 
 AnyRow: TypeAlias = sa.Row[*tuple[Any, ...]]
 AnySelect: TypeAlias = sa.Select[*tuple[Any, ...]]
 
 metadata = sa.MetaData()
 
+# Every unique and foreign key has the user in it, so that all tables can be partitioned by user alike.
 # The content comes last: SQLite walks through a long value to reach the columns behind it.
 memories = sa.Table(
     "agent_memories",
     metadata,
-    sa.Column("id", sa.Uuid(), primary_key=True),
+    required("id", sa.Uuid()),
     required("user_id", sa.Text),
     sa.Column("agent_id", sa.Text),
     sa.Column("thread_id", sa.Text),
@@ -53,6 +55,7 @@ memories = sa.Table(
     required("is_active", sa.Boolean, sa.true()),
     sa.Column("content", sa.Text),
     sa.Column("content_bytes", sa.LargeBinary),
+    sa.PrimaryKeyConstraint("user_id", "id"),
     sa.UniqueConstraint("user_id", "memory_key", name="uq_agent_memories_user_key"),
     sa.UniqueConstraint("user_id", "identity", name="uq_agent_memories_user_identity"),
     sa.Index("ix_agent_memories_user_created", "user_id", "created_at"),
@@ -81,10 +84,11 @@ memories = sa.Table(
 access = sa.Table(
     "agent_memory_access",
     metadata,
+    sa.Column("user_id", sa.Text, primary_key=True),
     sa.Column("memory_id", sa.Uuid(), primary_key=True),
     required("accessed_at", UTCDateTime),
     required("access_count", sa.BigInteger, sa.text("1")),
-    to_memories("fk_agent_memory_access"),
+    of_memory("fk_agent_memory_access"),
 )
 
 deletions = sa.Table(
@@ -100,10 +104,11 @@ deletions = sa.Table(
 owners = sa.Table(
     "agent_memory_owners",
     metadata,
-    sa.Column("number", integer, sa.Identity(), primary_key=True),
+    sa.Column("number", integer, sa.Identity()),
     required("user_id", sa.Text),
     count("passages"),
     count("length"),
+    NumberedKey("number"),
     sa.UniqueConstraint("user_id", name="uq_agent_memory_owners_user"),
     # SQLite would give the number of a forgotten user to the next one otherwise.
     sqlite_autoincrement=True,
@@ -114,7 +119,8 @@ owners = sa.Table(
 passages = sa.Table(
     "agent_memory_passages",
     metadata,
-    sa.Column("id", integer, sa.Identity(), primary_key=True),
+    sa.Column("id", integer, sa.Identity()),
+    required("user_id", sa.Text),
     required("memory_id", sa.Uuid()),
     required("ordinal", sa.BigInteger),
     required("start", sa.BigInteger),
@@ -122,8 +128,9 @@ passages = sa.Table(
     required("line", sa.BigInteger),
     required("length", sa.Integer),
     sa.Column("lexemes", sa.Text().with_variant(TSVECTOR(), "postgresql")),
-    to_memories("fk_agent_memory_passages"),
-    sa.UniqueConstraint("memory_id", "ordinal", name="uq_agent_memory_passages"),
+    NumberedKey("id"),
+    of_memory("fk_agent_memory_passages"),
+    sa.UniqueConstraint("user_id", "memory_id", "ordinal", name="uq_agent_memory_passages"),
     sa.Index(
         "ix_agent_memory_passages_lexemes",
         "lexemes",
@@ -147,11 +154,10 @@ HELD_COLUMNS = (
 pending = sa.Table(
     "agent_memory_pending",
     metadata,
+    sa.Column("user_id", sa.Text, primary_key=True),
     sa.Column("memory_id", sa.Uuid(), primary_key=True),
-    required("user_id", sa.Text),
     count("done"),
-    to_memories("fk_agent_memory_pending"),
-    sa.Index("ix_agent_memory_pending_user", "user_id"),
+    of_memory("fk_agent_memory_pending"),
 )
 
 # The version of the analyzer that the index was built with, and the tables of vectors
@@ -167,13 +173,14 @@ settings = sa.Table(
 audit = sa.Table(
     "agent_memory_audit",
     metadata,
-    sa.Column("id", integer, sa.Identity(), primary_key=True),
+    sa.Column("id", integer, sa.Identity()),
     required("at", UTCDateTime),
     required("user_id", sa.Text),
     sa.Column("agent_id", sa.Text),
     sa.Column("thread_id", sa.Text),
     required("memory_key", sa.Text),
     required("action", sa.Text),
+    NumberedKey("id"),
     sa.Index("ix_agent_memory_audit_user_at", "user_id", "at"),
     sa.Index("ix_agent_memory_audit_user_key", "user_id", "memory_key"),
 )
@@ -182,7 +189,7 @@ audit = sa.Table(
 calls = sa.Table(
     "agent_memory_calls",
     metadata,
-    sa.Column("id", integer, sa.Identity(), primary_key=True),
+    sa.Column("id", integer, sa.Identity()),
     required("at", UTCDateTime),
     required("user_id", sa.Text),
     sa.Column("agent_id", sa.Text),
@@ -195,6 +202,7 @@ calls = sa.Table(
     sa.Column("details_sealed", sa.LargeBinary),
     sa.Column("prompt", sa.Text),
     sa.Column("prompt_sealed", sa.LargeBinary),
+    NumberedKey("id"),
     sa.Index("ix_agent_memory_calls_at", "at"),
     sa.Index("ix_agent_memory_calls_user_at", "user_id", "at"),
 )
@@ -206,6 +214,11 @@ version = sa.Table(
     required("version_num", sa.String(32)),
     sa.PrimaryKeyConstraint("version_num", name="memory_context_version_pkc"),
 )
+
+
+def belongs(table: sa.FromClause) -> sa.ColumnElement[bool]:
+    """Match the rows of *table* that go with a memory."""
+    return (table.c.user_id == memories.c.user_id) & (table.c.memory_id == memories.c.id)
 
 
 def total_of(column: sa.ColumnElement[int]) -> sa.Cast[int]:

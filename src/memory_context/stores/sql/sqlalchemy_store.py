@@ -33,6 +33,7 @@ from memory_context.stores.sql import (
     call_log,
     forget_user,
     migrate,
+    partitions,
     recoding,
     row_deletion,
     urls,
@@ -53,7 +54,7 @@ from memory_context.stores.sql.filters import (
     order_of,
     within,
 )
-from memory_context.stores.sql.index import indexing, keyword_index, search
+from memory_context.stores.sql.index import indexing, keyword_index, search, vector_index
 from memory_context.stores.sql.index.embedding_worker import EmbeddingWorker
 from memory_context.stores.sql.row import RECORDS, decode_deletion
 from memory_context.stores.sql.scan import deletions_after, scan
@@ -487,13 +488,27 @@ class SQLAlchemyStore(ClosedAtExit):
         usages = [Usage(*row) for row in self.database.rows(statement)]
         return sorted(usages, key=lambda usage: (usage.tier, usage.category or ""))
 
-    def migrate(self) -> str | None:
+    def migrate(self, *, parts: int | None = None) -> str | None:
         """Bring the schema to this library's revision; return the revision that was there before.
+
+        Args:
+            parts: Also hash-partition all tables by user, into so many parts, on PostgreSQL. All rows
+                are copied in one transaction: stop what uses the database meanwhile.
 
         Raises:
             SchemaVersionError: The schema is newer than this library.
+            UnsupportedDatabaseError: Only PostgreSQL has parts.
+            StoreError: The tables have other parts already, or columns that are not this library's.
         """
-        return self.database.run_as_it_is(migrate.migrate, kind="write")
+
+        def work(connection: sa.Connection) -> str | None:
+            before = migrate.migrate(connection)
+            if parts is not None:
+                vectors = [str(table.name) for table in vector_index.tables(connection)]
+                partitions.partition(connection, parts, vectors)
+            return before
+
+        return self.database.run_as_it_is(work, kind="write")
 
     def adopt(self) -> Adopted:
         """Take over the rows of a table `agent_memories` that another program has made.
@@ -539,7 +554,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def delete_rows(self, user_id: str, where: Conditions, reason: str) -> int:
         """See `TableStore.delete_rows`."""
-        for memory_id in self.database.read(indexing.with_many_chunks, where):
+        for memory_id in self.database.read(indexing.with_many_chunks, user_id, where):
             while self.database.write(indexing.remove_batch, user_id, memory_id):
                 pass
         return self.database.write(row_deletion.delete, user_id, where, reason)
@@ -624,10 +639,11 @@ def _check_scope(scope: Scope, item: MemoryItem) -> None:
 
 def _touch(connection: sa.Connection, where: Conditions) -> int:
     """Count a read of the memories that meet *where*; return how many there are."""
-    reads = sa.select(memories.c.id, sa.literal(now(), UTCDateTime), sa.literal(1)).where(*where)
+    ids = (memories.c.user_id, memories.c.id)
+    reads = sa.select(*ids, sa.literal(now(), UTCDateTime), sa.literal(1)).where(*where)
     insert = insert_into(connection, access).from_select(access.c.keys(), reads)
     upsert = insert.on_conflict_do_update(
-        index_elements=["memory_id"],
+        index_elements=["user_id", "memory_id"],
         set_={
             "accessed_at": insert.excluded.accessed_at,
             "access_count": access.c.access_count + 1,

@@ -86,7 +86,7 @@ class EmbeddingWorker:
             item = self._database.read(indexing.item_by_id, user_id, memory_id)
             if item is None:
                 return
-            lacking = self._database.read(vector_index.missing, table, memory_id)
+            lacking = self._database.read(vector_index.missing, table, user_id, memory_id)
             text = searchable(item)
             for start in range(0, len(lacking), BATCH):
                 batch = lacking[start : start + BATCH]

@@ -58,7 +58,7 @@ WITH query AS MATERIALIZED (
 ), scored AS (SELECT i.rowid AS id, sum(q.weight / (q.base + {_LENGTH})) AS score
     FROM query AS q CROSS JOIN agent_memory_index AS i ON i.agent_memory_index MATCH q.name GROUP BY i.rowid%s)
 SELECT p.id, p.memory_id, p.start, p.stop, p.line, s.score
-FROM scored AS s CROSS JOIN agent_memory_passages AS p ON p.id = s.id"""  # noqa: S608 - of our own parts
+FROM scored AS s CROSS JOIN agent_memory_passages AS p ON p.id = s.id AND p.user_id = :user"""  # noqa: S608 - of our own parts
 SCORED = sa.text(_SCORED % "").columns(*HIT_COLUMNS).subquery("scored")
 # Where nothing is filtered afterwards, only the best are looked up.
 BEST = (
@@ -73,7 +73,7 @@ HOLDING = (
 SELECT q.value ->> 0 AS lexeme, p.memory_id, p.start, p.stop
 FROM json_each(:names) AS q
 CROSS JOIN agent_memory_index AS i ON i.agent_memory_index MATCH (q.value ->> 1)
-CROSS JOIN agent_memory_passages AS p ON p.id = i.rowid
+CROSS JOIN agent_memory_passages AS p ON p.id = i.rowid AND p.user_id = :user
 """)
     .columns(*HELD_COLUMNS)
     .subquery("held")
@@ -108,7 +108,7 @@ def remove(connection: sa.Connection, names: Mapping[int, str]) -> None:
     connection.execute(_REMOVE, rows)
 
 
-def holds(connection: sa.Connection, passage: int, name: str) -> bool:
+def holds(connection: sa.Connection, user_id: str, passage: int, name: str) -> bool:  # noqa: ARG001 - for PostgreSQL only
     """Return whether the index leads from a lexeme's name to the chunk."""
     return connection.execute(_HOLDS, {"quoted": f'"{name}"', "id": passage}).first() is not None
 
@@ -119,7 +119,12 @@ def remove_all(connection: sa.Connection) -> None:
 
 
 def values_of(
-    connection: sa.Connection, statistics: Statistics, wanted: Sequence[str], terms: int, limit: int
+    connection: sa.Connection,
+    user_id: str,
+    statistics: Statistics,
+    wanted: Sequence[str],
+    terms: int,
+    limit: int,
 ) -> dict[str, Any]:
     """Return the parameters of `SCORED`."""
     frequencies = _frequencies(connection, statistics.owner, wanted)
@@ -127,11 +132,14 @@ def values_of(
         (f'"{posting.name}"', posting.weight, posting.base)
         for posting in bm25.postings(frequencies, statistics, terms)
     ]
-    return {"postings": json.dumps(postings), "most": limit}
+    return {"postings": json.dumps(postings), "most": limit, "user": user_id}
 
 
 def holding_of(
-    connection: sa.Connection, statistics: Statistics, lexemes: Sequence[str]
+    connection: sa.Connection,
+    user_id: str,  # noqa: ARG001 - for PostgreSQL only
+    statistics: Statistics,
+    lexemes: Sequence[str],
 ) -> dict[str, int]:
     """Return how many of the user's chunks hold each lexeme."""
     frequencies = _frequencies(connection, statistics.owner, lexemes)

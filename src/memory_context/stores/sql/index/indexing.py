@@ -22,6 +22,7 @@ from memory_context.stores.sql.index import fts5, keyword_index, vector_index
 from memory_context.stores.sql.row import RECORDS, decode_row
 from memory_context.stores.sql.schema import (
     AnySelect,
+    belongs,
     count_rows,
     memories,
     passages,
@@ -107,9 +108,7 @@ def is_pending(connection: sa.Connection, user_id: str) -> bool:
 
 def pending_ids(connection: sa.Connection, user_id: str | None = None) -> list[tuple[str, UUID]]:
     """Return user and id of the memories that are not fully indexed, newest first."""
-    statement = sa.select(pending.c.user_id, pending.c.memory_id).join(
-        memories, memories.c.id == pending.c.memory_id
-    )
+    statement = sa.select(pending.c.user_id, pending.c.memory_id).join(memories, belongs(pending))
     if user_id is not None:
         statement = statement.where(pending.c.user_id == user_id)
     rows = connection.execute(statement.order_by(memories.c.created_at.desc()))
@@ -123,11 +122,12 @@ def unfinished(
 
     None if it is complete by now, or gone.
     """
-    done = connection.execute(sa.select(pending.c.done).where(*_row(user_id, memory_id))).scalar()
+    this = _of(pending, user_id, memory_id)
+    done = connection.execute(sa.select(pending.c.done).where(*this)).scalar()
     item = item_by_id(connection, user_id, memory_id)
     if done is None or item is None:
         return None
-    ordinal = count_rows(connection, passages, passages.c.memory_id == memory_id)
+    ordinal = count_rows(connection, passages, *_of(passages, user_id, memory_id))
     line = 1 + searchable(item).count("\n", 0, done)
     return item, ChunkStart(ordinal, done, line)
 
@@ -145,7 +145,7 @@ def extend(connection: sa.Connection, batch: ChunkBatch) -> bool:
     False if another process has done it, or is about to.
     """
     keyword_index.lock(connection)
-    row = _row(batch.memory.user_id, batch.memory.id)
+    row = _of(pending, batch.memory.user_id, batch.memory.id)
     # PostgreSQL skips a row that another process has locked: that one is about to index the same
     # batch.
     statement = sa.select(pending.c.done).where(*row).with_for_update(skip_locked=True)
@@ -159,9 +159,9 @@ def extend(connection: sa.Connection, batch: ChunkBatch) -> bool:
     return True
 
 
-def _row(user_id: str, memory_id: UUID) -> Conditions:
-    """Match the row that notes that a memory is pending."""
-    return pending.c.user_id == user_id, pending.c.memory_id == memory_id
+def _of(table: sa.Table, user_id: str, memory_id: UUID) -> Conditions:
+    """Match the rows of *table* that go with a memory of the user."""
+    return table.c.user_id == user_id, table.c.memory_id == memory_id
 
 
 def item_by_id(connection: sa.Connection, user_id: str, memory_id: UUID) -> MemoryItem | None:
@@ -174,7 +174,7 @@ def item_by_id(connection: sa.Connection, user_id: str, memory_id: UUID) -> Memo
 def remove(connection: sa.Connection, user_id: str, doomed: AnySelect) -> None:
     """Take memories of one user out of the index, and their vectors with them."""
     vector_index.forget(connection, user_id, doomed)
-    if is_sqlite(connection) and not _are_all(connection, doomed):
+    if is_sqlite(connection) and not _are_all(connection, user_id, doomed):
         for memory_id in connection.execute(doomed).scalars().all():
             while remove_batch(connection, user_id, memory_id):
                 pass
@@ -191,7 +191,7 @@ def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bo
     Returns:
         Whether there were any.
     """
-    statement = sa.select(passages).where(passages.c.memory_id == memory_id)
+    statement = sa.select(passages).where(*_of(passages, user_id, memory_id))
     rows = connection.execute(statement.order_by(passages.c.ordinal.desc()).limit(BATCH)).all()
     item = item_by_id(connection, user_id, memory_id)
     if not rows or item is None:
@@ -203,30 +203,35 @@ def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bo
     for row in rows:
         found[row.id] = chunk_at(text, ChunkStart(row.ordinal, row.start, row.line), row.stop, card)
     keyword_index.remove(connection, user_id, found)
-    connection.execute(sa.delete(pending).where(*_row(user_id, memory_id)))
+    connection.execute(sa.delete(pending).where(*_of(pending, user_id, memory_id)))
     connection.execute(
         sa.insert(pending).values(memory_id=memory_id, user_id=user_id, done=rows[-1].start)
     )
     return True
 
 
-def with_many_chunks(connection: sa.Connection, where: Conditions) -> list[UUID]:
-    """Return the memories whose removal needs transactions of its own.
+def with_many_chunks(connection: sa.Connection, user_id: str, where: Conditions) -> list[UUID]:
+    """Return the user's memories whose removal needs transactions of its own.
 
     Those are the ones with many chunks on SQLite, where others would wait for too long.
     """
     doomed = sa.select(memories.c.id).where(*where)
-    if not is_sqlite(connection) or _are_all(connection, doomed):
+    if not is_sqlite(connection) or _are_all(connection, user_id, doomed):
         return []
     statement = sa.select(passages.c.memory_id).where(
-        passages.c.memory_id.in_(doomed), passages.c.ordinal == BATCH
+        _within(user_id, doomed), passages.c.ordinal == BATCH
     )
     return list(connection.execute(statement).scalars())
 
 
-def _are_all(connection: sa.Connection, doomed: AnySelect) -> bool:
+def _within(user_id: str, doomed: AnySelect) -> sa.ColumnElement[bool]:
+    """Match the chunks of memories of the user."""
+    return (passages.c.user_id == user_id) & passages.c.memory_id.in_(doomed)
+
+
+def _are_all(connection: sa.Connection, user_id: str, doomed: AnySelect) -> bool:
     """Return whether nothing else is in the index, so that it can be emptied in one go."""
-    others = sa.select(passages.c.id).where(passages.c.memory_id.not_in(doomed)).limit(1)
+    others = sa.select(passages.c.id).where(~_within(user_id, doomed)).limit(1)
     return connection.execute(others).first() is None
 
 
@@ -235,7 +240,7 @@ def _remove_rows(connection: sa.Connection, user_id: str, doomed: AnySelect) -> 
 
     That is enough on PostgreSQL, which keeps lexemes in them, and where the index becomes empty.
     """
-    inside = passages.c.memory_id.in_(doomed)
+    inside = _within(user_id, doomed)
     totals = sa.select(sa.func.count(), total_of(passages.c.length)).where(inside)
     number, length = connection.execute(totals).one()
     if is_sqlite(connection):

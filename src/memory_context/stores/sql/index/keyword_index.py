@@ -91,7 +91,8 @@ def lock(connection: sa.Connection, mode: str = "ROW EXCLUSIVE") -> None:
     for each other.
     """
     if is_postgresql(connection):
-        connection.execute(sa.text(f"LOCK TABLE {passages.name} IN {mode} MODE"))
+        # The parts of a partitioned table need no locks of their own for it.
+        connection.execute(sa.text(f"LOCK TABLE ONLY {passages.name} IN {mode} MODE"))
 
 
 def reset(connection: sa.Connection) -> None:
@@ -104,8 +105,8 @@ def reset(connection: sa.Connection) -> None:
     connection.execute(sa.delete(pending))
     # Without a WHERE, SQLite would take the ON of ON CONFLICT for that of a join.
     wanted = sa.true() if is_kept(connection) else sa.false()
-    everything = sa.select(memories.c.id, memories.c.user_id).where(wanted)
-    noted = insert_into(connection, pending).from_select(["memory_id", "user_id"], everything)
+    everything = sa.select(memories.c.user_id, memories.c.id).where(wanted)
+    noted = insert_into(connection, pending).from_select(["user_id", "memory_id"], everything)
     # A large text that was stored a moment ago has noted itself.
     connection.execute(noted.on_conflict_do_nothing())
     note_setting(connection, ANALYZER, str(VERSION))
@@ -135,7 +136,8 @@ def add(
     for memory_id, passages_found in found:
         for passage in passages_found:
             names = owner.named(passage.names)
-            rows.append(asdict(passage) | {"memory_id": memory_id, "names": names})
+            ids = {"user_id": user_id, "memory_id": memory_id}
+            rows.append(asdict(passage) | ids | {"names": names})
     _INDEXES[connection.dialect.name].add(connection, rows)
     count(connection, user_id, len(rows), sum(row["length"] for row in rows))
 
@@ -167,7 +169,8 @@ def remove(connection: sa.Connection, user_id: str, found: Mapping[int, Chunk]) 
         owner = _owner_of(connection, user_id)
         names = {row_id: owner.named(passage.names) for row_id, passage in found.items()}
         fts5.remove(connection, names)
-    connection.execute(sa.delete(passages).where(passages.c.id.in_(list(found))))
+    chunks = (passages.c.user_id == user_id, passages.c.id.in_(list(found)))
+    connection.execute(sa.delete(passages).where(*chunks))
     count(connection, user_id, -len(found), -sum(passage.length for passage in found.values()))
 
 
@@ -199,7 +202,7 @@ def ranked(
     if statistics is None:
         return []
     index = _INDEXES[connection.dialect.name]
-    values = index.values_of(connection, statistics, bm25.tried(wanted), terms, limit)
+    values = index.values_of(connection, user_id, statistics, bm25.tried(wanted), terms, limit)
     scored = index.BEST
     statement = sa.select(scored)
     if inside is not None:
@@ -223,7 +226,7 @@ def term_hits(
     if statistics is None or not lexemes:
         return TermHits()
     index = _INDEXES[connection.dialect.name]
-    holding = index.holding_of(connection, statistics, lexemes)
+    holding = index.holding_of(connection, user_id, statistics, lexemes)
     names: list[tuple[str, str]] = []
     for lexeme in bm25.readable(holding):
         of_lexeme = statistics.owner.names_of(lexeme)
@@ -234,7 +237,7 @@ def term_hits(
     statement = (
         sa.select(held.c.lexeme, memories.c.memory_key, held.c.start, held.c.stop)
         .join(memories, memories.c.id == held.c.memory_id)
-        .where(checked_last(conditions))
+        .where(memories.c.user_id == user_id, checked_last(conditions))
     )
-    rows = connection.execute(statement, {"names": json.dumps(names)})
+    rows = connection.execute(statement, {"names": json.dumps(names), "user": user_id})
     return TermHits(statistics.passages, holding, [TermHit(*row) for row in rows])

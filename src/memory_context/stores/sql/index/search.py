@@ -100,7 +100,7 @@ def _hits_meeting(connection: sa.Connection, request: SearchRequest) -> dict[UUI
     """
     if request.vector is None and keyword_index.ranks_all_cheaply(connection):
         hits = _hits(connection, request, None)
-        statement = _meeting(sa.select(memories.c.id), hits, request.conditions)
+        statement = _meeting(sa.select(memories.c.id), hits, request)
         allowed = set(connection.execute(statement).scalars())
         if len(allowed) >= request.limit or len(hits) < request.limit:
             return {memory_id: hit for memory_id, hit in hits.items() if memory_id in allowed}
@@ -173,7 +173,7 @@ def _with_items(
         return []
     least = chosen[: request.limit][-1].score
     tied = {hit.memory_id: hit for hit in chosen if hit.score >= least}
-    rows = connection.execute(_meeting(RECORDS, tied, request.conditions))
+    rows = connection.execute(_meeting(RECORDS, tied, request))
     items = [decode_row(connection, row) for row in rows]
     # Sorting is stable: first by the lesser criterion, then by the greater one.
     items.sort(key=lambda item: item.accessed_at or item.created_at, reverse=True)
@@ -182,9 +182,10 @@ def _with_items(
     return [(item, tied[item.id]) for item in items[: request.limit]]
 
 
-def _meeting(statement: AnySelect, ids: Iterable[UUID], conditions: Conditions) -> AnySelect:
+def _meeting(statement: AnySelect, ids: Iterable[UUID], request: SearchRequest) -> AnySelect:
     """Narrow *statement* to those of *ids* that meet the conditions."""
-    return statement.where(memories.c.id.in_(list(ids)), checked_last(conditions))
+    mine = (memories.c.user_id == request.user_id, memories.c.id.in_(list(ids)))
+    return statement.where(*mine, checked_last(request.conditions))
 
 
 def with_match(item: MemoryItem, hit: ChunkHit, query: str, wanted: Sequence[str]) -> MemoryItem:

@@ -23,12 +23,14 @@ ENOUGH = 300
 _NAMES = sa.func.string_to_array(sa.bindparam("names", type_=sa.Text), " ")
 _ADD = sa.insert(passages).values(lexemes=sa.func.array_to_tsvector(_NAMES))
 _HOLDS = sa.text(
-    "SELECT 1 FROM agent_memory_passages WHERE id = :id AND lexemes @@ CAST(:quoted AS tsquery)"
+    "SELECT 1 FROM agent_memory_passages"
+    " WHERE user_id = :user AND id = :id AND lexemes @@ CAST(:quoted AS tsquery)"
 )
 _FREQUENCIES = sa.text("""
 SELECT q.lexeme, (
     SELECT count(*) FROM (
-        SELECT 1 FROM agent_memory_passages WHERE lexemes @@ CAST(q.names AS tsquery) LIMIT :enough
+        SELECT 1 FROM agent_memory_passages
+        WHERE user_id = :user AND lexemes @@ CAST(q.names AS tsquery) LIMIT :enough
     ) AS found
 ) FROM json_to_recordset(CAST(:wanted AS json)) AS q(lexeme text, names text)
 """)
@@ -42,7 +44,7 @@ WITH query AS MATERIALIZED (
 ), hits AS MATERIALIZED (
     SELECT q.term, q.often, p.* FROM query AS q CROSS JOIN LATERAL (
         SELECT id, memory_id, start, stop, line, length FROM agent_memory_passages
-        WHERE lexemes @@ CAST(q.name AS tsquery) OFFSET 0
+        WHERE user_id = :user AND lexemes @@ CAST(q.name AS tsquery) OFFSET 0
     ) AS p
 ), frequencies AS (
     SELECT term, often, CAST(sum(count(*)) OVER (PARTITION BY term) AS float8) AS holding
@@ -68,7 +70,7 @@ SELECT q.lexeme, p.memory_id, p.start, p.stop
 FROM (SELECT value ->> 0 AS lexeme, value ->> 1 AS name FROM json_array_elements(CAST(:names AS json))) AS q
 CROSS JOIN LATERAL (
     SELECT memory_id, start, stop FROM agent_memory_passages
-    WHERE lexemes @@ CAST(q.name AS tsquery) OFFSET 0
+    WHERE user_id = :user AND lexemes @@ CAST(q.name AS tsquery) OFFSET 0
 ) AS p
 """)
     .columns(*HELD_COLUMNS)
@@ -83,13 +85,15 @@ def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
     connection.execute(_ADD, list(rows))
 
 
-def holds(connection: sa.Connection, passage: int, name: str) -> bool:
+def holds(connection: sa.Connection, user_id: str, passage: int, name: str) -> bool:
     """Return whether the chunk has a lexeme under this name."""
-    return connection.execute(_HOLDS, {"quoted": quoted(name), "id": passage}).first() is not None
+    values = {"user": user_id, "id": passage, "quoted": quoted(name)}
+    return connection.execute(_HOLDS, values).first() is not None
 
 
 def values_of(
     connection: sa.Connection,
+    user_id: str,
     statistics: Statistics,
     wanted: Sequence[str],
     terms: int,
@@ -97,11 +101,13 @@ def values_of(
 ) -> dict[str, Any]:
     """Return the parameters of `SCORED`."""
     rows: list[dict[str, Any]] = []
-    for term, lexeme in enumerate(_rarest(connection, statistics.owner, wanted, terms)):
+    rarest = _rarest(connection, user_id, statistics.owner, wanted, terms)
+    for term, lexeme in enumerate(rarest):
         names = statistics.owner.names_of(lexeme)
         for name, (_, often) in zip(names, bm25.STEPS, strict=True):
             rows.append({"term": term, "often": often, "name": quoted(name)})
     return {
+        "user": user_id,
         "wanted": json.dumps(rows),
         "passages": statistics.passages,
         "scale": bm25.scale(statistics),
@@ -111,33 +117,34 @@ def values_of(
 
 
 def holding_of(
-    connection: sa.Connection, statistics: Statistics, lexemes: Sequence[str]
+    connection: sa.Connection, user_id: str, statistics: Statistics, lexemes: Sequence[str]
 ) -> dict[str, int]:
     """Return how many of the user's chunks hold each lexeme, counting none further than it may be read."""
-    return _counted(connection, statistics.owner, lexemes, bm25.MAX_HELD)
+    return _counted(connection, user_id, statistics.owner, lexemes, bm25.MAX_HELD)
 
 
 def _rarest(
-    connection: sa.Connection, owner: Owner, wanted: Sequence[str], terms: int
+    connection: sa.Connection, user_id: str, owner: Owner, wanted: Sequence[str], terms: int
 ) -> list[str]:
     """Return all lexemes of a short query; of a long one the rarest."""
     if len(wanted) <= terms:
         return list(wanted)
     # A second look goes by more lexemes, and must know which of them are cheap to read.
     enough = ENOUGH if terms == bm25.MAX_TERMS else bm25.MAX_READ // bm25.MAX_TERMS
-    found = _counted(connection, owner, wanted, enough)
+    found = _counted(connection, user_id, owner, wanted, enough)
     return bm25.rarest({lexeme: [count] for lexeme, count in found.items()}, terms)
 
 
 def _counted(
-    connection: sa.Connection, owner: Owner, lexemes: Sequence[str], enough: int
+    connection: sa.Connection, user_id: str, owner: Owner, lexemes: Sequence[str], enough: int
 ) -> dict[str, int]:
     """Return how many chunks hold each lexeme; counting stops at `enough`."""
     rows: list[dict[str, str]] = []
     for lexeme in lexemes:
         names = " | ".join(map(quoted, owner.names_of(lexeme)))
         rows.append({"lexeme": lexeme, "names": names})
-    found = connection.execute(_FREQUENCIES, {"wanted": json.dumps(rows), "enough": enough + 1})
+    values = {"user": user_id, "wanted": json.dumps(rows), "enough": enough + 1}
+    found = connection.execute(_FREQUENCIES, values)
     return {lexeme: count for lexeme, count in found if count}
 
 

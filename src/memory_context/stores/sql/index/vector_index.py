@@ -15,6 +15,7 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import MissingDependencyError, StoreError
 from memory_context.model.item import MemoryItem
+from memory_context.stores.sql import partitions
 from memory_context.stores.sql.dialects import (
     advisory_lock,
     insert_into,
@@ -23,7 +24,7 @@ from memory_context.stores.sql.dialects import (
 )
 from memory_context.stores.sql.filters import Conditions
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
-from memory_context.stores.sql.schema import memories, passages, settings
+from memory_context.stores.sql.schema import belongs, memories, passages, settings
 from memory_context.text.index.embedders import EmbeddingModel, Vector
 from memory_context.text.index.fusion import Chance
 
@@ -79,15 +80,13 @@ def table_of(model: EmbeddingModel, dimensions: int, dialect: str) -> sa.Table:
     return sa.Table(
         f"{TABLE}{model.name}_{dimensions}",
         sa.MetaData(),
-        sa.Column(
-            "memory_id",
-            sa.Uuid(),
-            sa.ForeignKey(memories.c.id, ondelete="CASCADE"),
-            primary_key=True,
-        ),
+        sa.Column("user_id", sa.Text, primary_key=True),
+        sa.Column("memory_id", sa.Uuid(), primary_key=True),
         sa.Column("ordinal", sa.BigInteger, primary_key=True, autoincrement=False),
-        sa.Column("user_id", sa.Text, nullable=False, index=True),
         sa.Column("vector", _vector_type(dimensions, dialect), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["user_id", "memory_id"], [memories.c.user_id, memories.c.id], ondelete="CASCADE"
+        ),
     )
 
 
@@ -113,7 +112,7 @@ def ensure(connection: sa.Connection, table: sa.Table, dimensions: int) -> None:
         return
     if is_postgresql(connection):
         connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector")
-    table.create(connection)
+    partitions.create(connection, table, partitions.parts_of(connection))
     if is_postgresql(connection) and dimensions <= MAX_INDEXED:
         operators = {"vector": "vector_cosine_ops"}
         index = sa.Index(None, table.c.vector, postgresql_using="hnsw", postgresql_ops=operators)
@@ -140,11 +139,13 @@ def tables(connection: sa.Connection) -> list[sa.TableClause]:
 
 
 def missing(
-    connection: sa.Connection, table: sa.Table, memory_id: UUID
+    connection: sa.Connection, table: sa.Table, user_id: str, memory_id: UUID
 ) -> list[tuple[int, int, int]]:
-    """Return ordinal, start and stop of a memory's chunks that have no vector of this model."""
+    """Return ordinal, start and stop of a user's memory's chunks that have no vector of this model."""
     statement = sa.select(passages.c.ordinal, passages.c.start, passages.c.stop).where(
-        passages.c.memory_id == memory_id, _lacks(connection, table)
+        passages.c.user_id == user_id,
+        passages.c.memory_id == memory_id,
+        _lacks(connection, table),
     )
     rows = connection.execute(statement.order_by(passages.c.ordinal))
     return [(row.ordinal, row.start, row.stop) for row in rows]
@@ -152,7 +153,8 @@ def missing(
 
 def incomplete(connection: sa.Connection, table: sa.Table, user_id: str) -> list[UUID]:
     """Return the user's memories of which a chunk has no vector of this model."""
-    lacking = sa.exists().where(passages.c.memory_id == memories.c.id, _lacks(connection, table))
+    chunks = sa.exists().select_from(passages)
+    lacking = chunks.where(belongs(passages), _lacks(connection, table))
     mine = sa.select(memories.c.id).where(memories.c.user_id == user_id, lacking)
     return list(connection.execute(mine).scalars())
 
@@ -161,9 +163,8 @@ def _lacks(connection: sa.Connection, table: sa.Table) -> sa.ColumnElement[bool]
     """Match chunks without a vector: all of them, where somebody dropped the table."""
     if not sa.inspect(connection).has_table(table.name):
         return sa.true()
-    return ~sa.exists().where(
-        table.c.memory_id == passages.c.memory_id, table.c.ordinal == passages.c.ordinal
-    )
+    same = [table.c[name] == passages.c[name] for name in ("user_id", "memory_id", "ordinal")]
+    return ~sa.exists().where(*same)
 
 
 def add(
@@ -217,7 +218,7 @@ def nearest(
     if inside is not None:
         conditions.append(table.c.memory_id.in_(inside))
     find = _by_numpy if is_sqlite(connection) else _by_pgvector
-    return _hits(connection, find(connection, table, query, conditions, limit))
+    return _hits(connection, user_id, find(connection, table, query, conditions, limit))
 
 
 def chance(connection: sa.Connection, table: sa.Table, user_id: str, vector: Vector) -> Chance:
@@ -269,8 +270,8 @@ def _by_pgvector(
     return {(row.memory_id, row.ordinal): 1.0 - row.distance for row in rows}
 
 
-def _hits(connection: sa.Connection, cosines: Cosines) -> list[ChunkHit]:
-    """Return the hits in the order of *cosines*, with the offsets of their chunks."""
+def _hits(connection: sa.Connection, user_id: str, cosines: Cosines) -> list[ChunkHit]:
+    """Return the user's hits in the order of *cosines*, with the offsets of their chunks."""
     if not cosines:
         return []
     key = sa.tuple_(passages.c.memory_id, passages.c.ordinal)
@@ -280,7 +281,7 @@ def _hits(connection: sa.Connection, cosines: Cosines) -> list[ChunkHit]:
         passages.c.start,
         passages.c.stop,
         passages.c.line,
-    ).where(key.in_(list(cosines)))
+    ).where(passages.c.user_id == user_id, key.in_(list(cosines)))
     rows = {(row.memory_id, row.ordinal): row for row in connection.execute(statement)}
     hits: list[ChunkHit] = []
     for found, cosine in cosines.items():

@@ -1,0 +1,331 @@
+CREATE TABLE agent_memories (
+	id CHAR(32) NOT NULL, 
+	user_id TEXT NOT NULL, 
+	agent_id TEXT, 
+	thread_id TEXT, 
+	memory_key TEXT NOT NULL, 
+	memory_type TEXT DEFAULT 'tool_output' NOT NULL, 
+	tier TEXT DEFAULT 'detail' NOT NULL, 
+	tier_id TEXT, 
+	summary TEXT DEFAULT '' NOT NULL, 
+	media_type TEXT DEFAULT 'text/plain' NOT NULL, 
+	content_metadata JSON DEFAULT '{}' NOT NULL, 
+	category TEXT, 
+	tags JSON DEFAULT '[]' NOT NULL, 
+	importance FLOAT DEFAULT (0.5) NOT NULL, 
+	token_count BIGINT DEFAULT 0 NOT NULL, 
+	char_count BIGINT DEFAULT 0 NOT NULL, 
+	line_count BIGINT DEFAULT 0 NOT NULL, 
+	byte_count BIGINT DEFAULT 0 NOT NULL, 
+	content_hash TEXT DEFAULT '' NOT NULL, 
+	identity TEXT, 
+	created_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL, 
+	updated_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL, 
+	expires_at DATETIME, 
+	is_active BOOLEAN DEFAULT 1 NOT NULL, 
+	content TEXT, 
+	content_bytes BLOB, 
+	PRIMARY KEY (id), 
+	CONSTRAINT uq_agent_memories_user_key UNIQUE (user_id, memory_key), 
+	CONSTRAINT uq_agent_memories_user_identity UNIQUE (user_id, identity)
+);
+CREATE INDEX ix_agent_memories_user_tier ON agent_memories (user_id, tier, tier_id, is_active, char_count, byte_count);
+CREATE INDEX ix_agent_memories_user_thread ON agent_memories (user_id, thread_id);
+CREATE INDEX ix_agent_memories_user_category ON agent_memories (user_id, category, tier, is_active, expires_at, char_count, byte_count) WHERE category IS NOT NULL;
+CREATE INDEX ix_agent_memories_user_created ON agent_memories (user_id, created_at);
+CREATE TABLE agent_memory_deletions (
+	user_id TEXT NOT NULL, 
+	memory_key TEXT NOT NULL, 
+	deleted_at DATETIME DEFAULT CURRENT_TIMESTAMP NOT NULL, 
+	reason TEXT DEFAULT '' NOT NULL, 
+	PRIMARY KEY (user_id, memory_key)
+);
+CREATE TABLE agent_memory_owners (
+	number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	user_id TEXT NOT NULL, 
+	passages BIGINT DEFAULT 0 NOT NULL, 
+	length BIGINT DEFAULT 0 NOT NULL, 
+	CONSTRAINT uq_agent_memory_owners_user UNIQUE (user_id)
+);
+CREATE TABLE agent_memory_settings (
+	name TEXT NOT NULL, 
+	value TEXT NOT NULL, 
+	PRIMARY KEY (name)
+);
+CREATE TABLE agent_memory_audit (
+	id INTEGER NOT NULL, 
+	at DATETIME NOT NULL, 
+	user_id TEXT NOT NULL, 
+	agent_id TEXT, 
+	thread_id TEXT, 
+	memory_key TEXT NOT NULL, 
+	action TEXT NOT NULL, 
+	PRIMARY KEY (id)
+);
+CREATE INDEX ix_agent_memory_audit_user_at ON agent_memory_audit (user_id, at);
+CREATE INDEX ix_agent_memory_audit_user_key ON agent_memory_audit (user_id, memory_key);
+CREATE TABLE agent_memory_calls (
+	id INTEGER NOT NULL, 
+	at DATETIME NOT NULL, 
+	user_id TEXT NOT NULL, 
+	agent_id TEXT, 
+	thread_id TEXT, 
+	kind TEXT NOT NULL, 
+	tokens_full BIGINT DEFAULT 0 NOT NULL, 
+	tokens_sent BIGINT DEFAULT 0 NOT NULL, 
+	tokens_spent BIGINT DEFAULT 0 NOT NULL, 
+	details TEXT, 
+	details_sealed BLOB, 
+	prompt TEXT, 
+	prompt_sealed BLOB, 
+	PRIMARY KEY (id)
+);
+CREATE INDEX ix_agent_memory_calls_at ON agent_memory_calls (at);
+CREATE INDEX ix_agent_memory_calls_user_at ON agent_memory_calls (user_id, at);
+CREATE TABLE agent_memory_access (
+	memory_id CHAR(32) NOT NULL, 
+	accessed_at DATETIME NOT NULL, 
+	access_count BIGINT DEFAULT 1 NOT NULL, 
+	PRIMARY KEY (memory_id), 
+	CONSTRAINT fk_agent_memory_access FOREIGN KEY(memory_id) REFERENCES agent_memories (id) ON DELETE CASCADE
+);
+CREATE TABLE agent_memory_passages (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	memory_id CHAR(32) NOT NULL, 
+	ordinal BIGINT NOT NULL, 
+	start BIGINT NOT NULL, 
+	stop BIGINT NOT NULL, 
+	line BIGINT NOT NULL, 
+	length INTEGER NOT NULL, 
+	lexemes TEXT, 
+	CONSTRAINT fk_agent_memory_passages FOREIGN KEY(memory_id) REFERENCES agent_memories (id) ON DELETE CASCADE, 
+	CONSTRAINT uq_agent_memory_passages UNIQUE (memory_id, ordinal)
+);
+CREATE INDEX ix_agent_memory_passages_lexemes ON agent_memory_passages (lexemes) WHERE lexemes IS NOT NULL;
+CREATE TABLE agent_memory_pending (
+	memory_id CHAR(32) NOT NULL, 
+	user_id TEXT NOT NULL, 
+	done BIGINT DEFAULT 0 NOT NULL, 
+	PRIMARY KEY (memory_id), 
+	CONSTRAINT fk_agent_memory_pending FOREIGN KEY(memory_id) REFERENCES agent_memories (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_agent_memory_pending_user ON agent_memory_pending (user_id);
+CREATE VIRTUAL TABLE agent_memory_index USING fts5(
+    lexemes, content='', detail=none, columnsize=0, tokenize="ascii tokenchars '!#$%&()*+,-./:;<=>?@[\]^_`{|}~'");
+CREATE VIRTUAL TABLE agent_memory_terms USING fts5vocab(agent_memory_index, row);
+CREATE TABLE memory_context_version (
+	version_num VARCHAR(32) NOT NULL, 
+	CONSTRAINT memory_context_version_pkc PRIMARY KEY (version_num)
+);
+CREATE TABLE agent_memory_vectors_letters_7ad8dbe5_8 (
+	memory_id CHAR(32) NOT NULL, 
+	ordinal BIGINT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	vector BLOB NOT NULL, 
+	PRIMARY KEY (memory_id, ordinal), 
+	FOREIGN KEY(memory_id) REFERENCES agent_memories (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_agent_memory_vectors_letters_7ad8dbe5_8_user_id ON agent_memory_vectors_letters_7ad8dbe5_8 (user_id);
+INSERT OR REPLACE INTO agent_memories VALUES('68cff8105f9b4717b03aa48ed4a041a0','ann','coder','t1','decision','tool_output','detail',NULL,'the decision','text/plain','{"exit": 1, "args": ["a", null, {"\u00fc": true}]}',NULL,'[]',0.5,45,45,1,45,'deb5f07cca34e6cc81f5a678cb7db3ee752ab8d28015fd8ad8beff09d7b69164',NULL,'2026-11-24 22:10:53.047798','2026-11-24 22:10:53.047804',NULL,1,'The launch window of the rocket is on Friday.',NULL);
+INSERT OR REPLACE INTO agent_memories VALUES('57d13abad9f448059a2412f6ea9d1846','ann','coder','t1','chinese','tool_output','detail',NULL,'the chinese','text/plain','{"exit": 1, "args": ["a", null, {"\u00fc": true}]}',NULL,'[]',0.5,15,15,1,44,'1f195ab7d998d0feca9b2ba1206f4d9defbc97dd2137694f4f384845297f9f97',NULL,'2026-11-24 22:10:53.112369','2026-11-24 22:10:53.112374',NULL,1,'数据库连接失败：请检查密码 😀',NULL);
+INSERT OR REPLACE INTO agent_memories VALUES('b45e7e3742c64d36b5565d066c3fc4d8','ann','coder','t1','large','tool_output','detail',NULL,'the large','text/plain','{"exit": 1, "args": ["a", null, {"\u00fc": true}]}',NULL,'[]',0.5,3642,3642,120,3642,'452d42eaf55170269e1e737fb2b7cb8ba643c9142e03e23041e5a582484658e8',NULL,'2026-11-24 22:10:53.457713','2026-11-24 22:10:53.457717',NULL,1,'line 0: worker 0 took 0 ms
+line 1: worker 1 took 37 ms
+line 2: worker 2 took 74 ms
+line 3: worker 3 took 111 ms
+line 4: worker 4 took 148 ms
+line 5: worker 5 took 185 ms
+line 6: worker 6 took 222 ms
+line 7: worker 0 took 259 ms
+line 8: worker 1 took 296 ms
+line 9: worker 2 took 333 ms
+line 10: worker 3 took 370 ms
+line 11: worker 4 took 407 ms
+line 12: worker 5 took 444 ms
+line 13: worker 6 took 481 ms
+line 14: worker 0 took 518 ms
+line 15: worker 1 took 555 ms
+line 16: worker 2 took 592 ms
+line 17: worker 3 took 629 ms
+line 18: worker 4 took 666 ms
+line 19: worker 5 took 703 ms
+line 20: worker 6 took 740 ms
+line 21: worker 0 took 777 ms
+line 22: worker 1 took 814 ms
+line 23: worker 2 took 851 ms
+line 24: worker 3 took 888 ms
+line 25: worker 4 took 925 ms
+line 26: worker 5 took 962 ms
+line 27: worker 6 took 999 ms
+line 28: worker 0 took 36 ms
+line 29: worker 1 took 73 ms
+line 30: worker 2 took 110 ms
+line 31: worker 3 took 147 ms
+line 32: worker 4 took 184 ms
+line 33: worker 5 took 221 ms
+line 34: worker 6 took 258 ms
+line 35: worker 0 took 295 ms
+line 36: worker 1 took 332 ms
+line 37: worker 2 took 369 ms
+line 38: worker 3 took 406 ms
+line 39: worker 4 took 443 ms
+line 40: worker 5 took 480 ms
+line 41: worker 6 took 517 ms
+line 42: worker 0 took 554 ms
+line 43: worker 1 took 591 ms
+line 44: worker 2 took 628 ms
+line 45: worker 3 took 665 ms
+line 46: worker 4 took 702 ms
+line 47: worker 5 took 739 ms
+line 48: worker 6 took 776 ms
+line 49: worker 0 took 813 ms
+line 50: worker 1 took 850 ms
+line 51: worker 2 took 887 ms
+line 52: worker 3 took 924 ms
+line 53: worker 4 took 961 ms
+line 54: worker 5 took 998 ms
+line 55: worker 6 took 35 ms
+line 56: worker 0 took 72 ms
+line 57: worker 1 took 109 ms
+line 58: worker 2 took 146 ms
+line 59: worker 3 took 183 ms
+line 60: zebrafish-4711 was found by the night shift; worker 4 took 220 ms
+line 61: worker 5 took 257 ms
+line 62: worker 6 took 294 ms
+line 63: worker 0 took 331 ms
+line 64: worker 1 took 368 ms
+line 65: worker 2 took 405 ms
+line 66: worker 3 took 442 ms
+line 67: worker 4 took 479 ms
+line 68: worker 5 took 516 ms
+line 69: worker 6 took 553 ms
+line 70: worker 0 took 590 ms
+line 71: worker 1 took 627 ms
+line 72: worker 2 took 664 ms
+line 73: worker 3 took 701 ms
+line 74: worker 4 took 738 ms
+line 75: worker 5 took 775 ms
+line 76: worker 6 took 812 ms
+line 77: worker 0 took 849 ms
+line 78: worker 1 took 886 ms
+line 79: worker 2 took 923 ms
+line 80: worker 3 took 960 ms
+line 81: worker 4 took 997 ms
+line 82: worker 5 took 34 ms
+line 83: worker 6 took 71 ms
+line 84: worker 0 took 108 ms
+line 85: worker 1 took 145 ms
+line 86: worker 2 took 182 ms
+line 87: worker 3 took 219 ms
+line 88: worker 4 took 256 ms
+line 89: worker 5 took 293 ms
+line 90: worker 6 took 330 ms
+line 91: worker 0 took 367 ms
+line 92: worker 1 took 404 ms
+line 93: worker 2 took 441 ms
+line 94: worker 3 took 478 ms
+line 95: worker 4 took 515 ms
+line 96: worker 5 took 552 ms
+line 97: worker 6 took 589 ms
+line 98: worker 0 took 626 ms
+line 99: worker 1 took 663 ms
+line 100: worker 2 took 700 ms
+line 101: worker 3 took 737 ms
+line 102: worker 4 took 774 ms
+line 103: worker 5 took 811 ms
+line 104: worker 6 took 848 ms
+line 105: worker 0 took 885 ms
+line 106: worker 1 took 922 ms
+line 107: worker 2 took 959 ms
+line 108: worker 3 took 996 ms
+line 109: worker 4 took 33 ms
+line 110: worker 5 took 70 ms
+line 111: worker 6 took 107 ms
+line 112: worker 0 took 144 ms
+line 113: worker 1 took 181 ms
+line 114: worker 2 took 218 ms
+line 115: worker 3 took 255 ms
+line 116: worker 4 took 292 ms
+line 117: worker 5 took 329 ms
+line 118: worker 6 took 366 ms
+line 119: worker 0 took 403 ms',NULL);
+INSERT OR REPLACE INTO agent_memories VALUES('d2f88c73400247fe9b5676d9599f969e','ann','coder','t1','nul','tool_output','detail',NULL,'the nul','text/plain','{"exit": 1, "args": ["a", null, {"\u00fc": true}]}',NULL,'[]',0.5,12,12,1,12,'2aef0a643178abbb8d9a9affd254de5bbc459a324546fa66d37287f8efd5a5ee',NULL,'2026-11-24 22:10:53.461420','2026-11-24 22:10:53.461424',NULL,1,NULL,X'4E554C200020696E73696465');
+INSERT OR REPLACE INTO agent_memories VALUES('17bd4019ab8c4ebab9519b278fdb3ebb','ann','coder','t1','surrogate','tool_output','detail',NULL,'the surrogate','text/plain','{"exit": 1, "args": ["a", null, {"\u00fc": true}]}',NULL,'[]',0.5,18,18,1,20,'975d5b4ab69e885784d946e3001e499cf0a7a778e00c48f394a24e801a9e014a',NULL,'2026-11-24 22:10:53.478140','2026-11-24 22:10:53.478144',NULL,1,NULL,X'61206C6F6E6520EDA0BD20737572726F67617465');
+INSERT OR REPLACE INTO agent_memories VALUES('b438e0c71d584d93994d395a4fab9b8e','ann','coder','t1','breaks','tool_output','detail',NULL,'the breaks','text/plain','{"exit": 1, "args": ["a", null, {"\u00fc": true}]}',NULL,'[]',0.5,14,14,3,14,'add2b1b7ccbad6be80e893d72fcd9bc45bff5fc6ee5cde54a71d06343fc69d9b',NULL,'2026-11-24 22:10:53.479330','2026-11-24 22:10:53.479332',NULL,1,'line
+breaks
+
+',NULL);
+INSERT OR REPLACE INTO agent_memories VALUES('fc1272e56ef64bf6866ebb3555d61049','ann','coder','t1','empty','tool_output','detail',NULL,'the empty','text/plain','{"exit": 1, "args": ["a", null, {"\u00fc": true}]}',NULL,'[]',0.5,0,0,0,0,'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',NULL,'2026-11-24 22:10:53.492315','2026-11-24 22:10:53.492317',NULL,1,'',NULL);
+INSERT OR REPLACE INTO agent_memories VALUES('dae1d324bac34c99b2e812377d9eb5dd','ann','coder','t1','binary','tool_output','detail',NULL,'the binary','application/octet-stream','{"exit": 1, "args": ["a", null, {"\u00fc": true}]}',NULL,'[]',0.5,0,12,0,12,'0b3509836ce4b263d503bf03fc1017555ee12471d67c34d350e1ab047b7b1366',NULL,'2026-11-24 22:10:53.493360','2026-11-24 22:10:53.493362',NULL,1,NULL,X'00FFFE2062696E6172792080');
+INSERT OR REPLACE INTO agent_memories VALUES('fab3bb73687b4dd6a6727df821baecfb','ann','coder','t1','json','tool_output','detail',NULL,'the json','application/json','{"exit": 1, "args": ["a", null, {"\u00fc": true}]}',NULL,'[]',0.5,74,74,1,75,'06cbf78b5add9af758f1ebb4b4f3919749a7d0d7b58b8808d609f077300f581a',NULL,'2026-11-24 22:10:53.498520','2026-11-24 22:10:53.498523',NULL,1,'{"items": [{"id": 1, "name": "ü"}, {"id": 2, "name": null}], "total": 2.5}',NULL);
+INSERT OR REPLACE INTO agent_memories VALUES('c07fe8c3ad514fe889fee61e86513f91','ann','coder','t1','staging-password','secret','detail',NULL,'the password of staging','text/plain','{}',NULL,'["staging"]',0.5,7,7,1,7,'f52fbd32b2b3b86ff88ef6c490628285f482af15ddcb29541f94bcf526a3f6c7',NULL,'2026-11-24 22:10:53.499528','2026-11-24 22:10:53.499531',NULL,1,'hunter2',NULL);
+INSERT OR REPLACE INTO agent_memories VALUES('6c43546be1ba431bb4f117811b396b70','ann','coder','t1','in-run','note','run','r1','text, 1 line: a note of the tier run','text/plain','{}','notes/run','["red", "gr\u00fcn"]',0.75,22,22,1,22,'578f46622e868ed1adfd95c30f3fea4c29f08788d388861d9e1e0aca57ac90e7',NULL,'2026-11-24 22:10:53.500401','2026-11-24 22:10:53.500403',NULL,1,'a note of the tier run',NULL);
+INSERT OR REPLACE INTO agent_memories VALUES('bbaf5a1d73914943a24d69419c42a8c2','ann','coder','t1','in-session','note','session','t1','text, 1 line: a note of the tier session','text/plain','{}','notes/session','["red", "gr\u00fcn"]',0.75,26,26,1,26,'9a4a7bfa680dc30c3f7c0af4cbafeb2cb245f8e730288dc027589de2d14b277d',NULL,'2026-11-24 22:10:53.537517','2026-11-24 22:10:53.537520',NULL,1,'a note of the tier session',NULL);
+INSERT OR REPLACE INTO agent_memories VALUES('1b1da57e2d3844afbc7f06f5275dc4c3','ann','coder','t1','in-plan','note','plan','r1','text, 1 line: a note of the tier plan','text/plain','{}','notes/plan','["red", "gr\u00fcn"]',0.75,23,23,1,23,'0774a5f7f9922e62c6d082ed97bd2d5cd81584a1e8a296001a64f37fd7aacaed',NULL,'2026-11-24 22:10:53.551058','2026-11-24 22:10:53.551061',NULL,1,'a note of the tier plan',NULL);
+INSERT OR REPLACE INTO agent_memories VALUES('34becb6dee20443a970bb4929e5c946b','ann','coder','t1','in-task','note','task','k1','text, 1 line: a note of the tier task','text/plain','{}','notes/task','["red", "gr\u00fcn"]',0.75,23,23,1,23,'4cbeafa3828a4c5d7b40912cfbd9d0ae0206c3c746326d35b274fef5646f3da3',NULL,'2026-11-24 22:10:53.552337','2026-11-24 22:10:53.552339',NULL,1,'a note of the tier task',NULL);
+INSERT OR REPLACE INTO agent_memories VALUES('bce998844bee4a2f9222fae0ad33a90b','ann','coder','t1','in-project','note','project','p1','text, 1 line: a note of the tier project','text/plain','{}','notes/project','["red", "gr\u00fcn"]',0.75,26,26,1,26,'64a22cbb755d323bda786048c5015378803fa4203ad62a73e18930cf02795ab2',NULL,'2026-11-24 22:10:53.553446','2026-11-24 22:10:53.553448',NULL,1,'a note of the tier project',NULL);
+INSERT OR REPLACE INTO agent_memories VALUES('cb2015d7413d4045ab83c1f6cd701d4a','ann','coder','t1','in-global','note','global',NULL,'text, 1 line: a note of the tier global','text/plain','{}','notes/global','["red", "gr\u00fcn"]',0.75,25,25,1,25,'0d8ea0ee930f19a5ddd0b7aefd0db027737ce5ffb0f95ff5c99ee44d84270642',NULL,'2026-11-24 22:10:53.575076','2026-11-24 22:10:53.575079',NULL,1,'a note of the tier global',NULL);
+INSERT OR REPLACE INTO agent_memories VALUES('a200b9ed3f49474cb776d02a140f284e','ann','coder','t1','npm_install_myr2mj1eoq','tool_output','detail',NULL,'text, 1 line: an output that is shared an output that is shared an output that…','text/plain','{}',NULL,'[]',0.5,500,500,1,500,'8f6804993db1cd23d45193a7ff52ffc01e5f80eaf51b7a141e16ee99b996bb5f','8f6804993db1cd23d45193a7ff52ffc01e5f80eaf51b7a141e16ee99b996bb5f','2026-11-24 22:10:53.586525','2026-11-24 22:10:53.586528','2999-12-31 23:59:59.123456',1,'an output that is shared an output that is shared an output that is shared an output that is shared an output that is shared an output that is shared an output that is shared an output that is shared an output that is shared an output that is shared an output that is shared an output that is shared an output that is shared an output that is shared an output that is shared an output that is shared an output that is shared an output that is shared an output that is shared an output that is shared ',NULL);
+INSERT OR REPLACE INTO agent_memories VALUES('5da9dff1e9ea4efea395a7fdce98437b','ann','coder','t1','evicted','note','detail',NULL,'text, 1 line: evicted','text/plain','{}',NULL,'[]',0.5,7,7,1,7,'48acbb9c630a69a055d0c0610d7aa63aa7fc3ce5fd1ca812f4843d0eccea78bb',NULL,'2026-11-24 22:10:53.588888','2026-11-24 22:10:53.608208',NULL,0,'evicted',NULL);
+INSERT OR REPLACE INTO agent_memories VALUES('6e02a7f91cac4f238174df411302a5c0','bob',NULL,NULL,'decision','note','detail',NULL,'bob''s own','text/plain','{}',NULL,'[]',0.5,45,45,1,45,'deb5f07cca34e6cc81f5a678cb7db3ee752ab8d28015fd8ad8beff09d7b69164',NULL,'2026-11-24 22:10:53.697398','2026-11-24 22:10:53.697400',NULL,1,'The launch window of the rocket is on Friday.',NULL);
+INSERT OR REPLACE INTO agent_memory_deletions VALUES('ann','gone','2026-11-24 22:10:53.680589','forgotten');
+INSERT OR REPLACE INTO agent_memory_deletions VALUES('ann','gone-too','2026-11-24 22:10:53.696543','a retention rule');
+INSERT OR REPLACE INTO agent_memory_owners VALUES(1,'ann',19,998);
+INSERT OR REPLACE INTO agent_memory_owners VALUES(2,'bob',1,9);
+INSERT OR REPLACE INTO sqlite_sequence VALUES('agent_memory_owners',2);
+INSERT OR REPLACE INTO sqlite_sequence VALUES('agent_memory_passages',5513);
+INSERT OR REPLACE INTO agent_memory_settings VALUES('analyzer','2');
+INSERT OR REPLACE INTO agent_memory_settings VALUES('vectors:agent_memory_vectors_letters_7ad8dbe5_8','');
+INSERT OR REPLACE INTO agent_memory_access VALUES('68cff8105f9b4717b03aa48ed4a041a0','2026-11-24 22:10:53.651397',2);
+INSERT OR REPLACE INTO agent_memory_access VALUES('b45e7e3742c64d36b5565d066c3fc4d8','2026-11-24 22:10:53.652581',1);
+INSERT OR REPLACE INTO agent_memory_passages VALUES(3081,'6e02a7f91cac4f238174df411302a5c0',0,0,45,1,9,NULL);
+INSERT OR REPLACE INTO agent_memory_passages VALUES(3201,'5da9dff1e9ea4efea395a7fdce98437b',0,0,7,1,1,NULL);
+INSERT OR REPLACE INTO agent_memory_passages VALUES(3385,'a200b9ed3f49474cb776d02a140f284e',0,0,500,1,100,NULL);
+INSERT OR REPLACE INTO agent_memory_passages VALUES(3462,'cb2015d7413d4045ab83c1f6cd701d4a',0,0,25,1,6,NULL);
+INSERT OR REPLACE INTO agent_memory_passages VALUES(3590,'bce998844bee4a2f9222fae0ad33a90b',0,0,26,1,6,NULL);
+INSERT OR REPLACE INTO agent_memory_passages VALUES(3718,'34becb6dee20443a970bb4929e5c946b',0,0,23,1,6,NULL);
+INSERT OR REPLACE INTO agent_memory_passages VALUES(3846,'1b1da57e2d3844afbc7f06f5275dc4c3',0,0,23,1,6,NULL);
+INSERT OR REPLACE INTO agent_memory_passages VALUES(3974,'bbaf5a1d73914943a24d69419c42a8c2',0,0,26,1,6,NULL);
+INSERT OR REPLACE INTO agent_memory_passages VALUES(4102,'6c43546be1ba431bb4f117811b396b70',0,0,22,1,6,NULL);
+INSERT OR REPLACE INTO agent_memory_passages VALUES(4224,'c07fe8c3ad514fe889fee61e86513f91',0,0,0,1,0,NULL);
+INSERT OR REPLACE INTO agent_memory_passages VALUES(4363,'fab3bb73687b4dd6a6727df821baecfb',0,0,74,1,11,NULL);
+INSERT OR REPLACE INTO agent_memory_passages VALUES(4480,'dae1d324bac34c99b2e812377d9eb5dd',0,0,0,1,0,NULL);
+INSERT OR REPLACE INTO agent_memory_passages VALUES(4608,'fc1272e56ef64bf6866ebb3555d61049',0,0,0,1,0,NULL);
+INSERT OR REPLACE INTO agent_memory_passages VALUES(4738,'b438e0c71d584d93994d395a4fab9b8e',0,0,14,1,2,NULL);
+INSERT OR REPLACE INTO agent_memory_passages VALUES(4867,'17bd4019ab8c4ebab9519b278fdb3ebb',0,0,18,1,3,NULL);
+INSERT OR REPLACE INTO agent_memory_passages VALUES(4994,'d2f88c73400247fe9b5676d9599f969e',0,0,12,1,2,NULL);
+INSERT OR REPLACE INTO agent_memory_passages VALUES(5212,'b45e7e3742c64d36b5565d066c3fc4d8',0,0,1977,1,448,NULL);
+INSERT OR REPLACE INTO agent_memory_passages VALUES(5336,'b45e7e3742c64d36b5565d066c3fc4d8',1,1977,3642,66,384,NULL);
+INSERT OR REPLACE INTO agent_memory_passages VALUES(5378,'57d13abad9f448059a2412f6ea9d1846',0,0,15,1,2,NULL);
+INSERT OR REPLACE INTO agent_memory_passages VALUES(5513,'68cff8105f9b4717b03aa48ed4a041a0',0,0,45,1,9,NULL);
+INSERT OR REPLACE INTO agent_memory_index_data VALUES(1,X'148278');
+INSERT OR REPLACE INTO agent_memory_index_data VALUES(10,X'0000000002041300041101010101010201010301010000');
+INSERT OR REPLACE INTO agent_memory_index_data VALUES(137438953473,X'000005070730313A30E281B5A85C7C03023130A85C050130A958050131A958050132A958050133A958050134A958050135A958050136A958050337C2B2A958050338C2B2A958050139A85C7C040131A85C050130A85C7C050131A85C7C050132A958050133A958050134A958050135A958050136A958050137A958050138A958050139A958040132A85C040133A85C040134A85C050134A958050135A958050136A85C050137A85C050138A85C040135A85C040136A85C040137A85C040138A85C050131A958050132A958050133A85C050134A85C050135A85C040139A85C0403E281B5A85C7C03023230A85C040131A85C050138A958050139A958040132A85C050130A85C050131A85C050132A85C040133A85C040134A85C040135A85C050135A958050136A958050137A85C050138A85C050139A85C040136A85C040137A85C040138A85C040139A85C050132A958050133A958050134A85C050135A85C050136A85C0403E281B5A85C7C03023330A85C040131A85C040132A85C050139A958040133A85C7C050130A958050131A85C050132A85C050133A85C040134A85C7C040335C2B2A85C04023636A958050137A958050138A85C050139A85C0502C2B2A85C04023730A85C0502C2B2A85C040138A85C040139A85C0403E281B5A85C7C03023430A85C050133A958050134A958050135A958050136A85C050137A85C040131A85C040132A85C040133A85C040134A85C050131A958050132A958050133A85C050134A85C040135A85C040136A85C040137A85C05023131A85C050138A958050139A958040138A85C050130A85C050131A85C040139A85C0403E281B5A85C7C03023530A85C040131A85C050135A958050136A958050137A85C050138A85C040132A85C040133A85C040134A85C040135A85C050132A958050133A958050134A85C050135A85C040136A85C040137A85C040138A85C050139A958040139A85C050130A958050131A85C050132A85C0403E281B5A85C7C03023630A85C040131A85C040132A85C050136A958050137A958050138A85C050139A85C040133A85C040134A85C040135A958040136A958050133A958050134A958050135A85C050136A85C040137A958040138A958040139A9580403E281B5A85C7C030137A85C04023030A958050131A958050132A85C050133A85C0502C2B2A958040331C2B2A958040132A85C7C040133A85C7C050137A958050138A958050139A85C040134A85C7C050130A85C040135A958040136A958040137A958050134A958050135A958050136A85C050137A85C040138A958040139A958030138A85C040130A958040131A958050131A958050132A958050133A85C050134A85C040132A958040133A958040134A958050138A958050139A958040135A958050130A85C050131A85C040136A958040137A958040138A958050135A958050136A958050137A85C050138A85C040139A958030139A85C040130A958040131A958040132A958050132A958050133A958050134A85C050135A85C040133A958040134A958040135A958050139A958040136A958050130A958050131A85C050132A85C040137A958040138A958040139A958050136A958050137A958050138A85C050139A85C0305666F756E64A85C03046C617267A85C7C0406696E65E281B5A85C7C03056D73E281B5A85C7C03056E69676874A85C03057368696674A85C0307746F6F6BE281B5A85C7C0309776F726B6572E281B5A85C7C03097A6562726166697368A85C0C052D34373131A85C040B060505050505050507070605060605050505050505050505050505050505050505050505050505050806050505050505050505050505050505050505050505050505080605050506050505050607060505050606060505080605050505050505050505050505050505060505050505050806050505050505050505050505050505050505050505080605050505050505050505050505050505050805060505050607060605050506050505050505050505050505050505050505050505050505050505050505050505050505050505050505050505050505050505050505050509090B0A09090C0E0D');
+INSERT OR REPLACE INTO agent_memory_index_data VALUES(274877906945,X'000000A20930313A6368696E6573AA020303E5A4B1AA020603E8B4A5AA020402AF86AA020603E7A081AA020402BA93AA020603E8BF9EAA020303E68DAEAA020603E5BA93AA0204028EA5AA020603E5A4B1AA02040295B0AA020603E68DAEAA0204029FA5AA020603E5AF86AA020402A380AA020603E69FA5AA020303E7A081AA020303E8AFB7AA020603E6A380AA020402B4A5AA020402BF9EAA020603E68EA5AA02040C070706070607070706070607060706070707070606');
+INSERT OR REPLACE INTO agent_memory_index_data VALUES(412316860417,X'000000370830313A6465636973AB090306667269646179AB0903066C61756E6368AB090306726F636B6574AB09030677696E646F77AB09040B0A0A0A');
+INSERT OR REPLACE INTO agent_memory_index_data VALUES(2336462209025,X'000002630430313A31A20B0303322E35A20B0402C2B2A20B030135A20B030662696E617269A30004067265616BC2B2A5020305656D707469A400040676696374C2B299010308676C6F62616CC2B29B06040372756E9B068100810081008100810003046964C2B2A20B04086E2D676C6F62616C9B060604706C616E9E060706726F6A6563749C06060372756EA006060773657373696F6E9F0606047461736B9D060503736964A702060374616C9A39040374656DA20B03046A736F6EA20B03046C696E65990181384D81008100810081008100847C04036F6E65A603030A6D7972326D6A31656F719A3903066E616D65C2B2A20B040B6F7465732F676C6F62616C9B060904706C616E9E060A06726F6A6563749C06090372756EA006090773657373696F6E9F0609047461736B9D060702C2B29B06810081008100810081000402706D9A3906135F696E7374616C6C5F6D7972326D6A31656F719A390403756C6CA20B0602C2B2A70203096F7574707574E281B59A39030870617373776F7264A10004056C616EC2B29E060408726F6A656374C2B29C0603037265649B06810081008100810081000404756EC2B2A006030973657373696F6EC2B29F06040768617265E281B59A39040474616765A100070C696E672D70617373776F7264A10004077572726F67C2B2A60303067461736BC2B29D060403657874990181384D810081008100810081000405696572C2B29B068100810081008100810004046F74616CA20B030175A20B0105323A626F6298090305646563697398090306667269646179980903066C61756E636898090306726F636B65749809030677696E646F77980904070706050A0A090A0C11080C080A070B080707070817070E0A0F080A070B0810061707060D0C090C11080D0B08100B0A1413080509090A0A0A');
+INSERT OR REPLACE INTO agent_memory_index_idx VALUES(1,X'',2);
+INSERT OR REPLACE INTO agent_memory_index_idx VALUES(2,X'',2);
+INSERT OR REPLACE INTO agent_memory_index_idx VALUES(3,X'',2);
+INSERT OR REPLACE INTO agent_memory_index_idx VALUES(17,X'',2);
+INSERT OR REPLACE INTO agent_memory_index_config VALUES('version',4);
+INSERT OR REPLACE INTO memory_context_version VALUES('0006');
+INSERT OR REPLACE INTO agent_memory_vectors_letters_7ad8dbe5_8 VALUES('68cff8105f9b4717b03aa48ed4a041a0',0,'ann',X'549DAF3E00000000549DAF3E549DAF3EFFB5033F549DAF3E00000000FFB5033F');
+INSERT OR REPLACE INTO agent_memory_vectors_letters_7ad8dbe5_8 VALUES('57d13abad9f448059a2412f6ea9d1846',0,'ann',X'0000000000000000000000000000000000000000000000000000000000000000');
+INSERT OR REPLACE INTO agent_memory_vectors_letters_7ad8dbe5_8 VALUES('b45e7e3742c64d36b5565d066c3fc4d8',0,'ann',X'55FE773C55FE773C0000000055FEF73B47BE7F3FBFFEB93C55FEF73B55FEF73C');
+INSERT OR REPLACE INTO agent_memory_vectors_letters_7ad8dbe5_8 VALUES('b45e7e3742c64d36b5565d066c3fc4d8',1,'ann',X'000000000000000000000000000000000000803F000000000000000000000000');
+INSERT OR REPLACE INTO agent_memory_vectors_letters_7ad8dbe5_8 VALUES('d2f88c73400247fe9b5676d9599f969e',0,'ann',X'000000000000000000000000F304353FF304353F000000000000000000000000');
+INSERT OR REPLACE INTO agent_memory_vectors_letters_7ad8dbe5_8 VALUES('17bd4019ab8c4ebab9519b278fdb3ebb',0,'ann',X'ABAA2A3F000000000000000000000000ABAA2A3F00000000ABAAAA3E00000000');
+INSERT OR REPLACE INTO agent_memory_vectors_letters_7ad8dbe5_8 VALUES('b438e0c71d584d93994d395a4fab9b8e',0,'ann',X'EB05D13EEB05D13E0000000000000000EB05513F000000000000000000000000');
+INSERT OR REPLACE INTO agent_memory_vectors_letters_7ad8dbe5_8 VALUES('fc1272e56ef64bf6866ebb3555d61049',0,'ann',X'000000000000000000000000000000002EF9643F00000000000000002EF9E43E');
+INSERT OR REPLACE INTO agent_memory_vectors_letters_7ad8dbe5_8 VALUES('dae1d324bac34c99b2e812377d9eb5dd',0,'ann',X'0000003F0000003F00000000000000000000003F00000000000000000000003F');
+INSERT OR REPLACE INTO agent_memory_vectors_letters_7ad8dbe5_8 VALUES('fab3bb73687b4dd6a6727df821baecfb',0,'ann',X'F7BC233F00000000000000004A51DA3EF7BC233F000000000000000000000000');
+INSERT OR REPLACE INTO agent_memory_vectors_letters_7ad8dbe5_8 VALUES('c07fe8c3ad514fe889fee61e86513f91',0,'ann',X'3ACD133F00000000000000003ACD933E3ACD933E3ACD933E3ACD133F3ACD933E');
+INSERT OR REPLACE INTO agent_memory_vectors_letters_7ad8dbe5_8 VALUES('6c43546be1ba431bb4f117811b396b70',0,'ann',X'3ACD933E000000000000000000000000D8B35D3F3ACD933E000000003ACD933E');
+INSERT OR REPLACE INTO agent_memory_vectors_letters_7ad8dbe5_8 VALUES('bbaf5a1d73914943a24d69419c42a8c2',0,'ann',X'F5EB6A3E000000000000000000000000F5EB6A3FF5EB6A3E00000000F5EB6A3E');
+INSERT OR REPLACE INTO agent_memory_vectors_letters_7ad8dbe5_8 VALUES('bce998844bee4a2f9222fae0ad33a90b',0,'ann',X'2EF9643E000000002EF9643E000000002EF9643F2EF9643E000000002EF9643E');
+INSERT OR REPLACE INTO agent_memory_vectors_letters_7ad8dbe5_8 VALUES('6e02a7f91cac4f238174df411302a5c0',0,'bob',X'549DAF3E00000000549DAF3E549DAF3EFFB5033F549DAF3E00000000FFB5033F');
+INSERT OR REPLACE INTO agent_memory_vectors_letters_7ad8dbe5_8 VALUES('1b1da57e2d3844afbc7f06f5275dc4c3',0,'ann',X'A532043F000000000000000000000000F74B463FA532843E00000000A532843E');
+INSERT OR REPLACE INTO agent_memory_vectors_letters_7ad8dbe5_8 VALUES('34becb6dee20443a970bb4929e5c946b',0,'ann',X'A532043F000000000000000000000000F74B463FA532843E00000000A532843E');
+INSERT OR REPLACE INTO agent_memory_vectors_letters_7ad8dbe5_8 VALUES('cb2015d7413d4045ab83c1f6cd701d4a',0,'ann',X'435BF83E435B783E000000000000000072443A3F435B783E435B783E435B783E');
+INSERT OR REPLACE INTO agent_memory_vectors_letters_7ad8dbe5_8 VALUES('a200b9ed3f49474cb776d02a140f284e',0,'ann',X'F84B463F0000000000000000A532843EA532843E0000000000000000A532043F');
+INSERT OR REPLACE INTO agent_memory_vectors_letters_7ad8dbe5_8 VALUES('5da9dff1e9ea4efea395a7fdce98437b',0,'ann',X'0000000000000000EB05D13EEB05D13EEB05513F000000000000000000000000');
