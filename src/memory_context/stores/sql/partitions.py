@@ -70,8 +70,13 @@ def partition(connection: sa.Connection, parts: int, vectors: Sequence[str]) -> 
     for name in [*(table.name for table in tables), *vectors]:
         connection.exec_driver_sql(f'ALTER TABLE "{name}" SET SCHEMA {_OLD}')
     for table in tables:
+        # An index is built faster than it is kept up to date.
+        indexes = [*table.indexes]
+        table.indexes.clear()
         create(connection, table, parts)
         _copy(connection, table.name)
+        for index in indexes:
+            index.create(connection)
     connection.exec_driver_sql(ID_DEFAULT)
     for name in vectors:
         _create_vectors(connection, name, parts)
