@@ -113,12 +113,24 @@ def make_engine(url: sa.URL) -> sa.Engine:
                 url,
                 hide_parameters=True,  # or error messages and logs would quote stored texts
                 pool_pre_ping=True,  # a server may have closed the connection while it was idle
-                connect_args={"connect_timeout": CONNECT_SECONDS},
+                connect_args={"connect_timeout": CONNECT_SECONDS, **_prepared(url)},
             )
         return _make_sqlite_engine(url)
     except (ImportError, NoSuchModuleError) as error:
         message = f"the driver for {url.drivername} cannot be loaded ({error}); pip install 'psycopg[binary]'"
         raise MissingDependencyError(message) from error
+
+
+def _prepared(url: sa.URL) -> dict[str, int | None]:
+    """Return what the URL says of prepared statements: after how many runs psycopg makes one, or none.
+
+    A URL has texts only, and psycopg takes a number or None. A pooler that gives each transaction another connection of
+    the server may not know what was prepared on the one before.
+    """
+    threshold = url.query.get("prepare_threshold")
+    if threshold is None:
+        return {}
+    return {"prepare_threshold": int(str(threshold)) if str(threshold).isdigit() else None}
 
 
 def _make_sqlite_engine(url: sa.URL) -> sa.Engine:
