@@ -1,4 +1,4 @@
-"""A real PgBouncer in transaction mode between a store and its PostgreSQL: `prepare_threshold=none` in the URL is all it takes."""
+"""A real PgBouncer in transaction mode between a store and its PostgreSQL: `prepare_threshold=none` in the URL will do."""
 
 from __future__ import annotations
 
