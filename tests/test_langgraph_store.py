@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from random import Random
 from typing import Any, cast
 
@@ -154,7 +157,7 @@ def test_any_label(space: tuple[str, ...]) -> None:
     assert [space] == store.list_namespaces()
 
 
-@for_each("space", [(), ("",), ("a", 1), "users", ("langgraph", "x"), ("a\0",), ("a.b",)])
+@for_each("space", [(), ("",), ("a", 1), "users", ("a\0",), ("a.b",)])
 def test_no_namespace(space: Any) -> None:
     """What is no namespace is refused as LangGraph does, and nothing of a batch with it is done."""
     store = adapter()
@@ -167,6 +170,17 @@ def test_no_namespace(space: Any) -> None:
     item = store.get(("n",), "key")
     assert item is not None
     assert {"x": 1} == item.value
+
+
+async def test_langgraphs_own_namespace() -> None:
+    """What begins with the label langgraph is LangGraph's: it puts it in batches, and nobody else puts anything there."""
+    store, space = adapter(), ("langgraph", "x")
+    with pytest.raises(InvalidNamespaceError):
+        store.put(space, "key", {"x": 1})
+    with pytest.raises(InvalidNamespaceError):
+        await store.aput(space, "key", {"x": 1})
+    store.batch([PutOp(space, "key", {"x": 1})])
+    assert [space] == [item.namespace for item in await store.asearch(space)]
 
 
 @for_each("space", [("",), ("a", 1), "users", ("a\0",), ("a.b",)])
@@ -348,6 +362,42 @@ def test_large_batches_side_by_side(store_url: str) -> None:
     assert [*range(20)] == sorted(item.value["key"] for item in found)
     assert 1 == len({item.value["by"] for item in found})
     assert 7 == len(adapter(store=shared).list_namespaces())
+    shared.close()
+
+
+def everything_at_once(store: BaseStore) -> list[Callable[[], Awaitable[Any]]]:
+    """Calls that put, read, list, search, put anew and delete the same few items, round after round."""
+    calls: list[Callable[[], Awaitable[Any]]] = []
+    for number in range(24):
+        space, key = ("test", "foo", str(number % 2)), f"key{number % 5}"
+        value = {"foo": f"bar{number % 5}"}
+        calls += [
+            partial(store.aput, space, key, value),
+            partial(store.aget, space, key),
+            partial(store.alist_namespaces, max_depth=number % 4 + 1),
+            partial(store.asearch, ("test",)),
+            partial(store.aput, space, key, value),
+            partial(store.adelete, space, key),
+        ]
+    return calls
+
+
+async def test_everything_at_once(store_url: str) -> None:
+    """What many tasks, and many threads, do to the same items at once is done; each reads an item whole, or none."""
+    shared = SQLAlchemyStore(store_url)
+    store = adapter(store=shared)
+    calls = everything_at_once(store)
+    tasks = await asyncio.gather(*(one() for one in calls))
+    with ThreadPoolExecutor(10) as threads:
+        in_threads = list(threads.map(lambda one: asyncio.run(one()), calls))
+    for results in (tasks, in_threads):
+        for item in [one for one in results[1::6] if one]:
+            assert {"foo": item.key.replace("key", "bar")} == item.value
+        for found in results[3::6]:
+            assert all(item.value["foo"][3:] == item.key[3:] for item in found)
+    for space in store.list_namespaces():
+        store.batch([PutOp(space, f"key{number}", None) for number in range(5)])
+    assert [] == store.search(())
     shared.close()
 
 

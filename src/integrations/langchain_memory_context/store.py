@@ -211,8 +211,10 @@ class _StoredItems:
         if put:
             self.manager.replace_all(put)
         for op in ops:
+            if op.value is not None:
+                continue
             key = _key(op.namespace, op.key)
-            if op.value is None and self.manager.memory_store.delete(self.scope, key):
+            if self.manager.memory_store.delete(self.scope, key):
                 self.manager.audit("deleted", key)
 
     def _described(self, op: PutOp, value: Mapping[str, Any]) -> tuple[MemoryItem, str]:
@@ -347,9 +349,9 @@ def _check_namespaces(op: Op) -> None:
     match op:
         case PutOp():
             _check_labels(op.namespace)
-            if not op.namespace or op.namespace[0] == "langgraph":
-                message = f"a namespace begins with a label other than LangGraph's own, langgraph; not {op.namespace!r:.80}"
-                raise InvalidStoreNamespaceError(message)
+            # LangGraph's own label, langgraph, is refused where an item is put by itself: what it writes itself is a batch.
+            if not op.namespace:
+                raise InvalidStoreNamespaceError("an item needs a namespace that is not empty")
         case GetOp():
             _check_labels(op.namespace)
         case SearchOp():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from memory_context.memory.summaries import Summaries
 from memory_context.model.item import SECRET, MemoryItem, is_secret
 from memory_context.model.reference import one_line
@@ -12,10 +10,10 @@ from memory_context.text.describe import describe
 MAX_SUMMARY = 1000
 
 
-def with_summary(
+def summary_of(
     item: MemoryItem, description: str | None, *, source: str, summaries: Summaries | None
-) -> MemoryItem:
-    """Return `item` with its summary, in one line of at most 1,000 characters.
+) -> str:
+    """Return the summary of `item`, in one line of at most 1,000 characters.
 
     Args:
         item: A record without a summary, and without what its store redacts: whatever is cut or made
@@ -30,7 +28,7 @@ def with_summary(
         summary = SECRET  # says nothing about the content
     else:
         summary = _described(item, source, summaries)
-    return replace(item, summary=one_line(summary, MAX_SUMMARY))
+    return one_line(summary, MAX_SUMMARY)
 
 
 def _described(item: MemoryItem, source: str, summaries: Summaries | None) -> str:

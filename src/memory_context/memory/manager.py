@@ -21,9 +21,9 @@ from memory_context.exceptions import (
     StoreError,
 )
 from memory_context.memory import reopening
-from memory_context.memory.descriptions import with_summary
+from memory_context.memory.descriptions import summary_of
 from memory_context.memory.queries import query
-from memory_context.memory.redaction import redacted_content, redacted_facts
+from memory_context.memory.redaction import redacted_facts, with_redacted_content
 from memory_context.memory.search_filters import as_list, search_filters
 from memory_context.memory.summaries import Summaries, Summarizer, as_summaries
 from memory_context.model.audit import Action, Auditor, AuditTrail
@@ -337,7 +337,7 @@ class MemoryManager(ClosedAtExit):
         )
         if redaction is None:
             redaction = self.redaction(type)
-            item = with_changes(item, content=redacted_content(item, redaction))
+            item = with_redacted_content(item, redaction)
         item = self._completed(item, description, source, redaction)
         if is_shared:
             item = with_changes(item, identity=identity_of(item.content, item.content_hash))
@@ -370,7 +370,7 @@ class MemoryManager(ClosedAtExit):
         redactions: list[Redaction] = []
         for item, description in described:
             redaction = self.redaction(item.memory_type)
-            clean = with_changes(item, content=redacted_content(item, redaction))
+            clean = with_redacted_content(item, redaction)
             items.append(self._completed(clean, description, "", redaction))
             redactions.append(redaction)
         for item in items:
@@ -395,8 +395,8 @@ class MemoryManager(ClosedAtExit):
         # Before it is cut: of a secret that is cut in two neither half is recognised.
         description = description and redaction.line(description)
         item = redacted_facts(item, redaction)
-        item = with_changes(item, **self.facts_of(item.content))
-        return with_summary(item, description, source=source, summaries=self.summaries)
+        summary = summary_of(item, description, source=source, summaries=self.summaries)
+        return with_changes(item, summary=summary, **self.facts_of(item.content))
 
     def _put_under_new_key(
         self, item: MemoryItem, made_by: str, room: Capacity | None

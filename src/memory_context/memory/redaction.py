@@ -59,6 +59,8 @@ MESSAGES = JsonForm(
 
 def redacted_facts(item: MemoryItem, redaction: Redaction) -> MemoryItem:
     """Return *item* without secrets in what it says of its content; its metadata says what was taken out."""
+    if redaction.redactor is None:
+        return item
     form = _METADATA_OF.get(item.memory_type, _METADATA)
     category = item.category
     # That of a LangGraph item is its namespace, by which it is found.
@@ -84,8 +86,13 @@ def noted(metadata: Mapping[str, Any], redaction: Redaction) -> dict[str, Any]:
     return {**metadata, REDACTED: dict(total)} if redaction.counts else dict(metadata)
 
 
-def redacted_content(item: MemoryItem, redaction: Redaction) -> Content:
-    """Return the content of *item* without secrets; of a JSON content, each text in it."""
+def with_redacted_content(item: MemoryItem, redaction: Redaction) -> MemoryItem:
+    """Return *item* with its content without secrets; of a JSON content, each text in it."""
+    content = _redacted_content(item, redaction)
+    return item if content == item.content else replace(item, content=content)
+
+
+def _redacted_content(item: MemoryItem, redaction: Redaction) -> Content:
     content = item.content
     if redaction.redactor is None or isinstance(content, bytes) or item.memory_type == ASSEMBLY:
         return content
@@ -108,9 +115,8 @@ def redacted_record(
     """
     if item.memory_type == SECRET:
         return item
-    content = redacted_content(item, redaction)
-    cleared = redacted_facts(replace(item, content=content), redaction)
-    if content == item.content:
+    cleared = redacted_facts(with_redacted_content(item, redaction), redaction)
+    if cleared.content == item.content:
         return cleared
     return recounted(replace(cleared, identity=None), count_tokens)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import MINYEAR, UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, SupportsIndex, TypeAlias, cast, overload
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from memory_context.exceptions import InvalidArgumentError, InvalidContentError
 from memory_context.model.drawers import Displayed
@@ -40,6 +41,18 @@ Content: TypeAlias = str | bytes
 def now() -> datetime:
     """Return this moment, in UTC."""
     return datetime.now(UTC)
+
+
+def new_id() -> UUID:
+    """Return a UUID in the order of time: version 7 of RFC 9562.
+
+    Rows that are written together lie together in the indexes then; by chance each would be a page of its own to write.
+    """
+    random = int.from_bytes(os.urandom(10))
+    number = (time.time_ns() // 1_000_000) << 80 | random
+    # Version and variant, in the places that the RFC gives them.
+    number = number & ~(0xF << 76 | 0x3 << 62) | (0x7 << 76 | 0x2 << 62)
+    return UUID(int=number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +183,7 @@ class MemoryItem(Displayed):
     is_active: bool = True
     accessed_at: datetime | None = None
     access_count: int = 0
-    id: UUID = field(default_factory=uuid4)
+    id: UUID = field(default_factory=new_id)
     match: Match | None = None
 
     @property

@@ -96,12 +96,15 @@ def _from(match: re.Match[str]) -> MemoryRef:
 def one_line(text: str, limit: int = MAX_DESCRIPTION) -> str:
     """Return *text* as one printable line of at most *limit* characters without square brackets; idempotent."""
     start = text[: limit * 16].replace("[", "(").replace("]", ")")
-    printable = ""
-    for char in _IGNORABLE.sub(" ", start):
-        is_control_or_space = unicodedata.category(char)[0] in "CZ"
-        printable += " " if is_control_or_space else char
-    line = " ".join(printable.split())
+    if not (start.isascii() and start.isprintable()):
+        start = "".join(map(_printable, _IGNORABLE.sub(" ", start)))
+    line = " ".join(start.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def _printable(char: str) -> str:
+    is_control_or_space = unicodedata.category(char)[0] in "CZ"
+    return " " if is_control_or_space else char
 
 
 def check_key(key: object) -> str:

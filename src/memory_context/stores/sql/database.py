@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -20,6 +20,7 @@ from memory_context.runtime.telemetry import operation
 from memory_context.stores.codec import Codec
 from memory_context.stores.sql import file_watch, index_key, migrate, shared_engines, urls
 from memory_context.stores.sql.index import keyword_index
+from memory_context.stores.sql.prepared import Prepared, Values
 from memory_context.stores.sql.row import ROW_FORMAT, RowFormat, decode_row
 from memory_context.stores.sql.schema import AnyRow, AnySelect
 from memory_context.stores.sql.shared_engines import Transaction
@@ -145,7 +146,8 @@ class Database:
             operation("transaction", backend=self.dialect, writes=kind == "write"),
             self.engine.connect().execution_options(**options) as connection,
             file_watch.on_its_file(connection),
-            connection.begin(),
+            # A statement is a transaction by itself.
+            nullcontext() if kind == "statement" else connection.begin(),
         ):
             yield connection
 
@@ -156,16 +158,15 @@ class Database:
             lambda connection: connection.execute(statement).all(), kind="statement"
         )
 
-    def items(
-        self, statement: AnySelect, values: Mapping[str, Any] | None = None
-    ) -> list[MemoryItem]:
+    def items(self, statement: AnySelect | Prepared, values: Values) -> list[MemoryItem]:
         """Return the records that *statement*, on `RECORDS`, selects with *values*: as `rows` does."""
-
-        def read(connection: sa.Connection) -> list[MemoryItem]:
-            return [decode_row(connection, row) for row in connection.execute(statement, values)]
-
         self._prepare_schema()
-        return self.run_as_it_is(read, kind="statement")
+        with self._transaction("statement") as connection:
+            if isinstance(statement, Prepared):
+                rows: Sequence[Sequence[Any]] = statement.rows(connection, values)
+            else:
+                rows = connection.execute(statement, values).all()
+            return [decode_row(connection, row) for row in rows]
 
     @property
     def engine(self) -> sa.Engine:

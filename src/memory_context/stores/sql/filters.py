@@ -128,11 +128,16 @@ def _in_sight(places: Iterable[Place]) -> Condition:
         open_ids.setdefault(tier, []).append(tier_id)
     conditions: list[Condition] = [
         memories.c.tier_id.is_(None),
-        memories.c.tier.in_(OPEN_TIERS),
+        _is_one_of(memories.c.tier, OPEN_TIERS),
     ]
     for tier, tier_ids in open_ids.items():
-        conditions.append((memories.c.tier == tier) & memories.c.tier_id.in_(tier_ids))
+        conditions.append((memories.c.tier == tier) & _is_one_of(memories.c.tier_id, tier_ids))
     return sa.or_(*conditions)
+
+
+def _is_one_of(column: sa.Column[Any], values: Iterable[str]) -> Condition:
+    """Match one of a few values, for statements that are `Prepared`."""
+    return sa.or_(*[column == value for value in values])
 
 
 def column_named(name: str, hidden: Collection[str] = ()) -> sa.Column[Any]:
@@ -220,11 +225,13 @@ def _condition(column: sa.Column[Any], wanted: object, dialect: str) -> Conditio
 
 def _one_of(column: sa.Column[Any], wanted: Sequence[object], dialect: str) -> Condition:
     values = [value for value in wanted if not isinstance(value, Mapping)]
-    listed = column.in_([_checked(column, value) for value in values if value is not None])
-    others: list[Condition] = [column.is_(None)] if None in values else []
+    listed = [_checked(column, value) for value in values if value is not None]
     asked = [cast("object", one) for one in wanted if isinstance(one, Mapping)]
-    others += [_condition(column, one, dialect) for one in asked]
-    return sa.or_(listed, *others)
+    others = [_condition(column, one, dialect) for one in asked]
+    if None in values:
+        others.append(column.is_(None))
+    # An empty list, looked up row by row, takes as long as the rest.
+    return sa.or_(column.in_(listed), *others) if listed or not others else sa.or_(*others)
 
 
 def _content_condition(wanted: object, dialect: str, hidden: Collection[str]) -> Condition:

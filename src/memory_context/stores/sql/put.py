@@ -19,14 +19,16 @@ from memory_context.stores.sql.capacity import make_room, quota_kept
 from memory_context.stores.sql.filters import within
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import ChunkBatch
+from memory_context.stores.sql.prepared import Prepared
 from memory_context.stores.sql.restore import insert_record, insert_records
 from memory_context.stores.sql.row import RECORDS, decode_row, encode_row, format_of
-from memory_context.stores.sql.schema import AnySelect, memories
+from memory_context.stores.sql.schema import memories
 
 # Built once: a fold puts many records, and looks each up by its identity first.
 _OF_USER = RECORDS.where(memories.c.user_id == sa.bindparam("user"))
-_BY_IDENTITY = _OF_USER.where(memories.c.identity == sa.bindparam("wanted"))
-_BY_KEY = _OF_USER.where(memories.c.memory_key == sa.bindparam("wanted"))
+_by_identity_ = _OF_USER.where(memories.c.identity == sa.bindparam("wanted"))
+_by_key_ = _OF_USER.where(memories.c.memory_key == sa.bindparam("wanted"))
+_BY_IDENTITY, _BY_KEY = Prepared(lambda _: _by_identity_), Prepared(lambda _: _by_key_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +189,11 @@ def _by_key(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
 
 
 def _one(
-    connection: sa.Connection, statement: AnySelect, user: str, wanted: str
+    connection: sa.Connection, statement: Prepared, user: str, wanted: str
 ) -> MemoryItem | None:
-    row = connection.execute(statement, {"user": user, "wanted": wanted}).one_or_none()
-    return decode_row(connection, row) if row else None
+    for row in statement.rows(connection, {"user": user, "wanted": wanted}):
+        return decode_row(connection, row)
+    return None
 
 
 def _locked(connection: sa.Connection, holder: MemoryItem) -> bool:

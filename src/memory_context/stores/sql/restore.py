@@ -14,17 +14,24 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.model.item import Conflict, Deletion, MemoryItem, Restored
-from memory_context.stores.sql.dialects import insert_into
+from memory_context.stores.sql.dialects import INSERT, insert_into
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import ChunkBatch
+from memory_context.stores.sql.prepared import Prepared
 from memory_context.stores.sql.row import RowFormat, decode_deletion, encode_row, format_of
 from memory_context.stores.sql.schema import access, deletions, memories
 
 # What changes without the record being changed.
 _READS = {"match", "accessed_at", "access_count"}
-_NOT_DELETED = sa.delete(deletions).where(
-    deletions.c.user_id == sa.bindparam("user"), deletions.c.memory_key == sa.bindparam("wanted")
+_INSERT = Prepared(
+    lambda dialect: INSERT[dialect](memories).on_conflict_do_nothing(), memories.c.keys()
 )
+_READ = Prepared(lambda _: sa.insert(access), access.c.keys())
+_of_key = (
+    deletions.c.user_id == sa.bindparam("user"),
+    deletions.c.memory_key == sa.bindparam("wanted"),
+)
+_NOT_DELETED = Prepared(lambda _: sa.delete(deletions).where(*_of_key))
 
 
 def insert_record(connection: sa.Connection, item: MemoryItem) -> bool:
@@ -37,11 +44,8 @@ def insert_records(connection: sa.Connection, items: Sequence[MemoryItem]) -> se
 
     One that clashes with another record is left out.
     """
-    # RETURNING gives no row where the insert clashed: that tells in one statement what was written.
-    insert = insert_into(connection, memories).on_conflict_do_nothing().returning(memories.c.id)
-    rows = [encode_row(connection, item) for item in items]
-    new = set(connection.execute(insert, rows).scalars())
-    written = [item for item in items if item.id in new]
+    counts = _INSERT.counts(connection, [encode_row(connection, item) for item in items])
+    written = [item for item, count in zip(items, counts, strict=True) if count]
     reads = [
         {
             "user_id": item.user_id,
@@ -53,11 +57,11 @@ def insert_records(connection: sa.Connection, items: Sequence[MemoryItem]) -> se
         if item.access_count
     ]
     if reads:
-        connection.execute(sa.insert(access), reads)
+        _READ.run(connection, reads)
     if written:
         keys = [{"user": item.user_id, "wanted": item.memory_key} for item in written]
-        connection.execute(_NOT_DELETED, keys)
-    return new
+        _NOT_DELETED.run(connection, keys)
+    return {item.id for item in written}
 
 
 @dataclass(frozen=True, slots=True)

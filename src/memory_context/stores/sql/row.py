@@ -6,7 +6,8 @@ Only here is content encoded for its column, and decoded: by the codec that the 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import sqlalchemy as sa
@@ -33,6 +34,8 @@ RECORDS = sa.select(
     sa.func.coalesce(access.c.access_count, 0).label("access_count"),
 ).select_from(memories.outerjoin(access, belongs(access)))
 """Selects the rows that `decode_row` takes."""
+
+_COLUMNS = [column.name for column in RECORDS.selected_columns]
 
 ROW_FORMAT = "memory_context_row_format"
 """The execution option that tells a connection how its rows are written."""
@@ -82,8 +85,10 @@ def encode_row(connection: sa.Connection, item: MemoryItem) -> dict[str, Any]:
     """
     check_content(item.content, item.media_type)
     row_format = format_of(connection)
-    item = replace(row_format.codec.encode(item), identity=row_format.identity_of(item))
+    identity = row_format.identity_of(item)
+    item = row_format.codec.encode(item)
     values = {name: getattr(item, name) for name in _FIELDS}
+    values["identity"] = identity
     # JSON knows no tuples, and comparing with what is read back would find a difference.
     values["tags"] = list(item.tags)
     values["content_metadata"] = dict(item.content_metadata)
@@ -97,23 +102,20 @@ def encode_row(connection: sa.Connection, item: MemoryItem) -> dict[str, Any]:
     return values
 
 
-def decode_row(connection: sa.Connection, row: AnyRow) -> MemoryItem:
+def decode_row(connection: sa.Connection, row: Sequence[Any]) -> MemoryItem:
     """Decode a row of `RECORDS`.
 
     Raises:
         SealError: The codec did not write it, or it was changed.
         EncryptionError: Its key is not at hand.
     """
-    columns = row._mapping  # noqa: SLF001 - public, in spite of its name
-    values = {name: columns[name] for name in _FIELDS}
+    values = dict(zip(_COLUMNS, row, strict=False))
     values["tags"] = tuple(values["tags"])
-    content = row.content
-    if content is None:
-        content = decoded(bytes(row.content_bytes or b""), row.media_type)
-    item = MemoryItem(
-        **values, content=content, accessed_at=row.accessed_at, access_count=row.access_count
-    )
-    return format_of(connection).codec.decode(item)
+    data = values.pop("content_bytes")
+    if values["content"] is None:
+        values["content"] = decoded(bytes(data or b""), values["media_type"])
+    del values["byte_count"]
+    return format_of(connection).codec.decode(MemoryItem(**values))
 
 
 def decode_deletion(row: AnyRow) -> Deletion:

@@ -20,6 +20,7 @@ from memory_context.exceptions import (
 )
 from memory_context.runtime.after_fork import Lock, before_fork, in_child
 from memory_context.stores.sql.file_watch import FileWatch, WatchedConnection
+from memory_context.stores.sql.prepared import execute
 from memory_context.stores.sql.urls import is_memory, supported
 
 # As long as sqlite3 waits by itself, its default `timeout` being 5 s.
@@ -193,12 +194,12 @@ def _begin_sqlite(connection: sa.Connection) -> None:
     if kind == "statement":
         return  # SQLite begins and ends a transaction for it
     if kind == "read":
-        connection.exec_driver_sql("BEGIN")
+        execute(connection, "BEGIN")
         return
     # Overwrite what is deleted, whatever this build of SQLite does by default: a user is forgotten
     # without a trace only if nothing of theirs was left in free pages before.
-    connection.exec_driver_sql("PRAGMA secure_delete=ON")
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    execute(connection, "PRAGMA secure_delete=ON")
+    execute(connection, "BEGIN IMMEDIATE")
 
 
 def callers_engine(given: sa.Engine | sa.Pool) -> sa.Engine:

@@ -56,6 +56,7 @@ from memory_context.stores.sql.filters import (
 )
 from memory_context.stores.sql.index import indexing, keyword_index, search, vector_index
 from memory_context.stores.sql.index.embedding_worker import EmbeddingWorker
+from memory_context.stores.sql.prepared import Prepared
 from memory_context.stores.sql.row import RECORDS, decode_deletion
 from memory_context.stores.sql.scan import deletions_after, scan
 from memory_context.stores.sql.schema import (
@@ -232,7 +233,8 @@ class SQLAlchemyStore(ClosedAtExit):
             raise InvalidArgumentError(message)
         order = order_of(order_by, self.database.dialect, self.codec.hidden)
         statement = RECORDS.where(*self._matching(scope, filters))
-        return self.database.items(statement.order_by(*order).limit(limit).offset(offset or None))
+        page = statement.order_by(*order).limit(limit).offset(offset or None)
+        return self.database.items(page, {})
 
     def search(
         self,
@@ -612,9 +614,10 @@ class SQLAlchemyStore(ClosedAtExit):
 
 # The two are kept, because making them takes longer than reading a record by them.
 @lru_cache(maxsize=STATEMENTS)
-def _by_key(scope: Scope) -> AnySelect:
+def _by_key(scope: Scope) -> Prepared:
     """Return the statement for the record of *scope* under the ``key`` that it is executed with."""
-    return RECORDS.where(*within(scope), memories.c.memory_key == sa.bindparam("key"))
+    statement = RECORDS.where(*within(scope), memories.c.memory_key == sa.bindparam("key"))
+    return Prepared(lambda _: statement)
 
 
 @lru_cache(maxsize=STATEMENTS)

@@ -13,6 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from memory_context.stores.sql.prepared import Prepared, execute
 from memory_context.stores.sql.schema import HELD_COLUMNS, HIT_COLUMNS, passages
 from memory_context.text.index import bm25
 from memory_context.text.index.bm25 import FINE_BITS, LENGTH_BITS, Owner, Statistics, step_of
@@ -36,7 +37,9 @@ _FINE = 1 << FINE_BITS
 _COARSE = f"({_FINE} + ({_STEP} & {_FINE - 1})) << (({_STEP} >> {FINE_BITS}) - 1)"
 _LENGTH = f"CASE WHEN {_STEP} < {2 * _FINE} THEN {_STEP} ELSE {_COARSE} END"
 _LAST_ID = "SELECT seq FROM sqlite_sequence WHERE name = 'agent_memory_passages'"
-_ADD = sa.text("INSERT INTO agent_memory_index(rowid, lexemes) VALUES (:id, :names)")
+_CHUNK = Prepared(lambda _: sa.insert(passages), [name for name in passages.c.keys() if name != "lexemes"])
+_add = sa.text("INSERT INTO agent_memory_index(rowid, lexemes) VALUES (:id, :names)")
+_ADD = Prepared(lambda _: _add)
 # FTS5's commands are inserts into the column that is named like the table.
 _REMOVE = sa.text(
     "INSERT INTO agent_memory_index(agent_memory_index, rowid, lexemes)"
@@ -88,18 +91,14 @@ def create(connection: sa.Connection) -> None:
 
 def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
     """Insert rows of chunks with their ``names``."""
-    last = connection.exec_driver_sql(_LAST_ID).scalar() or 0
-    number = last >> LENGTH_BITS
+    found = execute(connection, _LAST_ID).fetchone()
+    number = (found[0] if found else 0) >> LENGTH_BITS
     placed: list[dict[str, Any]] = []
-    named: list[dict[str, Any]] = []
     for row in rows:
         number += 1
-        passage_id = (number << LENGTH_BITS) + step_of(row["length"])
-        columns = row | {"id": passage_id}
-        named.append({"id": passage_id, "names": columns.pop("names")})
-        placed.append(columns)
-    connection.execute(sa.insert(passages), placed)
-    connection.execute(_ADD, named)
+        placed.append(row | {"id": (number << LENGTH_BITS) + step_of(row["length"])})
+    _CHUNK.run(connection, placed)
+    _ADD.run(connection, placed)
 
 
 def remove(connection: sa.Connection, names: Mapping[int, str]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -24,6 +24,7 @@ from memory_context.stores.sql.dialects import (
 )
 from memory_context.stores.sql.filters import Conditions, checked_last
 from memory_context.stores.sql.index import fts5, tsvector
+from memory_context.stores.sql.prepared import Prepared
 from memory_context.stores.sql.row import format_of, keyed_hash
 from memory_context.stores.sql.schema import (
     AnySelect,
@@ -42,15 +43,16 @@ ANALYZER = "analyzer"
 # Of a hashed lexeme: 80 bits, so that no two words of a database share one.
 HASHED_BYTES = 10
 MemoryIds: TypeAlias = AnySelect
-_STATISTICS = sa.select(owners).where(owners.c.user_id == sa.bindparam("user"))
-_COUNT = (
-    sa.update(owners)
-    .where(owners.c.user_id == sa.bindparam("user"))
-    .values(
-        passages=owners.c.passages + sa.bindparam("more", type_=sa.BigInteger),
-        length=owners.c.length + sa.bindparam("longer", type_=sa.BigInteger),
-    )
+_mine = owners.c.user_id == sa.bindparam("user")
+_STATISTICS = Prepared(
+    lambda _: sa.select(owners.c.number, owners.c.passages, owners.c.length).where(_mine)
 )
+_more = {
+    "passages": owners.c.passages + sa.bindparam("more", type_=sa.BigInteger),
+    "length": owners.c.length + sa.bindparam("longer", type_=sa.BigInteger),
+}
+_COUNT = Prepared(lambda _: sa.update(owners).where(_mine).values(_more))
+_OF_CHUNKS = ("ordinal", "start", "stop", "line", "length")
 _INDEXES = {"sqlite": fts5, "postgresql": tsvector}
 
 
@@ -114,10 +116,9 @@ def reset(connection: sa.Connection) -> None:
 
 def statistics_of(connection: sa.Connection, user_id: str) -> Statistics | None:
     """Return what BM25 must know of a user's index; None where nothing was indexed yet."""
-    row = connection.execute(_STATISTICS, {"user": user_id}).one_or_none()
-    if row is None:
-        return None
-    return Statistics(_owner(connection, row.number), row.passages, row.length)
+    for number, chunks, length in _STATISTICS.rows(connection, {"user": user_id}):
+        return Statistics(_owner(connection, number), chunks, length)
+    return None
 
 
 def _owner(connection: sa.Connection, number: int) -> Owner:
@@ -135,9 +136,9 @@ def add(
     rows: list[dict[str, Any]] = []
     for memory_id, passages_found in found:
         for passage in passages_found:
-            names = owner.named(passage.names)
+            row = {name: getattr(passage, name) for name in _OF_CHUNKS}
             ids = {"user_id": user_id, "memory_id": memory_id}
-            rows.append(asdict(passage) | ids | {"names": names})
+            rows.append(row | ids | {"names": owner.named(passage.names)})
     _INDEXES[connection.dialect.name].add(connection, rows)
     count(connection, user_id, len(rows), sum(row["length"] for row in rows))
 
@@ -160,7 +161,7 @@ def count(connection: sa.Connection, user_id: str, more: int, longer: int) -> No
     It locks the user's row, for which all who index for this user wait: do it last in a
     transaction.
     """
-    connection.execute(_COUNT, {"user": user_id, "more": more, "longer": longer})
+    _COUNT.run(connection, [{"user": user_id, "more": more, "longer": longer}])
 
 
 def remove(connection: sa.Connection, user_id: str, found: Mapping[int, Chunk]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from memory_context.stores.sql.prepared import Prepared
 from memory_context.stores.sql.schema import HELD_COLUMNS, HIT_COLUMNS, passages
 from memory_context.text.index import bm25
 from memory_context.text.index.bm25 import Owner, Statistics
@@ -21,7 +22,10 @@ from memory_context.text.index.bm25 import Owner, Statistics
 ENOUGH = 300
 # array_to_tsvector takes lexemes as they are; to_tsvector would parse and stem them.
 _NAMES = sa.func.string_to_array(sa.bindparam("names", type_=sa.Text), " ")
-_ADD = sa.insert(passages).values(lexemes=sa.func.array_to_tsvector(_NAMES))
+_add = sa.insert(passages).values(lexemes=sa.func.array_to_tsvector(_NAMES))
+_ADD = Prepared(
+    lambda _: _add, [name for name in passages.c.keys() if name not in ("id", "lexemes")]
+)
 _HOLDS = sa.text(
     "SELECT 1 FROM agent_memory_passages"
     " WHERE user_id = :user AND id = :id AND lexemes @@ CAST(:quoted AS tsquery)"
@@ -82,7 +86,7 @@ BEST = SCORED
 
 def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
     """Insert rows of chunks with their ``names``."""
-    connection.execute(_ADD, list(rows))
+    _ADD.run(connection, rows)
 
 
 def holds(connection: sa.Connection, user_id: str, passage: int, name: str) -> bool:
