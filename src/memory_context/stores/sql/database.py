@@ -70,6 +70,7 @@ class Database:
         self._engine: sa.Engine | None = None
         self._ready_pool: sa.Pool | None = None
         self._lock = Lock()
+        self._turn = shared_engines.writers_turn(self.url)
         in_child(self)
 
     def after_fork(self) -> None:
@@ -144,6 +145,7 @@ class Database:
         with (
             self.errors(),
             operation("transaction", backend=self.dialect, writes=kind == "write"),
+            self._turn.taken() if kind == "write" and self.dialect == "sqlite" else nullcontext(),
             self.engine.connect().execution_options(**options) as connection,
             file_watch.on_its_file(connection),
             # A statement is a transaction by itself.

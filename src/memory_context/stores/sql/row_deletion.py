@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from uuid import UUID
+
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from memory_context.model.item import now
-from memory_context.stores.sql.dialects import insert_into
+from memory_context.stores.sql.dialects import insert_into, is_postgresql
 from memory_context.stores.sql.filters import Conditions
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.schema import UTCDateTime, access, deletions, memories
@@ -13,6 +17,12 @@ from memory_context.stores.sql.schema import UTCDateTime, access, deletions, mem
 
 def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: str) -> int:
     """Delete a user's memories that meet *where*, noting when and why; return how many."""
+    if is_postgresql(connection):
+        ids = _locked(connection, where)
+        if not ids:
+            return 0
+        these = sa.any_(sa.literal(ids, ARRAY(sa.Uuid())))
+        where = (memories.c.user_id == user_id, memories.c.id == these)
     doomed = sa.select(memories.c.id).where(*where)
     # First, because the index is emptied by reading what the records say.
     indexing.remove(connection, user_id, doomed)
@@ -34,6 +44,16 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
     reads = (access.c.user_id == user_id, access.c.memory_id.in_(doomed))
     connection.execute(sa.delete(access).where(*reads))
     return connection.execute(sa.delete(memories).where(*where)).rowcount
+
+
+def _locked(connection: sa.Connection, where: Conditions) -> Sequence[UUID]:
+    """Lock the rows that meet *where*, and return their ids: what is stored from now on is not deleted.
+
+    That is done in the order in which puts lock rows, and as they do before anything of the index: or both would wait in a
+    circle.
+    """
+    by_key = sa.select(memories.c.id).where(*where).order_by(memories.c.memory_key.collate("C"))
+    return connection.execute(by_key.with_for_update()).scalars().all()
 
 
 def evict(connection: sa.Connection, where: Conditions) -> int:

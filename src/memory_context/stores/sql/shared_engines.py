@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 import time
-from contextlib import closing
+from collections.abc import Generator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+from weakref import WeakValueDictionary
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -57,13 +60,13 @@ class EngineRegistry:
     """
 
     _engines: dict[sa.URL, _SharedEngine] = field(default_factory=dict[sa.URL, _SharedEngine])
-    _lock: Lock = field(default_factory=Lock)
+    lock: Lock = field(default_factory=Lock)
 
     def acquire(self, url: sa.URL) -> sa.Engine:
         """Return the engine for *url*; a new one for each in-memory database."""
         if is_memory(url):
             return make_engine(url)
-        with self._lock:
+        with self.lock:
             if url not in self._engines:
                 self._engines[url] = _SharedEngine(make_engine(url))
             shared = self._engines[url]
@@ -72,7 +75,7 @@ class EngineRegistry:
 
     def release(self, engine: sa.Engine) -> None:
         """Let go of an engine that `acquire` gave."""
-        with self._lock:
+        with self.lock:
             shared = self._engines.get(engine.url)
             if shared is None or shared.engine is not engine:
                 engine.dispose()
@@ -100,6 +103,47 @@ class EngineRegistry:
 registry = EngineRegistry()
 in_child(registry)
 before_fork(registry.close_idle)
+
+
+class WritersTurn:
+    """Lets one thread of this process write to a SQLite database at a time.
+
+    SQLite's own lock is asked for again and again, after longer and longer pauses: of many threads some would never get it.
+    """
+
+    def __init__(self) -> None:
+        self.after_fork()
+        in_child(self)
+
+    def after_fork(self) -> None:
+        """Be free in a forked child."""
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def taken(self) -> Generator[None]:
+        """Wait until it is this thread's turn, as long as for SQLite's own lock.
+
+        Raises:
+            StoreUnavailableError: Others wrote all the time.
+        """
+        lock = self._lock
+        if not lock.acquire(timeout=BUSY_MILLISECONDS / 1000):
+            raise StoreUnavailableError("database is locked")
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+_turns = WeakValueDictionary[str, WritersTurn]()
+
+
+def writers_turn(url: sa.URL) -> WritersTurn:
+    """Return what all that write to the database of *url* in this process share."""
+    if is_memory(url):
+        return WritersTurn()
+    with registry.lock:
+        return _turns.setdefault(url.database or "", WritersTurn())
 
 
 def make_engine(url: sa.URL) -> sa.Engine:
