@@ -351,7 +351,8 @@ def _check_namespaces(op: Op) -> None:
             _check_labels(op.namespace)
             # LangGraph's own label, langgraph, is refused where an item is put by itself: what it writes itself is a batch.
             if not op.namespace:
-                raise InvalidStoreNamespaceError("an item needs a namespace that is not empty")
+                message = "an item needs a namespace that is not empty"
+                raise InvalidStoreNamespaceError(message)
         case GetOp():
             _check_labels(op.namespace)
         case SearchOp():

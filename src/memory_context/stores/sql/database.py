@@ -160,12 +160,14 @@ class Database:
             lambda connection: connection.execute(statement).all(), kind="statement"
         )
 
-    def items(self, statement: AnySelect | Prepared, values: Values) -> list[MemoryItem]:
+    def items(
+        self, statement: AnySelect | Prepared, values: Values | None = None
+    ) -> list[MemoryItem]:
         """Return the records that *statement*, on `RECORDS`, selects with *values*: as `rows` does."""
         self._prepare_schema()
         with self._transaction("statement") as connection:
             if isinstance(statement, Prepared):
-                rows: Sequence[Sequence[Any]] = statement.rows(connection, values)
+                rows: Sequence[Sequence[Any]] = statement.rows(connection, values or {})
             else:
                 rows = connection.execute(statement, values).all()
             return [decode_row(connection, row) for row in rows]

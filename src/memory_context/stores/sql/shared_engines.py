@@ -128,7 +128,8 @@ class WritersTurn:
         """
         lock = self._lock
         if not lock.acquire(timeout=BUSY_MILLISECONDS / 1000):
-            raise StoreUnavailableError("database is locked")
+            message = "database is locked: other threads of this process write to it"
+            raise StoreUnavailableError(message)
         try:
             yield
         finally:

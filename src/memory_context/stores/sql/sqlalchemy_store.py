@@ -233,8 +233,7 @@ class SQLAlchemyStore(ClosedAtExit):
             raise InvalidArgumentError(message)
         order = order_of(order_by, self.database.dialect, self.codec.hidden)
         statement = RECORDS.where(*self._matching(scope, filters))
-        page = statement.order_by(*order).limit(limit).offset(offset or None)
-        return self.database.items(page, {})
+        return self.database.items(statement.order_by(*order).limit(limit).offset(offset or None))
 
     def search(
         self,

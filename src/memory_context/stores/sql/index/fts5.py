@@ -37,7 +37,10 @@ _FINE = 1 << FINE_BITS
 _COARSE = f"({_FINE} + ({_STEP} & {_FINE - 1})) << (({_STEP} >> {FINE_BITS}) - 1)"
 _LENGTH = f"CASE WHEN {_STEP} < {2 * _FINE} THEN {_STEP} ELSE {_COARSE} END"
 _LAST_ID = "SELECT seq FROM sqlite_sequence WHERE name = 'agent_memory_passages'"
-_CHUNK = Prepared(lambda _: sa.insert(passages), [name for name in passages.c.keys() if name != "lexemes"])
+_CHUNK = Prepared(
+    lambda _: sa.insert(passages),
+    [column.name for column in passages.c if column.name != "lexemes"],
+)
 _add = sa.text("INSERT INTO agent_memory_index(rowid, lexemes) VALUES (:id, :names)")
 _ADD = Prepared(lambda _: _add)
 # FTS5's commands are inserts into the column that is named like the table.
