@@ -137,7 +137,7 @@ def execute(connection: sa.Connection, text: str, parameters: Any = (), **option
     """Execute SQL as the driver takes it, with parameters, or a list of them; return what has its rows or their number."""
     if _is_heard(connection):
         return connection.exec_driver_sql(text, parameters or None)
-    driver = connection.connection.driver_connection
+    driver: Any = connection.connection.driver_connection
     cursor = driver.cursor()
     errors = connection.dialect.loaded_dbapi.Error
     try:
