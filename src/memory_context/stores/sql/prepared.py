@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import SQLCompiler
 
 Values: TypeAlias = Mapping[str, Any]
@@ -151,7 +152,7 @@ def execute(connection: sa.Connection, text: str, parameters: Any = (), **option
         if is_gone:
             connection.invalidate(error)
             connection.engine.dispose()
-        raise sa.exc.DBAPIError.instance(
+        raise DBAPIError.instance(
             text, None, error, errors,
             hide_parameters=True, connection_invalidated=is_gone, dialect=connection.dialect,
         ) from error  # fmt: skip
