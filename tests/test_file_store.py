@@ -586,6 +586,33 @@ class TestAfterARestart:
         assert {"c0", "c1", "c2", ".memory-context"} == {path.name for path in folder.iterdir()}
         assert 19 == len(files_in(folder))
 
+    def test_two_users_with_one_id(self, store: FileStore, folder: Path) -> None:
+        """Memories of two users under one id have a file each, and reads each; reads of earlier versions count, too."""
+        hers = store.put(ANN, memory("hers", memory_key="k"))
+        store.touch(ANN, ["k"])
+        store.close()
+        reads = folder / ".memory-context" / "reads.jsonl"
+        line = json.loads(reads.read_text())
+        assert "ann" == line.pop("user_id")  # as earlier versions wrote it
+        reads.write_text(json.dumps(line) + "\n")
+        bob = Scope("bob")
+        store.put(bob, replace(hers, user_id="bob", content="his", memory_key="l"))
+        for _ in range(2):
+            store.touch(ANN, ["k"])
+            store.close()
+
+        read = store.get(ANN, "k")
+
+        assert read is not None
+        assert 3 == read.access_count
+        assert ["his"] == [item.content for item in store.list_all(bob)]
+        assert 2 == len([path for path in folder.iterdir() if path.suffix == ".json"])
+        assert 1 == store.clear(ANN)
+        store.close()
+        assert ["his"] == [item.content for item in store.list_all(bob)]
+        assert 1 == store.forget_user("bob").files
+        assert [] == [path for path in folder.iterdir() if path.suffix == ".json"]
+
     def test_torn_lines(self, store: FileStore, folder: Path) -> None:
         """Lines that a crash cut off do not hide the others."""
         for key in ("a", "b"):
