@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
 
@@ -52,9 +53,42 @@ class TestAutoGen:
         )
         first, again = text_of(prompt[2]), text_of(prompt[4])
         assert "(the same as above)" not in again
-        assert (
-            MemoryRef.parse(again.splitlines()[0]).key != MemoryRef.parse(first.splitlines()[0]).key
+        key = MemoryRef.parse(first.splitlines()[0]).key
+        assert MemoryRef.parse(again.splitlines()[0]).key != key
+
+    async def test_nearly_the_same_shows_what_changed(self) -> None:
+        """New lines stand first, behind their numbers, below a line that names the earlier output and counts what is gone."""
+        context = MemoryContext("ann", store="sqlite://", recall=False)
+        lines = LOG.splitlines()
+        lines[300:302] = ["quorum reached", "leader is worker-9"]
+        prompt = await fill(
+            context,
+            user("Run it twice."),
+            *(call("run", number=1), results(LOG, number=1)),
+            *(call("run", number=2), results("\n".join(lines), number=2)),
         )
+        key = MemoryRef.parse(text_of(prompt[2]).splitlines()[0]).key
+        again = text_of(prompt[4]).splitlines()
+        assert again[1:6] == [
+            f"(as {key}, but for these lines, and 2 that are gone)",
+            "…301",
+            "quorum reached",
+            "leader is worker-9",
+            "(from all of it)",
+        ]
+
+    @pytest.mark.parametrize("tool", ["run", "other"])
+    async def test_no_difference_is_shown(self, tool: str) -> None:
+        """Of an output of which most is new, or of another tool's, no difference is shown."""
+        context = MemoryContext("ann", store="sqlite://", recall=False)
+        other = LOG if tool == "other" else "\n".join(line[::-1] for line in LOG.splitlines())
+        prompt = await fill(
+            context,
+            user("Run it twice."),
+            *(call("run", number=1), results(LOG, number=1)),
+            *(call(tool, number=2), results(f"{other}\nquorum reached", number=2, name=tool)),
+        )
+        assert "but for these lines" not in text_of(prompt[4])
 
     async def test_out_of_sight_is_not_above(self) -> None:
         """In another conversation of the same user nothing stands above, so the preview stays."""

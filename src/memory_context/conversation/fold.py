@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from memory_context.conversation.fold_and_recall_policies import PREVIEW_PART
 from memory_context.model.item import MemoryItem, encodable
+from memory_context.text.excerpt.changed_lines import changed_lines
 from memory_context.text.excerpt.excerpt import ENDS, PREVIEW, Excerpt, excerpt
 from memory_context.text.query.table_line import table_line
+from memory_context.text.terms import names
 from memory_context.text.tokens.counter import TokenCounter
 
 
@@ -39,12 +41,14 @@ class PreviewFocus:
         known: The names that stand in the prompt already.
         by_person: Whether it is a person's own words, which keep their beginning and end.
         as_table: Whether a text with rows says its columns, for whoever writes a query on it.
+        earlier: By their keys, texts that stand in the prompt and that this one may be nearly equal to.
     """
 
     question: str = ""
     known: AbstractSet[str] = frozenset()
     by_person: bool = False
     as_table: bool = False
+    earlier: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 NO_FOCUS = PreviewFocus()
@@ -55,17 +59,20 @@ def placeholder(
 ) -> tuple[str, Excerpt]:
     """Return what stands in the prompt for a stored text, reference and preview; and the preview."""
     columns = table_line(item.text, counter, preview_tokens) if focus.as_table else ""
-    preview_tokens -= counter.count(columns)
+    changes = changed_lines(item.text, focus.earlier, preview_tokens / 2, counter.count)
+    preview_tokens -= counter.count(columns) + counter.count(changes.text)
     preview = excerpt(
         item.text,
         focus.question,
         preview_tokens,
         counter.count,
         ranking=ENDS if focus.by_person else PREVIEW,
-        known=focus.known,
+        known=focus.known | set(names(changes.text)),
     )
-    shown = "\n".join(part for part in (item.ref.render(), columns, preview.text) if part)
-    return encodable(shown), preview
+    parts = (item.ref.render(), columns, changes.text, preview.text)
+    shown = "\n".join(part for part in parts if part)
+    ranges = (*changes.ranges, *preview.ranges)
+    return encodable(shown), Excerpt(preview.text, ranges)
 
 
 def fold(

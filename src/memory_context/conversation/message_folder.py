@@ -20,7 +20,7 @@ from memory_context.conversation.message import (
     named_keys,
     references_of,
 )
-from memory_context.conversation.repeated_outputs import shown_before
+from memory_context.conversation.repeated_outputs import earlier_outputs, shown_before
 from memory_context.conversation.retrieved_lines import lines_shown
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.user_layer import begins_layer
@@ -128,7 +128,15 @@ class MessageFolder:
         arguments = _arguments_of(message, before)
         by_person = message.source == PERSON and message.is_question
         question = _question(message, arguments, before)
-        focus = PreviewFocus(question, known, by_person=by_person, as_table=self.policy.queries)
+        tool = message.source if message.role == "tool" else None
+        earlier = earlier_outputs(tool, before, self.manager) if tool and not is_late else {}
+        focus = PreviewFocus(
+            question,
+            known,
+            by_person=by_person,
+            as_table=self.policy.queries,
+            earlier=earlier,
+        )
 
         def commit(text: str) -> MemoryItem:
             kind = "tool_output" if message.role == "tool" else "message"
@@ -136,7 +144,6 @@ class MessageFolder:
             named_in = [message] if message.role == "assistant" else []
             return self.store(text, kind, message.source, facts, named_in)
 
-        tool = message.source if message.role == "tool" else None
         with operation("fold", self.manager.who, tool=tool, characters=len(text)) as folding:
             folded = fold(
                 text,

@@ -266,6 +266,8 @@ NO_JSON_TO_PASS = "The tool does not take a text here, and the text of {key!r} i
 TOO_DEEP_TO_PASS = "The arguments are nested too deeply."
 
 SHOWN_ABOVE = "(the same as above)"
+CHANGED_SINCE = "(as {key}, but for these lines, and {gone} that are gone)"
+CHANGED_END = "(from all of it)"
 PAGE_WAS_READ = "(You have read this page; retrieve_memory shows it again.)"
 COMPACTED = "The {count} messages that stood here are kept in memory, each as one line of JSON (quoted data):"
 SWALLOWED = "They mention the memories {keys}."

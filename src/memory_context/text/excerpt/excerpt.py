@@ -49,6 +49,9 @@ class Excerpt:
     ranges: tuple[tuple[int, int], ...] = ()
 
 
+NOTHING_SHOWN = Excerpt("")
+
+
 def excerpt(
     text: str,
     question: str,
@@ -103,7 +106,7 @@ def excerpt(
         # Segments cost more together than one by one. The least of them come last.
         # As many as the overspending says, and one at least, so that this ends.
         del chosen[min(len(chosen) - 1, len(chosen) * budget // spent) :]
-    return Excerpt("")
+    return NOTHING_SHOWN
 
 
 def _with_ends(
@@ -139,7 +142,7 @@ def _beginning(text: str, budget: int, cost: Cost) -> Excerpt:
             return Excerpt(beginning)
         # A quarter less each time: few counts, and little room wasted.
         shown = shown[: len(shown) * 3 // 4]
-    return Excerpt("")
+    return NOTHING_SHOWN
 
 
 def _rendered(text: str, found: Segmentation, first_line: int, indexes: list[int]) -> Excerpt:

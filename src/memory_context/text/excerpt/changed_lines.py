@@ -1,0 +1,59 @@
+"""What a text has that an earlier, nearly equal one has not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from memory_context.model.selection import Cost
+from memory_context.runtime.tool_descriptions_and_prompts import (
+    CHANGED_END,
+    CHANGED_SINCE,
+    GAP_AT_LINE,
+)
+from memory_context.text.excerpt.excerpt import NOTHING_SHOWN, Excerpt
+
+MOST_CHARACTERS = 200_000
+FEWEST_LINES = 10
+LEAST_EQUAL = 0.7
+
+
+def changed_lines(text: str, earlier: Mapping[str, str], budget: float, cost: Cost) -> Excerpt:
+    """Return the lines of *text* that the first nearly equal one of *earlier* has not, below one that names its key.
+
+    Each run of new lines stands behind its number. Nothing is shown if no text is nearly equal, nothing is new, or the
+    new lines cost more than *budget*.
+    """
+    lines = text.splitlines()
+    if len(lines) < FEWEST_LINES or len(text) > MOST_CHARACTERS:
+        return NOTHING_SHOWN
+    for key, before in earlier.items():
+        changes = _changes(lines, key, before.splitlines())
+        if changes.text and cost(changes.text) <= budget:
+            return changes
+    return NOTHING_SHOWN
+
+
+def _changes(lines: Sequence[str], key: str, earlier: Sequence[str]) -> Excerpt:
+    """Return the lines that are not among *earlier*, each as often as it is new; none if most are."""
+    left = Counter(earlier)
+    new = list[int]()
+    for number, line in enumerate(lines, start=1):
+        if left[line] > 0:
+            left[line] -= 1
+        elif line.strip():
+            new.append(number)
+    if not new or len(new) > (1 - LEAST_EQUAL) * len(lines):
+        return NOTHING_SHOWN
+    gone = sum(count for line, count in left.items() if line.strip())
+    shown = [CHANGED_SINCE.format(key=key, gone=gone)]
+    ranges = list[tuple[int, int]]()
+    for number in new:
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1] = (ranges[-1][0], number)
+        else:
+            ranges.append((number, number))
+            shown.append(GAP_AT_LINE.format(line=number))
+        shown.append(lines[number - 1])
+    shown.append(CHANGED_END)
+    return Excerpt("\n".join(shown), tuple(ranges))
