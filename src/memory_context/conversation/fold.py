@@ -51,6 +51,8 @@ class PreviewFocus:
     earlier: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
+# What has changed since a nearly equal text leaves a quarter of the preview to the whole of this one.
+CHANGES_PART = 0.75
 NO_FOCUS = PreviewFocus()
 
 
@@ -59,7 +61,8 @@ def placeholder(
 ) -> tuple[str, Excerpt]:
     """Return what stands in the prompt for a stored text, reference and preview; and the preview."""
     columns = table_line(item.text, counter, preview_tokens) if focus.as_table else ""
-    changes = changed_lines(item.text, focus.earlier, preview_tokens / 2, counter.count)
+    most = CHANGES_PART * preview_tokens
+    changes = changed_lines(item.text, focus.earlier, most, counter.count)
     preview_tokens -= counter.count(columns) + counter.count(changes.text)
     preview = excerpt(
         item.text,
