@@ -14,6 +14,7 @@ from memory_context.cli import forget_gc_consolidate as forget_gc_consolidate
 from memory_context.cli import reindex_doctor_migrate_adopt as reindex_doctor_migrate_adopt
 from memory_context.cli import export_import_backup as export_import_backup
 from memory_context.cli import mcp_demo_replay as mcp_demo_replay
+from memory_context.cli import wrap as wrap
 # isort: on
 
 from memory_context.cli.app import app, main, run

@@ -244,7 +244,7 @@ class Conversation:
         if seen == 0:
             prompt = await self._with_user_layer(prompt)
         prompt, unchanged = await off_loop(self._with_late_folds, prompt, seen)
-        prompt = self._with_instructions(prompt, unchanged)
+        prompt = self.with_instructions(prompt, unchanged)
         facts = replace(facts, user_id=user_id)
         prompt, facts = await self._with_recall(prompt, facts, seen)
         if notes is not None:
@@ -313,7 +313,7 @@ class Conversation:
                 return folded, due[0]
         return messages, seen
 
-    def _with_instructions(self, messages: list[Message], unchanged: int) -> list[Message]:
+    def with_instructions(self, messages: list[Message], unchanged: int) -> list[Message]:
         """Return *messages*, of which a first placeholder behind those *unchanged* says what a reference is.
 
         Nothing is said twice: a conversation that folds nothing does not pay for it, any other one does once.

@@ -4,11 +4,11 @@ from memory_context.exceptions import MissingDependencyError
 
 try:
     from memory_context.mcp.sdk import mcp_server
-    from memory_context.mcp.server import Served, serve
+    from memory_context.mcp.server import Served, Wrapping, serve, serve_wrapped
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "mcp":
         raise
     _message = "the MCP server needs the package mcp: pip install 'memory-context[mcp]'"
     raise MissingDependencyError(_message) from error
 
-__all__ = ["Served", "mcp_server", "serve"]
+__all__ = ["Served", "Wrapping", "mcp_server", "serve", "serve_wrapped"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from memory_context.exceptions import MemoryContextError, StoreError
 from memory_context.runtime import events
@@ -60,3 +60,9 @@ def on_wire(text: str) -> str:
         return text
     # By way of UTF-16, because there a pair of surrogates becomes the character that it stands for.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def member(wire: Wire, name: str) -> Wire:
+    """Return the object that stands under *name*; an empty one if none does."""
+    value = wire.get(name)
+    return cast("Wire", value) if isinstance(value, dict) else {}

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias, TypeVar
 from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.shared import exceptions
-from pydantic import BaseModel
+from mcp.shared.message import SessionMessage
+from pydantic import BaseModel, TypeAdapter
 
 from memory_context.mcp.requests import Method, Methods, RequestError, Wire, answered
 from memory_context.mcp.resources import Resources
@@ -27,6 +28,7 @@ R = TypeVar("R", bound=BaseModel)
 NAME = "memory-context"
 IS_SDK_1 = version("mcp").startswith("1.")
 Verbs: TypeAlias = Mapping[Verb[Any], CountsTokens]
+_MESSAGE = TypeAdapter[Any](types.JSONRPCMessage)
 
 
 def mcp_server(
@@ -112,3 +114,13 @@ async def _answered(method: Method, params: BaseModel | None) -> Wire:
         sdk: Any = exceptions
         data = types.ErrorData(code=error.code, message=error.message)
         raise sdk.McpError(data) from None
+
+
+def wire_of(message: SessionMessage) -> Wire:
+    """Return a message as it stands on the wire."""
+    return message.message.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+def message_of(wire: Wire) -> SessionMessage:
+    """Return the message that stands so on the wire."""
+    return SessionMessage(_MESSAGE.validate_python({"jsonrpc": "2.0", **wire}))

@@ -5,13 +5,22 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
 
+from memory_context.conversation.conversation import ConversationSettings
+from memory_context.conversation.fold_and_recall_policies import FoldPolicy
+from memory_context.conversation.pass_by_reference import PassingPolicy
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.mcp.connections import WrappedServer
 from memory_context.mcp.http_server import LOOPBACK, listening, serve_http, token_of
 from memory_context.mcp.sdk import NAME, mcp_server
-from memory_context.mcp.stdio_server import serve_stdio
+from memory_context.mcp.stdio_server import serve_stdio, serve_streams
+from memory_context.mcp.wrapped_memory import WrappedMemory
+from memory_context.mcp.wrapper import Wrapper, WrapSettings
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 
@@ -83,3 +92,45 @@ def serve(
             serve_stdio(server)
         else:
             serve_http(server, listener, token)
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapping:
+    """Which servers are wrapped, and whose memories keep their results.
+
+    Attributes:
+        servers: The servers.
+        store: The URL of the database.
+        user: Whose memories these are.
+        threshold: Results with more tokens are folded.
+        settings: How the servers are wrapped.
+    """
+
+    servers: Sequence[WrappedServer]
+    store: str
+    user: str
+    threshold: int
+    settings: WrapSettings
+
+
+def serve_wrapped(wrapping: Wrapping) -> None:
+    """Serve one client on standard input and output, as `serve` does, with the tools of other servers.
+
+    Raises:
+        InvalidThresholdError: A threshold below 50.
+        StoreError: The database cannot be reached, or has another schema.
+    """
+    fold = FoldPolicy(threshold=wrapping.threshold, queries=True)
+    thread = f"wrap_{uuid4().hex}"
+    with MemoryManager(wrapping.store, user_id=wrapping.user, thread_id=thread) as manager:
+        manager.memory_store.count(manager.scope)
+        logging.basicConfig(stream=sys.stderr, format=f"{NAME} wrap: %(levelname)s: %(message)s")
+        sys.stderr.write(
+            f"{NAME} wrap: results go to the memories of {wrapping.user!r} in {manager.memory_store!r}\n"
+        )
+        memory = WrappedMemory(manager, ConversationSettings(fold, recall=None), PassingPolicy())
+
+        async def serve(read: Any, write: Any) -> None:  # noqa: ANN401 - streams of either SDK
+            await Wrapper(wrapping.servers, memory, wrapping.settings).run(read, write)
+
+        serve_streams(serve)

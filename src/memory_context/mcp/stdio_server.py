@@ -6,9 +6,9 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
-from typing import Any, Self, cast
+from typing import Any, Self, TypeAlias, cast
 
 import anyio
 from mcp.server.lowlevel import Server
@@ -16,14 +16,24 @@ from mcp.server.stdio import stdio_server
 
 from memory_context.runtime.signals import ending
 
+Serve: TypeAlias = Callable[[Any, Any], Awaitable[None]]
+"""Serves on the SDK's two streams."""
+
 
 def serve_stdio(server: Server[Any]) -> None:
     """Serve until standard input ends, or a signal comes."""
+    serve_streams(
+        lambda read, write: server.run(read, write, server.create_initialization_options())
+    )
+
+
+def serve_streams(serve: Serve) -> None:
+    """Run what serves until standard input ends, or a signal comes."""
     with _wire() as (requests, answers):
-        asyncio.run(_serve(server, requests, answers))
+        asyncio.run(_serve(serve, requests, answers))
 
 
-async def _serve(server: Server[Any], requests: int, answers: int) -> None:
+async def _serve(serve: Serve, requests: int, answers: int) -> None:
     loop = asyncio.get_running_loop()
     scope = anyio.CancelScope()
     stdin = cast("anyio.AsyncFile[str]", _DescriptorLines(requests))
@@ -31,7 +41,7 @@ async def _serve(server: Server[Any], requests: int, answers: int) -> None:
     try:
         with scope, ending(lambda: loop.call_soon_threadsafe(scope.cancel)):
             async with stdio_server(stdin, stdout) as (read, write):
-                await server.run(read, write, server.create_initialization_options())
+                await serve(read, write)
     # Raised inside the task group of `stdio_server`, and so in a group.
     except* BrokenPipeError:  # nobody reads any more; what is left to write goes nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), answers)

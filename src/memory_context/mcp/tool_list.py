@@ -65,10 +65,10 @@ class Tools:
         try:
             return self._answer(self._verbs[name], params.get("arguments") or {})
         except MemoryToolError as error:
-            return _failed(str(error))
+            return failed(str(error))
         except Exception as error:  # noqa: BLE001 - nothing that a tool does may end the server
             events.TOOL_BROKE.log(error, where=True, tool=name)
-            return _failed(prompts.MCP_FAILED)
+            return failed(prompts.MCP_FAILED)
 
     def _answer(self, verb: Verb[Any], arguments: Wire) -> Wire:
         try:
@@ -109,5 +109,6 @@ def _content(text: str) -> Wire:
     return {"content": [{"type": "text", "text": text}]}
 
 
-def _failed(text: str) -> Wire:
+def failed(text: str) -> Wire:
+    """Return a result that says what went wrong."""
     return {**_content(on_wire(text)), "isError": True}

@@ -314,3 +314,12 @@ MCP_SECRET = (
     "{key!r} is a secret, which is not given as a resource; retrieve_memory reads it by its key."
 )
 MCP_FAILED = "This failed unexpectedly; see the server's log."
+WRAPPED_INSTRUCTIONS = """\
+Of large results of these tools you see a preview below a reference, [MemoryRef: key - description - N tokens]; the whole \
+text is kept. retrieve_memory reads it, search_memory finds texts that are kept, query_memory computes over them."""
+WRAPPED_GONE = (
+    "The server {server} is not there: {reason}. Do without it until the client is started again."
+)
+WRAPPED_SILENT = "The server {server} gave no sign for {seconds} seconds; {method} was cancelled, and may be done in part."
+WRAPPED_REFUSED = "The server {server} does not let us in: {reason}"
+WRAPPED_UNKNOWN = "No wrapped server knows the method {method!r}."

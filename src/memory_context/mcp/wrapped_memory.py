@@ -1,0 +1,190 @@
+"""The memory beside wrapped servers: large results leave as references, arguments by reference are filled in."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import groupby
+from typing import Any, TypeAlias
+
+from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.conversation import (
+    Conversation,
+    ConversationSettings,
+    new_message_id,
+)
+from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.kept_calls import model_call
+from memory_context.conversation.message import NO_FACTS, FunctionCall, Message, trusted_keys
+from memory_context.conversation.pass_by_reference import PassingPolicy, with_passed_texts
+from memory_context.mcp.requests import Wire, member, on_wire
+from memory_context.mcp.tool_list import Tools
+from memory_context.memory.manager import MemoryManager
+from memory_context.model.reference import KEPT_REFERENCES
+from memory_context.model.tool_names import RETRIEVE, STORE
+from memory_context.runtime.threads import off_loop
+from memory_context.tools.query_memory import memory_verbs
+
+# What stands before that has hardly any influence on a preview, and a client may have dropped it.
+KEPT_MESSAGES = 400
+Places: TypeAlias = dict[int, tuple[int, str]]
+
+
+class WrappedMemory:
+    """What one session of a client has seen, and the tools that read it again.
+
+    Args:
+        manager: The user's memories.
+        settings: When results are folded.
+        passing: Which tools get texts in place of references.
+    """
+
+    def __init__(
+        self, manager: MemoryManager, settings: ConversationSettings, passing: PassingPolicy
+    ) -> None:
+        cache = settings.new_cache(manager)
+        self._conversation = Conversation(manager, settings, FailOpen(ContextStats()), cache)
+        self._manager = manager
+        self._passing = passing
+        verbs = [verb for verb in memory_verbs(queries=True) if verb.name != STORE]
+        told = [
+            replace(verb, description=passing.told_in(verb.description))
+            if verb.name == RETRIEVE
+            else verb
+            for verb in verbs
+        ]
+        self.names = frozenset(verb.name for verb in verbs)
+        self._tools = Tools(dict.fromkeys(told, manager), None)
+        self._messages = list[Message]()
+        self._shown = tuple[str, ...]()
+        self._folding = asyncio.Lock()
+
+    def listed(self) -> list[Wire]:
+        """Return the memory's tools."""
+        tools: list[Wire] = self._tools.listed({})["tools"]
+        return tools
+
+    def called(self, params: Wire) -> Wire:
+        """Return what a tool of the memory answers, once: as text. What it names may be passed on to tools.
+
+        Raises:
+            RequestError: There is no such tool.
+        """
+        result = self._tools.called(params)
+        keys = result.pop("structuredContent", {}).get("keys", [])
+        self._shown = (*self._shown, *keys)[-KEPT_REFERENCES:]
+        return result
+
+    async def filled(self, tool: str, arguments: Wire, schema: Mapping[str, Any]) -> Wire:
+        """Return the arguments of a call with texts in place of references.
+
+        Raises:
+            NotPassedError: The tool must not be called, and why.
+        """
+        shown = trusted_keys(self._messages, self._shown)
+        filled = await off_loop(
+            with_passed_texts, arguments, tool, self._passing, self._manager, lambda: shown, schema
+        )
+        # A stored text may hold what UTF-8 cannot carry.
+        sendable: Wire = json.loads(on_wire(json.dumps(filled, ensure_ascii=False)))
+        return sendable
+
+    async def folded(self, tool: str, arguments: Wire, result: Wire) -> Wire:
+        """Return a tool's result with references and previews in place of large texts."""
+        content: list[Wire] = result.get("content") or []
+        places = {start: (length, text) for start, length, text in _texts_in(content)}
+        structured = result.get("structuredContent")
+        if structured is not None and not _says_the_same(structured, content):
+            places[len(content)] = 0, json.dumps(structured, ensure_ascii=False)
+        # Results come side by side; each preview knows those before it.
+        async with self._folding:
+            shown = await self._taken_in(
+                tool, arguments, places, is_error=bool(result.get("isError"))
+            )
+        folded = {place: shown.texts[place] for place in shown.known.folded}
+        return _with_folds(result, places, folded) if folded else result
+
+    async def _taken_in(
+        self, tool: str, arguments: Wire, places: Places, *, is_error: bool
+    ) -> Message:
+        """Return a result as the conversation shows it."""
+        call = FunctionCall(new_message_id(), tool, json.dumps(arguments, ensure_ascii=False))
+        asked = Message(new_message_id(), "assistant", "", {}, (call,), facts=NO_FACTS)
+        texts = {place: text for place, (_, text) in places.items()}
+        output = Message(new_message_id(), "tool", tool, texts, answers=call.id, is_error=is_error)
+        before = [*self._messages, asked][-KEPT_MESSAGES:]
+        taken = await off_loop(self._conversation.folder.take_in, [output], before)
+        after = self._conversation.with_instructions([*before, *taken], len(before))
+        ledger = self._conversation.cache.ledger
+        self._manager.note_call(await off_loop(model_call, self._messages, after, ledger))
+        self._messages = after
+        return after[-1]
+
+
+def _texts_in(content: list[Wire]) -> Iterator[tuple[int, int, str]]:
+    """Yield the texts of a result, adjacent ones as one: where each begins, how many parts it has, what it says."""
+    for kind, run in groupby(enumerate(content), lambda pair: _kind(*pair)):
+        parts = list(run)
+        if kind == "text":
+            yield parts[0][0], len(parts), "\n".join(part["text"] for _, part in parts)
+        elif kind.startswith("resource"):
+            yield parts[0][0], 1, parts[0][1]["resource"]["text"]
+
+
+def _kind(index: int, part: Wire) -> str:
+    # What is not for the model costs it nothing.
+    if member(part, "annotations").get("audience") == ["user"]:
+        return "other"
+    match part:
+        case {"type": "text", "text": str()}:
+            return "text"
+        case {"type": "resource", "resource": {"text": str()}}:
+            return f"resource {index}"
+        case _:
+            return "other"
+
+
+def _says_the_same(structured: Any, content: list[Wire]) -> bool:  # noqa: ANN401 - whatever JSON holds
+    """Return whether a structured result repeats the texts, as SDKs do: as JSON, or under the one name ``result``."""
+    texts = [part["text"] for part in content if isinstance(part.get("text"), str)]
+    values = [structured, *(structured.values() if len(structured) == 1 else ())]
+    said = [_parsed(text) for text in texts]
+    forms: list[Any] = [texts, said, "\n".join(texts), *(said if len(said) == 1 else ())]
+    return any(value == form for value in values for form in forms)
+
+
+def _parsed(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _with_folds(result: Wire, places: Places, folded: Mapping[int, str]) -> Wire:
+    """Return *result* with *folded* in place of the texts that begin there.
+
+    Structured content whose text was folded goes: a client may show it to the model, and its schema is not told.
+    """
+    content: list[Wire] = result.get("content") or []
+    covered = {place + more for place in folded for more in range(1, places[place][0])}
+    shown = [
+        _with_text(part, folded[place]) if place in folded else part
+        for place, part in enumerate(content)
+        if place not in covered
+    ]
+    changed = {**result, "content": shown}
+    at_end = len(content)
+    if at_end in folded:
+        shown.append({"type": "text", "text": folded[at_end]})
+    if at_end in folded or at_end not in places:
+        changed.pop("structuredContent", None)
+    return changed
+
+
+def _with_text(part: Wire, text: str) -> Wire:
+    if part["type"] == "text":
+        return {**part, "text": text}
+    resource = {**part["resource"], "text": text, "mimeType": "text/plain"}
+    return {**part, "resource": resource}

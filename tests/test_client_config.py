@@ -1,0 +1,194 @@
+"""Configurations of MCP clients: their servers are wrapped by the command, and given back."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from for_each import for_each
+from memory_context.cli import run
+from memory_context.mcp.client_config import config_file, servers_in
+
+GITHUB = {
+    "command": "npx",
+    "args": ["-y", "server-github"],
+    "env": {"TOKEN": "${TOKEN}"},
+    "autoApprove": ["x"],
+}
+REMOTE = {
+    "type": "http",
+    "url": "https://mcp.example/mcp",
+    "headers": {"Authorization": "Bearer ${env:TOKEN}"},
+}
+CONFIG = {
+    "theme": "dark",
+    "mcpServers": {"github": GITHUB, "remote": REMOTE, "off": {**GITHUB, "disabled": True}},
+}
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Cursor's configuration of a project that is the working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    path = tmp_path / ".cursor/mcp.json"
+    path.parent.mkdir()
+    write(path, CONFIG)
+    path.chmod(0o600)
+    return path
+
+
+def write(path: Path, config: object) -> None:
+    """Write a configuration as an editor does."""
+    path.write_text(json.dumps(config, indent=4) + "\n", "utf-8")
+
+
+def read(path: Path) -> Any:
+    """A configuration."""
+    return json.loads(path.read_text("utf-8"))
+
+
+def test_wrap_and_undo(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One entry takes the place of the servers, which stand beside it as they were, for nobody else to read; and back."""
+    before = file.read_text("utf-8")
+    assert 0 == run(
+        ["wrap", "--client", "cursor", "--store", "sqlite:////srv/m.db", "--user", "ann"]
+    )
+    config, moved = read(file), file.with_name("mcp.wrapped.json")
+    said = capsys.readouterr().out
+
+    assert "github, remote wrapped" in said
+    assert "left as it is: off: it is disabled" in said
+    assert "dark" == config["theme"]
+    assert ["with-memory", "off"] == [*config["mcpServers"]]
+    entry = config["mcpServers"]["with-memory"]
+    assert os.access(entry["command"], os.X_OK)
+    assert ["wrap", "--store", "sqlite:////srv/m.db", "--user", "ann"] == entry["args"][-9:-4]
+    assert ["--servers", str(moved)] == entry["args"][-2:]
+    assert {"github": GITHUB, "remote": REMOTE} == read(moved)["mcpServers"]
+    assert 0o600 == moved.stat().st_mode & 0o777 == file.stat().st_mode & 0o777
+    assert ["github", "remote"] == [server.name for server in servers_in(moved)]
+
+    assert 0 == run(["wrap", "--client", "cursor", "--undo"])
+    assert before == file.read_text("utf-8")
+    assert not moved.exists()
+
+
+def test_what_was_changed_meanwhile(file: Path) -> None:
+    """A server that the user has added since stays, or is wrapped by a second run; all come back."""
+    run(["wrap", "--client", "cursor", "--only", "github"])
+    config = read(file)
+    assert {"with-memory", "remote", "off"} == {*config["mcpServers"]}
+    config["mcpServers"]["new"] = {"command": "new"}
+    write(file, config)
+    run(["wrap", "--client", "cursor", "--only", "new"])
+    assert {"with-memory", "remote", "off"} == {*read(file)["mcpServers"]}
+    run(["wrap", "--client", "cursor", "--undo"])
+
+    assert {**CONFIG["mcpServers"], "new": {"command": "new"}} == read(file)["mcpServers"]  # type: ignore[dict-item]
+
+
+@pytest.mark.usefixtures("file")
+def test_vs_code() -> None:
+    """VS Code's list has another name, and its entries say what they are; what only it can fill in stays."""
+    path = Path(".vscode/mcp.json")
+    path.parent.mkdir()
+    asks = {"command": "x", "env": {"TOKEN": "${input:token}"}}
+    inputs = [{"id": "token", "type": "promptString"}]
+    write(path, {"inputs": inputs, "servers": {"github": GITHUB, "asks": asks}})
+    assert 0 == run(["wrap", "--client", "vscode"])
+    config = read(path)
+
+    assert inputs == config["inputs"]
+    assert "stdio" == config["servers"]["with-memory"]["type"]
+    assert asks == config["servers"]["asks"]
+
+
+def test_links(file: Path) -> None:
+    """A configuration that is a link, as of a folder of dotfiles, stays one."""
+    target = file.parent / "real.json"
+    file.rename(target)
+    file.symlink_to(target)
+    run(["wrap", "--file", str(file)])
+    assert file.is_symlink()
+    run(["wrap", "--file", str(file), "--undo"])
+    assert CONFIG == read(target)
+
+
+@for_each(
+    "text, said",
+    [
+        ("{}", "lists no servers"),
+        ('{"mcpServers": {}}', "no server to wrap"),
+        ('{"mcpServers": {"a": {"type": "sse", "url": "x"}}}', "old SSE transport"),
+        ('{"mcpServers": {"a": {"command": "x", "envFile": ".env"}}}', "envFile"),
+        ('{"mcpServers": {"with-memory": {"command": "x"}, "a": {"command": "x"}}}', "is not ours"),
+        ('// what I use\n{"mcpServers": {}}', "comments in it would be lost"),
+    ],
+)
+def test_what_cannot_be_wrapped(
+    text: str, said: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A configuration that cannot be edited stays as it is, and the command says why."""
+    file.write_text(text, "utf-8")
+    assert 2 == run(["wrap", "--client", "cursor"])
+    assert said in capsys.readouterr().err
+    assert text == file.read_text("utf-8")
+    assert not file.with_name("mcp.wrapped.json").exists()
+
+
+@for_each(
+    "arguments, said",
+    [
+        ([], "nothing to wrap"),
+        (["--undo"], "--client"),
+        (["--client", "cursor", "--undo"], "no server in"),
+        (["--client", "netscape"], "there is no client 'netscape'"),
+        (
+            ["--client", "cursor", "--only", "gitlab"],
+            "has no server gitlab; it has github, remote, off",
+        ),
+        (["--file", "none.json"], "cannot read none.json"),
+        (
+            ["--servers", ".cursor/mcp.json"],
+            "'off' in .cursor/mcp.json cannot be wrapped: it is disabled",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("file")
+def test_mistakes(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What cannot be done is said in one line."""
+    assert 2 == run(["wrap", *arguments])
+    assert said in capsys.readouterr().err
+
+
+def test_variables(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Variables in a file of servers are filled in, as the clients do it."""
+    monkeypatch.setenv("TOKEN", 'a"b')
+    spare = {"command": "${PROGRAM:-npx}", "args": ["${MISSING}", "$HOME"], "cwd": "/srv"}
+    write(file, {"mcpServers": {"github": GITHUB, "remote": REMOTE, "spare": spare}})
+    github, remote, other = servers_in(file)
+
+    assert {"TOKEN": 'a"b'} == github.environment
+    assert ({"Authorization": 'Bearer a"b'}, "https://mcp.example/mcp") == (
+        remote.headers,
+        remote.url,
+    )
+    assert (("npx", "", "$HOME"), "/srv") == (other.command, other.folder)
+
+
+def test_where_clients_keep_it(file: Path, tmp_path: Path) -> None:
+    """The project's file is taken where there is one, else the user's."""
+    home = tmp_path / "home"
+    assert file == config_file("cursor")
+    file.unlink()
+    assert home / ".cursor/mcp.json" == config_file("cursor")
+    assert home / ".claude.json" == config_file("claude-code")
+    (tmp_path / ".mcp.json").touch()
+    assert tmp_path / ".mcp.json" == config_file("claude-code")
+    assert "claude_desktop_config.json" == config_file("claude").name
+    assert "Code/User/mcp.json" in str(config_file("vscode"))
