@@ -1,6 +1,6 @@
 # `make demo` and `make test` set up .venv themselves, with uv where it is installed, else with venv and pip.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-all chainlit soak fuzz lint build ci clean
+.PHONY: help demo test test-long test-all chainlit mcp-servers soak fuzz lint build ci clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -12,6 +12,7 @@ HOST ?= autogen
 FUZZED := $(wildcard $(addprefix tests/test_,$(addsuffix .py,\
 	analyzer arguments codecs describe display excerpt filenames items keys pages parsers parts \
 	policy reading redaction redaction_of_records refs replay replay_files rows scopes tokens)))
+export MEMORY_CONTEXT_TEST_MCP_SERVERS ?= $(abspath $(VENV)-mcp-servers)
 export MEMORY_CONTEXT_TEST_CHAINLIT ?= $(abspath $(VENV)-chainlit)/bin/chainlit
 
 ifdef UV
@@ -47,19 +48,30 @@ $(VENV)-chainlit/app: pyproject.toml
 	$(VENV)-chainlit/bin/python -m pip install --quiet -e '.[autogen]' --group chainlit
 	@touch $@
 
+# Servers and a client of others, which `memory-context wrap` is tried with.
+$(VENV)-mcp-servers/app: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-mcp-servers
+	$(VENV)-mcp-servers/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(VENV)-mcp-servers/bin/python -m pip install --quiet --group mcp-servers
+	npm install --silent --no-audit --no-fund --prefix $(VENV)-mcp-servers $(addprefix @modelcontextprotocol/,\
+		server-everything@2026 server-filesystem@2026 server-memory@2026 inspector@0.15)
+	@touch $@
+
 demo: $(VENV)/demo-$(HOST) ## run an agent on this machine's own data, without a key or a server; HOST=langchain, HOST=agent-framework
 	$(BIN)/memory-context demo --host $(HOST)
 
 test: $(VENV)/test ## run the test suite, a real PostgreSQL included
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope -m 'not long and not soak'
 
-test-long: $(VENV)/test $(VENV)-chainlit/app ## run what `make test` leaves out: crashes, faults, load, upgrades
+test-long: $(VENV)/test $(VENV)-chainlit/app $(VENV)-mcp-servers/app ## run what `make test` leaves out: crashes, faults, load, upgrades
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope -m 'long and not soak' --hypothesis-profile=long
 
-test-all: $(VENV)/test $(VENV)-chainlit/app ## run both at once, and try each property on more examples
+test-all: $(VENV)/test $(VENV)-chainlit/app $(VENV)-mcp-servers/app ## run both at once, and try each property on more examples
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope -m 'not soak' --hypothesis-profile=long
 
 chainlit: $(VENV)-chainlit/app ## set up Chainlit for the app of examples/chainlit, which the long suite runs in a browser
+
+mcp-servers: $(VENV)-mcp-servers/app ## set up the MCP servers of others that the long suite wraps; takes npm
 
 soak: $(VENV)/test ## run the tests that take hours
 	$(BIN)/python -m pytest -m soak --hypothesis-profile=fuzz

@@ -62,11 +62,11 @@ async def elicited(*_: Any) -> types.ElicitResult:
 
 @asynccontextmanager
 async def session(
-    *command: str, heard: list[Any] | None = None, **environment: str
+    *command: str, heard: list[Any] | None = None, environment: dict[str, str] | None = None
 ) -> AsyncIterator[Client]:
     """A client that can do what servers may ask for."""
     server = StdioServerParameters(
-        command=command[0], args=[*command[1:]], env={**os.environ, **environment}
+        command=command[0], args=[*command[1:]], env={**os.environ, **(environment or {})}
     )
 
     async def note(message: Any) -> None:
@@ -75,14 +75,13 @@ async def session(
 
     async with AsyncExitStack() as stack:
         read, write = await stack.enter_async_context(stdio_client(server))
-        one = ClientSession(
-            read,
-            write,
-            sampling_callback=sampled,
-            elicitation_callback=elicited,
-            logging_callback=note,
-            message_handler=note,
-        )
+        callbacks: dict[str, Any] = {
+            "sampling_callback": sampled,
+            "elicitation_callback": elicited,
+            "logging_callback": note,
+            "message_handler": note,
+        }
+        one = ClientSession(read, write, **callbacks)
         await (await stack.enter_async_context(one)).initialize()
         yield Client(one)
 
@@ -198,7 +197,7 @@ async def test_a_graph(ours: list[str], tmp_path: Path) -> None:
     ]
     command = [program("mcp-server-memory")]
     environment = {"MEMORY_FILE_PATH": str(tmp_path / "graph.json")}
-    async with session(*ours, "--", *command, **environment) as client:
+    async with session(*ours, "--", *command, environment=environment) as client:
         await client.call("create_entities", entities=entities)
         ref = MemoryRef.parse(text_of(await client.call("read_graph")).split("\n")[0])
         counted = await client.call("query_memory", sql=f"SELECT count(*) AS n FROM {ref.key}")
