@@ -73,6 +73,25 @@ def test_missing_host() -> None:
     )
 
 
+def test_missing_command_line() -> None:
+    """Without its extra the command says what to install; a library user, a notebook, replay and the page miss nothing."""
+    without = "import sys; sys.modules['typer'] = sys.modules['rich'] = None\n"
+    run(
+        f"{without}from memory_context import MemoryManager, replay, ui\n"
+        "memory = MemoryManager('sqlite://', user_id=1)\n"
+        "memory.get(memory.store('a,b\\n1,2\\n'))._repr_mimebundle_()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"{without}from memory_context.cli import main; main()", "list"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    needed = "the command line needs typer and rich: pip install 'memory-context[cli]'"
+    assert (2, f"memory-context: {needed}\n") == (done.returncode, done.stderr)
+
+
 def test_version_stands_in_one_place() -> None:
     """The installed version is the package's own."""
     assert importlib.metadata.version("memory-context") == memory_context.__version__
@@ -89,10 +108,20 @@ def test_extras() -> None:
     metadata = importlib.metadata.metadata("memory-context")
     base = [need for need in metadata.get_all("Requires-Dist", []) if "extra ==" not in need]
 
-    extras = {"agent-framework", "all", "autogen", "demo", "encryption", "exact", "langchain"}
+    extras = {
+        "agent-framework",
+        "all",
+        "autogen",
+        "cli",
+        "demo",
+        "encryption",
+        "exact",
+        "langchain",
+    }
     extras |= {"mcp", "notebooks", "ui", "vector"}
     assert extras == set(metadata.get_all("Provides-Extra", []))
-    assert not [need for need in base if need.startswith(("agent", "autogen", "langchain", "mcp"))]
+    heavy = ("agent", "autogen", "langchain", "mcp", "rich", "typer")
+    assert not [need for need in base if need.startswith(heavy)]
 
 
 def test_mcp_sdk() -> None:

@@ -53,7 +53,6 @@ from memory_context.replay import (
     parse_policy,
     parse_recording,
     read_recordings,
-    report,
     squash,
 )
 from memory_context.replay.baselines import GONE, removed
@@ -70,6 +69,7 @@ from memory_context.replay.policies import Policy, Replayed, check_policy
 from memory_context.replay.prices import ChargedMessage, charged, tokens_of, tokens_of_prefix
 from memory_context.replay.recordings import to_messages, together
 from memory_context.replay.remembering_context import RememberingContext
+from memory_context.replay.terminal_report import report
 from memory_context.runtime.tool_descriptions_and_prompts import ABOUT_REFERENCES
 from memory_context.testing import ScriptedChatClient
 from memory_context.text.tokens.counter import CallableCounter, TokenCounter

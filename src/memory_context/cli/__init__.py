@@ -1,22 +1,36 @@
 """The command ``memory-context``.
 
 Each command is a function with typer's options, in the module that is named after it. These modules import nothing
-heavy at the top, so that help and completion stay fast: a command imports what it needs when it runs. It returns its
-exit code, or None for 0.
+heavy at the top, so that help and completion stay fast: a command imports what it needs when it runs. Nor do they have
+``from __future__ import annotations``: typer would compile each annotation again. A command returns its exit code, or
+None for 0.
 """
 
-# The order of the help.
-# isort: off
-from memory_context.cli import list_search_show as list_search_show
-from memory_context.cli import query as query
-from memory_context.cli import threads_stats_audit as threads_stats_audit
-from memory_context.cli import forget_gc_consolidate as forget_gc_consolidate
-from memory_context.cli import reindex_doctor_migrate_adopt as reindex_doctor_migrate_adopt
-from memory_context.cli import export_import_backup as export_import_backup
-from memory_context.cli import mcp_demo_replay as mcp_demo_replay
-from memory_context.cli import wrap as wrap
-# isort: on
+import sys
 
-from memory_context.cli.app import app, main, run
+try:
+    # The order of the help.
+    # isort: off
+    from memory_context.cli import list_search_show as list_search_show
+    from memory_context.cli import query as query
+    from memory_context.cli import threads_stats_audit as threads_stats_audit
+    from memory_context.cli import forget_gc_consolidate as forget_gc_consolidate
+    from memory_context.cli import reindex_doctor_migrate_adopt as reindex_doctor_migrate_adopt
+    from memory_context.cli import export_import_backup as export_import_backup
+    from memory_context.cli import mcp_demo_replay as mcp_demo_replay
+    from memory_context.cli import wrap as wrap
+    # isort: on
+
+    from memory_context.cli.app import app, main, run
+except ModuleNotFoundError as error:
+    if error.name != "typer":
+        raise
+
+    def main() -> None:
+        """Say what is missing, and exit."""
+        sys.stderr.write(
+            "memory-context: the command line needs typer and rich: pip install 'memory-context[cli]'\n"
+        )
+        sys.exit(2)
 
 __all__ = ["app", "main", "run"]

@@ -1,7 +1,5 @@
 """The application that the commands belong to, its exit codes, and how an error or Ctrl-C ends it."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys
@@ -90,7 +88,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _print_error(error: Exception) -> None:
-    from memory_context.display import harmless
+    from memory_context.display.terminal import harmless
 
     text: str = getattr(error, "format_message", error.__str__)()
     # What typer writes before the choices of an option.

@@ -1,7 +1,5 @@
 """The commands `export`, `import` and `backup`: move what is stored, or copy it."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -99,7 +97,7 @@ def import_(
     return FAILED if done.conflicts or done.damaged or not done.complete else 0
 
 
-def _named(problem: Conflict | DamagedLine) -> str:
+def _named(problem: "Conflict | DamagedLine") -> str:
 
     return ", ".join(f"{name} {value}" for name, value in asdict(problem).items())
 

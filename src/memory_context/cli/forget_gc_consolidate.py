@@ -1,7 +1,5 @@
 """The commands `forget`, `gc`, `forget-user`, `consolidate` and `redact`: delete memories, merge notes, or clear them."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Annotated
 

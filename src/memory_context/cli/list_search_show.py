@@ -1,7 +1,5 @@
 """The commands `list`, `search` and `show`: find memories and read them."""
 
-from __future__ import annotations
-
 import re
 import sys
 from base64 import b64encode
@@ -17,7 +15,7 @@ from memory_context.cli import options as opt
 from memory_context.cli.app import FIND, NOTHING_FOUND, app
 from memory_context.cli.completion import complete_keys
 from memory_context.cli.filter_options import read_filters
-from memory_context.cli.open_store import opened
+from memory_context.cli.open_store import only_user, opened, opened_store
 from memory_context.cli.screen import (
     LINE,
     NAME,
@@ -40,6 +38,7 @@ from memory_context.exceptions import (
     MemoryDeletedError,
     MemoryNotFoundError,
 )
+from memory_context.model.scope import Scope
 from memory_context.model.selection import Selection
 
 if TYPE_CHECKING:
@@ -90,10 +89,11 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
     filters = read_filters(types, tier, category, tags, thread, since, until, where)
     if evicted:
         filters.setdefault("is_active", [True, False])
-    with opened(store, user, "list") as memory:
-        catalog = Catalog(memory.memory_store)
-        entries = catalog.entries(memory.scope, filters, sort=sort, limit=limit, offset=offset)
-        total = catalog.count(memory.scope, filters)
+    # Without a manager, which would load what reads and describes texts.
+    with opened_store(store, "list") as database:
+        catalog, scope = Catalog(database), Scope(user or only_user(database))
+        entries = catalog.entries(scope, filters, sort=sort, limit=limit, offset=offset)
+        total = catalog.count(scope, filters)
     if as_json:
         records = [_record(entry) for entry in entries]
         print_json({"memories": records, **page_facts(limit, offset, total)})
@@ -235,7 +235,7 @@ def show(  # noqa: PLR0913 - one of them selects
     _print_content(item, page, output, whole=whole)
 
 
-def _found(memory: MemoryManager, key: str) -> MemoryItem:
+def _found(memory: "MemoryManager", key: str) -> "MemoryItem":
     """Return the memory.
 
     Raises:
@@ -282,22 +282,22 @@ def _around(text: str, words: Sequence[str]) -> str:
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
 
 
-def _record(item: MemoryItem | CatalogEntry) -> dict[str, object]:
+def _record(item: "MemoryItem | CatalogEntry") -> dict[str, object]:
     """Return what is known of a memory, without its content, as every ``--json`` gives it."""
     from memory_context.stores.sql.catalog import CatalogEntry
 
     return {field.name: getattr(item, field.name) for field in fields(CatalogEntry)}
 
 
-def _hit_record(hit: MemoryItem) -> dict[str, object]:
+def _hit_record(hit: "MemoryItem") -> dict[str, object]:
 
     return {**_record(hit), "match": asdict(hit.match) if hit.match else None}
 
 
-def _hit_parts(hit: MemoryItem) -> list[RenderableType]:
+def _hit_parts(hit: "MemoryItem") -> "list[RenderableType]":
     """Return a hit as people read it: key and summary, where and why it was found, and the passage."""
-    from memory_context.display import plain
     from memory_context.display.drawn_memory_lists import passage_lines
+    from memory_context.display.terminal import plain
     from memory_context.text.describe.description import counted
 
     facts = [hit.memory_type, counted(hit.token_count, "token"), local(hit.created_at)]
@@ -314,9 +314,9 @@ def _hit_parts(hit: MemoryItem) -> list[RenderableType]:
     return [*heading, plain(" · ".join(facts), "dim"), *passage, ""]
 
 
-def _print_record(item: MemoryItem, *, as_json: bool) -> None:
+def _print_record(item: "MemoryItem", *, as_json: bool) -> None:
 
-    from memory_context.display import facts
+    from memory_context.display.terminal import facts
 
     record = {**_record(item), "content_metadata": item.content_metadata}
     if as_json:
@@ -327,7 +327,7 @@ def _print_record(item: MemoryItem, *, as_json: bool) -> None:
     print_paged(facts(rows))
 
 
-def _content_as_json(item: MemoryItem, page: Page | None) -> dict[str, object]:
+def _content_as_json(item: "MemoryItem", page: "Page | None") -> dict[str, object]:
 
     found: dict[str, object] = {"memory": _record(item)}
     if page:
@@ -340,14 +340,14 @@ def _content_as_json(item: MemoryItem, page: Page | None) -> dict[str, object]:
 
 
 def _print_content(
-    item: MemoryItem, page: Page | None, output: Path | None, *, whole: bool
+    item: "MemoryItem", page: "Page | None", output: Path | None, *, whole: bool
 ) -> None:
     """Print or write the content; a pipe or a file gets it as it is stored, a terminal only harmless characters.
 
     Raises:
         InvalidArgumentError: The file cannot be written.
     """
-    from memory_context.display import harmless
+    from memory_context.display.terminal import harmless
 
     content = item.data
     if page and not whole:

@@ -1,7 +1,5 @@
 """The commands `ui`, `mcp`, `demo` and `replay`: look at memories, serve them, try the library, measure it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -148,7 +146,7 @@ def replay(  # noqa: PLR0913 - each is an option
     ] = False,
 ) -> None:
     """Compare what recorded runs would have cost. Other policies are replayed; no model is asked."""
-    from memory_context.replay import ReplayOptions, run_replay
+    from memory_context.replay.command import ReplayOptions, run_replay
 
     run_replay(
         ReplayOptions(

@@ -1,7 +1,5 @@
 """The command `query`: SQL over the rows of stored texts."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

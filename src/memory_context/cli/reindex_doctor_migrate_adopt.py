@@ -1,7 +1,5 @@
 """The commands `reindex`, `doctor`, `migrate` and `adopt`: keep a database in order."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -48,7 +46,7 @@ def doctor(*, store: opt.Store = None, as_json: opt.AsJson = False) -> int:
     """Check the database and the installation, and say what to do."""
     from rich.text import Text
 
-    from memory_context.display import plain
+    from memory_context.display.terminal import plain
     from memory_context.memory.health import examined
 
     console = screen()
@@ -67,7 +65,7 @@ def doctor(*, store: opt.Store = None, as_json: opt.AsJson = False) -> int:
     return 0 if well else FAILED
 
 
-def _database(url: str) -> SQLAlchemyStore:
+def _database(url: str) -> "SQLAlchemyStore":
     from memory_context.stores import SQLAlchemyStore, as_store
 
     database = as_store(url)

@@ -74,7 +74,7 @@ def _json_value(value: object) -> str:
 
 def screen() -> Console:
     """Return a console on standard output; piped, a line may have any length, unless COLUMNS says something else."""
-    from memory_context.display import make_console
+    from memory_context.display.terminal import make_console
 
     console = make_console()
     if not sys.stdout.isatty() and not os.environ.get("COLUMNS"):
@@ -86,7 +86,7 @@ def print_paged(*parts: RenderableType) -> None:
     """Print for people, through a pager what is taller than their screen. Texts may be hostile."""
     from rich.console import Group
 
-    from memory_context.display import plain
+    from memory_context.display.terminal import plain
 
     console = screen()
     with console.capture() as capture:
@@ -109,7 +109,7 @@ def print_long_text(text: str) -> None:
 
 def say(text: str) -> None:
     """Write a line to standard error: a remark that is not part of the answer."""
-    from memory_context.display import harmless
+    from memory_context.display.terminal import harmless
 
     typer.echo(harmless(text), err=True)
 
@@ -124,7 +124,7 @@ def table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> 
     """
     from rich.cells import cell_len
 
-    from memory_context.display import harmless
+    from memory_context.display.terminal import harmless
 
     shown = [[harmless(" ".join(cell.splitlines())) for cell in row] for row in rows]
     needed = GAP * (len(columns) - 1)
@@ -204,7 +204,7 @@ def confirm(question: str, *, yes: bool) -> None:
     if not sys.stdin.isatty():
         message = f"{question} There is no terminal to ask in: give --yes"
         raise InvalidArgumentError(message)
-    from memory_context.display import harmless
+    from memory_context.display.terminal import harmless
 
     if not typer.confirm(harmless(question), err=True):
         raise typer.Abort

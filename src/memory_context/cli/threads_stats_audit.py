@@ -1,7 +1,5 @@
 """The commands `threads`, `stats`, `calls` and `audit`: what is stored, what models were sent, who did what with it."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -49,10 +47,10 @@ def threads(
     """List conversations, the last used first. Only those that have stored something are known."""
     from memory_context.stores.sql.catalog import Catalog
 
-    with opened(store, user, "threads") as memory:
-        catalog = Catalog(memory.memory_store)
-        found = catalog.threads(memory.scope, limit=limit, offset=offset)
-        total = catalog.count_threads(memory.scope.user_id)
+    with opened_store(store, "threads") as database:
+        catalog, scope = Catalog(database), Scope(user or only_user(database))
+        found = catalog.threads(scope, limit=limit, offset=offset)
+        total = catalog.count_threads(scope.user_id)
     if as_json:
         conversations = [asdict(thread) for thread in found]
         print_json({"threads": conversations, **page_facts(limit, offset, total)})
@@ -74,7 +72,7 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
     """Show how much is stored, by user, type and tier."""
     from rich.filesize import decimal
 
-    from memory_context.display import facts
+    from memory_context.display.terminal import facts
     from memory_context.memory.retention_rules import count_expired
     from memory_context.stores.sql.catalog import Catalog
 
@@ -109,7 +107,7 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
     return 0 if sums["memories"] else NOTHING_FOUND
 
 
-def _totals_table(plural: str, totals: Sequence[CatalogTotal]) -> RenderableType:
+def _totals_table(plural: str, totals: "Sequence[CatalogTotal]") -> "RenderableType":
 
     rows = [
         (t.name, f"{t.memories:,}", f"{t.tokens:,}", f"{t.characters:,}", local(t.newest))
@@ -152,7 +150,7 @@ def calls(
     return 0 if shown else NOTHING_FOUND
 
 
-def _call_table(shown: Sequence[CallTotals | CallRecord]) -> RenderableType:
+def _call_table(shown: "Sequence[CallTotals | CallRecord]") -> "RenderableType":
     from memory_context.model.call_records import CallTotals, ModelCall
 
     rows = list[tuple[str, ...]]()
@@ -171,19 +169,19 @@ def _call_table(shown: Sequence[CallTotals | CallRecord]) -> RenderableType:
     return table(names, rows)
 
 
-def _totals_row(totals: CallTotals) -> tuple[str, ...]:
+def _totals_row(totals: "CallTotals") -> tuple[str, ...]:
     numbers = (totals.calls, totals.tokens_full, totals.tokens_sent, totals.tokens_avoided)
     return (totals.thread_id or "", *(f"{number:,}" for number in numbers), local(totals.last))
 
 
-def _call_row(call: ModelCall) -> tuple[str, ...]:
+def _call_row(call: "ModelCall") -> tuple[str, ...]:
     changes = [f"{verb} {', '.join(keys)}" for verb, keys in call.changes()]
     said = "; ".join(changes) or "nothing new"
     moment = f"{call.at.astimezone():%m-%d %H:%M:%S}"
     return moment, f"{call.tokens_full:,}", f"{call.tokens_sent:,}", said
 
 
-def _decision_row(decision: Decision) -> tuple[str, ...]:
+def _decision_row(decision: "Decision") -> tuple[str, ...]:
     opened_keys = ", ".join((*decision.opened, *decision.found)) or "nothing"
     said = f"{decision.judge} opened {opened_keys}: {decision.why}"
     return f"{decision.at.astimezone():%m-%d %H:%M:%S}", "", "", said

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memory_context.display import command, make_console
+from memory_context.display.terminal import command, make_console
 from memory_context.exceptions import (
     InvalidArgumentError,
     MemoryContextError,

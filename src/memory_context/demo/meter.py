@@ -8,11 +8,11 @@ from functools import lru_cache
 
 from rich.console import Console, ConsoleRenderable
 
-from memory_context import display
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.kept_calls import Decisions
 from memory_context.conversation.ledger import MESSAGE_TOKENS
 from memory_context.conversation.message import Message
+from memory_context.display import terminal
 from memory_context.model.reference import MemoryRef
 from memory_context.model.tool_names import MEMORY_TOOLS
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
@@ -64,7 +64,7 @@ class Meter:
                 self._show_result(message)
             elif message.is_ours:
                 said = f"{_count(message.text):,} tokens, put before the user's message; {decisions[-1].why}:"
-                self._show("recalled", said, display.quoted(message.text), style="bold magenta")
+                self._show("recalled", said, terminal.quoted(message.text), style="bold magenta")
         self._shown = len(messages)
         unfolded = 0
         if not after or not MEMORY_TOOLS.issuperset(after):
@@ -78,7 +78,7 @@ class Meter:
     def answer(self, message: Message) -> None:
         """Show what the model says, or which tools it calls."""
         calls = [f"{call.name}({call.arguments})" for call in message.calls]
-        self._show("model", display.plain("\n".join(calls) or message.text), style="bold blue")
+        self._show("model", terminal.plain("\n".join(calls) or message.text), style="bold blue")
         others = tuple(call for call in message.calls if call.name not in MEMORY_TOOLS)
         if others or not message.calls:
             self.unfolded.append(replace(message, calls=others))
@@ -94,7 +94,7 @@ class Meter:
         sent = [call.sent for call in self.calls]
         without = [call.unfolded for call in self.calls]
         rows.append(("total", "", f"{sum(sent):,}", f"{sum(without):,}"))
-        self._console.print(display.table(columns, rows))
+        self._console.print(terminal.table(columns, rows))
         self._console.print(
             f"\n{sum(sent) / sum(without):.1%} of the tokens were sent; "
             f"the largest prompt had {max(sent):,} instead of {max(without):,}.\n"
@@ -108,7 +108,7 @@ class Meter:
         reference, _, preview = result.text.partition("\n")
         parts: list[ConsoleRenderable | str] = [
             f"{result.source}: {tokens:,} tokens",
-            display.quoted(result.text),
+            terminal.quoted(result.text),
         ]
         if result.source not in MEMORY_TOOLS:
             whole = self._outputs.get(result.source, result.text)
@@ -116,13 +116,13 @@ class Meter:
             if MemoryRef.find_all(reference):
                 parts = [
                     f"{result.source}: folded; a reference and a preview of {tokens:,} tokens stay:",
-                    display.plain(reference, "cyan"),
-                    display.quoted(preview, PREVIEW_LINES),
+                    terminal.plain(reference, "cyan"),
+                    terminal.quoted(preview, PREVIEW_LINES),
                 ]
         self._show("tool", *parts, style="bold yellow")
 
     def _show(self, label: str, *parts: ConsoleRenderable | str, style: str) -> None:
-        self._console.print(display.entry(label, *parts, style=style))
+        self._console.print(terminal.entry(label, *parts, style=style))
         self._console.print()
 
 

@@ -1,28 +1,4 @@
-"""For people: texts, tables and facts in a terminal or a pipe; `notebook` has what a notebook shows.
+"""For people: `terminal` has texts, tables and facts for a terminal or a pipe, every other module what a page shows.
 
-Stored text is data: it is shown, and steers neither a terminal nor a page.
+Stored text is data: it is shown, and steers neither a terminal nor a page. Only `terminal` needs the extra ``cli``.
 """
-
-from __future__ import annotations
-
-from memory_context.display.terminal import (
-    command,
-    entry,
-    facts,
-    harmless,
-    make_console,
-    plain,
-    quoted,
-    table,
-)
-
-__all__ = [
-    "command",
-    "entry",
-    "facts",
-    "harmless",
-    "make_console",
-    "plain",
-    "quoted",
-    "table",
-]

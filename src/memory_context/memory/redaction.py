@@ -18,8 +18,8 @@ from memory_context.model.item import (
     Content,
     Deletion,
     MemoryItem,
+    recounted,
 )
-from memory_context.model.record_json import recounted
 from memory_context.model.scope import Scope
 from memory_context.stores import Administration, MemoryStore, SQLAlchemyStore
 from memory_context.text.redact import JsonForm, Redaction

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import MINYEAR, UTC, datetime, timedelta
 from pathlib import Path
@@ -419,6 +419,16 @@ def count_lines(content: Content) -> int:
     if isinstance(content, bytes) or not content:
         return 0
     return content.count("\n") + (not content.endswith("\n"))
+
+
+def recounted(item: MemoryItem, count_tokens: Callable[[str], int]) -> MemoryItem:
+    """Return *item* with the facts of the content that it has now."""
+    return replace(
+        with_hash(item, hash_content(item.content)),
+        token_count=count_tokens(item.content) if isinstance(item.content, str) else 0,
+        char_count=len(item.content),
+        line_count=count_lines(item.content),
+    )
 
 
 def with_hash(item: MemoryItem, content_hash: str) -> MemoryItem:

@@ -7,8 +7,6 @@ the database has a column for each; the media type says which of them it is.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any, TypeAlias
 from uuid import UUID
@@ -30,13 +28,10 @@ from memory_context.model.item import (
     MemoryItem,
     check_content,
     check_metadata,
-    count_lines,
     decoded,
     encoded,
-    hash_content,
     in_utc,
     is_storable,
-    with_hash,
 )
 from memory_context.model.reference import check_key
 from memory_context.model.scope import Scope
@@ -191,13 +186,3 @@ def _fields_of(kind: type[_JsonRecord], record: object) -> dict[str, Any]:
         message = f"{field}: {first['msg']}"
         raise InvalidRecordError(message) from error
     return {name: getattr(parsed, name) for name in parsed.model_fields_set}
-
-
-def recounted(item: MemoryItem, count_tokens: Callable[[str], int]) -> MemoryItem:
-    """Return *item* with the facts of the content that it has now."""
-    return replace(
-        with_hash(item, hash_content(item.content)),
-        token_count=count_tokens(item.content) if isinstance(item.content, str) else 0,
-        char_count=len(item.content),
-        line_count=count_lines(item.content),
-    )

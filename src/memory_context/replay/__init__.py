@@ -5,7 +5,6 @@ tokens, what a provider would charge for it, and how many of the values that the
 it. `measure` replays recordings through one `Policy`; `Comparison` sets the figures against those of other policies.
 """
 
-from memory_context.replay.command import ReplayOptions, run_replay
 from memory_context.replay.comparison import (
     Comparing,
     Comparison,
@@ -23,7 +22,6 @@ from memory_context.replay.recording_files import (
     stream_recordings,
 )
 from memory_context.replay.recordings import Recording
-from memory_context.replay.terminal_report import report
 from memory_context.replay.token_meter import TokenMeter
 
 __all__ = [
@@ -33,7 +31,6 @@ __all__ = [
     "Policy",
     "Price",
     "Recording",
-    "ReplayOptions",
     "Replayed",
     "Result",
     "Results",
@@ -46,8 +43,6 @@ __all__ = [
     "parse_policy",
     "parse_recording",
     "read_recordings",
-    "report",
-    "run_replay",
     "squash",
     "stream_recordings",
 ]

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 
-from memory_context.display import facts, harmless, make_console, plain
+from memory_context.display.terminal import facts, harmless, make_console, plain
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.comparison import Comparing
 from memory_context.replay.definitions import DEFINITIONS, POLICIES

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from memory_context.display import facts, plain, quoted
+from memory_context.display.terminal import facts, plain, quoted
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.reference import MemoryRef
 from memory_context.replay.measure import Figures, ReplayedCall, Sight, replay

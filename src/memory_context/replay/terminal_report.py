@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rich.table import Table
 
-from memory_context.display import table
+from memory_context.display.terminal import table
 from memory_context.replay.comparison import Row
 
 COLUMNS = (

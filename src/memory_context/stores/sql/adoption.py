@@ -13,8 +13,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidRecordError, SchemaVersionError, StoreError
-from memory_context.model.item import MemoryItem, is_secret
-from memory_context.model.record_json import item_from, recounted
+from memory_context.model.item import MemoryItem, is_secret, recounted
+from memory_context.model.record_json import item_from
 from memory_context.stores.sql.dialects import advisory_lock
 from memory_context.stores.sql.index import keyword_index
 from memory_context.stores.sql.migrate import LOCK, create_all, is_foreign, revision_of

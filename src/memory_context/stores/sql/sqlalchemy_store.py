@@ -28,8 +28,8 @@ from memory_context.runtime import events
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.codec import Codec, check_embedder, url_prefix
 from memory_context.stores.protocol import Filters, Mode
+from memory_context.stores.sql import backup as _backup
 from memory_context.stores.sql import (
-    adoption,
     call_log,
     forget_user,
     migrate,
@@ -38,10 +38,8 @@ from memory_context.stores.sql import (
     row_deletion,
     urls,
 )
-from memory_context.stores.sql import backup as _backup
 from memory_context.stores.sql import put as _put
 from memory_context.stores.sql import restore as _restore
-from memory_context.stores.sql.adoption import Adopted
 from memory_context.stores.sql.call_log import CallLog
 from memory_context.stores.sql.capacity import quota_kept
 from memory_context.stores.sql.database import Database
@@ -72,6 +70,7 @@ from memory_context.text.index.embedders import AnyEmbedder, Vector, as_embeddin
 from memory_context.text.index.term_hits import TermHits, term_hits
 
 if TYPE_CHECKING:
+    from memory_context.stores.sql.adoption import Adopted
     from memory_context.text.redact import Redactor
 
 T = TypeVar("T")
@@ -520,7 +519,9 @@ class SQLAlchemyStore(ClosedAtExit):
             SchemaVersionError: There is no such table, or it has another layout.
             StoreError: A row cannot be taken over; nothing was changed.
         """
-        return self.database.run_as_it_is(adoption.adopt, kind="write")
+        from memory_context.stores.sql.adoption import adopt  # noqa: PLC0415 - builds models of records, once in a store's life
+
+        return self.database.run_as_it_is(adopt, kind="write")
 
     def backup(
         self, path: str | os.PathLike[str], progress: Callable[[int, int], object] | None = None

@@ -20,17 +20,12 @@ from memory_context.exceptions import (
 from memory_context.model.selection import Cost
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.regexes import compiled
-from memory_context.text.read.hints import listed
+from memory_context.text.read.abridged_values import LIMITS, abridged, gist
 from memory_context.text.read.json_values import documents, is_json_lines, to_json
 from memory_context.text.read.time_limit import TimeLimit, too_slow
 
-SHORTEST_TEXT = 8
-LONGEST_KEY = 60
 LONGEST_PATH_TOLD = 80
 DEEPEST = 6
-# How many characters of a text are shown, and three times the elements of a list, as a value is cut more and more.
-# Each about a third of the one before: few tries, and little room wasted.
-LIMITS = (10_000, 3000, 1000, 300, 100, 30, 10, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +152,7 @@ def _nothing_found(
         shorter = JSONPathQuery(env=environment, segments=query.segments[:count])
         node = next(iter(environment.found(shorter, root)), None)
         if node:
-            reached = prompts.LEADS_TO.format(node=node.path()[:200], gist=_gist(node.value))
+            reached = prompts.LEADS_TO.format(node=node.path()[:200], gist=gist(node.value))
             return f"{message} {reached}"
     return message
 
@@ -166,52 +161,8 @@ def _shorter_and_shorter(value: Any) -> Iterator[Any]:  # noqa: ANN401 - whateve
     """Yield `value` with less and less in it, at last only that there is no room for it."""
     for limit in LIMITS:
         yield abridged(value, limit, DEEPEST)
-    yield _gist(value)
+    yield gist(value)
     yield prompts.NO_ROOM
-
-
-def abridged(value: Any, limit: int, depth: int) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return `value` with texts of `limit` characters, lists and objects of `limit` // 3 parts, and `depth` levels."""
-    most = max(1, limit // 3)
-    match value:
-        case str() if len(value) > max(limit, SHORTEST_TEXT):
-            return value[:limit] + prompts.GAP_IN_LINE.format(count=len(value) - limit).rstrip()
-        case list() | dict() if value and not depth:
-            return _gist(cast("Any", value))
-        case list():
-            items = cast("Sequence[Any]", value)
-            shown = [abridged(item, limit, depth - 1) for item in items[:most]]
-            if len(items) > most:
-                shown.append(prompts.MORE_PARTS.format(count=len(items) - most))
-            return shown
-        case dict():
-            members = list(cast("Mapping[str, Any]", value).items())
-            short = dict[Any, Any]()
-            for key, member in members[:most]:
-                short[abridged(key, LONGEST_KEY, 1)] = abridged(member, limit, depth - 1)
-            if len(members) > most:
-                short["…"] = prompts.MORE_PARTS.format(count=len(members) - most)
-            return short
-        case _:
-            return value
-
-
-def _gist(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
-    """Say what `value` is, in a few words."""
-    match value:
-        case str():
-            return prompts.A_TEXT.format(count=len(value))
-        case list():
-            items = cast("Sequence[Any]", value)
-            keys = ""
-            if items and isinstance(items[0], dict) and items[0]:
-                names = listed(cast("Mapping[str, Any]", items[0]))
-                keys = prompts.WITH_KEYS.format(keys=names)
-            return prompts.A_LIST.format(count=len(items), keys=keys)
-        case dict():
-            return prompts.AN_OBJECT.format(keys=listed(cast("Mapping[str, Any]", value)))
-        case _:
-            return str(value)[:100]
 
 
 def _least_size(value: Any) -> int:  # noqa: ANN401 - whatever JSON holds

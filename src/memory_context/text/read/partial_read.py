@@ -10,7 +10,6 @@ from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.read.grep import matching_lines
 from memory_context.text.read.json_values import to_json
-from memory_context.text.read.jsonpath import found_values, parts_of
 from memory_context.text.read.paging import (
     CHARACTERS_TRIED_PER_TOKEN,
     line_numbers,
@@ -59,6 +58,9 @@ def read_part(text: str, selection: Selection, offset: int, budget: int | None, 
 
 def _page_of_values(text: str, path: str, offset: int, budget: int | None, cost: Cost) -> Page:
     """Return the values that `path` finds; of a single one that is too large for a page, its parts."""
+    # Its library takes longer to import than most commands to answer.
+    from memory_context.text.read.jsonpath import found_values, parts_of  # noqa: PLC0415
+
     found = found_values(text, path)
     parts = parts_of(found)
     if parts is None or (budget is None and not offset):

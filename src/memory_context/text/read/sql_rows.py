@@ -21,8 +21,8 @@ from memory_context.text.query.locked_database import (
     columns_told,
     quoted_name,
 )
+from memory_context.text.read.abridged_values import LIMITS, abridged
 from memory_context.text.read.json_values import to_json
-from memory_context.text.read.jsonpath import LIMITS, abridged
 from memory_context.text.read.paging import CHARACTERS_TRIED_PER_TOKEN
 from memory_context.text.read.time_limit import TimeLimit
 from memory_context.text.rows.tables import table_of
