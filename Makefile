@@ -1,6 +1,6 @@
 # `make demo` and `make test` set up .venv themselves, with uv where it is installed, else with venv and pip.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-all chainlit mcp-servers soak fuzz lint build ci clean
+.PHONY: help demo test test-long test-all chainlit mcp-servers soak fuzz lint docs build ci clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -87,6 +87,19 @@ lint: $(VENV)/lint ## ruff, mypy, pyright, import-linter
 	$(BIN)/pyright --project pyproject.toml --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 
+# Beside the other environment: nothing of it is needed there.
+$(VENV)-docs/site: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(VENV)-docs/bin/python -m pip install --quiet --group docs
+	@touch $@
+
+docs: $(VENV)-docs/site ## render the documentation into build/site; a link that leads nowhere, or to another host's files, is an error
+	rm -rf build/pages build/site && mkdir -p build/pages
+	cp -r docs notebooks examples *.md LICENSE build/pages
+	NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/mkdocs build --strict --quiet
+	! grep -rnoE '<(script|link|img|iframe)[^>]+(src|href)="?(https?:)?//[^" >]+' build/site --include=*.html
+
 build: ## build wheel and sdist into dist/
 	$(PYTHON) -m venv $(VENV)-build
 	$(VENV)-build/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
@@ -95,4 +108,4 @@ build: ## build wheel and sdist into dist/
 	$(VENV)-build/bin/python -m build --outdir dist .
 
 clean: ## remove environments and what was built
-	rm -rf .venv* dist
+	rm -rf .venv* dist build

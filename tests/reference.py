@@ -132,6 +132,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "conversation": ("For hosts: the neutral conversation", "memory_context.conversation", ()),
     "testing": ("For your tests", "memory_context.testing", ()),
     "langchain": ("LangChain", "langchain_memory_context", ()),
+    "agent-framework": ("Agent Framework", "memory_context.agent_framework", ()),
     "exceptions": ("Exceptions", "memory_context.exceptions", ()),
 }
 INHERITED = {"Protocol", "ABC", "Component", "BaseModel"}
