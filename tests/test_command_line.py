@@ -280,14 +280,17 @@ class TestSearch:
         assert first <= 401 <= last
 
     def test_a_long_line_is_cut_around_the_hit(self, sqlite_url: str) -> None:
-        """Of a line without end the words stand there that it was found by."""
+        """Of a line without end the words stand there that it was found by, on one line of the screen."""
         with MemoryManager(sqlite_url, user_id="ann") as memory:
             memory.store(f"{'left ' * 150}needle {'right ' * 150}", key="haystack")
-        found = in_this_process("search", "needle", "--store", sqlite_url, COLUMNS="200").stdout
-
-        [line] = [line for line in found.splitlines() if "left needle right" in line]
-        assert len(line) < 180
-        assert line.endswith("…")
+        for width in (200, 80, 60, 40):
+            found = in_this_process(
+                "search", "needle", "--store", sqlite_url, COLUMNS=str(width)
+            ).stdout
+            [line] = [line for line in found.splitlines() if "left needle right" in line]
+            assert line.startswith("    1 …")
+            assert line.endswith("…")
+            assert len(line) <= min(width, 168)
 
     def test_narrowing(self, anywhere: Screen) -> None:
         """The options of `list` narrow a search too; without words the newest come."""

@@ -30,6 +30,7 @@ from memory_context.cli.screen import (
     print_records,
     say,
     say_page,
+    screen,
     table,
 )
 from memory_context.exceptions import (
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from memory_context.stores.sql.catalog import CatalogEntry
 
 LONGEST_LINE = 160  # characters of a hit's line
+NUMBER_WIDTH = 5
 # An argument of Python's in an error, and the space that is not yet behind it.
 _ARGUMENT = re.compile(
     r"(?<![\w?&'\"-])(lines|contains|pattern|context|path|where|columns|query)=(?: (?=\w)|(?=\W)|)"
@@ -271,14 +273,14 @@ def _options_named() -> Generator[None]:
         ) from None
 
 
-def _around(text: str, words: Sequence[str]) -> str:
-    """Return *text*, or the `LONGEST_LINE` characters of it around the first of *words*."""
-    if len(text) <= LONGEST_LINE:
+def _around(text: str, words: Sequence[str], room: int) -> str:
+    """Return *text*, or the *room* characters of it around the first of *words*."""
+    if len(text) <= room:
         return text
     folded = text.casefold()
     places = [place for word in words if (place := folded.find(word.casefold())) >= 0]
-    start = max(0, min(min(places, default=0) - LONGEST_LINE // 3, len(text) - LONGEST_LINE))
-    end = start + LONGEST_LINE
+    start = max(0, min(min(places, default=0) - room // 3, len(text) - room))
+    end = start + room
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
 
 
@@ -307,8 +309,10 @@ def _hit_parts(hit: "MemoryItem") -> "list[RenderableType]":
     if hit.match and hit.match.why:
         facts.append(f"found by {', '.join(hit.match.why)}")
     if hit.match and hit.match.passage:
+        # A number, a space, and the signs of what is cut.
+        room = min(LONGEST_LINE, screen().width - NUMBER_WIDTH - 3)
         for line in passage_lines(hit.match, hit.match.why):
-            numbered = f"{line.number:>5} {_around(line.text, hit.match.why)}"
+            numbered = f"{line.number:>{NUMBER_WIDTH}} {_around(line.text, hit.match.why, room)}"
             passage.append(plain(numbered, "dim"))
     heading = [plain(hit.memory_key, "bold cyan"), plain(hit.summary)]
     return [*heading, plain(" · ".join(facts), "dim"), *passage, ""]
