@@ -89,6 +89,16 @@ def test_every_page_is_found_from_the_entry() -> None:
     assert set(DOCS) <= reached
 
 
+def test_every_page_has_its_place_in_the_site() -> None:
+    """Pages and notebooks stand in the navigation of mkdocs.yml, once; `make docs` renders them, and checks their links."""
+    listed = re.findall(
+        r"\S+\.(?:md|ipynb)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE
+    )
+    pages = [*PAGES, *ROOT.glob("notebooks/*.ipynb"), *ROOT.glob("examples/*/*.md")]
+
+    assert sorted(map(name_of, pages)) == sorted(listed)
+
+
 def test_reference_is_up_to_date() -> None:
     """What is committed is what the docstrings say; `python tests/reference.py` writes it."""
     made = reference.everything()

@@ -33,4 +33,5 @@ except ModuleNotFoundError as error:
         )
         sys.exit(2)
 
+
 __all__ = ["app", "main", "run"]

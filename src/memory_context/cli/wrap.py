@@ -1,7 +1,5 @@
 """The command `wrap`: other MCP servers with a memory between them and their client."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys
@@ -107,7 +105,7 @@ def database_at_home() -> str:
 
 def _servers(
     command: Sequence[str], urls: Sequence[str], file: Path | None, name: str
-) -> list[WrappedServer]:
+) -> "list[WrappedServer]":
     from memory_context.mcp.client_config import servers_in
     from memory_context.mcp.connections import WrappedServer
 
