@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,6 +115,19 @@ def test_a_connection_that_the_server_closed(postgres_url: str) -> None:
     assert store.get(ANN, "k") is not None
     assert store.get(ANN, "k") is not None
     engine.dispose()
+
+
+def test_a_file_that_cannot_be_opened_any_more(tmp_path: Path) -> None:
+    """A folder in the place of a database's file is a store that cannot be reached, also for a read of one record."""
+    path = tmp_path / "memory.db"
+    with SQLAlchemyStore(f"sqlite:///{path}") as store:
+        store.put(ANN, MemoryItem(user_id="ann", memory_key="k", content="x"))
+        store.database.engine.dispose()
+        for file in tmp_path.iterdir():
+            file.unlink()
+        path.mkdir()
+        with pytest.raises(StoreUnavailableError):
+            store.get(ANN, "k")
 
 
 def test_ids_are_in_the_order_of_time() -> None:

@@ -20,8 +20,8 @@ from memory_context.runtime.telemetry import operation
 from memory_context.stores.codec import Codec
 from memory_context.stores.sql import file_watch, index_key, migrate, shared_engines, urls
 from memory_context.stores.sql.index import keyword_index
-from memory_context.stores.sql.prepared import Prepared, Values
-from memory_context.stores.sql.row import ROW_FORMAT, RowFormat, decode_row
+from memory_context.stores.sql.prepared import Prepared, Values, is_heard, of_sqlalchemy
+from memory_context.stores.sql.row import ROW_FORMAT, RowFormat, decode_row, decoded_row
 from memory_context.stores.sql.schema import AnyRow, AnySelect
 from memory_context.stores.sql.shared_engines import Transaction
 from memory_context.text.index.analyzer import VERSION
@@ -147,7 +147,7 @@ class Database:
             operation("transaction", backend=self.dialect, writes=kind == "write"),
             self._turn.taken() if kind == "write" and self.dialect == "sqlite" else nullcontext(),
             self.engine.connect().execution_options(**options) as connection,
-            file_watch.on_its_file(connection),
+            file_watch.on_its_file(connection, connection.engine),
             # A statement is a transaction by itself.
             nullcontext() if kind == "statement" else connection.begin(),
         ):
@@ -165,12 +165,32 @@ class Database:
     ) -> list[MemoryItem]:
         """Return the records that *statement*, on `RECORDS`, selects with *values*: as `rows` does."""
         self._prepare_schema()
+        if (
+            isinstance(statement, Prepared)
+            and self.dialect == "sqlite"
+            and not is_heard(self.engine)
+        ):
+            rows: Sequence[Sequence[Any]] = self._read_alone(statement, values or {})
+            return [decoded_row(self._row_format, row) for row in rows]
         with self._transaction("statement") as connection:
             if isinstance(statement, Prepared):
-                rows: Sequence[Sequence[Any]] = statement.rows(connection, values or {})
+                rows = statement.rows(connection, values or {})
             else:
                 rows = connection.execute(statement, values).all()
             return [decode_row(connection, row) for row in rows]
+
+    def _read_alone(self, statement: Prepared, values: Values) -> list[list[Any]]:
+        """Return the rows of a statement that needs no transaction: SQLAlchemy's would take longer than it."""
+        with self.errors(), operation("transaction", backend=self.dialect, writes=False):
+            try:
+                pooled = self.engine.raw_connection()
+            except self.engine.dialect.loaded_dbapi.Error as error:
+                raise of_sqlalchemy(error, self.engine) from error
+            try:
+                with file_watch.on_its_file(pooled, self.engine):
+                    return statement.rows_on(pooled, self.engine, values)
+            finally:
+                pooled.close()
 
     @property
     def engine(self) -> sa.Engine:

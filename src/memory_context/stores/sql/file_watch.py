@@ -22,6 +22,7 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import StoreUnavailableError
 from memory_context.runtime import events
+from memory_context.stores.sql.prepared import driver_of
 
 if sys.platform != "win32":
     import fcntl
@@ -259,7 +260,9 @@ def _lock(handle: int) -> None:
 
 
 @contextmanager
-def on_its_file(connection: sa.Connection) -> Generator[None]:
+def on_its_file(
+    connection: sa.Connection | sa.PoolProxiedConnection, engine: sa.Engine
+) -> Generator[None]:
     """Check that the transaction in the body begins and ends in the file under the path.
 
     The look after the commit makes sure that what was committed stood under the path then.
@@ -268,19 +271,19 @@ def on_its_file(connection: sa.Connection) -> Generator[None]:
         StoreUnavailableError: Another file stands there, or none. The connection is given up; the
             engine's idle ones too, where the engine is the library's.
     """
-    if connection.dialect.name != "sqlite":
+    if engine.dialect.name != "sqlite":
         yield
         return
     opened = _opened_file(connection)
     if not opened.is_in_place:
-        _give_up(connection, opened)
+        _give_up(connection, engine, opened)
     yield
     if not opened.is_in_place:
-        _give_up(connection, opened)
+        _give_up(connection, engine, opened)
 
 
-def _opened_file(connection: sa.Connection) -> OpenedFile:
-    driver = cast("sqlite3.Connection", connection.connection.driver_connection)
+def _opened_file(connection: sa.Connection | sa.PoolProxiedConnection) -> OpenedFile:
+    driver: sqlite3.Connection = driver_of(connection)
     if isinstance(driver, WatchedConnection) and driver.opened:
         return driver.opened
     # A caller's engine, whose connections we did not open: what stands there at its first use
@@ -292,13 +295,15 @@ def _opened_file(connection: sa.Connection) -> OpenedFile:
     return cast("OpenedFile", connection.info[_OPENED])
 
 
-def _give_up(connection: sa.Connection, opened: OpenedFile) -> None:
-    driver = connection.connection.driver_connection
+def _give_up(
+    connection: sa.Connection | sa.PoolProxiedConnection, engine: sa.Engine, opened: OpenedFile
+) -> None:
+    driver: sqlite3.Connection = driver_of(connection)
     if not isinstance(driver, WatchedConnection) or driver.watch is None:
         events.FILE_REPLACED.log(database=opened.path)
     elif driver.watch.is_first_to_miss(driver, opened.file):
         events.FILE_REPLACED.log(database=opened.path)
-        connection.engine.dispose()
+        engine.dispose()
     # Not only closed: the pool would hand it out again, and it still has the old file.
     connection.invalidate()
     message = f"{opened.path} was removed, renamed or replaced while it was open; what is there now is used from now on"

@@ -156,11 +156,12 @@ def column_named(name: str, hidden: Collection[str] = ()) -> sa.Column[Any]:
 
 
 def order_of(
-    order_by: str, dialect: str, hidden: Collection[str] = ()
+    order_by: str, dialect: str, hidden: Collection[str] = (), *, by_index: bool = True
 ) -> tuple[sa.ColumnElement[Any], ...]:
     """Return what to order by: largest first and nulls last, then by id.
 
-    With ``-`` before the column's name that is reversed.
+    With ``-`` before the column's name that is reversed. Not *by_index*, a database sorts what it has found, and does not go
+    through all in this order to find it.
 
     Raises:
         InvalidFilterError: There is no such column.
@@ -170,6 +171,8 @@ def order_of(
         message = "memories cannot be ordered by their tags"
         raise InvalidFilterError(message)
     ordered = _by_code_points(column, dialect)
+    if not by_index:
+        ordered = sa.func.coalesce(ordered, sa.null())
     if order_by.startswith("-"):
         ascending = ordered.asc()
         return (ascending.nulls_first() if column.nullable else ascending), memories.c.id

@@ -60,7 +60,7 @@ def merge_index(connection: sa.Connection) -> None:
 def scrub(engine: sa.Engine) -> bool:
     """Empty SQLite's log, or vacuum PostgreSQL's tables; return whether nobody was in the way."""
     if engine.dialect.name == "sqlite":
-        with engine.connect() as connection, file_watch.on_its_file(connection):
+        with engine.connect() as connection, file_watch.on_its_file(connection, engine):
             # By the driver's own connection: SQLAlchemy would begin a transaction, in which this
             # fails.
             driver = cast("sqlite3.Connection", connection.connection.driver_connection)

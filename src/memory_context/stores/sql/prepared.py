@@ -87,6 +87,14 @@ class Prepared:
         cursor = execute(connection, compiled.text, compiled.parameters(values))
         return compiled.decoded(cursor, connection.dialect)
 
+    def rows_on(
+        self, pooled: sa.PoolProxiedConnection, engine: sa.Engine, values: Values
+    ) -> list[list[Any]]:
+        """Return the rows that come out with *values*, on a connection of the engine's pool without a transaction."""
+        compiled = self._for(engine.dialect)
+        cursor = _driven(pooled, engine, compiled.text, compiled.parameters(values))
+        return compiled.decoded(cursor, engine.dialect)
+
     def run(self, connection: sa.Connection, values: Sequence[Values]) -> None:
         """Execute it with each of *values*."""
         compiled = self._for(connection.dialect)
@@ -97,7 +105,7 @@ class Prepared:
         """Execute it with each of *values*; return how many rows each of them changed."""
         compiled = self._for(connection.dialect)
         parameters = list(map(compiled.parameters, values))
-        if len(parameters) == 1 or connection.dialect.name == "sqlite" or _is_heard(connection):
+        if len(parameters) == 1 or connection.dialect.name == "sqlite" or is_heard(connection):
             return [execute(connection, compiled.text, one).rowcount for one in parameters]
         # One way to the server and back for all of them.
         cursor = execute(connection, compiled.text, parameters, returning=True)
@@ -136,11 +144,21 @@ def _compile(
 
 def execute(connection: sa.Connection, text: str, parameters: Any = (), **options: bool) -> Any:  # noqa: ANN401 - a driver's parameters and cursor
     """Execute SQL as the driver takes it, with parameters, or a list of them; return what has its rows or their number."""
-    if _is_heard(connection):
+    if is_heard(connection):
         return connection.exec_driver_sql(text, parameters or None)
-    driver: Any = connection.connection.driver_connection
+    return _driven(connection, connection.engine, text, parameters, **options)
+
+
+def _driven(
+    connection: sa.Connection | sa.PoolProxiedConnection,
+    engine: sa.Engine,
+    text: str,
+    parameters: Any,  # noqa: ANN401 - as the driver takes them
+    **options: bool,
+) -> Any:  # noqa: ANN401 - a driver's cursor
+    driver = driver_of(connection)
     cursor = driver.cursor()
-    errors = connection.dialect.loaded_dbapi.Error
+    errors = engine.dialect.loaded_dbapi.Error
     try:
         if isinstance(parameters, list):
             cursor.executemany(text, parameters, **options)
@@ -148,18 +166,32 @@ def execute(connection: sa.Connection, text: str, parameters: Any = (), **option
             cursor.execute(text, parameters)
     except errors as error:
         # As SQLAlchemy does it: other idle connections of the engine are broken as well then.
-        is_gone = connection.dialect.is_disconnect(error, driver, cursor)
+        is_gone = engine.dialect.is_disconnect(error, driver, cursor)
         if is_gone:
             connection.invalidate(error)
-            connection.engine.dispose()
-        raise DBAPIError.instance(
-            text, None, error, errors,
-            hide_parameters=True, connection_invalidated=is_gone, dialect=connection.dialect,
-        ) from error  # fmt: skip
+            engine.dispose()
+        raise of_sqlalchemy(error, engine, text, is_gone=is_gone) from error
     return cursor
 
 
-def _is_heard(connection: sa.Connection) -> bool:
-    """Return whether somebody listens to the statements of the connection's engine."""
-    listeners = connection.dispatch
+def of_sqlalchemy(
+    error: Exception, engine: sa.Engine, text: str | None = None, *, is_gone: bool = False
+) -> Exception:
+    """Return a driver's error as SQLAlchemy raises it, without the values."""
+    dialect = engine.dialect
+    return DBAPIError.instance(
+        text, None, error, dialect.loaded_dbapi.Error,
+        hide_parameters=True, connection_invalidated=is_gone, dialect=dialect,
+    )  # fmt: skip
+
+
+def driver_of(connection: sa.Connection | sa.PoolProxiedConnection) -> Any:  # noqa: ANN401 - sqlite3's or psycopg's
+    """Return the driver's own connection."""
+    pooled = connection.connection if isinstance(connection, sa.Connection) else connection
+    return pooled.driver_connection
+
+
+def is_heard(statements: sa.Connection | sa.Engine) -> bool:
+    """Return whether somebody listens to the statements of an engine."""
+    listeners = statements.dispatch
     return bool(listeners.before_cursor_execute or listeners.after_cursor_execute)

@@ -103,6 +103,11 @@ def encode_row(connection: sa.Connection, item: MemoryItem) -> dict[str, Any]:
 
 
 def decode_row(connection: sa.Connection, row: Sequence[Any]) -> MemoryItem:
+    """Decode a row of `RECORDS` as `decoded_row` does, by how the rows of *connection* are written."""
+    return decoded_row(format_of(connection), row)
+
+
+def decoded_row(row_format: RowFormat, row: Sequence[Any]) -> MemoryItem:
     """Decode a row of `RECORDS`.
 
     Raises:
@@ -115,7 +120,7 @@ def decode_row(connection: sa.Connection, row: Sequence[Any]) -> MemoryItem:
     if values["content"] is None:
         values["content"] = decoded(bytes(data or b""), values["media_type"])
     del values["byte_count"]
-    return format_of(connection).codec.decode(MemoryItem(**values))
+    return row_format.codec.decode(MemoryItem(**values))
 
 
 def decode_deletion(row: AnyRow) -> Deletion:

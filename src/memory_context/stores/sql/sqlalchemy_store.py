@@ -230,9 +230,17 @@ class SQLAlchemyStore(ClosedAtExit):
         if offset < 0 or (limit is not None and limit < 0):
             message = f"a limit is 0 or more, or None for all, an offset 0 or more; not {limit} and {offset}"
             raise InvalidArgumentError(message)
-        order = order_of(order_by, self.database.dialect, self.codec.hidden)
-        statement = RECORDS.where(*self._matching(scope, filters))
-        return self.database.items(statement.order_by(*order).limit(limit).offset(offset or None))
+        dialect, hidden = self.database.dialect, self.codec.hidden
+        matching, order = self._matching(scope, filters), order_of(order_by, dialect, hidden)
+        if limit is None:
+            every = RECORDS.where(*matching).order_by(*order)
+            return self.database.items(every.offset(offset or None))
+        # What is wide is read of the page alone, after it was chosen.
+        page = sa.select(memories.c.id).where(*matching).order_by(*order)
+        chosen = memories.c.id.in_(page.limit(limit).offset(offset or None))
+        mine = RECORDS.where(memories.c.user_id == scope.user_id, chosen)
+        again = order_of(order_by, dialect, hidden, by_index=False)
+        return self.database.items(mine.order_by(*again))
 
     def search(
         self,
