@@ -295,6 +295,22 @@ async def test_a_person_may_take_longer() -> None:
             await call
 
 
+async def test_progress_is_a_sign() -> None:
+    """The clock of a call begins again with each progress on it, and with no other's."""
+    async with wrapped() as client:
+        [upstream] = client.wrapper.upstreams
+        params = {"name": "deaf", "arguments": {}, "_meta": {"progressToken": "t"}}
+        call = asyncio.create_task(upstream.request("tools/call", params))
+        await client.until(method="notifications/message")
+        [pending] = upstream.pending.values()
+        pending.heard = 0
+        for token, is_sign in (("other", False), ("t", True)):
+            progress = {"progressToken": token, "progress": 1}
+            upstream.take({"method": "notifications/progress", "params": progress})
+            assert is_sign == (pending.heard > 0)
+        call.cancel()
+
+
 async def test_cancellation() -> None:
     """A call that the client cancels is cancelled at the server, and gets no answer."""
     async with wrapped() as client:
@@ -441,6 +457,9 @@ async def test_one_of_several_dies() -> None:
     """Its tools are gone, and those of the others stay."""
     async with wrapped(scripted("a"), scripted("b")) as client:
         assert (await client.call("a_die"))["isError"]
+        assert "read b://1" in json.dumps(await client.result("resources/read", uri="b://1"))
+        assert (await client.result("resources/list"))["resources"][0]["uri"] == "b://0"
+        await client.result("logging/setLevel", level="debug")
         tools = await client.tools()
         assert "got" in tools
         assert '{"text": "x"}' == await client.text("got", text="x")

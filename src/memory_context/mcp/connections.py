@@ -26,6 +26,7 @@ T = TypeVar("T")
 PATIENCE = 300.0
 START_PATIENCE = 60.0
 CLOSING = 10.0
+ENDED = "it closed the connection"
 CANCELLED = "notifications/cancelled"
 # Seconds to connect, to read, to write, and to get a connection. How long an answer may take is `Upstream.request`'s.
 _HTTP_TIMEOUT = (30.0, None, 30.0, 30.0)
@@ -90,16 +91,21 @@ class Upstream:
         """How many of its own requests wait for the client, and perhaps for a person."""
         self._hears = hears
         self._ended: str | None = None
-        self._pending = dict[int, Pending]()
+        self.pending = dict[int, Pending]()
         self._numbers = itertools.count(1)
         self._outbox = asyncio.Queue[Wire]()
         # The SDK's transports do not like to be cancelled: what is inside of them is, and they are left then.
         self._all = anyio.CancelScope(shield=True)
         self._talking = anyio.CancelScope()
 
+    @property
+    def is_there(self) -> bool:
+        """Return whether it has not ended."""
+        return self._ended is None
+
     async def run(self) -> None:
         """Connect, and stay connected until the server ends, or `close`."""
-        reason = "it closed the connection"
+        reason = ENDED
         try:
             with self._all:
                 async with _connected(self.server) as (read, write):
@@ -132,7 +138,7 @@ class Upstream:
         number, loop = next(self._numbers), asyncio.get_running_loop()
         token = member(params, "_meta").get("progressToken")
         pending = Pending(loop.create_future(), token, loop.time())
-        self._pending[number] = pending
+        self.pending[number] = pending
         self.send({"id": number, "method": method, "params": params})
         try:
             while not pending.answer.done():
@@ -144,7 +150,7 @@ class Upstream:
                 await asyncio.wait([pending.answer], timeout=left)
             return pending.answer.result()
         finally:
-            del self._pending[number]
+            del self.pending[number]
             # Cancelled, or out of patience; initialize must not be cancelled (MCP, lifecycle).
             if not pending.answer.done() and method != "initialize":
                 self.send({"method": CANCELLED, "params": {"requestId": number}})
@@ -158,26 +164,27 @@ class Upstream:
         listed, params = list[Wire](), Wire()
         for _ in range(MOST_PAGES):
             result = result_of(await self.request(f"{kind}/list", params, patience))
-            listed += result.get(kind, [])
+            listed += [one for one in result.get(kind, []) if isinstance(one.get("name"), str)]
             if result.get("nextCursor") is None:
                 break
             params = {"cursor": result["nextCursor"]}
         return listed
 
-    def _take(self, wire: Wire) -> None:
+    def take(self, wire: Wire) -> None:
+        """Take what the server says: an answer, or something that is for the client."""
         if "method" in wire:
             if wire["method"] == "notifications/progress":
                 self._note_progress(member(wire, "params").get("progressToken"))
             self._hears(self, wire)
             return
-        pending = self._pending.get(wire.get("id", 0))
+        pending = self.pending.get(wire.get("id", 0))
         if pending is not None and not pending.answer.done():
             pending.answer.set_result(
                 {name: wire[name] for name in ("result", "error") if name in wire}
             )
 
     def _note_progress(self, token: object) -> None:
-        for pending in self._pending.values():
+        for pending in self.pending.values():
             if token is not None and pending.token == token:
                 pending.heard = asyncio.get_running_loop().time()
 
@@ -188,7 +195,7 @@ class Upstream:
             async for message in read:
                 # The SDK has logged a line that is no message.
                 if not isinstance(message, Exception):
-                    self._take(wire_of(message))
+                    self.take(wire_of(message))
             tasks.cancel_scope.cancel()
 
     def _end(self, reason: str) -> None:
@@ -196,7 +203,7 @@ class Upstream:
             return
         self._ended = reason
         sys.stderr.write(f"{NAME} wrap: {self.name}: {reason}\n")
-        for pending in self._pending.values():
+        for pending in self.pending.values():
             if not pending.answer.done():
                 pending.answer.set_exception(self._gone())
 
@@ -279,4 +286,5 @@ def _words(error: Exception) -> str:
     """Return what went wrong, of a group the first."""
     if isinstance(error, ExceptionGroup):
         return _words(cast("ExceptionGroup[Exception]", error).exceptions[0])
-    return str(error) or type(error).__name__
+    # A broken stream says nothing.
+    return str(error) or ENDED

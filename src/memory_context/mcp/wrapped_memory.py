@@ -95,8 +95,8 @@ class WrappedMemory:
         """Return a tool's result with references and previews in place of large texts."""
         content: list[Wire] = result.get("content") or []
         places = {start: (length, text) for start, length, text in _texts_in(content)}
-        structured = result.get("structuredContent")
-        if structured is not None and not _says_the_same(structured, content):
+        structured = member(result, "structuredContent")
+        if structured and not _says_the_same(structured, content):
             places[len(content)] = 0, json.dumps(structured, ensure_ascii=False)
         # Results come side by side; each preview knows those before it.
         async with self._folding:
@@ -146,7 +146,7 @@ def _kind(index: int, part: Wire) -> str:
             return "other"
 
 
-def _says_the_same(structured: Any, content: list[Wire]) -> bool:  # noqa: ANN401 - whatever JSON holds
+def _says_the_same(structured: Wire, content: list[Wire]) -> bool:
     """Return whether a structured result repeats the texts, as SDKs do: as JSON, or under the one name ``result``."""
     texts = [part["text"] for part in content if isinstance(part.get("text"), str)]
     values = [structured, *(structured.values() if len(structured) == 1 else ())]

@@ -148,11 +148,7 @@ class Wrapper:
                 pass
 
     async def _serve(
-        self,
-        number: int | str,
-        scope: anyio.CancelScope,
-        method: str,
-        params: Wire,
+        self, number: int | str, scope: anyio.CancelScope, method: str, params: Wire
     ) -> None:
         """Answer a request; one that the client cancels gets no answer."""
         answer: Wire | None = None
@@ -164,7 +160,7 @@ class Wrapper:
             except Exception as error:  # noqa: BLE001 - one request must not end the others
                 events.REQUEST_BROKE.log(error, where=True)
                 answer = _refused(RequestError(INTERNAL_ERROR, prompts.MCP_FAILED))
-        del self._serving[number]
+        self._serving.pop(number, None)
         if answer is not None:
             self._say({"id": number, **answer})
 
@@ -255,7 +251,13 @@ class Wrapper:
         self.upstreams.append(upstream)
 
     def _having(self, capability: str) -> list[Upstream]:
-        return [upstream for upstream in self.upstreams if capability in upstream.capabilities]
+        """Return those that can do something, without the ones that are gone; the only one there is stays."""
+        return [
+            upstream
+            for upstream in self.upstreams
+            if capability in upstream.capabilities
+            and (upstream.is_there or len(self.upstreams) == 1)
+        ]
 
     # Tools and prompts.
 
@@ -267,10 +269,10 @@ class Wrapper:
         )
         found = list[Offer]()
         for upstream, listed in zip(having, answers, strict=True):
-            # One that is gone takes away its own tools only.
-            if isinstance(listed, RequestError) and len(having) == 1:
+            if isinstance(listed, list):
+                found += [(upstream, entry) for entry in listed]
+            elif len(having) == 1:
                 raise listed
-            found += [] if isinstance(listed, RequestError) else [(upstream, one) for one in listed]
         ours = self._memory.names if kind == "tools" else frozenset[str]()
         times = Counter([*ours, *(entry["name"] for _, entry in found)])
         offers = dict[str, Offer]()
@@ -395,8 +397,9 @@ def _welcome_of(said: Sequence[Wire], names: Sequence[str]) -> Wire:
     told = [str(one["instructions"]) for one in said if one.get("instructions")]
     capabilities = Wire()
     for one in said:
-        for name, value in member(one, "capabilities").items():
-            given = {key: one_of for key, one_of in value.items() if one_of}
+        able = member(one, "capabilities")
+        for name in able:
+            given = {key: value for key, value in member(able, name).items() if value}
             capabilities[name] = {**capabilities.get(name, {}), **given}
     # Under which server a task runs is not said in what is asked of it.
     if not alone:
@@ -406,7 +409,7 @@ def _welcome_of(said: Sequence[Wire], names: Sequence[str]) -> Wire:
         "serverInfo": {"name": NAME, "title": title, "version": __version__},
         **alone,
         # Versions are dates: the oldest is the one that all understand.
-        "protocolVersion": min(str(one["protocolVersion"]) for one in said),
+        "protocolVersion": min(str(one.get("protocolVersion")) for one in said),
         "capabilities": {**capabilities, "tools": capabilities.get("tools", {})},
         "instructions": "\n\n".join([*told, prompts.WRAPPED_INSTRUCTIONS]),
     }
