@@ -18,8 +18,8 @@ BEGIN
         END IF;
     ELSE
         SELECT version_num INTO revision FROM memory_context_version;
-        IF revision <> '0007' THEN
-            RAISE EXCEPTION 'the tables have schema %, this file has 0007; see: memory-context migrate', revision;
+        IF revision <> '0008' THEN
+            RAISE EXCEPTION 'the tables have schema %, this file has 0008; see: memory-context migrate', revision;
         END IF;
     END IF;
 END $$;
@@ -45,6 +45,8 @@ CREATE TABLE IF NOT EXISTS agent_memories (
     byte_count BIGINT DEFAULT 0 NOT NULL,
     content_hash TEXT DEFAULT '' NOT NULL,
     identity TEXT,
+    origin TEXT DEFAULT 'import' NOT NULL,
+    generated_key BOOLEAN DEFAULT false NOT NULL,
     created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
     updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP NOT NULL,
     expires_at TIMESTAMP WITH TIME ZONE,
@@ -166,6 +168,6 @@ ALTER TABLE agent_memories ALTER COLUMN id SET DEFAULT gen_random_uuid();
 
 INSERT INTO agent_memory_settings (name, value) VALUES ('analyzer', '2') ON CONFLICT DO NOTHING;
 
-INSERT INTO memory_context_version (version_num) VALUES ('0007') ON CONFLICT DO NOTHING;
+INSERT INTO memory_context_version (version_num) VALUES ('0008') ON CONFLICT DO NOTHING;
 
 COMMIT;

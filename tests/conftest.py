@@ -7,12 +7,14 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import SystemRandom
 from uuid import uuid4
 
 import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 
+from memory_context.model import keys
 from memory_context.testing import seeded_keys
 from memory_context.testing.host_contract import (
     pytest_addoption as pytest_addoption,  # --recordings DIR
@@ -60,6 +62,12 @@ def repeatable_keys() -> Iterator[None]:
     """Each test generates the same keys in every run, and so prompts of the same length."""
     with seeded_keys(0):
         yield
+
+
+@pytest.fixture
+def drawn_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys that nobody can guess, as they are outside of tests; those of a seed are not trusted in an agent's words."""
+    monkeypatch.setattr(keys, "process_source", SystemRandom())
 
 
 @pytest.fixture(scope="session")

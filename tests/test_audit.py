@@ -97,10 +97,11 @@ async def test_each_action_of_an_agent(journey: Journey, store_url: str) -> None
     started = datetime.now(UTC)
     manager = await journey(store, audit=True)
     [item] = manager.memory_store.query(manager.scope, {"memory_type": "tool_output"})
+    manager.confirm(item.memory_key)
     manager.forget(item.memory_key)
 
     entries = list(SQLAuditTrail(store).entries("ann"))[::-1]
-    assert ["stored", "expanded", "passed", "recalled", "deleted"] == [
+    assert ["stored", "expanded", "passed", "recalled", "confirmed", "deleted"] == [
         entry.action for entry in entries
     ]
     assert set(ACTIONS) == {entry.action for entry in entries}

@@ -40,6 +40,7 @@ RUNS = {
     "doctor": [],
     "migrate": [],
     "adopt": ["--store", "sqlite:///another.db"],
+    "confirm": ["orders", "--user", "ann"],
     "forget": ["orders", "--yes", "--user", "ann"],
     "gc": ["--yes"],
     "redact": ["--yes"],

@@ -367,7 +367,8 @@ def test_moving(tmp_path: Path) -> None:
 
         export_memories(store, tmp_path / "export.jsonl", user_id="ann")
         with encrypting("sqlite://") as third:
-            import_memories(third, tmp_path / "export.jsonl", user_id="ann")
+            file = tmp_path / "export.jsonl"
+            import_memories(third, file, user_id="ann", keep_origins=True)
             assert list(plain.list_all(ANN)) == list(third.list_all(ANN))
 
 

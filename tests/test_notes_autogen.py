@@ -427,7 +427,7 @@ async def test_answers_of_the_tools() -> None:
     )
     key = said.rpartition(": ")[2].rstrip("]")
     assert f"Saved in session as [MemoryRef: {key}]" == said
-    assert f"[MemoryRef: {key}] (session, style/code, x, priority 8): use tabs" == await use(
+    assert f"[MemoryRef: {key}] (session, style/code, x, priority 8, model): use tabs" == await use(
         context, "get_memory"
     )
     assert "use tabs" in await use(context, "get_memory", key=f"[MemoryRef: {key}]")

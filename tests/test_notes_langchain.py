@@ -411,7 +411,7 @@ def test_tools_alone() -> None:
         call("save_memory", content="use tabs", compartment="session", tags="a, b", priority="7")
     )
     assert message.content.startswith("Saved in session as [MemoryRef: note_")
-    assert "(session, a, b, priority 7): use tabs" in getting.invoke({})
+    assert "(session, a, b, priority 7, model): use tabs" in getting.invoke({})
     assert "use tabs" in getting.invoke({"compartment": "session", "tags": ["b"]})
     assert "There are no such notes." == getting.invoke({"tier": "global"})
     assert "(without a category): 1" == listing.invoke({})

@@ -366,20 +366,19 @@ class TestHonest:
         assert await sends(context, "rules")
 
     async def test_words_of_an_agent(self, store: str) -> None:
-        """An agent that names a key which its own conversation may pass on makes it trusted for who hears it."""
-        speaking, hearing, deaf = (
+        """Words of an agent do not make a key trusted that somebody chose (test_threat_model: those that do)."""
+        speaking, hearing = (
             MemoryContext("ann", store=store, recall=RecallPolicy(user_layer_tokens=0))
-            for _ in range(3)
+            for _ in range(2)
         )
         await speaking.add_message(user(f"Tell the others of {SHORT}."))
         await speaking.add_message(
             AssistantMessage(content=f"It is {SHORT}, mail it.", source="reader")
         )
         await hearing.add_message(user(f"It is {SHORT}, mail it.", source="reader"))
-        await deaf.add_message(user(f"It is {SHORT}, send it.", source="reader"))
 
-        assert await sends(hearing)
-        assert not await sends(deaf)
+        assert await sends(speaking)
+        assert not await sends(hearing)
 
     async def test_other_users_words(self, store: str) -> None:
         """Words that an agent of another user said vouch for nothing."""

@@ -318,6 +318,7 @@ class TestFolding:
         assert result.is_error
         assert "There is no tool 'run_jbo'." == text_of(result)
 
+    @pytest.mark.usefixtures("drawn_keys")
     async def test_team_hears_references(self, sqlite_url: str) -> None:
         """In a team another agent hears the reference, opens it, and passes it on."""
         contexts = [MemoryContext("ann", store=sqlite_url) for _ in range(2)]
@@ -340,6 +341,7 @@ class TestFolding:
         assert str(result.messages[3].content).startswith("[MemoryRef: run_job_")  # type: ignore[union-attr] # the summary
         assert f"{len(run_job('a'))} characters" == prompts(reader)[-1][-1].content[0].content  # type: ignore[union-attr] # results
 
+    @pytest.mark.usefixtures("drawn_keys")
     async def test_handoff_brings_references(self, sqlite_url: str) -> None:
         """In a swarm the next agent gets the reference with the handoff, and passes it on."""
         first, second = (MemoryContext("ann", store=sqlite_url) for _ in range(2))

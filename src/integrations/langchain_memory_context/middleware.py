@@ -53,7 +53,7 @@ from memory_context.conversation.fold_and_recall_policies import (
 )
 from memory_context.conversation.hosted_conversations import HostedConversations
 from memory_context.conversation.kept_calls import Decisions
-from memory_context.conversation.key_trust import called_with
+from memory_context.conversation.key_trust import RunningCall
 from memory_context.conversation.message import Edits, edits_between, trusted_keys
 from memory_context.conversation.pass_by_reference import (
     NotPassedError,
@@ -265,9 +265,10 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         filled = self._filled(request, talk)
         if isinstance(filled, ToolMessage):
             return filled
-        with self._calling(request, talk):
+        call = _running_call(request, talk)
+        with self._calling(request, talk, call):
             outcome = handler(filled)
-        return self._folded(request, outcome, talk)
+        return self._folded(request, outcome, talk, call)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolOutcome]]
@@ -277,9 +278,10 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         filled = await off_loop(self._filled, request, talk)
         if isinstance(filled, ToolMessage):
             return filled
-        with self._calling(request, talk):
+        call = _running_call(request, talk)
+        with self._calling(request, talk, call):
             outcome = await handler(filled)
-        return await off_loop(self._folded, request, outcome, talk)
+        return await off_loop(self._folded, request, outcome, talk, call)
 
     def wrap_model_call(
         self, request: AnyRequest, handler: Callable[[AnyRequest], AnyResponse]
@@ -361,13 +363,12 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         return self._notes(called_in(self)).manager
 
     def _calling(
-        self, request: ToolCallRequest, talk: AgentConversation
+        self, request: ToolCallRequest, talk: AgentConversation, call: RunningCall
     ) -> AbstractContextManager[None]:
         """Let a memory tool know which run it is called in, and an agent that is a tool who speaks to it."""
         if isinstance(request.tool, MemoryTool):
             return calling(self, talk.run)
-        user_id = talk.manager.scope.user_id
-        return called_with(user_id, talk.trusted, strings_in(request.tool_call["args"]))
+        return call.running()
 
     def _notes(self, run: AgentRun) -> ScopedMemory:
         """Return the notes that are open in *run*.
@@ -424,11 +425,16 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         return request.override(tool_call={**call, "args": arguments})
 
     def _folded(
-        self, request: ToolCallRequest, outcome: ToolOutcome, talk: AgentConversation
+        self,
+        request: ToolCallRequest,
+        outcome: ToolOutcome,
+        talk: AgentConversation,
+        call: RunningCall,
     ) -> ToolOutcome:
         if getattr(request.tool, "return_direct", False):
             return outcome
-        return fold_outcome(talk.decides.folder, outcome, request, talk.carried.messages)
+        before = talk.carried.messages
+        return fold_outcome(talk.decides.folder, outcome, request, before, call)
 
     async def _prepared(
         self, request: AnyRequest, *, carries: bool = False
@@ -521,6 +527,12 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
     def _watch(self, notes: ScopedMemory) -> None:
         """End the run if its graph fails from now on."""
         endings().when_failed(partial(self._hosted.end_run, notes))
+
+
+def _running_call(request: ToolCallRequest, talk: AgentConversation) -> RunningCall:
+    """Return what an agent inside of a tool knows of the call."""
+    written = list(strings_in(request.tool_call["args"]))
+    return RunningCall(talk.manager.scope.user_id, frozenset(talk.trusted), written)
 
 
 def _with_open_tiers(tool: Any, notes: ScopedMemory) -> Any:  # noqa: ANN401 - also providers' dicts

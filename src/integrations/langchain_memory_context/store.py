@@ -44,6 +44,7 @@ from memory_context.model.item import (
     now,
     to_content,
 )
+from memory_context.model.origin import MODEL
 from memory_context.model.reference import one_line
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
@@ -239,6 +240,7 @@ class _StoredItems:
             content_metadata=check_metadata(metadata),
             category=category_of(op.namespace),
             expires_at=None if op.ttl is None else now() + timedelta(minutes=op.ttl),
+            origin=MODEL,  # or of the program: an item does not say whether a tool has put it
         )
         return item, one_line(f"{'/'.join(op.namespace)}: {op.key}")
 

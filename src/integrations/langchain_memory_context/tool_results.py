@@ -14,10 +14,11 @@ from langgraph.types import Command
 
 from langchain_memory_context.messages import METADATA, neutral_of, shown_as
 from langchain_memory_context.tools import MemoryTool
-from memory_context.conversation.key_trust import vouched_in
+from memory_context.conversation.key_trust import RunningCall
 from memory_context.conversation.message import Message
 from memory_context.conversation.message_folder import MessageFolder
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.origin import TOOL
 from memory_context.model.tool_names import MEMORY_TOOLS
 
 Redactor: TypeAlias = Callable[[str], str]
@@ -30,10 +31,11 @@ def fold_outcome(
     outcome: ToolOutcome,
     request: ToolCallRequest,
     before: Sequence[Message],
+    call: RunningCall,
 ) -> ToolOutcome:
-    """Return what a tool's call gave behind the messages *before*, with its large texts folded."""
+    """Return what a tool's *call* gave behind the messages *before*, with its large texts folded."""
     if isinstance(outcome, ToolMessage):
-        return _folded(folder, outcome, request, before)
+        return _folded(folder, outcome, request, before, call)
     update: object = outcome.update
     if not isinstance(update, Mapping) or not cast("Mapping[str, Any]", update).get("messages"):
         return outcome
@@ -42,7 +44,9 @@ def fold_outcome(
     if not isinstance(messages, list):
         messages = [messages]
     folded = [
-        _folded(folder, message, request, before) if isinstance(message, ToolMessage) else message
+        _folded(folder, message, request, before, call)
+        if isinstance(message, ToolMessage)
+        else message
         for message in messages
     ]
     return replace(outcome, update={**changes, "messages": folded})
@@ -53,17 +57,20 @@ def _folded(
     message: ToolMessage,
     request: ToolCallRequest,
     before: Sequence[Message],
+    call: RunningCall,
 ) -> ToolMessage:
     if isinstance(request.tool, MemoryTool):
         return _reported(folder, message)
-    message = _unclaimed(folder, message)
+    message = _unclaimed(message, call)
     neutral = neutral_of(message)
     if neutral.facts is not None:
         return message
     tool = request.tool_call["name"]
     [taken] = folder.take_in([replace(neutral, source=tool)], before)
+    trusted = (*taken.known.trusted, *call.told_in(taken.text))
     # What is small may still be folded with the results beside it, before the model sees them.
-    facts = taken.facts if taken.known.folded else None
+    is_known = taken.known.folded or trusted
+    facts = replace(taken.known, trusted=trusted) if is_known else None
     message = cast("ToolMessage", shown_as(message, replace(taken, facts=facts)))
     return _without_artifact(folder, message, tool)
 
@@ -82,12 +89,10 @@ def _reported(folder: MessageFolder, message: ToolMessage) -> ToolMessage:
     return cast("ToolMessage", shown_as(message, replace(taken, facts=facts)))
 
 
-def _unclaimed(folder: MessageFolder, message: ToolMessage) -> ToolMessage:
-    """Return *message* without notes that this process has not made: a tool may bring any metadata with it."""
-    known = neutral_of(message).known
-    user_id = folder.manager.scope.user_id
-    made = {key for text in neutral_of(message).texts.values() for key in vouched_in(user_id, text)}
-    if METADATA not in message.response_metadata or (known.trusted and made >= {*known.trusted}):
+def _unclaimed(message: ToolMessage, call: RunningCall) -> ToolMessage:
+    """Return *message* without notes, unless conversations inside of the *call* made them: a tool may bring any."""
+    trusted = neutral_of(message).known.trusted
+    if METADATA not in message.response_metadata or (trusted and call.told.issuperset(trusted)):
         return message
     metadata = {name: v for name, v in message.response_metadata.items() if name != METADATA}
     return message.model_copy(update={"response_metadata": metadata})
@@ -113,7 +118,9 @@ def _store_artifact(folder: MessageFolder, artifact: object, tool: str) -> str |
             return None
         content = folder.policy.redacted(content)
     with folder.fail_open.writing():
-        return folder.manager.store(content, type="tool_output", source=f"{tool}_artifact")
+        return folder.manager.store(
+            content, type="tool_output", source=f"{tool}_artifact", origin=TOOL
+        )
 
 
 def _content(artifact: object) -> str | bytes | None:

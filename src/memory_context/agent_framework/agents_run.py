@@ -39,7 +39,7 @@ from memory_context.conversation.decision_note import (
     as_shown,
     note_of,
 )
-from memory_context.conversation.key_trust import called_with
+from memory_context.conversation.key_trust import RunningCall
 from memory_context.conversation.message import Edits, Message, edits_between, trusted_keys
 from memory_context.conversation.pass_by_reference import (
     NotPassedError,
@@ -154,7 +154,8 @@ class RunningAgent:
 
         Args:
             result: What the tool gives.
-            keys: The memories that it is about, if it is a tool on memories.
+            keys: The memories that it is about, if it is a tool on memories; of an agent that is a tool, those that
+                it may pass on.
         """
         [taken] = await off_loop(self.conversation.folder.take_in, [result], self.before())
         # What is small may still be folded with the results beside it, before a model sees them.
@@ -245,12 +246,14 @@ class FoldingMiddleware(FunctionMiddleware):
             context.result = failure(prompts.NOT_CALLED.format(tool=tool.name, reason=refused))
             return
         user_id = run.conversation.manager.scope.user_id
-        with called_with(user_id, run.trusted(), strings_in(arguments)):
+        call = RunningCall(user_id, frozenset(run.trusted()), list(strings_in(arguments)))
+        with call.running():
             await call_next()
         if isinstance(context.result, Content):
             return
         items = joined_texts(tool.parse_result(context.result))
-        taken = await run.fold_result(_neutral(context, items))
+        result = _neutral(context, items)
+        taken = await run.fold_result(result, call.told_in(result.text) or None)
         if taken.known.folded:
             context.result = with_texts(items, taken.texts)
 

@@ -173,7 +173,9 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self._view = self._owner.within(self._notes.places)
         self._view.gate = self._notes.manager.gate
         self._manager = self._view if self._has_notes else self._owner
-        settings = ConversationSettings(self.fold_policy, self.recall_policy, max_tokens)
+        settings = ConversationSettings(
+            self.fold_policy, self.recall_policy, max_tokens, self.notes_policy.require_confirmed
+        )
         self._conversation = Conversation(
             self._view,
             settings,

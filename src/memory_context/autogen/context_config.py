@@ -129,6 +129,7 @@ class NotesConfig(BaseModel):
     tiers: list[TierConfig]
     project: str
     ends_task: bool
+    require_confirmed: bool = False
 
     @classmethod
     def of(cls, policy: NotesPolicy) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack, aclosing
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any, Self, cast
@@ -30,7 +30,7 @@ from memory_context.autogen.toolbox import (
     told_of_passing,
 )
 from memory_context.autogen.unread import UnreadWatch
-from memory_context.conversation.key_trust import called_with
+from memory_context.conversation.key_trust import RunningCall
 from memory_context.conversation.pass_by_reference import (
     NotPassedError,
     PassingPolicy,
@@ -82,6 +82,7 @@ class WorkbenchCall:
         context: The conversation of the agent that calls.
         written: The arguments as the model wrote them.
         arguments: The arguments as the tool gets them, texts in place of references.
+        running: What an agent inside of the tool knows of the call.
     """
 
     name: str
@@ -89,6 +90,7 @@ class WorkbenchCall:
     context: MemoryContext
     written: Mapping[str, Any] | None
     arguments: Mapping[str, Any] | None
+    running: RunningCall
 
 
 class MemoryWorkbench(StaticStreamWorkbench):
@@ -241,7 +243,10 @@ class MemoryWorkbench(StaticStreamWorkbench):
         if name not in self._routes:
             return _error(name, prompts.NO_SUCH_TOOL.format(tool=name))
         part, schema = self._routes[name]
-        call = WorkbenchCall(name, part, self._conversation(), arguments, arguments)
+        context = self._conversation()
+        allowed = frozenset(context.trusted_keys())
+        running = RunningCall(context.user_id, allowed, list(strings_in(arguments)))
+        call = WorkbenchCall(name, part, context, arguments, arguments, running)
         if part is self._memory or not self._policy.passes_to(name):
             return call
         try:
@@ -262,7 +267,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         self, call: WorkbenchCall, token: CancellationToken | None, call_id: str | None
     ) -> ToolResult:
         """Return what the tool gives, folded; the keys that a memory tool reports may be passed on."""
-        with _speaking(call), reporting() as reported:
+        with call.running.running(), reporting() as reported:
             result = await call.part.call_tool(call.name, call.arguments, token, call_id)
         if call.part is self._memory:
             call.context.trust(*reported)
@@ -272,6 +277,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         """Return a copy of *result* with its large texts folded, adjacent ones as one; images stay."""
         if call.part is self._memory:
             return result
+        call.context.trust(*call.running.told_in(result.to_text()))
         contents = list[Any]()
         for kind, run in groupby(result.result, type):
             parts = list(run)
@@ -312,17 +318,12 @@ class MemoryWorkbench(StaticStreamWorkbench):
         return workbench
 
 
-def _speaking(call: WorkbenchCall) -> AbstractContextManager[None]:
-    """Let an agent inside a tool know, while the tool works, that a model speaks to it."""
-    return called_with(call.context.user_id, call.context.trusted_keys(), strings_in(call.written))
-
-
 async def _stepped(
     stream: AsyncGenerator[Any | ToolResult, None], call: WorkbenchCall
 ) -> AsyncGenerator[Any, None]:
     """Yield what *stream* gives; nothing of the call is noted while its consumer works."""
     while True:
-        with _speaking(call):
+        with call.running.running():
             try:
                 event = await anext(stream)
             except StopAsyncIteration:

@@ -60,6 +60,9 @@ def import_(
     *,
     store: opt.Store = None,
     user: opt.OneUser = None,
+    keep_origins: Annotated[
+        bool, typer.Option("--keep-origins", help="Believe what the file says of origins.")
+    ] = False,
     as_json: opt.AsJson = False,
 ) -> int:
     """Read a file or another store into a store. It is created if there is none."""
@@ -78,7 +81,9 @@ def import_(
             with opened_store(source, "import") as other:
                 done = copy_memories(other, target, user_id=user_id, progress=report)
         else:
-            done = import_memories(target, source, user_id=user_id, progress=report)
+            done = import_memories(
+                target, source, user_id=user_id, keep_origins=keep_origins, progress=report
+            )
     if as_json:
         print_json(asdict(done))
     else:

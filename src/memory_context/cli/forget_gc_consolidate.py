@@ -1,4 +1,4 @@
-"""The commands `forget`, `gc`, `forget-user`, `consolidate` and `redact`: delete memories, merge notes, or clear them."""
+"""The commands `confirm`, `forget`, `gc`, `forget-user`, `consolidate` and `redact`: what is kept, and for how long."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -16,6 +16,32 @@ from memory_context.model.scope import Scope
 
 _KEEP = "How long to keep memories: tool_output=30d, tier:detail=12h, evicted=4w, =365d:read; repeatable."
 _COUNTS = ("memories", "deletions", "audit_entries", "reads")  # of a receipt
+
+
+@app.command("confirm", rich_help_panel=KEEP)
+def confirm_(
+    keys: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="KEY...", help="Keys, or whole references.", autocompletion=complete_keys
+        ),
+    ],
+    *,
+    store: opt.Store = None,
+    user: opt.User = None,
+    audit: opt.Audited = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Stand by memories that a model wrote or that were imported: they count as a person's from then on."""
+    from memory_context.model.reference import key_in
+
+    with opened(store, user, "confirm", audit=audit) as memory:
+        items = [memory.get(key_in(key)) for key in dict.fromkeys(keys)]
+        confirmed = [memory.confirm(item.memory_key).memory_key for item in items]
+    if as_json:
+        print_json({"confirmed": confirmed})
+    else:
+        print_paged(*(f"confirmed: {key}" for key in confirmed))
 
 
 @app.command(rich_help_panel=KEEP)

@@ -183,6 +183,7 @@ class Compactor:
                 tags=tags,
                 metadata={"keys": list(keys), "facts": known},
                 redaction=redaction,
+                origin=self.folder.origin_of(messages),
             )
         listed = _newest(keys)
         lines = [
@@ -260,7 +261,8 @@ class Compactor:
         if place in message.known.folded:
             return MemoryRef.find_all(text)[0]
         kind = "tool_output" if message.role == "tool" else "message"
-        return self.folder.store(text, kind, message.source, named_in=[message]).ref
+        origin = self.folder.origin_of([message])
+        return self.folder.store(text, kind, message.source, origin, named_in=[message]).ref
 
 
 def _that_stay(messages: Sequence[Message]) -> list[Message]:

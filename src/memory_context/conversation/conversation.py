@@ -17,7 +17,7 @@ from memory_context.conversation.fold_and_recall_policies import (
 )
 from memory_context.conversation.judge import BoundedJudge, LexicalJudge
 from memory_context.conversation.kept_calls import DecisionLog, model_call
-from memory_context.conversation.key_trust import vouch_for_words
+from memory_context.conversation.key_trust import tell_caller
 from memory_context.conversation.late_fold import due_messages, fold_what_was_read
 from memory_context.conversation.ledger import Ledger
 from memory_context.conversation.message import (
@@ -92,6 +92,7 @@ class ConversationSettings:
         fold: When texts are folded.
         recall: What is brought back without being asked for; None for nothing.
         max_tokens: The most tokens of all messages together; None for no limit.
+        require_confirmed: What `NotesPolicy` says of it.
 
     Raises:
         BudgetTooSmallError: A `max_tokens` below 500.
@@ -101,6 +102,7 @@ class ConversationSettings:
     fold: FoldPolicy = field(default_factory=FoldPolicy)
     recall: RecallPolicy | None = field(default_factory=RecallPolicy)
     max_tokens: int | None = None
+    require_confirmed: bool = False
 
     def __post_init__(self) -> None:
         """Fit the policies into the limit: what one text may take is a part of it."""
@@ -195,11 +197,11 @@ class Conversation:
     async def hear(
         self, said: Message, before: Sequence[Message], facts: ConversationFacts
     ) -> None:
-        """Note what a model said behind *before*: other conversations may pass on what its words could; what it used."""
-        for text in said.texts.values():
-            if MemoryRef.find_all(text):
-                trusted = trusted_keys(before, facts.trusted)
-                vouch_for_words(self.manager.scope.user_id, text, trusted)
+        """Note what a model said behind *before*: what it used, and which references a caller may pass on, too."""
+        named = {ref.key for text in said.texts.values() for ref in MemoryRef.find_all(text)}
+        if named:
+            named.intersection_update(trusted_keys(before, facts.trusted))
+            tell_caller(self.manager.scope.user_id, named)
         asked_again = _asked_again(said, before)
         if asked_again:
             self.fail_open.stats.add(asked_again=asked_again)
@@ -345,7 +347,7 @@ class Conversation:
         layer = await off_loop(
             self.fail_open.run,
             partial(user_layer, returning=self.named_thread),
-            ContextAssembler(self.manager),
+            ContextAssembler(self.manager, require_confirmed=self.settings.require_confirmed),
             task,
             recall.user_layer_tokens,
         )
@@ -412,7 +414,8 @@ class Conversation:
         for message in messages:
             if message.is_a("notes"):
                 shown = dict(message.known.noted)
-        noted = await off_loop(self.fail_open.run, unseen_notes, notes, shown)
+        look = partial(unseen_notes, require_confirmed=self.settings.require_confirmed)
+        noted = await off_loop(self.fail_open.run, look, notes, shown)
         if noted is None:
             return messages
         self.fail_open.stats.add(tokens_noted=noted.tokens)

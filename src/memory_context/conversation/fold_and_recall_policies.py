@@ -197,11 +197,14 @@ class NotesPolicy:
         tiers: Further tiers, and built-in ones with other limits.
         project: The project of runs that do not say theirs.
         ends_task: Whether a task ends with the run that works on it, and its notes with it.
+        require_confirmed: Whether notes that a model has written, and what was imported, stay out of what a conversation
+            begins with (the user's layer, the notes of a run) until a person has confirmed them (`MemoryManager.confirm`).
     """
 
     tiers: Sequence[TierPolicy] = ()
     project: str = "default"
     ends_task: bool = True
+    require_confirmed: bool = False
 
 
 def fold_policy_of(fold: FoldMoment | FoldPolicy, threshold: int | None) -> FoldPolicy:

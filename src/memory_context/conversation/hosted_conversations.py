@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memory_context.conversation.context_stats import ContextStats
@@ -52,9 +53,9 @@ class HostedConversations:
         audit: AuditTrail | str | bool | None = None,
     ) -> None:
         notes_policy = notes_policy_of(notes)
-        self.settings = settings
         self.has_notes = notes_policy is not None
         self.notes_policy = notes_policy or NotesPolicy()
+        self.settings = replace(settings, require_confirmed=self.notes_policy.require_confirmed)
         self.fail_open = FailOpen(ContextStats())
         self.log = DecisionLog(with_words=settings.fold.record_prompts)
         self.store = as_store(store)

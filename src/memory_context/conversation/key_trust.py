@@ -1,103 +1,104 @@
-"""Which references in a text may be passed on to tools: those that this library has put there, or a person has typed.
+"""Which references in a text may be passed on to tools, by who wrote it. The threat model is in docs/threat-model.md.
 
-What a tool returns can hold any reference, and so can the words of an agent that has read it. References still travel
-in such texts: a handoff, a summary of results, an answer. So the process remembers by their hashes which placeholders
-it has made for a user, which words an agent said with references that its own conversation could pass on, and, while a
-tool runs, which words a model wrote into its arguments.
+What a tool returns can hold any reference, and so can the words of an agent that has read it. A person's words count,
+but for what they quote; another agent's count for generated keys, which nobody can have guessed. Where an agent is a
+tool, caller and agent are in one process and know more than the texts between them say: `RunningCall`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache
+from dataclasses import dataclass, field
 
+from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import hash_content
-from memory_context.model.reference import MemoryRef, found_at, leading_key
+from memory_context.model.reference import MemoryRef
 from memory_context.runtime.after_fork import Lock
+from memory_context.text.quoting import without_quotations
 
-KEPT = 20_000
-
-# Inside a tool's call a message "of the user" was written by the model that made the call: an agent that is a tool.
-_calling: ContextVar[frozenset[str] | None] = ContextVar("memory_context_calling", default=None)
+_calling: ContextVar[RunningCall | None] = ContextVar("memory_context_calling", default=None)
 _calls = dict[tuple[str, str], list[frozenset[str]]]()
 _noting = Lock()
 
 
-# The caches are bounded maps that stand threads and forks: each place is a set that is filled afterwards.
-@lru_cache(KEPT)
-def _placeholders(user_id: str, key: str) -> set[tuple[int, str]]:  # noqa: ARG001 - the place
-    """The length and hash of each placeholder of a memory."""
-    return set()
+@dataclass(frozen=True, slots=True)
+class RunningCall:
+    """A call of a tool, which may be an agent: there a message "of the user" was written by the calling model.
+
+    Attributes:
+        user_id: Whose conversation calls.
+        allowed: The keys that it may pass on.
+        written: The texts in the tool's arguments.
+        told: The keys that conversations inside of the tool have named, and may pass on.
+    """
+
+    user_id: str
+    allowed: frozenset[str]
+    written: Sequence[str] = ()
+    told: set[str] = field(default_factory=set[str])
+
+    @contextmanager
+    def running(self) -> Generator[None]:
+        """While the tool runs: conversations that begin in it know who speaks to them.
+
+        One that begins in another task or thread than the tool's is not known to be in it. There the texts in the
+        tool's arguments are known for those of a model as long as the tool runs.
+        """
+        places = [
+            (self.user_id, hash_content(text)) for text in self.written if MemoryRef.find_all(text)
+        ]
+        with _noting:
+            for place in places:
+                _calls.setdefault(place, []).append(self.allowed)
+        token = _calling.set(self)
+        try:
+            yield
+        finally:
+            _calling.reset(token)
+            with _noting:
+                for place in places:
+                    _calls[place].remove(self.allowed)
+                    if not _calls[place]:
+                        del _calls[place]
+
+    def told_in(self, text: str) -> list[str]:
+        """Return the keys in *text*, which the tool gives, that the conversations inside of it may pass on."""
+        return [ref.key for ref in MemoryRef.find_all(text) if ref.key in self.told]
 
 
-@lru_cache(KEPT)
-def _words(user_id: str, digest: str) -> set[str]:  # noqa: ARG001 - the place
-    """The keys that words with this hash have named."""
-    return set()
+def tell_caller(user_id: str, keys: Iterable[str]) -> None:
+    """Tell the conversation that called the tool in which this one takes place which keys may be passed on."""
+    call = _calling.get()
+    if call is not None and call.user_id == user_id:
+        call.told.update(keys)
 
 
-def vouch_for_placeholder(user_id: str, text: str) -> None:
-    """Note that this library has made `text`, which begins with its reference."""
-    key = leading_key(text)
-    if key is not None:
-        _placeholders(user_id, key).add((len(text), hash_content(text)))
-
-
-def vouch_for_words(user_id: str, text: str, trusted: Container[str]) -> None:
-    """Note that a model said `text` in a conversation that may pass on the keys `trusted`."""
-    keys = {ref.key for ref in MemoryRef.find_all(text) if ref.key in trusted}
-    if keys:
-        _words(user_id, hash_content(text)).update(keys)
-
-
-def vouched_in(user_id: str, text: str) -> list[str]:
-    """The keys in `text`, whoever wrote it, that stand there in a placeholder or in words that were vouched for."""
-    found = list(found_at(text))
-    said = _words(user_id, hash_content(text)) if found else set[str]()
-    return [
-        ref.key
-        for place, ref in found
-        if ref.key in said
-        or any(
-            hash_content(text[place : place + length]) == made
-            for length, made in _placeholders(user_id, ref.key)
-        )
-    ]
+def in_tool_call() -> bool:
+    """Return whether this runs inside of a tool, where nobody but a model speaks."""
+    return _calling.get() is not None
 
 
 def typed_in(user_id: str, text: str) -> list[str]:
-    """The keys of the references in words of a person; of those of a calling model, the ones that it may pass on."""
-    keys = [ref.key for ref in MemoryRef.find_all(text)]
+    """Return the keys of the references in words of a person; of those of a calling model, the ones that it may pass on."""
+    keys = [ref.key for ref in MemoryRef.find_all(without_quotations(text))]
     if not keys:
         return keys
-    calls = _calls.get((user_id, hash_content(text)), ())
-    allowed = [one for one in (_calling.get(), *calls) if one is not None]
+    call = _calling.get()
+    allowed = [*_calls.get((user_id, hash_content(text)), ())]
+    if call is not None:
+        allowed.append(call.allowed)
     return [key for key in keys if all(key in one for one in allowed)]
 
 
-@contextmanager
-def called_with(
-    user_id: str, trusted: Iterable[str], written: Iterable[str] = ()
-) -> Generator[None]:
-    """While a tool runs: conversations that begin in it hear a model, which may pass on the keys `trusted`.
+def generated_in(manager: MemoryManager, text: str) -> list[str]:
+    """Return the keys of the references in words of another agent that were generated, and that the user can redeem.
 
-    One that begins in another task or thread than the tool's is not known to be in it. There the texts `written`, the
-    strings in the tool's arguments, are known for those of a model as long as the tool runs.
+    Raises:
+        StoreError: The store failed.
     """
-    allowed = frozenset(trusted)
-    places = [(user_id, hash_content(text)) for text in written if MemoryRef.find_all(text)]
-    with _noting:
-        for place in places:
-            _calls.setdefault(place, []).append(allowed)
-    token = _calling.set(allowed)
-    try:
-        yield
-    finally:
-        _calling.reset(token)
-        with _noting:
-            for place in places:
-                _calls[place].remove(allowed)
-                if not _calls[place]:
-                    del _calls[place]
+    keys = dict.fromkeys(ref.key for ref in MemoryRef.find_all(text))
+    wanted = {"generated_key": True, "is_active": [True, False]}
+    store, scope = manager.memory_store, manager.scope
+    return [key for key in keys if store.count(scope, {**wanted, "memory_key": key})]

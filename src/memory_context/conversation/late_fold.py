@@ -180,7 +180,8 @@ def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolde
     for call in message.calls:
         kept = dict[str, str]()
         for text in dict.fromkeys(_large_strings(call, folder)):
-            item = folder.store(text, "message", call.name, named_in=[message])
+            origin = folder.origin_of([message])
+            item = folder.store(text, "message", call.name, origin, named_in=[message])
             late.items.append(item)
             kept[text] = item.ref.render()
         calls.append(_with_references(call, kept))

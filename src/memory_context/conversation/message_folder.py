@@ -10,7 +10,12 @@ from typing import Any
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.fold import Folded, PreviewFocus, fold
 from memory_context.conversation.fold_and_recall_policies import LEAST_THRESHOLD, PERSON, FoldPolicy
-from memory_context.conversation.key_trust import typed_in, vouch_for_placeholder, vouched_in
+from memory_context.conversation.key_trust import (
+    generated_in,
+    in_tool_call,
+    tell_caller,
+    typed_in,
+)
 from memory_context.conversation.keyword_judge import Ranges
 from memory_context.conversation.ledger import Ledger
 from memory_context.conversation.message import (
@@ -25,6 +30,8 @@ from memory_context.conversation.retrieved_lines import lines_shown
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.user_layer import begins_layer
 from memory_context.model.item import SECRET, MemoryItem, hash_content
+from memory_context.model.origin import MODEL, PROGRAM, TOOL, Origin, lowest
+from memory_context.model.origin import PERSON as PERSON_ORIGIN
 from memory_context.model.reference import MemoryRef, keys_named
 from memory_context.model.tool_names import READING_TOOLS, RETRIEVE
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
@@ -142,7 +149,8 @@ class MessageFolder:
             kind = "tool_output" if message.role == "tool" else "message"
             facts = _record_facts(message, arguments)
             named_in = [message] if message.role == "assistant" else []
-            return self.store(text, kind, message.source, facts, named_in)
+            origin = self.origin_of([message])
+            return self.store(text, kind, message.source, origin, facts, named_in)
 
         with operation("fold", self.manager.who, tool=tool, characters=len(text)) as folding:
             folded = fold(
@@ -171,6 +179,7 @@ class MessageFolder:
         text: str,
         kind: str,
         source: str,
+        origin: Origin,
         facts: Mapping[str, Any] | None = None,
         named_in: Sequence[Message] = (),
     ) -> MemoryItem:
@@ -181,7 +190,14 @@ class MessageFolder:
         """
         tags = self.secret_tags(named_in)
         with self.fail_open.writing():
-            return self.manager.remember(text, type=kind, source=source, tags=tags, metadata=facts)
+            return self.manager.remember(
+                text, type=kind, source=source, tags=tags, metadata=facts, origin=origin
+            )
+
+    def origin_of(self, messages: Sequence[Message]) -> Origin:
+        """Return the origin of what is made of *messages*: the lowest of who speaks, and of what they refer to."""
+        keys = named_keys(messages) | references_of(messages).keys()
+        return self.manager.origin_of(keys, lowest([PERSON_ORIGIN, *map(_origin_of, messages)]))
 
     def secret_tags(self, messages: Sequence[Message]) -> list[str]:
         """Return ``secret`` if *messages* name a secret: what is stored of them is as secret."""
@@ -195,8 +211,9 @@ class MessageFolder:
 
     def with_folds(self, message: Message, folds: Mapping[int, Folded]) -> Message:
         """Return *message* with *folds* in place of some texts, and with what is known of it then; count them."""
+        user_id = self.manager.scope.user_id
+        tell_caller(user_id, [folded.item.memory_key for folded in folds.values()])
         for folded in folds.values():
-            vouch_for_placeholder(self.manager.scope.user_id, folded.text)
             self.fail_open.stats.add(
                 folds=1, tokens_folded=folded.item.token_count, tokens_shown=folded.tokens
             )
@@ -247,15 +264,19 @@ class MessageFolder:
             if not refs:
                 continue
             lines |= {ref.key: lines.get(ref.key, ()) for ref in refs}
-            trusted += vouched_in(user_id, text)
             made = self.made.get(hash_content(text))
             if place in folds:
-                lines[folds[place].item.memory_key] = folds[place].preview.ranges
+                key = folds[place].item.memory_key
+                lines[key] = folds[place].preview.ranges
+                trusted.append(key)
             elif made is not None:
                 lines |= made.lines
                 folded.append(place)
+                trusted += made.trusted
             elif message.is_typed:
                 trusted += typed_in(user_id, text)
+            elif message.is_question and not message.is_summary:
+                trusted += self.fail_open.run(generated_in, self.manager, text) or ()
             if message.source == RETRIEVE and not message.is_error:
                 for key, shown_lines in lines_shown(text):
                     lines[key] = (*lines[key], shown_lines)
@@ -319,6 +340,18 @@ def _facts_of_another(message: Message) -> MessageFacts:
     if message.text.startswith(prompts.RUN_NOTES_HEADER):
         return MessageFacts(kind="notes", run_id="")
     return NO_FACTS
+
+
+def _origin_of(message: Message) -> Origin:
+    """Return who says *message*; of ours nobody, since it refers to what it quotes.
+
+    What other agents say may be what a tool gave them, word for word, and a summary is made of such texts.
+    """
+    if message.is_ours or (message.is_typed and not in_tool_call()):
+        return PERSON_ORIGIN
+    if message.role in ("user", "tool"):
+        return TOOL
+    return MODEL if message.role == "assistant" else PROGRAM
 
 
 def _place_in_run(index: int, message: Message) -> int:

@@ -273,7 +273,8 @@ class Recaller:
     def _ref(self, item: MemoryItem, request: RecallRequest) -> str:
         """Return a memory's reference, and where it is from."""
         ref = replace(item.ref, description=self.redacted(item.ref.description))
-        return f"{ref.render()}{self._elsewhere(item, request)}"
+        origin = prompts.ORIGIN.format(origin=item.origin)
+        return f"{ref.render()}{origin}{self._elsewhere(item, request)}"
 
     def _elsewhere(self, item: MemoryItem, request: RecallRequest) -> str:
         """Return which other conversation a memory is from, and since when; nothing for this one's and for nobody's."""

@@ -9,9 +9,11 @@ from typing import Self
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.tier_notes import NEWEST_FIRST
 from memory_context.model.item import MemoryItem, is_secret
+from memory_context.model.origin import CONFIRMED
 from memory_context.model.reference import MemoryRef
 from memory_context.model.scope import Place
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.stores import Filters
 from memory_context.text.quoting import quoted
 
 
@@ -56,8 +58,12 @@ class UnseenNotes:
     tokens: int
 
 
-def unseen_notes(notes: ScopedMemory, seen: Mapping[str, str]) -> UnseenNotes | None:
+def unseen_notes(
+    notes: ScopedMemory, seen: Mapping[str, str], *, require_confirmed: bool = False
+) -> UnseenNotes | None:
     """Return what has changed since `seen` in the tiers of every prompt; None for nothing.
+
+    Where it is required to be confirmed, what neither a person nor a program said is left out.
 
     Raises:
         StoreError: The store failed.
@@ -66,7 +72,10 @@ def unseen_notes(notes: ScopedMemory, seen: Mapping[str, str]) -> UnseenNotes | 
     if not tiers:
         return None
     store, scope = notes.manager.memory_store, notes.manager.scope
-    items = store.query(scope, {"tier": tiers}, limit=None, order_by=NEWEST_FIRST)[::-1]
+    wanted: Filters = {"tier": tiers}
+    if require_confirmed:
+        wanted = {**wanted, "origin": CONFIRMED}
+    items = store.query(scope, wanted, limit=None, order_by=NEWEST_FIRST)[::-1]
     now_there = {item.memory_key: item.updated_at.isoformat() for item in items}
     fresh = [item for item in items if seen.get(item.memory_key) != now_there[item.memory_key]]
     gone = [key for key in seen if key not in now_there]
@@ -88,6 +97,8 @@ def note_line(item: MemoryItem) -> str:
     if item.category:
         facts.insert(1, item.category)
     text = prompts.HIDDEN if is_secret(item) else quoted(item.text)
+    if item.origin not in CONFIRMED:
+        facts.append(item.origin)
     ref = MemoryRef(item.memory_key)
     return prompts.NOTE.format(ref=ref, facts=f"({', '.join(facts)})", text=text)
 

@@ -44,6 +44,7 @@ def _facts(item: MemoryItem) -> list[tuple[str, str]]:
         "category": item.category,
         "tags": ", ".join(item.tags),
         "importance": f"{item.importance:g}",
+        "origin": item.origin,
         "agent": item.agent_id,
         "thread": item.thread_id,
         "media type": item.media_type,

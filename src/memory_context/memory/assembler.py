@@ -25,6 +25,7 @@ from memory_context.memory.context_package import (
 )
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import ALWAYS, ASSEMBLY, JSON, PREFERENCE, MemoryItem, now
+from memory_context.model.origin import CONFIRMED, PROGRAM
 from memory_context.model.reference import one_line
 from memory_context.model.scope import DETAIL, Scope
 from memory_context.runtime.after_fork import Lock
@@ -71,6 +72,7 @@ class ContextAssembler:
         tier_ids: For other tiers of an allocation, which run, session or plan:
             ``{"session": thread_id}``.
         clock: This moment, in UTC: recency is measured against it.
+        require_confirmed: Whether only what a person or a program said is looked at (`NotesPolicy`).
 
     Raises:
         InvalidScopeError: An id that no database column can hold.
@@ -84,6 +86,7 @@ class ContextAssembler:
         project_id: str | None = None,
         tier_ids: Mapping[str, str] | None = None,
         clock: Callable[[], datetime] = now,
+        require_confirmed: bool = False,
     ) -> None:
         user = memories.scope.user_id
         self.memories = memories
@@ -95,6 +98,7 @@ class ContextAssembler:
                 self._tiers[tier] = Scope(user, tier=tier, tier_id=tier_id)
         self._history = Scope(user, tier=ASSEMBLY, tier_id=project_id or ASSEMBLY)
         self._clock = clock
+        self._wanted: Filters = {"origin": CONFIRMED} if require_confirmed else {}
         self._recording = Lock()
 
     def build(
@@ -212,7 +216,9 @@ class ContextAssembler:
         """Yield the memories of a tier that are among the first of a ranking, with their worth."""
         hits: list[MemoryItem] = []
         if sample.count:
-            hits = self.memories.hits(self._scope(tier), task, limit=limit, passages=False)
+            hits = self.memories.hits(
+                self._scope(tier), task, limit=limit, passages=False, filters=self._wanted
+            )
         best = max((hit.match.score for hit in hits if hit.match), default=0.0)
         kept = self._ends(tier, ends) if ends else []
         positions = dict[object, int]()
@@ -226,9 +232,9 @@ class ContextAssembler:
     def _sample(self, tier: str, limit: int) -> _TierSample:
         """Return the first of a tier by importance and by age, and how much there is of it."""
         store = self.memories.memory_store
-        parts: list[tuple[Scope, Filters | None]] = [(self._scope(tier), None)]
+        parts: list[tuple[Scope, Filters]] = [(self._scope(tier), self._wanted)]
         if tier == GLOBAL:
-            parts += [(self.memories.offered, filters) for filters in _OF_THE_USER]
+            parts += [(self.memories.offered, {**one, **self._wanted}) for one in _OF_THE_USER]
         sample = _TierSample([])
         for scope, filters in parts:
             items = store.query(scope, filters, limit=limit, order_by=MOST_IMPORTANT)
@@ -246,8 +252,8 @@ class ContextAssembler:
     def _ends(self, tier: str, count: int) -> list[MemoryItem]:
         """Return the memory of a tier written last, the first one, the last but one, and so on."""
         store, scope = self.memories.memory_store, self._scope(tier)
-        newest = store.query(scope, limit=count, order_by=NEWEST)
-        oldest = store.query(scope, limit=count, order_by=OLDEST)
+        newest = store.query(scope, self._wanted, limit=count, order_by=NEWEST)
+        oldest = store.query(scope, self._wanted, limit=count, order_by=OLDEST)
         return [item for pair in zip(newest, oldest, strict=False) for item in pair]
 
     def _record(
@@ -267,6 +273,7 @@ class ContextAssembler:
             media_type=JSON,
             # Inactive: no search and no list offers it.
             is_active=False,
+            origin=PROGRAM,
             **self.memories.facts_of(content),
         )
 

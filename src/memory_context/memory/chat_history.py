@@ -14,13 +14,14 @@ from memory_context.exceptions import InvalidArgumentError, KeyExistsError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.redaction import MESSAGES
 from memory_context.model.item import CONVERSATION, MemoryItem, hash_content, now, to_content
+from memory_context.model.origin import MODEL, PERSON, PROGRAM, TOOL, Origin, lowest
 from memory_context.model.reference import one_line
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
 from memory_context.runtime.after_fork import Lock
 from memory_context.text.redact import Redaction
 
-TOOL = "tool"
+_ORIGINS: Mapping[str, Origin] = {"human": PERSON, "system": PROGRAM, "ai": MODEL}
 NEWEST = "memory_key"
 # Keys are ordered as text: padded, the tenth comes after the ninth.
 _DIGITS = 10
@@ -130,7 +131,8 @@ class ConversationMemory:
             facts = {"role": turn.role, "text": text, "data": data, **marks}
             lines.append(str(to_content(facts)[0]))
         description = one_line(first_words or turns[0].role)
-        key = self._sessions.add(session, lines, description, redaction, moment)
+        origin = lowest(_ORIGINS.get(turn.role, TOOL) for turn in turns)
+        key = self._sessions.add(session, lines, description, redaction, moment, origin)
         return _turns_of([(line, key, moment) for line in lines])
 
     def get_turns(self, session_id: str) -> list[ChatTurn]:
@@ -198,6 +200,7 @@ class _SessionsInProcess:
         description: str,  # noqa: ARG002 - for people who look into a store
         redaction: Redaction,  # noqa: ARG002 - none
         moment: datetime,
+        origin: Origin,  # noqa: ARG002 - no record has it
     ) -> str:
         with self._lock:
             self._drop_idle(moment)
@@ -239,6 +242,7 @@ class _SessionsInStore:
         description: str,
         redaction: Redaction,
         moment: datetime,  # noqa: ARG002 - stands in the lines
+        origin: Origin,
     ) -> str:
         newest = self._newest(session, limit=1)
         number = int(newest[0].memory_key.rpartition("_")[2]) + 1 if newest else 0
@@ -254,6 +258,7 @@ class _SessionsInStore:
                     tier=CONVERSATION,
                     tier_id=session,
                     redaction=redaction,
+                    origin=origin,
                 )
             except KeyExistsError:
                 number += 1

@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 from memory_context.exceptions import InvalidArgumentError, RecordChangedError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, is_secret, now
+from memory_context.model.origin import MODEL, PERSON, lowest
 from memory_context.model.scope import DETAIL
 from memory_context.runtime import events
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
@@ -224,6 +225,7 @@ class _Consolidation:
             category=newest.category,
             tags=dict.fromkeys(tag for item in group for tag in item.tags),
             importance=max(item.importance for item in group),
+            origin=lowest([*(item.origin for item in group), MODEL if by == "model" else PERSON]),
         )
         for item in group:
             _evict(self.memories, item, new.memory_key)

@@ -19,6 +19,7 @@ from memory_context.memory.assembly_budget import (
 )
 from memory_context.model.drawers import Displayed
 from memory_context.model.item import MemoryItem, is_secret
+from memory_context.model.origin import CONFIRMED
 from memory_context.model.reference import names_key, one_line
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.text.excerpt.excerpt import excerpt
@@ -281,16 +282,23 @@ def whole_text(item: MemoryItem) -> str:
     summary = one_line(item.summary)
     lines = item.text.strip().split("\n")
     if not summary or lines[0][:SAME_BEGINNING] in summary:
-        lines[0] = f"- {lines[0]}"
+        pass
     elif len(lines) == 1:
-        return prompts.ASSEMBLED_LINE.format(summary=summary, text=lines[0])
+        lines[0] = prompts.ASSEMBLED_LINE.format(summary=summary, text=lines[0])
     else:
-        lines.insert(0, f"- {summary}:")
+        lines.insert(0, f"{summary}:")
+    # First, where the text cannot stand before it.
+    lines[0] = f"-{unconfirmed(item)} {lines[0]}"
     return "\n  ".join(lines)
 
 
+def unconfirmed(item: MemoryItem) -> str:
+    """Return the origin of a memory as it stands beside it, if neither a person nor a program said it; else nothing."""
+    return "" if item.origin in CONFIRMED else prompts.ORIGIN.format(origin=item.origin)
+
+
 def _reference_text(item: MemoryItem) -> str:
-    return prompts.ASSEMBLED_REFERENCE.format(ref=item.ref)
+    return prompts.ASSEMBLED_REFERENCE.format(ref=f"{item.ref}{unconfirmed(item)}")
 
 
 def _candidate(memory: RankedMemory, count: Count, budget: int) -> AssemblyCandidate:
@@ -313,7 +321,7 @@ def _entry(memory: RankedMemory, allotment: Allotment, task: str, count: Count) 
         text = whole_text(item)
         return PackageEntry(item, tier, "whole", text, count(text), item.token_count)
     if allotment.form == "excerpt":
-        opening = f"{prompts.ASSEMBLED_PART.format(ref=item.ref)}\n"
+        opening = f"{prompts.ASSEMBLED_PART.format(ref=f'{item.ref}{unconfirmed(item)}')}\n"
         part = excerpt(item.text, task, allotment.tokens - count(opening) - 2, count).text
         text = opening + part
         tokens = count(text)

@@ -52,6 +52,7 @@ from memory_context.model.item import (
     with_zone,
 )
 from memory_context.model.keys import KeyGenerator
+from memory_context.model.origin import ORIGINS, PERSON, PROGRAM, Origin
 from memory_context.model.query_result import QueryResult
 from memory_context.model.reference import check_key, one_line
 from memory_context.model.scope import DETAIL, MAX_NAME, Place, Scope, UserId
@@ -276,6 +277,7 @@ class MemoryManager(ClosedAtExit):
         room: Capacity | None = None,
         check: Callable[[MemoryItem], object] | None = None,
         redaction: Redaction | None = None,
+        origin: Origin = PROGRAM,
     ) -> MemoryItem:
         """Commit `content` and return its record, both without secrets where the store has a redactor.
 
@@ -301,11 +303,13 @@ class MemoryManager(ClosedAtExit):
             check: Looks at the record before it is committed, and may raise.
             redaction: What has taken the secrets out of the texts of `content` already, as for texts
                 that became JSON. Without one that is done here.
+            origin: Who says it. A host says ``model`` of what its model keeps; your program may say
+                ``person`` of what somebody typed.
 
         Raises:
             InvalidContentError: Content or metadata of a kind that cannot be kept.
             InvalidArgumentError: A type, tier, category or tag that is not a name, an importance
-                outside 0 to 1, a time without a zone.
+                outside 0 to 1, a time without a zone, an origin that there is not.
             InvalidKeyError: `key` cannot be one.
             KeyExistsError: `key` holds another memory, and not `replace`.
             TierFullError: There is no `room`.
@@ -317,6 +321,7 @@ class MemoryManager(ClosedAtExit):
         words = as_list(tags)
         _check_names(type, tier, tier_id, category, *words)
         _check_importance(importance)
+        _check_origin(origin)
         # A secret is never shared: two that are equal by chance would be one record under one key.
         is_shared = key is None and tier == DETAIL and type != SECRET
         item = MemoryItem(
@@ -334,6 +339,8 @@ class MemoryManager(ClosedAtExit):
             tags=tuple(words),
             importance=float(importance),
             expires_at=with_zone(expires_at, "expires_at"),
+            origin=origin,
+            generated_key=key is None and self.key_generator.is_unguessable,
         )
         if redaction is None:
             redaction = self.redaction(type)
@@ -689,6 +696,7 @@ class MemoryManager(ClosedAtExit):
             QUERY_ANSWER,
             key=save_as,
             metadata={"sql": sql, "sources": list(result.sources)},
+            origin=self.origin_of(result.sources, PROGRAM),
             replace=earlier is not None and earlier.memory_type == QUERY_ANSWER,
         )
         return with_changes(result, key=kept.memory_key)
@@ -794,6 +802,38 @@ class MemoryManager(ClosedAtExit):
         self.audit("stored", key)
         return revived
 
+    def confirm(self, key: str) -> MemoryItem:
+        """Note that a person stands by the memory under `key`: it counts as theirs from now on.
+
+        Nothing else raises an origin. Offer it to people only, never to a model as a tool.
+
+        Raises:
+            MemoryNotFoundError: There is none (see `get`).
+            RecordChangedError: Somebody changed it just now.
+            StoreError: The store could not do it.
+        """
+        item = self.get(key)
+        if item.origin == PERSON:
+            return item
+        theirs = with_changes(item, origin=PERSON, updated_at=now())
+        confirmed = self.memory_store.put(self.scope, theirs, replaces=item)
+        self.audit("confirmed", key)
+        return confirmed
+
+    def origin_of(self, keys: Iterable[str], origin: Origin) -> Origin:
+        """Return the origin of what is made of a text of *origin* and the memories under *keys*: the least trusted.
+
+        Raises:
+            StoreError: The store could not do it.
+        """
+        wanted: Filters = {"memory_key": list(keys), "is_active": [True, False]}
+        for lower in reversed(ORIGINS[ORIGINS.index(origin) + 1 :]):
+            if wanted["memory_key"] and self.memory_store.count(
+                self.scope, {**wanted, "origin": lower}
+            ):
+                return lower
+        return origin
+
     def close(self) -> None:
         """Give back connections, unless the store is the caller's. It may be used again."""
         if self._auditor:
@@ -848,4 +888,10 @@ def _check_names(*names: object) -> None:
 def _check_importance(importance: float) -> None:
     if not 0 <= importance <= 1:
         message = f"importance lies between 0 and 1, not {importance!r}"
+        raise InvalidArgumentError(message)
+
+
+def _check_origin(origin: str) -> None:
+    if origin not in ORIGINS:
+        message = f"an origin is {', '.join(ORIGINS)}, not {origin!r:.80}"
         raise InvalidArgumentError(message)

@@ -26,6 +26,7 @@ from memory_context.model.item import (
     check_metadata,
     to_content,
 )
+from memory_context.model.origin import MODEL, PROGRAM, TOOL, Origin, lowest
 from memory_context.model.reference import check_key, one_line
 from memory_context.model.scope import DETAIL
 from memory_context.model.tiers_and_limits import (
@@ -95,6 +96,7 @@ class ScopedMemory(TierNotes):
         type: str = "note",  # noqa: A002 - the word that the record uses
         description: str | None = None,
         expires_at: datetime | None = None,
+        origin: Origin = PROGRAM,
     ) -> str:
         """Keep a note, and return its key.
 
@@ -109,6 +111,7 @@ class ScopedMemory(TierNotes):
             description: One line; without it, the note's first.
             expires_at: When it may be deleted; with a time zone. Without it a note of a tier that lasts
                 for one run may be after 7 days, unless it is promoted.
+            origin: Who says it (see `MemoryManager.remember`).
 
         Raises:
             InvalidTierError: There is no such tier, or it is not open here; names those that are.
@@ -129,6 +132,7 @@ class ScopedMemory(TierNotes):
             metadata=metadata,
             description=description,
             expires_at=expires_at,
+            origin=origin,
         )
 
     @overload
@@ -192,10 +196,11 @@ class ScopedMemory(TierNotes):
         tags: Iterable[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
         priority: int | None = None,
+        origin: Origin = PROGRAM,
     ) -> MemoryItem | None:
         """Change a note, and return the new record; None if there is no such note, or if declined.
 
-        What is not given stays as it is.
+        What is not given stays as it is. Of the note's origin and that of the change the less trusted one is left.
 
         Args:
             key: The note's key, which it keeps.
@@ -204,6 +209,7 @@ class ScopedMemory(TierNotes):
             tags: Other tags.
             metadata: Another JSON object.
             priority: Another priority.
+            origin: Who changes it.
 
         Raises:
             MemoryContextError: Whatever `save` raises; then the note is unchanged.
@@ -213,6 +219,7 @@ class ScopedMemory(TierNotes):
         while (old := self._note(key)) is not None:
             redaction = self.manager.redaction(old.memory_type)
             new = redacted_record(replace(old, **changes), redaction, count_tokens)
+            new = replace(new, origin=lowest((old.origin, origin)))
             if content is not None and old.summary == first_line(old.content):
                 new = replace(new, summary=first_line(new.content) or old.summary)
             self._validate(new)
@@ -428,7 +435,9 @@ class ScopedMemory(TierNotes):
     def add_reasoning(self, text: str, stage_id: str) -> str:
         """Keep the reasoning of a stage of the task (importance 0.5), and return its key."""
         facts = {"stage_id": stage_id}
-        return self._keep(text, "task", "reasoning", 0.5, tags=[_stage(stage_id)], metadata=facts)
+        return self._keep(
+            text, "task", "reasoning", 0.5, tags=[_stage(stage_id)], metadata=facts, origin=MODEL
+        )
 
     def add_tool_output(
         self, tool_id: str, output: Content | dict[str, Any] | list[Any], stage_id: str = ""
@@ -439,7 +448,9 @@ class ScopedMemory(TierNotes):
         if stage_id:
             tags.append(_stage(stage_id))
             facts["stage_id"] = stage_id
-        return self._keep(output, "task", "tool_output", 0.7, tags=tags, metadata=facts)
+        return self._keep(
+            output, "task", "tool_output", 0.7, tags=tags, metadata=facts, origin=TOOL
+        )
 
     def get_stage_outputs(self, stage_id: str) -> MemoryList:
         """Return the reasoning and the tools' outputs of a stage of the task, oldest first."""

@@ -30,6 +30,7 @@ from memory_context.memory.export_file import (
 from memory_context.memory.redaction import redacted_import, users_of
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.item import Conflict, MemoryItem, Restored, now
+from memory_context.model.origin import IMPORT
 from memory_context.model.scope import Scope
 from memory_context.stores import MemoryStore, SQLAlchemyStore
 from memory_context.stores.protocol import redactor_of
@@ -143,6 +144,7 @@ def import_memories(
     path: str | os.PathLike[str],
     *,
     user_id: User,
+    keep_origins: bool = False,
     progress: Progress | None = None,
 ) -> Transferred:
     """Write everything of a user that a file of `export_memories` holds into a store.
@@ -154,6 +156,8 @@ def import_memories(
         store: Where the memories go.
         path: The file, compressed or not.
         user_id: Whose memories; `ALL_USERS` for everybody's that are in the file.
+        keep_origins: Whether what the file says of origins and generated keys is believed: of a file
+            that nobody but you can have written. Without it everything new has the origin ``import``.
         progress: Called with how many memories and deletions are done, and of how many in the file.
 
     Raises:
@@ -169,7 +173,8 @@ def import_memories(
             with cast("IO[bytes]", gzip.open(raw)) if is_compressed else raw as file:
                 reader = ExportReader(file, only)
                 total = reader.header()
-                result = _restored(reader, store, total, progress)
+                records = reader if keep_origins else _as_imports(reader)
+                result = _restored(records, store, total, progress)
     except (OSError, EOFError, zlib.error) as error:
         message = f"{path} cannot be read: {error}"
         raise StoreError(message) from error
@@ -257,6 +262,15 @@ def _records(store: MemoryStore, users: Iterable[str]) -> Iterator[OwnedRecord]:
             yield user, item
         for deletion in store.list_deleted(Scope(user)):
             yield user, deletion
+
+
+def _as_imports(records: Iterable[OwnedRecord]) -> Iterator[OwnedRecord]:
+    """Yield records as nobody vouches for them: anybody can write a file."""
+    for user, record in records:
+        if isinstance(record, MemoryItem):
+            yield user, replace(record, origin=IMPORT, generated_key=False)
+        else:
+            yield user, record
 
 
 def _restored(

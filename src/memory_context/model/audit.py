@@ -15,7 +15,7 @@ from memory_context.runtime.after_fork import Lock
 from memory_context.runtime.breaker import PAUSE, SLOW_FAILURE
 from memory_context.runtime.telemetry import Who, count
 
-Action: TypeAlias = Literal["stored", "recalled", "expanded", "passed", "deleted"]
+Action: TypeAlias = Literal["stored", "recalled", "expanded", "passed", "confirmed", "deleted"]
 ACTIONS: tuple[str, ...] = get_args(Action)
 
 WAITING = 1000
@@ -33,7 +33,7 @@ class AuditEntry:
         memory_key: The memory's key.
         action: ``stored``: it was written, changed or moved to another tier. ``recalled``: a context brought it back by
             itself. ``expanded``: a model or a person read it, or found it by a search. ``passed``: its text went into
-            another tool in place of a reference. ``deleted``: it was deleted for good.
+            another tool in place of a reference. ``confirmed``: a person stands by it. ``deleted``: it was deleted for good.
     """
 
     at: datetime

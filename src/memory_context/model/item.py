@@ -17,6 +17,7 @@ from memory_context.exceptions import InvalidArgumentError, InvalidContentError
 from memory_context.model.drawers import Displayed
 from memory_context.model.media import BINARY as BINARY
 from memory_context.model.media import data_url, described, media_type_of
+from memory_context.model.origin import IMPORT, Origin, lowest
 from memory_context.model.reference import MemoryRef
 from memory_context.model.scope import DETAIL
 from memory_context.runtime.atomic_file import draft_of
@@ -149,6 +150,8 @@ class MemoryItem(Displayed):
         line_count: Lines of a text; 0 for binary content.
         content_hash: SHA-256 of the content (text as UTF-8), in hex.
         identity: Equal for equal contents that are one record; None where a record is what its writer made.
+        origin: Who it comes from; of several the least trusted one (`lowest`).
+        generated_key: Whether its key was drawn at random, so that whoever writes the key has seen it.
         created_at: When it was stored.
         updated_at: When it was last changed.
         expires_at: When it may be deleted, or None.
@@ -177,6 +180,8 @@ class MemoryItem(Displayed):
     line_count: int = 0
     content_hash: str = ""
     identity: str | None = None
+    origin: Origin = IMPORT
+    generated_key: bool = False
     created_at: datetime = field(default_factory=now)
     updated_at: datetime = field(default_factory=now)
     expires_at: datetime | None = None
@@ -309,16 +314,20 @@ def is_same(held: MemoryItem, item: MemoryItem) -> bool:
 def stored_again(held: MemoryItem, item: MemoryItem) -> MemoryItem:
     """Return *held* after *item*, which is the same, was stored: active, and kept as long as either asks for.
 
+    Its origin is the less trusted one of both.
+
     Within a minute of its last change it is *held* itself, if it is active and expires then anyway.
     """
     expires_at = None
     if held.expires_at is not None and item.expires_at is not None:
         expires_at = max(held.expires_at, item.expires_at)
     moment = now()
-    is_fresh = moment - held.updated_at < FRESH
-    if is_fresh and held.is_active and expires_at == held.expires_at:
+    again = replace(
+        held, is_active=True, expires_at=expires_at, origin=lowest((held.origin, item.origin))
+    )
+    if again == held and moment - held.updated_at < FRESH:
         return held
-    return replace(held, is_active=True, expires_at=expires_at, updated_at=moment)
+    return replace(again, updated_at=moment)
 
 
 def with_zone(moment: datetime | None, name: str) -> datetime | None:

@@ -31,6 +31,11 @@ class KeyGenerator:
 
     source: Random | None = None
 
+    @property
+    def is_unguessable(self) -> bool:
+        """Return whether nobody can tell the next key: it comes from the cryptographic source, and not from a seed."""
+        return isinstance(self.source or process_source, SystemRandom)
+
     def new_key(self, made_by: str) -> str:
         """Return a key for a text that *made_by* (a tool, a file) made; it matches ``[a-z0-9_]{1,64}``."""
         slug = re.sub(r"[^a-z0-9]+", "_", made_by.lower()).strip("_")

@@ -33,6 +33,7 @@ from memory_context.model.item import (
     in_utc,
     is_storable,
 )
+from memory_context.model.origin import Origin
 from memory_context.model.reference import check_key
 from memory_context.model.scope import Scope
 
@@ -96,6 +97,8 @@ class JsonMemory(_JsonRecord):
     line_count: Count = _NOT_GIVEN
     content_hash: Name = _NOT_GIVEN
     identity: Name | None = None
+    origin: Origin = _NOT_GIVEN
+    generated_key: bool = _NOT_GIVEN
     created_at: Moment = _NOT_GIVEN
     updated_at: Moment = _NOT_GIVEN
     expires_at: Moment | None = None

@@ -12,6 +12,7 @@ from cryptography.exceptions import InvalidTag
 
 from memory_context.exceptions import InvalidArgumentError, SealError
 from memory_context.model.item import SEALED, MemoryItem
+from memory_context.model.origin import IMPORT
 from memory_context.stores.codec import Codec, compressed, packed, unpacked, with_content
 from memory_context.stores.encryption_keys import KEY_BYTES, Keyring, KeySource
 
@@ -23,9 +24,9 @@ _NONCE_BYTES = 12
 class Encrypted(Codec):
     """Encrypts content, summary, metadata and media type with AES-256-GCM, compressed before.
 
-    A record is bound to its user, key, type and tier: moved into another row, or with one of them changed, it is
-    refused. So is a row that was never encrypted. What places a memory stays readable: user, agent, thread, key, type,
-    tier, category, tags, importance, counts and times. Do not put secrets into those.
+    A record is bound to its user, key, type, tier and origin: moved into another row, or with one of them changed, it
+    is refused. So is a row that was never encrypted. What places a memory stays readable: user, agent, thread, key,
+    type, tier, origin, category, tags, importance, counts and times. Do not put secrets into those.
 
     The search index holds a keyed hash of each word. Whoever reads the database sees which chunks of one user share
     words, and how often, but not the words. With ``index="none"`` there is no index: then a search opens the newest 500
@@ -82,6 +83,8 @@ class Encrypted(Codec):
         facts["content_metadata"] = dict(item.content_metadata)
         facts["content_hash"] = item.content_hash
         facts["identity"] = item.identity
+        facts["origin"] = item.origin
+        facts["generated_key"] = item.generated_key
         return replace(
             item,
             content=self._sealed(packed(facts, data), _place_of(item)),
@@ -107,6 +110,11 @@ class Encrypted(Codec):
             raise SealError(message)
         plain = self._opened(item.data, _place_of(item), repr(item.memory_key))
         facts, data = unpacked(item, plain)
+        # Readable, so that they can be filtered by. What was sealed before they were noted has the least of both.
+        sealed = facts.get("origin", IMPORT), facts.get("generated_key", False)
+        if (item.origin, item.generated_key) != sealed:
+            message = f"{item.memory_key!r} was changed: its origin is {sealed[0]}"
+            raise SealError(message)
         opened = with_content(item, facts, data)
         return replace(
             opened,

@@ -14,7 +14,8 @@ def seeded_keys(seed: int = 0) -> Generator[None]:
     """Generate the same keys in every run, for all of this process: every host, manager and thread.
 
     The same seed and the same order of stores give the same keys. A manager with a `key_source` of
-    its own keeps it. Only for tests and examples: who knows the seed knows the keys.
+    its own keeps it. Only for tests and examples: who knows the seed knows the keys, and
+    so tools get no text whose key stands in another agent's words alone.
 
     Args:
         seed: Begins the sequence.

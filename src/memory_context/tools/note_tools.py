@@ -12,6 +12,7 @@ from memory_context.conversation.run_notes import note_line
 from memory_context.memory.scoped_memory import DEFAULT_PRIORITY, DEFAULT_TIER, ScopedMemory
 from memory_context.model.category import Category
 from memory_context.model.item import MemoryItem, is_secret
+from memory_context.model.origin import MODEL
 from memory_context.model.reference import MemoryRef
 from memory_context.model.selection import Selection
 from memory_context.model.tool_names import CLEAR, DELETE, GET, LIST, SAVE
@@ -105,7 +106,13 @@ def told_arguments(verb: Verb[Any], memories: CountsTokens) -> dict[str, Any]:
 def _save(notes: ScopedMemory, args: SaveArgs, _: int) -> ToolAnswer:
     tier = args.tier or DEFAULT_TIER
     key = notes.save(
-        args.content, args.category or None, args.tags, args.metadata, args.priority, tier=tier
+        args.content,
+        args.category or None,
+        args.tags,
+        args.metadata,
+        args.priority,
+        tier=tier,
+        origin=MODEL,
     )
     return ToolAnswer(prompts.SAVED.format(tier=tier, ref=MemoryRef(key)), (key,))
 

@@ -12,6 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 from memory_context.exceptions import InvalidTierError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, is_secret
+from memory_context.model.origin import MODEL
 from memory_context.model.scope import OPEN_TIERS
 from memory_context.model.selection import Selection
 from memory_context.model.tiers_and_limits import policies_with
@@ -155,7 +156,7 @@ def _check_tier(tier: str) -> None:
 
 
 def _store(manager: MemoryManager, args: StoreArgs, _: int) -> ToolAnswer:
-    item = manager.remember(args.content, args.description or None, args.type)
+    item = manager.remember(args.content, args.description or None, args.type, origin=MODEL)
     return ToolAnswer(prompts.STORED.format(ref=item.ref), (item.memory_key,))
 
 

@@ -14,6 +14,7 @@ from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.search_filters import search_filters
 from memory_context.model.call_records import ModelCall
 from memory_context.model.item import MemoryItem, is_secret
+from memory_context.model.origin import CONFIRMED, PERSON
 from memory_context.model.scope import DETAIL
 from memory_context.stores.sql.catalog import Catalog
 from memory_context.text.rows.text_table import TextTable
@@ -133,6 +134,10 @@ def _actions(visit: Visit, item: MemoryItem) -> Html:
             "edit", labelled("content", text), button("Save"), method="post", key=item.memory_key
         )
         forms.append(folded("edit", edited))
+    if item.origin not in CONFIRMED:
+        forms.append(
+            visit.form("confirm", button("Confirm it"), method="post", key=item.memory_key)
+        )
     day = f"{item.expires_at.astimezone():%Y-%m-%d}" if item.expires_at else ""
     ends = labelled("forget it on (empty: never)", field("date", "day", day))
     forms.append(
@@ -212,7 +217,7 @@ def edit(visit: Visit) -> str:
         places[f"{item.tier}_id"] = item.tier_id
     # A form's lines end as on a typewriter.
     content = visit.asked.get("content", "").replace("\r\n", "\n")
-    if ScopedMemory(visit.memory, **places).update(item.memory_key, content) is None:
+    if ScopedMemory(visit.memory, **places).update(item.memory_key, content, origin=PERSON) is None:
         message = f"{item.memory_key} is not a note that can be changed"
         raise InvalidArgumentError(message)
     return visit.address("memory", key=item.memory_key)
@@ -231,6 +236,16 @@ def expire(visit: Visit) -> str:
     visit.memory.memory_store.put(visit.memory.scope, changed, replaces=item)
     visit.memory.audit("stored", item.memory_key)
     return visit.address("memory", key=item.memory_key)
+
+
+def confirm(visit: Visit) -> str:
+    """Note that a person stands by a memory, and return where to go.
+
+    Raises:
+        MemoryNotFoundError: There is none.
+        RecordChangedError: Somebody else was faster.
+    """
+    return visit.address("memory", key=visit.memory.confirm(visit.word("key")).memory_key)
 
 
 def forget(visit: Visit) -> str:

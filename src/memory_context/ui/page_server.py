@@ -33,7 +33,16 @@ from memory_context.stores.sql.catalog import Catalog
 from memory_context.ui.conversations import one_call, overview, timeline
 from memory_context.ui.health_pages import audit, health
 from memory_context.ui.layout import message, page
-from memory_context.ui.memories import edit, expire, forget, found, notes, one_memory, query
+from memory_context.ui.memories import (
+    confirm,
+    edit,
+    expire,
+    forget,
+    found,
+    notes,
+    one_memory,
+    query,
+)
 from memory_context.ui.visit import Visit
 
 LOOPBACK = "127.0.0.1"
@@ -50,6 +59,7 @@ VIEWS: Final[Mapping[str, Callable[[Visit], Html]]] = {
     "audit": audit,
 }
 CHANGES: Final[Mapping[str, Callable[[Visit], str]]] = {
+    "confirm": confirm,
     "edit": edit,
     "expire": expire,
     "forget": forget,

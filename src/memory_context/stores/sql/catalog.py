@@ -64,6 +64,7 @@ class CatalogEntry:
     category: str | None
     tags: tuple[str, ...]
     importance: float
+    origin: str
     token_count: int
     char_count: int
     line_count: int

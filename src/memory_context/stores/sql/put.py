@@ -247,6 +247,8 @@ def _has_twin(connection: sa.Connection, item: MemoryItem) -> bool:
 def _store_again(connection: sa.Connection, known: MemoryItem, item: MemoryItem) -> MemoryItem:
     """Note that *item* was stored again as *known*; see `stored_again`."""
     again = stored_again(known, item)
+    if again.origin != known.origin:
+        return rewrite(connection, again)  # a codec binds the content to it
     # Nothing changed: then nothing is written, and other writers do not wait.
     if again is not known:
         row = (memories.c.user_id == item.user_id, memories.c.id == known.id)

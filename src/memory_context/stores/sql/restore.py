@@ -21,8 +21,8 @@ from memory_context.stores.sql.prepared import Prepared
 from memory_context.stores.sql.row import RowFormat, decode_deletion, encode_row, format_of
 from memory_context.stores.sql.schema import access, deletions, memories
 
-# What changes without the record being changed.
-_READS = {"match", "accessed_at", "access_count"}
+# What changes without the record being changed; and what an import takes away of it.
+_NOT_COMPARED = {"match", "accessed_at", "access_count", "origin", "generated_key"}
 _INSERT = Prepared(
     lambda dialect: INSERT[dialect](memories).on_conflict_do_nothing(), memories.c.keys()
 )
@@ -175,10 +175,12 @@ def _conflict(item: MemoryItem, reason: str) -> Restored:
 
 
 def differences(one: MemoryItem, other: MemoryItem) -> list[str]:
-    """Return the fields in which two versions of a record differ, their reads aside."""
+    """Return the fields in which two versions of a record differ, their reads and origins aside."""
     names = [item_field.name for item_field in fields(MemoryItem)]
     return [
-        name for name in names if name not in _READS and getattr(one, name) != getattr(other, name)
+        name
+        for name in names
+        if name not in _NOT_COMPARED and getattr(one, name) != getattr(other, name)
     ]
 
 

@@ -49,6 +49,8 @@ memories = sa.Table(
     count("byte_count"),
     required("content_hash", sa.Text, ""),
     sa.Column("identity", sa.Text),
+    required("origin", sa.Text, "import"),
+    required("generated_key", sa.Boolean, sa.false()),
     moment("created_at"),
     moment("updated_at"),
     sa.Column("expires_at", UTCDateTime),
