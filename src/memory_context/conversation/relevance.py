@@ -111,7 +111,8 @@ def promising_chunks(terms: Sequence[AskedTerm], hits: TermHits) -> list[tuple[s
     held_by = defaultdict[tuple[str, int, int], set[str]](set)
     for hit in hits.hits:
         held_by[hit.memory_key, hit.start, hit.stop].add(hit.lexeme)
-    scores = {chunk: sum(map(hits.rarity, held)) for chunk, held in held_by.items()}
+    rarities = {lexeme: hits.rarity(lexeme) for lexeme in {hit.lexeme for hit in hits.hits}}
+    scores = {chunk: sum(rarities[lexeme] for lexeme in held) for chunk, held in held_by.items()}
     ranked = sorted(held_by, key=lambda chunk: -scores[chunk])
     chosen = dict.fromkeys(ranked[:MOST_CHUNKS])
     for term in terms:
