@@ -20,7 +20,9 @@ from memory_context.text.literals import BEGINNING, Literal, read_literal
 
 SAMPLED = 50
 MANY = 6
+# The members by which a person would tell one object of a list from the next.
 _NAME_KEY = re.compile(r"id|name|title|symbol|key|uuid|slug|path|url|.*(?:_id|[a-z]Id)")
+# A page of results says in one of these how many there are in all.
 _TOTAL_KEY = re.compile(r"(?:total_?)?(?:count|results|found|hits|items)|total", re.IGNORECASE)
 _ERROR_KEYS = ("error", "errors", "error_message", "exception", "detail")
 _ERROR_LEVEL = re.compile(r'"(?:error|fatal|critical)"[ ,}]', re.IGNORECASE)

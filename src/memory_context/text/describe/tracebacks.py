@@ -17,6 +17,7 @@ _MARKS = (_PYTHON, "\tat ", "    at ")
 _PYTHON_ERROR = re.compile(
     r"^(?: *\| )?(?:[A-Za-z_]\w*\.)*(?P<name>[A-Z]\w*)(?:: (?P<message>.*))?$", re.MULTILINE
 )
+# The words before the name are those of JavaScript and Java.
 _OTHER_ERROR = re.compile(
     r"^(?:Uncaught |Exception in thread .*\" |Caused by: )?(?:[a-z]\w*\.)*"
     r"(?P<name>[A-Z]\w*(?:Error|Exception))(?:: (?P<message>.*))?$",

@@ -23,6 +23,7 @@ _AGGREGATE_NAMES = (
     "sum",
     "total",
 )
+# A quick look, so that most statements are never parsed: what it finds is parsed then.
 _MAY_AGGREGATE = re.compile(
     rf"\b(?:{'|'.join(_AGGREGATE_NAMES)})\s*\(|\bgroup\s+by\b", re.IGNORECASE
 )
