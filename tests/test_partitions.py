@@ -20,6 +20,7 @@ from memory_context.stores.sql.partitions import parts_of
 from memory_context.stores.sql.schema import metadata
 from memory_context.testing import MemoryStoreContract
 from schema_memories import letters
+from statements import watching
 
 PARTS = 16
 
@@ -66,8 +67,14 @@ def test_plain_tables_become_partitioned(postgres_url: str) -> None:
         for user, query, key in (("zoe", "cab", "cab"), ("ann", "number 3", "bed-3")):
             assert key == store.search(Scope(user), query, mode="keyword")[0].memory_key
         assert 4 == len(store.search(Scope("ann"), "a bad bed", mode="semantic"))
-        receipt = store.forget_user("ann")
+        with watching("ann") as watch:
+            receipt = store.forget_user("ann")
         assert (4, 4, 4) == (receipt.memories, receipt.passages, receipt.vectors)
+        [part] = watch.parts()
+        vacuumed = {one.sql.split()[1] for one in watch.sent if one.sql.startswith("VACUUM")}
+        whole = {name for name in vacuumed if not name.endswith(f"_p{part}")}
+        assert len(vacuumed) > 8
+        assert {"agent_memory_settings"} == whole
     engine = sa.create_engine(postgres_url)
     with engine.connect() as connection:
         assert PARTS == parts_of(connection)

@@ -8,7 +8,7 @@ from typing import cast
 
 import sqlalchemy as sa
 
-from memory_context.stores.sql import file_watch
+from memory_context.stores.sql import file_watch, partitions
 from memory_context.stores.sql.dialects import is_sqlite
 from memory_context.stores.sql.index import fts5, vector_index
 from memory_context.stores.sql.schema import (
@@ -57,8 +57,11 @@ def merge_index(connection: sa.Connection) -> None:
         connection.exec_driver_sql(fts5.OPTIMIZE)
 
 
-def scrub(engine: sa.Engine) -> bool:
-    """Empty SQLite's log, or vacuum PostgreSQL's tables; return whether nobody was in the way."""
+def scrub(engine: sa.Engine, user_id: str | None = None) -> bool:
+    """Empty SQLite's log, or vacuum PostgreSQL's tables; return whether nobody was in the way.
+
+    Where tables are partitioned, it is done to the parts of the user alone, if there is one.
+    """
     if engine.dialect.name == "sqlite":
         with engine.connect() as connection, file_watch.on_its_file(connection, engine):
             # By the driver's own connection: SQLAlchemy would begin a transaction, in which this
@@ -68,8 +71,9 @@ def scrub(engine: sa.Engine) -> bool:
             return not busy
     # VACUUM refuses to run in a transaction.
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        names = [*metadata.tables, *(table.name for table in vector_index.tables(connection))]
-        for name in names:
+        part = "" if user_id is None else partitions.part_of(connection, user_id)
+        for table in (*metadata.sorted_tables, *vector_index.tables(connection)):
+            name = f"{table.name}{part}" if "user_id" in table.c else table.name
             quoted = connection.dialect.identifier_preparer.quote(name)
             connection.exec_driver_sql(f"VACUUM {quoted}")
     return True

@@ -29,6 +29,17 @@ def parts_of(connection: sa.Connection) -> int:
     return int(connection.exec_driver_sql(count).scalar_one())
 
 
+def part_of(connection: sa.Connection, user_id: str) -> str:
+    """Return what the name of a table ends with in the part that holds a user's rows; nothing where there are no parts."""
+    parts = parts_of(connection)
+    ask = sa.text(
+        "SELECT part FROM generate_series(0, :parts - 1) AS part WHERE"
+        " satisfies_hash_partition(CAST(:name AS regclass), :parts, part, CAST(:user AS text))"
+    )
+    values = {"parts": parts, "name": memories.name, "user": user_id}
+    return f"_p{connection.execute(ask, values).scalar_one()}" if parts else ""
+
+
 def create(connection: sa.Connection, table: sa.Table, parts: int) -> None:
     """Create *table* in so many parts; whole where that is 0."""
     if parts == 0:

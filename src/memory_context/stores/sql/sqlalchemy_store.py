@@ -451,7 +451,7 @@ class SQLAlchemyStore(ClosedAtExit):
         removed = self.database.read(forget_user.counts, scope.user_id)
         self.delete_rows(scope.user_id, within(scope), "forgotten")
         self.database.write(forget_user.remove_notes, scope.user_id)
-        return Receipt(scope.user_id, now(), **removed, scrubbed=self.scrub())
+        return Receipt(scope.user_id, now(), **removed, scrubbed=self._scrubbed(scope.user_id))
 
     def scrub(self) -> bool:
         """Take the last trace of deleted memories out of the database's files.
@@ -464,9 +464,12 @@ class SQLAlchemyStore(ClosedAtExit):
         Raises:
             StoreError: The store could not do it.
         """
+        return self._scrubbed()
+
+    def _scrubbed(self, user_id: str | None = None) -> bool:
         self.database.write(forget_user.merge_index)
         with self.database.errors():
-            return forget_user.scrub(self.database.engine)
+            return forget_user.scrub(self.database.engine, user_id)
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
         """See `MemoryStore.clear`."""
