@@ -72,9 +72,9 @@ def test_plain_tables_become_partitioned(postgres_url: str) -> None:
         assert (4, 4, 4) == (receipt.memories, receipt.passages, receipt.vectors)
         [part] = watch.parts()
         vacuumed = {one.sql.split()[1] for one in watch.sent if one.sql.startswith("VACUUM")}
-        whole = {name for name in vacuumed if not name.endswith(f"_p{part}")}
+        others = {name for name in vacuumed if not name.endswith(f"_p{part}")}
         assert len(vacuumed) > 8
-        assert {"agent_memory_settings"} == whole
+        assert {"agent_memory_settings"} == others
     engine = sa.create_engine(postgres_url)
     with engine.connect() as connection:
         assert PARTS == parts_of(connection)
