@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import clean_texts
 from memory_context import Redactor
-from memory_context.text.redact.redactor import EVERYWHERE
-from memory_context.text.redact.vendor_keys import IN_RUNS
+from memory_context.text.redact.redactor import RULES
+from memory_context.text.redact.vendor_keys import VENDOR_RULES
 
 FLOOR = 20.0
 SIZE = 1_000_000
@@ -57,10 +57,10 @@ def main() -> int:
     redactor = Redactor()
     combined = regex.compile(
         "|".join(
-            f"(?:{one.pattern.pattern})" for one in IN_RUNS if "(?P<" not in one.pattern.pattern
+            f"(?:{one.pattern})" for one in VENDOR_RULES if "(?P<" not in one.pattern
         )
     )
-    print(f"{len(redactor.kinds)} kinds, {len(IN_RUNS) + len(EVERYWHERE)} rules; MB/s")
+    print(f"{len(redactor.kinds)} kinds, {len(RULES)} rules; MB/s")
     print(f"{'text':30} {'redactor':>9} {'one pattern':>12}")
     slow = []
     for name, text in corpora().items():

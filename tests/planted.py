@@ -9,6 +9,10 @@ import re
 import string
 from collections.abc import Callable
 from dataclasses import dataclass
+from uuid import UUID
+
+from memory_context.text.redact.vendor_keys import VENDOR_KEYS, VendorKey
+from sampled import sampled
 
 LETTERS, DIGITS, HEX = string.ascii_letters, string.digits, "0123456789abcdef"
 MIXED = LETTERS + DIGITS
@@ -57,7 +61,7 @@ TOKENS: list[tuple[str, Make]] = [
     ("gitlab_token", lambda r: "glr" + "t-" + some(r, WORD, 27) + ".01." + some(r, HEX, 9)),
     ("openai_key", lambda r: "s" + "k-proj-" + some(r, WORD, 74) + "T3Blbk" + "FJ" + some(r, WORD, 74)),
     ("openai_key", lambda r: "s" + "k-" + some(r, MIXED, 20) + "T3Blbk" + "FJ" + some(r, MIXED, 20)),
-    ("openai_key", lambda r: "s" + "k-or-v1-" + some(r, HEX, 64)),
+    ("openrouter_key", lambda r: "s" + "k-or-v1-" + some(r, HEX, 64)),
     ("anthropic_key", lambda r: "s" + "k-ant-api03-" + some(r, WORD, 93) + "AA"),
     ("google_key", lambda r: "AIz" + "a" + some(r, WORD, 35)),
     ("google_key", lambda r: "GOC" + "SPX-" + some(r, WORD, 28)),
@@ -101,80 +105,20 @@ TOKENS: list[tuple[str, Make]] = [
     ("jwt", lambda r: jwt(r)),  # noqa: PLW0108 - defined below
 ]  # fmt: skip
 
-# What a key is made of, behind its name: so many of hexadecimal digits, letters and digits, words' signs, capitals and
-# digits, small letters and digits, digits. A tilde keeps scanners of this file from taking a form for a key.
-_CHARACTERS = {"h": HEX, "m": MIXED, "w": WORD, "U": string.ascii_uppercase + DIGITS, "l": string.ascii_lowercase + DIGITS, "d": DIGITS, "A": string.ascii_uppercase + "234567"}  # fmt: skip
-_UUID = "<h8>-<h4>-<h4>-<h4>-<h12>"
-_FORMS = [
-    ("1password_key", "A~3-<U6>-<U11>-<U5>-<U5>-<U5>"),
-    ("1password_token", "op~s_eyJ<m260>"),
-    ("adobe_key", "p8~e-<l32>"),
-    ("airtable_token", "pa~t<m14>.<h64>"),
-    ("alibaba_key", "LT~AI<m20>"),
-    ("artifactory_key", "AK~Cp<m69>"),
-    ("asana_token", "1~/<d16>:<h32>"),
-    ("asana_token", "2~/<d16>/<d16>:<h32>"),
-    ("aws_key", "AB~IA<A16>"),
-    ("aws_key", "AC~CA<A16>"),
-    ("brevo_key", "xkey~sib-<h64>-<m16>"),
-    ("buildkite_token", "bk~ua_<h40>"),
-    ("cerebras_key", "cs~k-<l48>"),
-    ("circleci_token", "CCI~PAT_<m22>_<h40>"),
-    ("clojars_token", "CLOJ~ARS_<l60>"),
-    ("cloudflare_key", "v1.~0-<h24>-<h146>"),
-    ("contentful_token", "CF~PAT-<m43>"),
-    ("doppler_token", "dp~.pt.<m43>"),
-    ("doppler_token", "dp~.st.prd.<m43>"),
-    ("duffel_token", "duf~fel_live_<m43>"),
-    ("dynatrace_token", "dt0~c01.<U24>.<U64>"),
-    ("easypost_key", "EZ~AK<m54>"),
-    ("elevenlabs_key", "s~k_<h48>"),
-    ("facebook_token", "EA~AM<m120>"),
-    ("flutterwave_key", "FLW~SECK_TEST-<h32>-X"),
-    ("flutterwave_key", "FLW~SECK-<h32>-X"),
-    ("fly_token", "fo~1_<m43>"),
-    ("fly_token", "fm~2_<m120>"),
-    ("frameio_token", "fi~o-u-<m64>"),
-    ("gitlab_token", "GR134~8941<m20>"),
-    ("hubspot_token", f"pa~t-na1-{_UUID}"),
-    ("langfuse_key", f"s~k-lf-{_UUID}"),
-    ("netlify_token", "nf~p_<m36>"),
-    ("nuget_key", "oy~2<l43>"),
-    ("pinecone_key", "pc~sk_<m5>_<m63>"),
-    ("plaid_token", f"acc~ess-sandbox-{_UUID}"),
-    ("prefect_key", "pn~u_<m36>"),
-    ("pulumi_token", "pu~l-<h40>"),
-    ("readme_key", "rd~me_<l70>"),
-    ("resend_key", "r~e_<m8>_<m24>"),
-    ("scalingo_token", "tk~-us-<m48>"),
-    ("shippo_token", "ship~po_live_<h40>"),
-    ("sonar_token", "sq~p_<h40>"),
-    ("sourcegraph_token", "sg~p_<h16>_<h40>"),
-    ("square_token", "sq0~atp-<m22>"),
-    ("square_token", "sq0~csp-<m43>"),
-    ("square_token", "EA~AA<m60>"),
-    ("tavily_key", "tv~ly-<m32>"),
-    ("terraform_token", "<m14>.atl~asv1.<m67>"),
-    ("together_key", "tg~p_v1_<m43>"),
-    ("twilio_key", "S~K<h32>"),
-    ("typeform_token", "tf~p_<m59>"),
-]  # fmt: skip
+_OWN_SAMPLES = {kind for kind, _ in TOKENS} | {"private_key"}
 
 
-def _of_form(form: str) -> Make:
-    """What makes keys of a form."""
+def of_form(key: VendorKey) -> Make:
+    """What makes keys of a form, each with one of its names."""
+    before, names, behind = key.parts()
 
     def make(chosen: random.Random) -> str:
-        return re.sub(
-            "<([a-zA-Z])([0-9]+)>",
-            lambda part: some(chosen, _CHARACTERS[part[1]], int(part[2])),
-            form.replace("~", ""),
-        )
+        return sampled(before + re.escape(chosen.choice(names)) + behind, chosen)
 
     return make
 
 
-TOKENS += [(kind, _of_form(form)) for kind, form in _FORMS]
+TOKENS += [(key.kind, of_form(key)) for key in VENDOR_KEYS if key.kind not in _OWN_SAMPLES]
 
 CONTEXTS: dict[str, str] = {
     "alone": "{}",
@@ -290,7 +234,7 @@ def planted(seed: int) -> list[tuple[str, Planted]]:
     found.append(("webhook", Planted("slack_webhook", hook, hook.rpartition("/")[2])))
     hook = f"https://discord.com/api/webhooks/{chosen.randrange(10**17, 10**18)}/{some(chosen, WORD, 68)}"
     found.append(("webhook", Planted("discord_webhook", hook, hook.rpartition("/")[2])))
-    hook = f"https://x.webhook.office.com/webhookb2/{_of_form(_UUID)(chosen)}@{_of_form(_UUID)(chosen)}/Incoming"
-    secret = _of_form(f"<h32>/{_UUID}")(chosen)
+    hook = f"https://x.webhook.office.com/webhookb2/{UUID(int=chosen.getrandbits(128))}@{UUID(int=7)}/Incoming"
+    secret = f"{some(chosen, HEX, 32)}/{UUID(int=chosen.getrandbits(128))}"
     found.append(("webhook", Planted("teams_webhook", f"{hook}Webhook/{secret}", secret)))
     return found

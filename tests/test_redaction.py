@@ -17,11 +17,9 @@ from for_each import for_each
 from memory_context import Redacted, RedactionPattern, Redactor
 from memory_context.exceptions import InvalidArgumentError, RedactionTimeoutError
 from memory_context.text.redact import without_pieces
-from memory_context.text.redact.assigned_secrets import ASSIGNED
-from memory_context.text.redact.private_keys import BLOCKS
-from memory_context.text.redact.redactor import KINDS, _long_runs
-from memory_context.text.redact.url_secrets import CARRIED
-from memory_context.text.redact.vendor_keys import IN_RUNS
+from memory_context.text.redact.redactor import KINDS, RULES
+from memory_context.text.redact.rules import Rule, Runs
+from memory_context.text.redact.vendor_keys import VENDOR_KEYS
 from planted import CONTEXTS, TOKENS, pem, planted
 from sources import SOURCES
 
@@ -277,18 +275,26 @@ class TestLaws:
             redacted = json.loads(REDACTOR.redact(text).text)
             assert shape(json.loads(text)) == shape(redacted)
 
-    @given(st.binary(max_size=400), st.integers(0, 255))
-    def test_runs_are_where_keys_can_be(self, data: bytes, fill: int) -> None:
-        """Every run of 16 characters of keys is looked at, and nothing else; in texts full of runs, all of the text is."""
-        flat = data.lower() + bytes([fill])
-        runs = regex.findall(rb"[a-z0-9_-]{16,}", flat)
-
-        assert _long_runs(flat) in (b" ".join(runs), flat)
-
-    @for_each("rule", [*IN_RUNS, *BLOCKS, *CARRIED, *ASSIGNED])
-    def test_hints_begin_with_a_literal(self, rule: object) -> None:
+    @for_each("rule", RULES)
+    def test_hints_begin_with_a_literal(self, rule: Rule) -> None:
         """Otherwise `re` would look at every character."""
-        assert regex.match(rb"[a-z0-9:_~/-]", rule.hint.pattern)  # type: ignore[attr-defined] # a Finding
+        assert regex.match(r"[a-z0-9:_~/|!.=>-]|\\[-|!.+]", rule.hint)
+
+    @for_each("place", CONTEXTS)
+    def test_a_look_at_the_words_loses_nothing(self, place: str) -> None:
+        """Wherever a key stands, its rule is not passed over."""
+        chosen = random.Random(5)
+        for _, make in TOKENS:
+            text = CONTEXTS[place].format(make(chosen))
+            flat = text.encode("ascii", "replace").lower()
+            runs = Runs.of(flat)
+            passed_over = [rule for rule in RULES if not rule.may_find(runs)]
+            assert [] == [span for rule in passed_over for span in rule.find_all(text, flat)]
+
+    def test_every_form_names_its_source(self) -> None:
+        """No form stands twice, and each has a page of its vendor."""
+        assert len({key.form for key in VENDOR_KEYS}) == len(VENDOR_KEYS)
+        assert all(key.source.startswith("https://") for key in VENDOR_KEYS)
 
 
 LINES = pem(random.Random(5), lines=3).splitlines()

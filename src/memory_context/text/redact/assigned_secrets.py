@@ -235,8 +235,7 @@ def _assigned(kind: str, hint: str, name: str, *, is_password: bool = False) -> 
     suffix = rf"(?:[_-]?[0-9]{{1,2}}|_(?-i:{_STAGES})(?==))?"
     value_start = rf"(?(markup)|{_SCHEME}{_STRING_PREFIX}(?P<open>{_QUOTE})?)"
     named = rf"(?P<name>(?i:{name})){suffix}(?P<assigned>{_SIGNS}){value_start}"
-    hint_ahead = re.compile((hint + _AHEAD).encode())
-    return AssignedRule(kind, hint_ahead, regex.compile(named, regex.MULTILINE), is_password)
+    return AssignedRule(kind, hint + _AHEAD, regex.compile(named, regex.MULTILINE), is_password)
 
 
 def _argument(
@@ -248,7 +247,7 @@ def _argument(
     is_password: bool = False,
 ) -> AssignedRule:
     """Compile a rule for a value that stands behind a blank: of an option, or in .netrc."""
-    hint_of_argument = re.compile(rf"{before}(?:{hint})[ \t]".lower().encode())
+    hint_of_argument = rf"{before}(?:{hint})[ \t]".lower()
     named = rf"{before}(?P<name>(?i:{name or hint}))[ \t]{{1,8}}(?P<open>{_QUOTE})?"
     return AssignedRule(kind, hint_of_argument, regex.compile(named), is_password)
 
@@ -257,7 +256,7 @@ def _planned(kind: str, name: str, *, is_password: bool = False) -> AssignedRule
     """Compile a rule for the new value where Terraform plans to change one: ``name = "old" -> "new"``."""
     old = rf"(?P<name>(?i:{name}))[ \t]{{0,40}}=[ \t]{{1,8}}(?:\"[^\"\n]{{0,256}}\"|null) "
     named = regex.compile(rf'(?<={old})-> (?P<open>")')
-    return AssignedRule(kind, re.compile(rb'-> "'), named, is_password)
+    return AssignedRule(kind, '-> "', named, is_password)
 
 
 # Tokens that name a place in a list, and keys that are public.

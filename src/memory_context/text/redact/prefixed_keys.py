@@ -126,4 +126,4 @@ def _lines(text: str, position: int) -> Iterator[tuple[int, str]]:
         position = end.end()
 
 
-PREFIXED_KEYS = (PrefixedKeyRule("private_key", re.compile(HEAD_HINT.encode())),)
+PREFIXED_KEYS = (PrefixedKeyRule("private_key", HEAD_HINT),)

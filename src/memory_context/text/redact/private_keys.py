@@ -7,7 +7,7 @@ in code. Lines with something else before each of them are found by `prefixed_ke
 
 from __future__ import annotations
 
-from memory_context.text.redact.rules import pattern_rule
+from memory_context.text.redact.rules import PatternRule
 
 _NAME = "[A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?"
 HEAD = f"-----BEGIN {_NAME}-----"
@@ -51,15 +51,15 @@ def _headless(gap: str, line_end: str = "") -> str:
 
 
 BLOCKS = (
-    pattern_rule(
+    PatternRule(
         "private_key",
         HEAD_HINT,
         f"{HEAD}(?:{_after_head(_GAP)}|{_after_head(JOINT, _END_OF_STRING)}|{_ONE_LINE})",
     ),
     # PuTTY's format has no dashes.
-    pattern_rule(
+    PatternRule(
         "private_key", "private-lines:", f"Private-Lines: [0-9]{{1,4}}(?P<value>{_body(_GAP)})"
     ),
-    pattern_rule("private_key", _FOOT_HINT, _headless(_GAP)),
-    pattern_rule("private_key", _FOOT_HINT, _headless(JOINT, _END_OF_STRING)),
+    PatternRule("private_key", _FOOT_HINT, _headless(_GAP)),
+    PatternRule("private_key", _FOOT_HINT, _headless(JOINT, _END_OF_STRING)),
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import string
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,11 +13,10 @@ from memory_context.text.redact.assigned_secrets import ASSIGNED
 from memory_context.text.redact.prefixed_keys import PREFIXED_KEYS
 from memory_context.text.redact.private_keys import BLOCKS
 from memory_context.text.redact.record_texts import PASSES
-from memory_context.text.redact.rules import Rule
+from memory_context.text.redact.rules import Rule, Runs, SecretSpan
 from memory_context.text.redact.secret_pieces import Secret, without_pieces
 from memory_context.text.redact.spans import (
     MARKER,
-    SecretSpan,
     merged,
     outside_markers,
     whole_json_values,
@@ -27,19 +24,13 @@ from memory_context.text.redact.spans import (
 )
 from memory_context.text.redact.url_secrets import CARRIED
 from memory_context.text.redact.user_patterns import RedactionPattern, deadline_for, user_rule
-from memory_context.text.redact.vendor_keys import ANYWHERE, IN_RUNS
+from memory_context.text.redact.vendor_keys import VENDOR_RULES
 
 Rules: TypeAlias = Literal["all", "known", "own"]
 """Which rules look at a text: the library's, a user's, or both."""
 
-EVERYWHERE: tuple[Rule, ...] = (*BLOCKS, *PREFIXED_KEYS, *ANYWHERE, *CARRIED, *ASSIGNED)
-KINDS = tuple(dict.fromkeys(rule.kind for rule in (*BLOCKS, *IN_RUNS, *EVERYWHERE)))
-_SHORTEST_RUN = 16
-_CHARACTERS_PER_RUN = 256
-_LONGEST_NAME_OF_KEY = 10
-_TAIL = re.compile(rb"[a-z0-9]{3}[_-]\Z")
-_IN_KEYS = (string.ascii_letters + string.digits + "_-").encode()
-_KEYS_AS_A = bytes(ord("a") if code in _IN_KEYS else ord(" ") for code in range(256))
+RULES: tuple[Rule, ...] = (*BLOCKS, *VENDOR_RULES, *PREFIXED_KEYS, *CARRIED, *ASSIGNED)
+KINDS = tuple(dict.fromkeys(rule.kind for rule in RULES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +83,7 @@ class Redactor:
         if not isinstance(given, Mapping):
             message = f"patterns must be a mapping of names to patterns, not {type(given).__name__}"
             raise InvalidArgumentError(message)
-        self._everywhere = [rule for rule in EVERYWHERE if rule.kind not in left_out]
-        self._in_runs = [(rule, _tail(rule)) for rule in IN_RUNS if rule.kind not in left_out]
+        self._known = [rule for rule in RULES if rule.kind not in left_out]
         self._own = [user_rule(kind, own, KINDS) for kind, own in (patterns or {}).items()]
         self.on_hit = on_hit
         self.is_default = not (patterns or left_out or on_hit)
@@ -167,54 +157,7 @@ class Redactor:
     def _find_known(self, text: str) -> Iterator[SecretSpan]:
         # One byte for each character, so positions are the same.
         flat = text.encode("ascii", "replace").lower()
-        runs = _long_runs(flat)
-        names, tails = _before_joints(runs)
-        for rule, tail in self._in_runs:
-            # One look at a set in place of a search through all runs: few texts have the end of a name.
-            if tail is not None and tail not in tails:
-                continue
-            ends_in_joint = rule.hint.pattern.endswith((b"_", b"-"))
-            if rule.hint.search(names if ends_in_joint else runs):
-                yield from _find_all(rule, text, flat)
-        for anywhere in self._everywhere:
-            yield from _find_all(anywhere, text, flat)
-
-
-def _tail(rule: Rule) -> bytes | None:
-    """Return the last three characters of a rule's name with the _ or - behind them; None where it has none of its own."""
-    found = _TAIL.search(rule.hint.pattern)
-    return None if found is None else found[0]
-
-
-def _long_runs(flat: bytes) -> bytes:
-    """Return the runs of 16 or more of A-Z a-z 0-9 _ -, where keys can be; all of *flat* if they are many."""
-    shape = flat.translate(_KEYS_AS_A)
-    runs = list[bytes]()
-    end = 0
-    while (start := shape.find(b"a" * _SHORTEST_RUN, end)) >= 0:
-        end = shape.find(b" ", start)
-        if end < 0:
-            end = len(shape)
-        runs.append(flat[start:end])
-        if len(runs) * _CHARACTERS_PER_RUN > len(flat):
-            return flat
-    return b" ".join(runs)
-
-
-def _before_joints(runs: bytes) -> tuple[bytes, set[bytes]]:
-    """Return what stands before each _ and each -, where most keys have their name, and the ends of that, with them."""
-    names, tails = list[bytes](), set[bytes]()
-    for joint in (b"_", b"-"):
-        ends = [part[-_LONGEST_NAME_OF_KEY:] for part in runs.split(joint)]
-        names.append(joint.join(ends))
-        tails.update([end[-3:] + joint for end in ends])
-    return b" ".join(names), tails
-
-
-def _find_all(rule: Rule, text: str, flat: bytes) -> Iterator[SecretSpan]:
-    position = 0
-    while hint := rule.hint.search(flat, position):
-        position = hint.start() + 1
-        if found := rule.find(text, hint.start()):
-            yield SecretSpan(*found, rule.kind)
-            position = max(position, found[1])
+        runs = Runs.of(flat)
+        for rule in self._known:
+            if rule.may_find(runs):
+                yield from rule.find_all(text, flat)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter, itemgetter
 
 import regex
 
 from memory_context.text.redact.private_keys import JOINT
+from memory_context.text.redact.rules import SecretSpan
 
 MARKER = regex.compile(r"\[redacted [a-z][a-z0-9_]{0,39}\]")
 # Tokens of JSON, of which only numbers and the words of JSON are wanted, in a group: strings are read to pass over them.
@@ -18,16 +18,6 @@ _JSON_TOKEN = regex.compile(
 )
 _BREAK = regex.compile(r"\r\n|[\n\r]")
 _BREAK_IN_KEY = regex.compile(rf"{JOINT}|\r\n|[\n\r]|\\+[nr]")
-
-
-@dataclass(frozen=True, slots=True)
-class SecretSpan:
-    """Where a secret stands; *is_quoted* says that its marker needs quotes."""
-
-    start: int
-    end: int
-    kind: str
-    is_quoted: bool = False
 
 
 def merged(spans: Iterable[SecretSpan], ranks: Mapping[str, int]) -> list[SecretSpan]:

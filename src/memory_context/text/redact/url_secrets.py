@@ -6,7 +6,7 @@ import base64
 import binascii
 
 from memory_context.text.redact.plausibility import is_placeholder, is_random
-from memory_context.text.redact.rules import pattern_rule
+from memory_context.text.redact.rules import PatternRule
 
 _EXAMPLES = frozenset(
     (
@@ -52,20 +52,20 @@ def _is_password(value: str) -> bool:
 _ARGUMENT = r"(?P<value>(?:[^\s\"'\\]|\\++[^\s\"'\\]){1,256})"
 
 CARRIED = (
-    pattern_rule(
+    PatternRule(
         "bearer_token",
         r"bearer[\s%+]",
         # The blank is escaped where the header stands in a URL.
         r"(?i:bearer)(?:\s{1,8}|%20|\+)(?P<value>[A-Za-z0-9._~+/-]{16,}+={0,2})",
         _is_token,
     ),
-    pattern_rule(
+    PatternRule(
         "basic_auth",
         r"basic[\s%]",
         r"(?i:basic)(?:\s{1,8}|%20)(?P<value>[A-Za-z0-9+/]{6,}+={0,2})",
         _is_user_and_password,
     ),
-    pattern_rule(
+    PatternRule(
         "url_password",
         r":\\?/\\?/[^\s/]{0,200}@",
         # JSON may escape the slashes. What looks like a port and a path is none; the last @ ends the password, and a
@@ -74,14 +74,33 @@ CARRIED = (
         r"(?P<value>(?:[!#-&(-.0-;=?A-\[\]-_a-~]|\\u[0-9a-f]{4}|@(?=[^\s/@\"'<>`\\?#]{0,200}@)){1,256})@(?=[\w\[.%-])",
         _is_password,
     ),
-    pattern_rule(
+    PatternRule(
         "password",
         r"-u(?:ser)?[ =]",
         # Other programs have an option -u, too: curl stands before it in the same command.
         r"(?<=\bcurl\b[^\n|;]{0,300}?\s-?)-u(?:ser)?[ =]?[\"']?[^\s:\"']{1,64}:" + _ARGUMENT,
         _is_password,
     ),
-    pattern_rule(
+    PatternRule(
         "password", r"sshpass\s", rf"sshpass\s{{1,4}}-p[ =]?[\"']?{_ARGUMENT}", _is_password
+    ),
+    PatternRule("azure_key", "sig=", r"(?<=[?&;])sig=(?P<value>[A-Za-z0-9%+/_-]{40,100}={0,2})"),
+    # https://learn.microsoft.com/en-us/microsoftteams/platform/webhooks-and-connectors/how-to/add-incoming-webhook
+    PatternRule(
+        "teams_webhook",
+        "/incomingwebhook/",
+        r"(?<=\.office\.com/webhookb2/[\w@-]{60,100})/IncomingWebhook/(?P<value>[a-f0-9]{32}/[a-f0-9-]{36})",
+    ),
+    # https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks
+    PatternRule(
+        "slack_webhook",
+        r"hooks\.slack\.com/",
+        r"hooks\.slack\.com/[a-z]+/(?P<value>[A-Za-z0-9+/]{30,100})",
+    ),
+    # https://discord.com/developers/docs/resources/webhook
+    PatternRule(
+        "discord_webhook",
+        "/api/webhooks/",
+        r"/api/webhooks/[0-9]{15,22}/(?P<value>[A-Za-z0-9_-]{60,80})",
     ),
 )

@@ -10,7 +10,7 @@ import regex
 
 from memory_context.exceptions import InvalidArgumentError, RedactionTimeoutError
 from memory_context.runtime.regexes import compiled
-from memory_context.text.redact.spans import SecretSpan
+from memory_context.text.redact.rules import SecretSpan
 
 SECONDS = 5.0
 SECONDS_PER_MEGABYTE = 1.0
