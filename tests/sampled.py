@@ -22,7 +22,7 @@ def sampled(pattern: str, chosen: random.Random, group: int = 0) -> str:
     tree = _parser.parse(_for_re(pattern))
     for _ in range(_TRIES):
         texts = dict[int, str]()
-        whole = _made(tree, chosen, texts, ignores_case=bool(tree.state.flags & re.IGNORECASE))
+        whole = _made(tree, chosen, texts, bool(tree.state.flags & re.IGNORECASE))
         if expression.fullmatch(whole):
             return texts.get(group, whole)
     message = f"nothing matches {pattern}"
@@ -38,7 +38,7 @@ def _for_re(pattern: str) -> str:
     return pattern.replace("(?x)", "")
 
 
-def _made(items: Any, chosen: random.Random, texts: dict[int, str], *, ignores_case: bool) -> str:  # noqa: ANN401, C901, PLR0912 - one branch a node of the tree
+def _made(items: Any, chosen: random.Random, texts: dict[int, str], ignores_case: bool) -> str:  # noqa: ANN401, C901, PLR0912 - one branch a node of the tree
     parts = list[str]()
     for code, value in items:
         if code is op.LITERAL:
@@ -46,28 +46,28 @@ def _made(items: Any, chosen: random.Random, texts: dict[int, str], *, ignores_c
         elif code is op.ANY:
             parts.append(chosen.choice(PRINTED))
         elif code in (op.IN, op.NOT_LITERAL):
-            parts.append(chosen.choice(_members(code, value, ignores_case=ignores_case)))
+            parts.append(chosen.choice(_members(code, value, ignores_case)))
         elif code is op.BRANCH:
-            parts.append(_made(chosen.choice(value[1]), chosen, texts, ignores_case=ignores_case))
+            parts.append(_made(chosen.choice(value[1]), chosen, texts, ignores_case))
         elif code is op.SUBPATTERN:
             number, added, _, inner = value
             ignores = ignores_case or bool(added & re.IGNORECASE)
-            text = _made(inner, chosen, texts, ignores_case=ignores)
+            text = _made(inner, chosen, texts, ignores)
             parts.append(text)
             if number is not None:
                 texts[number] = text
         elif code is op.ATOMIC_GROUP:
-            parts.append(_made(value, chosen, texts, ignores_case=ignores_case))
+            parts.append(_made(value, chosen, texts, ignores_case))
         elif code in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT):
             least, most, inner = value
             count = chosen.randint(least, max(least, min(int(most), least + _MOST_REPEATED)))
             parts += (
-                _made(inner, chosen, texts, ignores_case=ignores_case) for _ in range(count)
+                _made(inner, chosen, texts, ignores_case) for _ in range(count)
             )
     return "".join(parts)
 
 
-def _members(code: Any, value: Any, *, ignores_case: bool) -> str:  # noqa: ANN401 - a node of the tree
+def _members(code: Any, value: Any, ignores_case: bool) -> str:  # noqa: ANN401 - a node of the tree
     if code is op.NOT_LITERAL:
         return "".join(one for one in PRINTED if ord(one) != value)
     found = ""
@@ -80,4 +80,5 @@ def _members(code: Any, value: Any, *, ignores_case: bool) -> str:  # noqa: ANN4
             found += _CLASSES.get(member, PRINTED)
     if value[0][0] is op.NEGATE:
         return "".join(one for one in PRINTED if one not in found)
-    return found + found.swapcase() if ignores_case else found
+    letters = found if len(found) >= len(string.ascii_lowercase) and ignores_case else ""
+    return found + letters.swapcase()

@@ -46,8 +46,8 @@ _SIGNS = "|".join(
         rf"(?:{_QUOTE})?{_SPACE}:{_SPACE}{_TYPE}+={_SPACE}(?={_QUOTE})",  # name: type = "…"
         rf"(?P<below>:{_SPACE}[|>][+-]?{_SPACE}\r?\n[ \t]{{1,40}}(?=\S{{4,256}}[ \t]{{0,8}}\r?$))",  # name: | of YAML
         rf"{_QUOTE}:\s?\[\s{{0,40}}(?=\"[^\s\"]{{4,256}}\"\s{{0,40}}\])",  # "name": ["…"]
-        # name=…, "name": …, config["name"] = …; make's ?= and ::=, PHP's .=
-        rf"(?:{_QUOTE}\]?)?{_SPACE}(?:=>|::?=|[?+.]=|={{1,3}}|!={{1,2}}|:){_SPACE}",
+        # name=…, "name": …, config["name"] = …; make's ?= and :::=, PHP's .=
+        rf"(?:{_QUOTE}\]?)?{_SPACE}(?:=>|:{{1,3}}=|[?+.]=|={{1,3}}|!={{1,2}}|:){_SPACE}",
         # Go's var name string = "…"
         rf"[ \t]{{1,4}}[A-Za-z_*][\w.*\[\]]{{0,40}}[ \t]{{1,4}}={_SPACE}(?={_QUOTE})",
         # The arguments of a call that sets a name: setProperty("name", "…")
@@ -56,6 +56,7 @@ _SIGNS = "|".join(
         rf"(?:{_QUOTE})?[,\s]{{1,20}}{_FIELDS}(?:{_QUOTE})?(?i:(?:parameter)?value)(?:{_QUOTE})?{_SPACE}[:=]{_SPACE}",
         _MARKUP,
         r"[ \t]{1,8}(?=')",  # name '…', as in SQL
+        r",(?=[\w.=+/~-]{16,512}(?:[,;\s]|\Z))",  # name,… in a table
     )
 )
 _SCHEME = r"(?:(?:Token|ApiKey|Key|apikey|token)[ =](?:token=)?)?"
@@ -222,9 +223,9 @@ _STAGES = (
 
 # What must follow a name before it is worth a closer look: a sign and some of a value, as in `_SIGNS`, but cheaper.
 _AHEAD = (
-    rf"(?:[0-9_\-]{{0,3}}|_(?:{_STAGES.lower()})(?==))(?:[\\\"'`]{{0,8}}\]?[ \t]{{0,8}}(?:[?+.]?[:=!]{{1,3}}>?[ \t]{{0,8}}"
+    rf"(?:[0-9_\-]{{0,3}}|_(?:{_STAGES.lower()})(?==))(?:[\\\"'`]{{0,8}}\]?[ \t]{{0,8}}(?:[?+.]?[:=!]{{1,4}}>?[ \t]{{0,8}}"
     r"(?:[bfru@]{0,2}[\\\"'`]{1,8}\S{4}|[^\s\"'`]{4}|\[\s{0,40}\"|[|>][+-]?[ \t]{0,8}\r?\n)"
-    r"|:[ \t]{0,8}[a-z_][a-z0-9_.|\[\] ]{0,40}=[ \t]{0,8}[\\\"'`]|,?\s{0,20}[\\\"'`]{0,8}(?:parameter)?value|')"
+    r"|:[ \t]{0,8}[a-z_][a-z0-9_.|\[\] ]{0,40}=[ \t]{0,8}[\\\"'`]|,?\s{0,20}[\\\"'`]{0,8}(?:parameter)?value|'|,[a-z0-9_.=+/~-]{16})"
     r"|[ \t]{1,4}[a-z_*][a-z0-9_.*\[\]]{0,40}[ \t]{1,4}=[ \t]{0,8}[\\\"'`]|[\\\"'`]{1,8},[ \t]{0,8}[\\\"'`]{1,8}\S{4}"
     r"|[\\\"']{1,8}[,\s][^{}]{0,160}?value|[\\\"']{0,8}>\s{0,40}[^>\s]{4}|\s[a-z0-9_:.-]{1,40}=[\\\"'][^<>]{0,80}>)"
 )
@@ -266,7 +267,7 @@ _CURSORS = (
 )
 _OF_TOKENIZERS = "start|end|[beps]os|pad|unk|sep|cls|mask|stop"
 _TOKEN = f"token(?<!(?:{_CURSORS}|{_OF_TOKENIZERS})[_-]?token)"
-_SORTS_OF_KEY = "api|access|private|account|auth|encryption|signing|master"
+_SORTS_OF_KEY = "using|api|access|private|account|auth|encryption|signing|master"
 _PASSWORD, _SECRET = "pass(?:word|wd|phrase|code)", "secret(?:[ _-]?(?:access[ _-]?)?key)?"
 _KEY = f"(?:{_SORTS_OF_KEY})[ _-]?key"
 

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime import events
 from memory_context.text.redact.assigned_secrets import ASSIGNED
+from memory_context.text.redact.kubernetes_secrets import KUBERNETES
 from memory_context.text.redact.prefixed_keys import PREFIXED_KEYS
 from memory_context.text.redact.private_keys import BLOCKS
 from memory_context.text.redact.record_texts import PASSES
@@ -29,7 +30,14 @@ from memory_context.text.redact.vendor_keys import VENDOR_RULES
 Rules: TypeAlias = Literal["all", "known", "own"]
 """Which rules look at a text: the library's, a user's, or both."""
 
-RULES: tuple[Rule, ...] = (*BLOCKS, *VENDOR_RULES, *PREFIXED_KEYS, *CARRIED, *ASSIGNED)
+RULES: tuple[Rule, ...] = (
+    *BLOCKS,
+    *VENDOR_RULES,
+    *PREFIXED_KEYS,
+    *CARRIED,
+    *ASSIGNED,
+    *KUBERNETES,
+)
 KINDS = tuple(dict.fromkeys(rule.kind for rule in RULES))
 
 

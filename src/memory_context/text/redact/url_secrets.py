@@ -81,6 +81,12 @@ CARRIED = (
         r"(?<=\bcurl\b[^\n|;]{0,300}?\s-?)-u(?:ser)?[ =]?[\"']?[^\s:\"']{1,64}:" + _ARGUMENT,
         _is_password,
     ),
+    # Credentials for a host of gems: https://bundler.io/man/bundle-config.1.html
+    PatternRule(
+        "password",
+        "bundle_",
+        r"BUNDLE_[A-Z0-9_]{3,80}[\"']?\s{0,3}[=:,>]{1,4}\s{0,3}[\"']?(?P<value>[^\s\"':]{4,64}:[^\s\"':,;]{4,64})",
+    ),
     PatternRule(
         "password", r"sshpass\s", rf"sshpass\s{{1,4}}-p[ =]?[\"']?{_ARGUMENT}", _is_password
     ),

@@ -1,0 +1,107 @@
+"""Values of Kubernetes' secrets, which are base64 under names of any sort.
+
+An object with ``kind: Secret`` has its values under ``data`` or ``stringData``, in YAML or JSON
+(https://kubernetes.io/docs/concepts/configuration/secret).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import regex
+
+from memory_context.text.redact.plausibility import is_placeholder
+from memory_context.text.redact.rules import Rule, SecretSpan
+
+# The name of a field in YAML may stand behind the mark of a list's item.
+_KIND = regex.compile(r"^(?P<indent>[ \t]*+(?:-[ \t]++)?)kind:[ \t]*+[\"']?Secret[\"']?[ \t]*+\r?$", regex.M)
+_LINE = regex.compile(r"(?P<blanks>[ \t]*+)[^\n]*+\n?")
+_DATA = regex.compile(r"[ \t-]*+(?:data|stringData):[ \t]*+\r?\n?")
+_VALUE = regex.compile(
+    r"[ \t]*+(?:[\"']?[\w.-]++[\"']?:[ \t]++)?[\"']?(?P<value>[^\s\"'|>#][^\s\"']*+)[\"']?[ \t]*+\r?\n?"
+)
+_KIND_IN_JSON = regex.compile(r"\"kind\\{0,7}\"\s{0,4}:\s{0,4}\\{0,7}\"Secret\\{0,7}\"")
+_BRACE = regex.compile("[{}]")
+_DATA_IN_JSON = regex.compile(r"\\{0,7}\"(?:data|stringData)\\{0,7}\"\s{0,4}:\s{0,4}\{[^{}]*+\}")
+_VALUE_IN_JSON = regex.compile(r":\s{0,4}\\{0,7}\"(?P<value>[^\"\\\s]++)\\{0,7}\"")
+
+
+@dataclass(frozen=True, slots=True)
+class KubernetesRule(Rule):
+    """Find the values of objects of the kind Secret."""
+
+    def find_all(self, text: str, flat: bytes) -> Iterator[SecretSpan]:
+        """See `Rule.find_all`."""
+        if b"secret" not in flat or b"kind" not in flat:
+            return
+        for value in (*_in_yaml(text), *_in_json(text)):
+            if not is_placeholder(value["value"]):
+                yield SecretSpan(*value.span("value"), self.kind)
+
+
+def _in_yaml(text: str) -> Iterator[regex.Match[str]]:
+    done = 0  # each line is looked at once
+    for kind in _KIND.finditer(text):
+        if kind.start() < done:
+            continue
+        depth = len(kind["indent"])
+        is_data = False
+        for line in _lines_of_object(text, kind.start(), depth, done):
+            done = line.end()
+            if len(line["blanks"]) <= depth and line[0].strip():
+                is_data = _DATA.fullmatch(line[0]) is not None
+            elif is_data and (value := _VALUE.fullmatch(text, line.start(), line.end())):
+                yield value
+
+
+def _lines_of_object(
+    text: str, start: int, depth: int, least: int
+) -> Iterator[regex.Match[str]]:
+    """Yield the lines above and below *start* that are not indented less, none of them before *least*."""
+    first = start
+    while first > least and not _begins_item(text, first, depth):
+        above = text.rfind("\n", 0, first - 1) + 1
+        if _is_outside(text, above, depth):
+            break
+        first = above
+    for line in _LINE.finditer(text, first):
+        place = line.start()
+        if place > first and (_is_outside(text, place, depth) or _begins_item(text, place, depth)):
+            return
+        yield line
+
+
+def _begins_item(text: str, place: int, depth: int) -> bool:
+    """Return whether the line at *place* is the first of a list's item that is indented by *depth*."""
+    return text[place : place + depth].strip(" \t") == "-"
+
+
+def _is_outside(text: str, place: int, depth: int) -> bool:
+    line = text[place : place + depth + 3]
+    return line.startswith("---") or line[:depth].strip(" \t-\r\n") != ""
+
+
+def _in_json(text: str) -> Iterator[regex.Match[str]]:
+    done = 0  # each character is looked at once
+    for kind in _KIND_IN_JSON.finditer(text):
+        if kind.start() < done:
+            continue
+        before = text[done : kind.start()][::-1]
+        start = kind.start() - _to_brace(before, 0, "{")
+        done = _to_brace(text, kind.end(), "}")
+        for data in _DATA_IN_JSON.finditer(text, start, done):
+            yield from _VALUE_IN_JSON.finditer(text, *data.span())
+
+
+def _to_brace(text: str, position: int, closing: str) -> int:
+    """Return where behind *position* the brace is that closes what was opened before; the end without one."""
+    depth = 0
+    for brace in _BRACE.finditer(text, position):
+        depth += 1 if brace[0] != closing else -1
+        if depth < 0:
+            return brace.start()
+    return len(text)
+
+
+KUBERNETES = (KubernetesRule("kubernetes_secret", "kind"),)
