@@ -56,9 +56,7 @@ def main() -> int:
     """Measure."""
     redactor = Redactor()
     combined = regex.compile(
-        "|".join(
-            f"(?:{one.pattern})" for one in VENDOR_RULES if "(?P<" not in one.pattern
-        )
+        "|".join(f"(?:{one.pattern})" for one in VENDOR_RULES if "(?P<" not in one.pattern)
     )
     print(f"{len(redactor.kinds)} kinds, {len(RULES)} rules; MB/s")
     print(f"{'text':30} {'redactor':>9} {'one pattern':>12}")

@@ -10,6 +10,7 @@ is of the first sort if the key has a form of its own, of the second if only a n
 from __future__ import annotations
 
 import argparse
+import importlib
 import random
 import re
 import sys
@@ -17,8 +18,6 @@ from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-
-from kingfisher_sdk import Rules  # type: ignore[import-not-found] # no dependency of the library
 
 from memory_context import Redactor
 from sampled import sampled
@@ -45,17 +44,22 @@ ALONE = {
     "list": '["{name}", "{key}"]',
 }
 # Behind such a name stands a key without a form; or the rule is of something else than a secret.
-_BY_NAME = re.compile(r"\[\\s\\S\]\{0|\(\?i:AWS|=\|>\|:\{1,3\}=|\(\?:\.\|\[|\.\{0,\d+\}?\??|\\s\*\[?[=:]|\[=:")
+_BY_NAME = re.compile(
+    r"\[\\s\\S\]\{0|\(\?i:AWS|=\|>\|:\{1,3\}=|\(\?:\.\|\[|\.\{0,\d+\}?\??|\\s\*\[?[=:]|\[=:"
+)
 _NO_SECRETS = re.compile(
     "(?i)-(?:id|url|host|username|domain|name|identifier|address)\\b|pub(?:lic)?-|project-api-key|client-sdk|mobile-sdk|application-key|-repository|client-?id"
 )
 # A file, or a text with several parts, of which the rule's expression is not the key.
-_NOT_ONE_KEY = re.compile("[.]jwt$|temporal|private-key|kubernetes|curl-|gcp-(?:app|serv)|connection|credential|uri|url$|webhook|password|freemius")
+_NOT_ONE_KEY = re.compile(
+    "[.]jwt$|temporal|private-key|kubernetes|curl-|gcp-(?:app|serv)|connection|credential|uri|url$|webhook|password|freemius"
+)
 
 
 def rules() -> tuple[dict[str, str], dict[str, str]]:
     """The expressions by the rule's name: of keys with a form, and of those with a name beside them."""
-    catalog = Rules(confidence="low")
+    # No dependency of the library.
+    catalog = importlib.import_module("kingfisher_sdk").Rules(confidence="low")
     forms, names = dict[str, str](), dict[str, str]()
     for about in catalog.metadata():
         name = about["id"]
@@ -66,7 +70,9 @@ def rules() -> tuple[dict[str, str], dict[str, str]]:
     return forms, names
 
 
-def measure(title: str, patterns: dict[str, str], places: dict[str, str], each: int) -> Counter[str]:
+def measure(
+    title: str, patterns: dict[str, str], places: dict[str, str], each: int
+) -> Counter[str]:
     """Print the share of keys of these forms that is gone, by place; return what was missed, by rule."""
     chosen, redactor = random.Random(19), Redactor()
     gone, missed, made = Counter[str](), Counter[str](), 0

@@ -189,7 +189,7 @@ _KEY_PLACES = {
         'api_key="{}"', "API_KEY={}\n", '"apiKey": "{}"', "X-Api-Key: {}\n", "api-key: {}\n", "access_key = '{}'",
         "AccountName=x;AccountKey={};EndpointSuffix=core", "https://example.org/v1?apikey={}&q=1", "--api-key {}",
         '"private_key": "{}"', "ENCRYPTION_KEY={}\n", "SharedAccessKeyName=root;SharedAccessKey={}",
-        'API_KEY ?= "{}"\n', '$api_key .= "{}";', "<apiKey>\n  {}\n</apiKey>", 'var apiKey string = "{}"',
+        'API_KEY ?= "{}"\n', '$api_key .= "{}";', "<apiKey>\n  {}\n</apiKey>", 'var apiKey string = "{}"', "Using Key={}", "Using key: {}\n",
     ),
     "secret": (
         "aws_secret_access_key = {}\n", '"SecretAccessKey": "{}"', "CLIENT_SECRET={}\n", '"client_secret": "{}"',
@@ -199,7 +199,7 @@ _KEY_PLACES = {
         "token={}", '"access_token": "{}"', '"refresh_token":"{}"', "AUTH_TOKEN={}\n", "aws_session_token = {}\n",
         "//registry.example.org/:_authToken={}\n", "X-Auth-Token: {}", "Authorization: Token {}", "--token {}", "Authorization: {}",
         "https://example.org/?token={}", 'var apiToken string = "{}"', 'API_TOKEN ::= "{}"\n', "API_TOKEN ?= {}\n",
-        'System.setProperty("API_TOKEN", "{}");', "<api-token>\n    {}\n</api-token>",
+        'System.setProperty("API_TOKEN", "{}");', "<api-token>\n    {}\n</api-token>", 'API_TOKEN :::= "{}"\n',
     ),
     "bearer_token": (
         "Authorization: Bearer {}", '{{"Authorization": "Bearer {}"}}', "curl -H 'Authorization: Bearer {}' https://example.org",

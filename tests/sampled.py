@@ -38,7 +38,7 @@ def _for_re(pattern: str) -> str:
     return pattern.replace("(?x)", "")
 
 
-def _made(items: Any, chosen: random.Random, texts: dict[int, str], ignores_case: bool) -> str:  # noqa: ANN401, C901, PLR0912 - one branch a node of the tree
+def _made(items: Any, chosen: random.Random, texts: dict[int, str], ignores_case: bool) -> str:
     parts = list[str]()
     for code, value in items:
         if code is op.LITERAL:
@@ -61,13 +61,11 @@ def _made(items: Any, chosen: random.Random, texts: dict[int, str], ignores_case
         elif code in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT):
             least, most, inner = value
             count = chosen.randint(least, max(least, min(int(most), least + _MOST_REPEATED)))
-            parts += (
-                _made(inner, chosen, texts, ignores_case) for _ in range(count)
-            )
+            parts += (_made(inner, chosen, texts, ignores_case) for _ in range(count))
     return "".join(parts)
 
 
-def _members(code: Any, value: Any, ignores_case: bool) -> str:  # noqa: ANN401 - a node of the tree
+def _members(code: Any, value: Any, ignores_case: bool) -> str:
     if code is op.NOT_LITERAL:
         return "".join(one for one in PRINTED if ord(one) != value)
     found = ""

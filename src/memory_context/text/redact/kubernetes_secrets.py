@@ -15,7 +15,9 @@ from memory_context.text.redact.plausibility import is_placeholder
 from memory_context.text.redact.rules import Rule, SecretSpan
 
 # The name of a field in YAML may stand behind the mark of a list's item.
-_KIND = regex.compile(r"^(?P<indent>[ \t]*+(?:-[ \t]++)?)kind:[ \t]*+[\"']?Secret[\"']?[ \t]*+\r?$", regex.M)
+_KIND = regex.compile(
+    r"^(?P<indent>[ \t]*+(?:-[ \t]++)?)kind:[ \t]*+[\"']?Secret[\"']?[ \t]*+\r?$", regex.M
+)
 _LINE = regex.compile(r"(?P<blanks>[ \t]*+)[^\n]*+\n?")
 _DATA = regex.compile(r"[ \t-]*+(?:data|stringData):[ \t]*+\r?\n?")
 _VALUE = regex.compile(
@@ -55,9 +57,7 @@ def _in_yaml(text: str) -> Iterator[regex.Match[str]]:
                 yield value
 
 
-def _lines_of_object(
-    text: str, start: int, depth: int, least: int
-) -> Iterator[regex.Match[str]]:
+def _lines_of_object(text: str, start: int, depth: int, least: int) -> Iterator[regex.Match[str]]:
     """Yield the lines above and below *start* that are not indented less, none of them before *least*."""
     first = start
     while first > least and not _begins_item(text, first, depth):

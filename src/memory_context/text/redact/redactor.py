@@ -24,7 +24,12 @@ from memory_context.text.redact.spans import (
     without_spans,
 )
 from memory_context.text.redact.url_secrets import CARRIED
-from memory_context.text.redact.user_patterns import RedactionPattern, deadline_for, user_rule
+from memory_context.text.redact.user_patterns import (
+    Finder,
+    RedactionPattern,
+    deadline_for,
+    user_rule,
+)
 from memory_context.text.redact.vendor_keys import VENDOR_RULES
 
 Rules: TypeAlias = Literal["all", "known", "own"]
@@ -58,8 +63,8 @@ class Redactor:
     """Takes secrets out of texts: keys and tokens of many vendors, passwords, private keys, JWTs, and your own.
 
     Args:
-        patterns: What else to redact, by the name that stands in its place: a regular expression, or a
-            `RedactionPattern`.
+        patterns: What else to redact, by the name that stands in its place: a regular expression, a
+            `RedactionPattern`, or a function that returns where in a text it stands, as pairs of start and end.
         without: Kinds that are left alone; `kinds` has them all.
         on_hit: Called with a kind, and how many of it were taken out of a record, on the thread that stores it. What it
             raises is logged, and changes nothing.
@@ -78,7 +83,7 @@ class Redactor:
 
     def __init__(
         self,
-        patterns: Mapping[str, str | RedactionPattern] | None = None,
+        patterns: Mapping[str, str | RedactionPattern | Finder] | None = None,
         *,
         without: Iterable[str] = (),
         on_hit: Callable[[str, int], object] | None = None,

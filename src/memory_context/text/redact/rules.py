@@ -136,4 +136,5 @@ def _compiled(pattern: str) -> regex.Pattern[str]:
 
 @cache
 def compiled_hint(hint: str) -> re.Pattern[bytes]:
+    """Return a hint that can be searched for."""
     return re.compile(hint.encode())

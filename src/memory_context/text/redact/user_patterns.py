@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import regex
 
@@ -15,6 +16,9 @@ from memory_context.text.redact.rules import SecretSpan
 SECONDS = 5.0
 SECONDS_PER_MEGABYTE = 1.0
 _KIND = regex.compile("[a-z][a-z0-9_]{0,39}")
+
+Finder: TypeAlias = Callable[[str], Iterable[tuple[int, int]]]
+"""Returns where in a text something stands that is to be redacted: the start and end of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +68,40 @@ class UserRule:
             raise RedactionTimeoutError(message) from error
 
 
-def user_rule(kind: str, given: str | RedactionPattern, taken: tuple[str, ...]) -> UserRule:
-    """Compile a user's pattern for *kind*, which must not be one of *taken*.
+@dataclass(frozen=True, slots=True)
+class FinderRule:
+    """Find what a user's function does, under the user's name for it; what it raises is the caller's to handle."""
+
+    kind: str
+    finder: Finder
+
+    def find_all(self, text: str, deadline: float) -> Iterator[SecretSpan]:  # noqa: ARG002 - the function's own
+        """Yield the spans that the function returns."""
+        for start, end in self.finder(text):
+            if start < end:
+                yield SecretSpan(start, end, self.kind)
+
+
+def user_rule(
+    kind: str, given: str | RedactionPattern | Finder, taken: tuple[str, ...]
+) -> UserRule | FinderRule:
+    """Compile a user's pattern for *kind*, which must not be one of *taken*; a function stays as it is.
 
     Raises:
         InvalidArgumentError: The kind or the pattern is not one.
     """
+    if not _KIND.fullmatch(kind) or kind in taken:
+        message = f"a kind's name must be 1 to 40 of a-z 0-9 _, and none of {', '.join(taken)}; {kind!r} is not"
+        raise InvalidArgumentError(message)
+    if callable(given):
+        return FinderRule(kind, given)
     pattern = given if isinstance(given, RedactionPattern) else RedactionPattern(given)
     given_texts: tuple[object, ...] = (pattern.pattern, pattern.literal)
     if not all(isinstance(text, str) for text in given_texts):
-        message = f"the pattern of {kind!r} must be a string or a RedactionPattern of strings, not {given!r:.80}"
-        raise InvalidArgumentError(message)
-    if not _KIND.fullmatch(kind) or kind in taken:
-        message = f"a kind's name must be 1 to 40 of a-z 0-9 _, and none of {', '.join(taken)}; {kind!r} is not"
+        message = (
+            f"the pattern of {kind!r} must be a string, a RedactionPattern of strings or a function, "
+            f"not {given!r:.80}"
+        )
         raise InvalidArgumentError(message)
     try:
         expression = compiled(pattern.pattern)

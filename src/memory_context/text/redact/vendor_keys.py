@@ -13,7 +13,14 @@ from importlib.resources import files
 
 import regex
 
-from memory_context.text.redact.rules import END, HEAD_BYTES, START, PatternRule, Runs, compiled_hint
+from memory_context.text.redact.rules import (
+    END,
+    HEAD_BYTES,
+    START,
+    PatternRule,
+    Runs,
+    compiled_hint,
+)
 
 _TABLE = "vendor_keys.tsv"
 _NAMES = re.compile("(.*)«(.+)»(.*)")
