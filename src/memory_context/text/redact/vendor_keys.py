@@ -118,6 +118,6 @@ def _words_of(before: str, name: str) -> tuple[frozenset[bytes], bytes]:
 
 VENDOR_KEYS = tuple(
     VendorKey(*line.split("\t"))
-    for line in files(__package__).joinpath(_TABLE).read_text("utf-8").splitlines()
+    for line in files("memory_context.text.redact").joinpath(_TABLE).read_text("utf-8").splitlines()
 )
 VENDOR_RULES = tuple(rule for key in VENDOR_KEYS for rule in key.rules())
