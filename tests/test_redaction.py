@@ -454,6 +454,8 @@ HOSTILE = [
     *("-----END PRIVATE KEY-----", "eyJ", "eyJaaaaaaaaa.", "://", "://a:", "://a:b@", "@", ":AA", "Bearer ", "Basic YTpi ", "sk-", "xoxb-"),
     *("ghp_", "AKIA", "SG.", "Q~", "sig=", "login a password ", "--password ", "\\", '\\"', "\\n", "A" * 63 + "\n", "a1", "=", " ", "\x1b[32m"),
     *("[redacted ", "[redacted jwt]", "curl -u ", "-u a:", "A+/", "password: str = ", "value: ", 'password", ', '<password a="b" ', "password: |\n ", '-> "', 'password = "a" -> "', "A=1;password='a\"b", "https://a.b:80/", "\u001b[1m", '{"password":'),
+    *("kind: Secret\n", "kind: Secret\ndata:\n  a: |\n", " kind: Secret\n  data:\n   a: b\n", "- kind: Secret\n", '"kind":"Secret",', '{"kind":"Secret",', '{"kind":"Secret"}', '"kind":"Secret","data":{'),
+    *("BUNDLE_", "BUNDLE_A=a:b", "token,", "token," + "a" * 16, "Using Key=", "ZXlK-", "glpat-", "xapp-1-", "1000.", ".abcdef.", "MTIz", "|", "==:", "-us1", "!", "AAAA", "sl.", "00"),
 ]  # fmt: skip
 
 
