@@ -55,9 +55,8 @@ def read(path: Path) -> Any:
 def test_wrap_and_undo(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One entry takes the place of the servers, which stand beside it as they were, for nobody else to read; and back."""
     before = file.read_text("utf-8")
-    assert 0 == run(
-        ["wrap", "--client", "cursor", "--store", "sqlite:////srv/m.db", "--user", "ann"]
-    )
+    options = "--store sqlite:////srv/m.db --user ann --prefix --timeout 20"
+    assert 0 == run(["wrap", "--client", "cursor", *options.split()])
     config, moved = read(file), file.with_name("mcp.wrapped.json")
     said = capsys.readouterr().out
 
@@ -67,7 +66,9 @@ def test_wrap_and_undo(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ["with-memory", "off"] == [*config["mcpServers"]]
     entry = config["mcpServers"]["with-memory"]
     assert os.access(entry["command"], os.X_OK)
-    assert ["wrap", "--store", "sqlite:////srv/m.db", "--user", "ann"] == entry["args"][-9:-4]
+    given = entry["args"][entry["args"].index("wrap") :]
+    assert ["wrap", "--store", "sqlite:////srv/m.db", "--user", "ann", "--prefix"] == given[:6]
+    assert ["--timeout", "20"] == given[8:10]
     assert ["--servers", str(moved)] == entry["args"][-2:]
     assert {"github": GITHUB, "remote": REMOTE} == read(moved)["mcpServers"]
     assert 0o600 == moved.stat().st_mode & 0o777 == file.stat().st_mode & 0o777
@@ -84,8 +85,10 @@ def test_what_was_changed_meanwhile(file: Path) -> None:
     config = read(file)
     assert {"with-memory", "remote", "off"} == {*config["mcpServers"]}
     config["mcpServers"]["new"] = {"command": "new"}
+    config["mcpServers"]["with-memory"]["env"] = {"MEMORY_CONTEXT_STORE_PASSWORD": "x"}
     write(file, config)
     run(["wrap", "--client", "cursor", "--only", "new"])
+    assert read(file)["mcpServers"]["with-memory"]["env"]
     assert {"with-memory", "remote", "off"} == {*read(file)["mcpServers"]}
     run(["wrap", "--client", "cursor", "--undo"])
 
@@ -148,6 +151,10 @@ def test_what_cannot_be_wrapped(
         (["--undo"], "--client"),
         (["--client", "cursor", "--undo"], "no server in"),
         (["--client", "netscape"], "there is no client 'netscape'"),
+        (
+            ["--client", "cursor", "--store", "postgresql://me:hunter2@host/db"],
+            "the password in --store",
+        ),
         (
             ["--client", "cursor", "--only", "gitlab"],
             "has no server gitlab; it has github, remote, off",

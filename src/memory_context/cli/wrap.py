@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from getpass import getuser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -83,8 +84,15 @@ def wrap(  # noqa: PLR0913 - each is an option
     if client or file:
         from memory_context.mcp.client_config import config_file
 
+        if store and urlsplit(store).password:
+            message = (
+                "the password in --store would stand in the client's configuration: leave it out, and set "
+                "MEMORY_CONTEXT_STORE_PASSWORD for the client, or in the entry's env"
+            )
+            raise InvalidArgumentError(message)
         said = [*(["--store", store] if store else []), *(["--user", user] if user else [])]
-        options = [*said, "--threshold", str(threshold)]
+        options = [*said, *(["--prefix"] if prefix else []), "--threshold", str(threshold)]
+        options += ["--timeout", f"{timeout:g}", "--start-timeout", f"{start_timeout:g}"]
         _edit(file or config_file(client or ""), options, only or (), undo=undo)
         return
     if only or undo:

@@ -112,7 +112,12 @@ def wrap_in(file: Path, command: Sequence[str], only: Collection[str] = ()) -> C
         message = f"{file} has no server to wrap{told}"
         raise InvalidArgumentError(message)
     kept = {name: entries[name] for name in chosen}
-    ours = {"command": command[0], "args": [*command[1:], "--servers", str(moved)]}
+    # What the user has added to it, such as variables, stays.
+    ours: Wire = {
+        **member(entries, ENTRY),
+        "command": command[0],
+        "args": [*command[1:], "--servers", str(moved)],
+    }
     if "servers" in config:
         ours = {"type": "stdio", **ours}
     following = Wire()
