@@ -146,7 +146,7 @@ CREATE TABLE IF NOT EXISTS memory_context_version (
     CONSTRAINT memory_context_version_pkc PRIMARY KEY (version_num)
 );
 
-CREATE INDEX IF NOT EXISTS ix_agent_memories_user_category ON agent_memories (user_id, category, tier, is_active, expires_at, char_count, byte_count) WHERE category IS NOT NULL;
+CREATE INDEX IF NOT EXISTS ix_agent_memories_user_category ON agent_memories (user_id, category, tier, is_active, expires_at, char_count, byte_count, created_at, id) WHERE category IS NOT NULL;
 
 CREATE INDEX IF NOT EXISTS ix_agent_memories_user_created ON agent_memories (user_id, created_at);
 

@@ -66,8 +66,8 @@ memories = sa.Table(
         "ix_agent_memories_user_category",
         "user_id",
         "category",
-        # What namespaces hold is added up from this index alone.
-        *("tier", "is_active", "expires_at", "char_count", "byte_count"),
+        # What namespaces hold is added up from this index alone, and which are a page of one is told by it.
+        *("tier", "is_active", "expires_at", "char_count", "byte_count", "created_at", "id"),
         sqlite_where=sa.text("category IS NOT NULL"),
         postgresql_where=sa.text("category IS NOT NULL"),
     ),
