@@ -192,6 +192,10 @@ def test_no_namespace_to_read(space: Any) -> None:
         ListNamespacesOp((MatchCondition("prefix", space),)),
         ListNamespacesOp((MatchCondition("suffix", space),)),
     ):
+        if isinstance(op, ListNamespacesOp) and isinstance(space, str):
+            # A text as a condition's path is as many labels as characters, in LangGraph's own stores, too.
+            assert InMemoryStore().batch([op]) == adapter().batch([op])
+            continue
         with pytest.raises(InvalidNamespaceError):
             adapter().batch([op])
     assert [[]] == adapter().batch([SearchOp(())])

@@ -361,7 +361,8 @@ def _check_namespaces(op: Op) -> None:
             _check_labels(op.namespace_prefix)
         case ListNamespacesOp():
             for condition in op.match_conditions or ():
-                _check_labels(condition.path)
+                # A text is as many labels as it has characters, as in LangGraph's own stores.
+                _check_labels(tuple(condition.path))
 
 
 def _check_labels(namespace: object) -> None:
