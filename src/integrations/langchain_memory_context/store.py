@@ -459,7 +459,7 @@ def _facts(item: MemoryItem) -> dict[str, Any]:
         return {
             "namespace": tuple(item.content_metadata["namespace"]),
             "key": item.content_metadata["key"],
-            "value": dict(json.loads(item.data)),
+            "value": dict(json.loads(item.content)),
             "created_at": item.created_at,
             "updated_at": _updated(item),
         }

@@ -66,6 +66,7 @@ class Database:
             self.url = self._callers.url
         else:
             self.url = urls.store_url(source, password_variable)
+        self._dialect = self.url.get_backend_name()
         self._shared: sa.Engine | None = None
         self._engine: sa.Engine | None = None
         self._ready_pool: sa.Pool | None = None
@@ -87,7 +88,7 @@ class Database:
     @property
     def dialect(self) -> str:
         """Return ``sqlite`` or ``postgresql``."""
-        return self.url.get_backend_name()
+        return self._dialect
 
     @property
     def public_url(self) -> str | None:
@@ -181,20 +182,24 @@ class Database:
 
     def _read_alone(self, statement: Prepared, values: Values) -> list[list[Any]]:
         """Return the rows of a statement that needs no transaction: SQLAlchemy's would take longer than it."""
+        engine = self.engine
         with self.errors(), operation("transaction", backend=self.dialect, writes=False):
             try:
-                pooled = self.engine.raw_connection()
-            except self.engine.dialect.loaded_dbapi.Error as error:
-                raise of_sqlalchemy(error, self.engine) from error
+                pooled = engine.raw_connection()
+            except engine.dialect.loaded_dbapi.Error as error:
+                raise of_sqlalchemy(error, engine) from error
             try:
-                with file_watch.on_its_file(pooled, self.engine):
-                    return statement.rows_on(pooled, self.engine, values)
+                with file_watch.on_its_file(pooled, engine):
+                    return statement.rows_on(pooled, engine, values)
             finally:
                 pooled.close()
 
     @property
     def engine(self) -> sa.Engine:
         """Return the engine, which is the caller's or shared by all stores on this URL."""
+        engine = self._engine  # as another thread may let go of it meanwhile
+        if engine is not None:
+            return engine
         with self._lock:
             if self._engine is None:
                 if self._callers is None:
@@ -235,6 +240,8 @@ class Database:
 
     def _prepare_schema(self) -> None:
         """Create or upgrade the schema, and empty an outdated index, once for each pool."""
+        if self._ready_pool is self.engine.pool:
+            return
         with self._lock:
             pool = self.engine.pool  # a new one after the file was replaced
             # Per pool, not per object: what was checked in one file says nothing of another one.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, TypeAlias, cast
 from uuid import UUID
 
@@ -21,6 +22,10 @@ from memory_context.stores.sql.schema import UTCDateTime, memories
 
 Condition: TypeAlias = sa.ColumnElement[bool]
 Conditions: TypeAlias = Sequence[Condition]
+
+
+# Of how many users, agents and conversations the conditions are kept.
+SCOPES = 1000
 
 
 def _under(column: sa.ColumnElement[Any], path: str) -> Condition:
@@ -105,6 +110,11 @@ def matching(
 
 def within(scope: Scope) -> list[Condition]:
     """Return the conditions for the records of *scope*."""
+    return list(_within(scope))
+
+
+@lru_cache(maxsize=SCOPES)
+def _within(scope: Scope) -> Conditions:
     conditions: list[Condition] = [
         memories.c[name] == value for name, value in scope.narrowed().items()
     ]
