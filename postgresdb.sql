@@ -18,8 +18,8 @@ BEGIN
         END IF;
     ELSE
         SELECT version_num INTO revision FROM memory_context_version;
-        IF revision <> '0008' THEN
-            RAISE EXCEPTION 'the tables have schema %, this file has 0008; see: memory-context migrate', revision;
+        IF revision <> '0009' THEN
+            RAISE EXCEPTION 'the tables have schema %, this file has 0009; see: memory-context migrate', revision;
         END IF;
     END IF;
 END $$;
@@ -168,6 +168,6 @@ ALTER TABLE agent_memories ALTER COLUMN id SET DEFAULT gen_random_uuid();
 
 INSERT INTO agent_memory_settings (name, value) VALUES ('analyzer', '2') ON CONFLICT DO NOTHING;
 
-INSERT INTO memory_context_version (version_num) VALUES ('0008') ON CONFLICT DO NOTHING;
+INSERT INTO memory_context_version (version_num) VALUES ('0009') ON CONFLICT DO NOTHING;
 
 COMMIT;

@@ -11,8 +11,8 @@ from memory_context.stores.sql.index import fts5, keyword_index
 from memory_context.stores.sql.schema import metadata, version
 from memory_context.text.index.analyzer import VERSION
 
-HEAD = "0008"
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", HEAD)
+HEAD = "0009"
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", HEAD)
 # Any number of our own: it keeps this lock apart from those of other programs.
 LOCK = 7_305_419_172_614_029
 # For rows that other programs insert. SQLite has no function that makes a UUID.
