@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from memory_context.display.escaped_html import (
     tag,
 )
 from memory_context.display.json_tree import CELL
-from memory_context.model.reference import MemoryRef
+from memory_context.model.reference import MemoryRef, without_references
 from memory_context.model.transcript import Transcript, TranscriptEntry
 from memory_context.text.describe.description import counted
 
@@ -25,6 +26,7 @@ SHORT_CHARACTERS = 600
 # How a long conversation began, and what happened last.
 FIRST, LAST = 20, 60
 ROLES = {"memory": "recalled"}
+_BESIDE = re.compile(r"(?: \(.*\))?")  # the origin, and another conversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,10 @@ def split_at_references(text: str, known: AbstractSet[str]) -> list[ReferencedTe
 
 def _reference_of(line: str, known: AbstractSet[str]) -> MemoryRef | None:
     """Return the reference that a line consists of, if it stands for a text of the store."""
-    # Only a reference that fills its line: inside a sentence it is a mention, and no text was
-    # folded there.
-    if not line.startswith("[MemoryRef: ") or not line.rstrip().endswith("]"):
+    # Only a reference that fills its line, with what a recall says of it: inside a sentence it is a
+    # mention, and no text was folded there.
+    beside = without_references(line).rstrip()
+    if not line.startswith("[MemoryRef: ") or not _BESIDE.fullmatch(beside):
         return None
     refs = MemoryRef.find_all(line)
     if len(refs) != 1 or refs[0].key not in known:
