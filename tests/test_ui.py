@@ -133,6 +133,31 @@ def test_search_and_one_memory(store: SQLAlchemyStore, pages: TestClient) -> Non
     assert "ruff" in words(pages.get("notes").text)
 
 
+async def test_a_tools_outputs(store: SQLAlchemyStore, pages: TestClient) -> None:
+    """The outputs of one tool are chosen by its name, with words and without."""
+    await talk(store, record_prompts=False)
+    memory = MemoryManager(store, user_id="ann")
+    other = memory.remember("crashed, too", type="tool_output", source="probe").memory_key
+    assert "<option>any" not in (first := pages.get("memories").text)
+    assert {"probe", "run"} <= set(re.findall(r'<option value="([^"]*)"', first))
+    for asked in ("memories?tool=probe", "memories?tool=probe&q=crashed"):
+        assert [other] == re.findall(r"key=([\w]+)", pages.get(asked).text)
+
+
+def test_a_whole_text(store: SQLAlchemyStore, pages: TestClient) -> None:
+    """What a memory's page leaves out is read line by line; a secret is not."""
+    memory = MemoryManager(store, user_id="ann")
+    key = memory.store("\n".join(f"line {number}" for number in range(2500)))
+    [link] = re.findall(
+        r'href="[^"]*/(memory[^"]*whole[^"]*)"', pages.get(f"memory?key={key}").text
+    )
+    first = words(pages.get(unescape(link)).text)
+    assert "line 999 1-1,000 of 2,500" in first
+    assert "line 2499" in words(pages.get(unescape(link) + "&from=2000").text)
+    secret = memory.store("hunter2 and more", type="secret")
+    assert "hunter2" not in pages.get(f"memory?key={secret}&whole=1").text
+
+
 def test_the_line_that_was_asked_for(store: SQLAlchemyStore, pages: TestClient) -> None:
     """A hit shows the line with the word as it was asked for, however many lines have another form of it."""
     lines = "\n".join(f"02:{i // 60:02}:{i % 60:02} worker-{i} done" for i in range(3000))
@@ -313,13 +338,56 @@ class Reader:
         """They reach a link by the keyboard alone."""
         for _ in range(40):
             self.page.keyboard.press("Tab")
-            if text == self.page.locator(":focus").inner_text():
+            if text == self.page.evaluate("document.activeElement.innerText"):
                 return
         pytest.fail(f"{text} is not reached by the keyboard")
 
 
 @pytest.mark.long
-@for_each("width,scheme", [(1280, "light"), (760, "dark"), (390, "dark")])
+def test_a_person_with_a_keyboard(tmp_path: Path) -> None:
+    """Without a mouse somebody finds a note, changes it and forgets it; all that can be reached can be seen."""
+    url = f"sqlite:///{tmp_path}/memory.db"
+    with MemoryManager(url, user_id="ann") as memory:
+        note = memory.store("first words", type="note", tier="project", tier_id="p")
+        memory.store("something else")
+    with served(url) as address, headless() as browser:
+        reader = Reader(browser, 1000, "light")
+        reader.page.goto(address)
+        press = reader.page.keyboard.press
+        reader.tabs_to("Memories")
+        press("Enter")
+        reader.sees("Memories")
+        expect(reader.page.get_by_label("words")).to_be_focused()
+        reader.page.keyboard.type("words")
+        press("Enter")
+        reader.sees("found by words")
+        press("Tab")
+        press("Tab")
+        assert note == reader.page.locator(":focus").inner_text()
+        press("Enter")
+        reader.sees("Where it was used")
+        reader.tabs_to("edit")
+        press("Enter")
+        press("Tab")
+        press("Control+a")
+        reader.page.keyboard.type("second words")
+        reader.tabs_to("Save")
+        press("Enter")
+        reader.sees("second words")
+        reader.tabs_to("forget")
+        ring: str = reader.page.locator(":focus").evaluate(
+            "it => getComputedStyle(it).outlineStyle"
+        )
+        assert "solid" == ring
+        press("Enter")
+        reader.tabs_to("Forget it")
+        press("Enter")
+        reader.sees("1-1 of 1")
+        assert [] == reader.said
+
+
+@pytest.mark.long
+@for_each("width,scheme", [(1400, "light"), (800, "dark"), (400, "light"), (400, "dark")])
 def test_a_person_in_a_browser(
     tmp_path: Path, width: int, scheme: Literal["light", "dark"]
 ) -> None:
@@ -342,16 +410,33 @@ def test_a_person_in_a_browser(
         reader.sees("The prompt")
         reader.opens("Memories")
         reader.page.get_by_label("words").fill("worker-777")
-        reader.page.keyboard.press("Enter")
+        reader.page.locator("select[name=tool]").select_option("run")
+        reader.page.get_by_role("button", name="Find").click()
         reader.sees("worker-777 crashed")
         reader.opens(key)
         reader.sees("Where it was used")
+        reader.opens("the whole text, line by line")
+        reader.sees("worker-399")
         reader.opens("Notes")
         reader.opens(note)
         reader.page.get_by_text("edit", exact=True).click()
         reader.page.get_by_label("content").fill("seen by a person")
         reader.page.get_by_role("button", name="Save").click()
         reader.sees("seen by a person")
+        reader.page.get_by_text("expire", exact=True).click()
+        reader.page.get_by_label("forget it on").fill("2099-12-31")
+        reader.page.get_by_role("button", name="Set").click()
+        reader.opens("Notes")
+        reader.sees("2099-12-31")
+        reader.opens(note)
+        reader.page.get_by_text("forget", exact=True).click()
+        reader.page.get_by_role("button", name="Forget it").click()
+        reader.opens("Notes")
+        reader.sees("no notes yet")
+        reader.opens("Query")
+        reader.page.get_by_label("one SELECT").fill(f'SELECT count(*) AS lines FROM "{key}"')
+        reader.page.get_by_role("button", name="Run").click()
+        reader.sees("401")
         for name in ("Query", "Health", "Audit"):
             reader.opens(name)
             reader.sees(name)

@@ -21,6 +21,11 @@ _MAX_SLUG = MAX_GENERATED_KEY - RANDOM_CHARACTERS - 1
 process_source: Random = SystemRandom()
 
 
+def made_by(slug: str) -> dict[str, dict[str, str]]:
+    """Return a store's filter for generated keys that begin with *slug*; also for those of longer slugs that do."""
+    return {"memory_key": {"$gte": f"{slug}_", "$lt": f"{slug}`"}}
+
+
 @dataclass(slots=True)
 class KeyGenerator:
     """Generates keys. Safe under threads.

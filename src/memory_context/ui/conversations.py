@@ -122,7 +122,7 @@ def _share(full: int, sent: int) -> Html:
     if sent >= full:
         return soft("none")
     part = (full - sent) / full
-    return joined((bar(part), f" {part:.0%}"))
+    return tag("span", bar(part), f" {part:.0%}", cls="share")
 
 
 def timeline(visit: Visit) -> Html:

@@ -14,6 +14,7 @@ from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.search_filters import search_filters
 from memory_context.model.call_records import ModelCall
 from memory_context.model.item import MemoryItem, is_secret
+from memory_context.model.keys import made_by
 from memory_context.model.origin import CONFIRMED, PERSON
 from memory_context.model.scope import DETAIL
 from memory_context.stores.sql.catalog import Catalog
@@ -24,7 +25,9 @@ ROWS = 50
 HITS = 20
 # A memory's uses are looked for in so many of the newest calls of its conversation.
 LOOKED_THROUGH = 5000
-FACETS = ("type", "tier", "category", "thread", "since", "until")
+# The lines of a text that are shown on one page, and the characters of each.
+LINES, LONGEST = 1000, 10_000
+FACETS = ("type", "tier", "tool", "category", "thread", "since", "until")
 # Tiers whose notes belong to one run, session, plan, task or project.
 OWNED = ("run", "session", "plan", "task", "project")
 
@@ -32,14 +35,17 @@ OWNED = ("run", "session", "plan", "task", "project")
 def found(visit: Visit) -> Html:
     """Draw a search with its facets: hits with their passages, or without words the newest, page by page."""
     catalog = Catalog(visit.memory.memory_store)
-    types = [total.name for total in catalog.totals("memory_type", visit.user)]
-    tiers = [total.name for total in catalog.totals("tier", visit.user)]
+    types = list(catalog.counts("memory_type", visit.user))
+    tiers = list(catalog.counts("tier", visit.user))
     asked = {name: visit.word(name) for name in ("q", *FACETS)}
+    # The keyboard goes on at what was found, not at the form again.
+    first = {} if asked["q"] else {"autofocus": ""}
     form = visit.form(
-        "memories",
-        labelled("words", field("search", "q", asked["q"], autofocus="")),
+        "memories#found",
+        labelled("words", field("search", "q", asked["q"], **first)),
         labelled("type", choice("type", types, asked["type"])),
         labelled("tier", choice("tier", tiers, asked["tier"])),
+        labelled("tool", choice("tool", catalog.tools(visit.user), asked["tool"])),
         labelled("category", field("text", "category", asked["category"])),
         labelled("conversation", field("text", "thread", asked["thread"])),
         labelled("from", field("date", "since", asked["since"])),
@@ -50,7 +56,7 @@ def found(visit: Visit) -> Html:
     if asked["q"]:
         hits = visit.memory.search(asked["q"], HITS, filters=filters)
         drawn = [_hit(visit, item) for item in hits] or [tag("p", "nothing found", cls="soft")]
-        return joined((tag("h1", "Memories"), form, *drawn))
+        return joined((tag("h1", "Memories"), form, tag("div", *drawn, id="found")))
     total = catalog.count(visit.memory.scope, filters)
     start = visit.number("from")
     entries = catalog.entries(visit.memory.scope, filters, limit=ROWS, offset=start)
@@ -74,6 +80,7 @@ def found(visit: Visit) -> Html:
 
 def _filters(asked: dict[str, str]) -> dict[str, Any]:
     return search_filters(
+        made_by(asked["tool"]) if asked["tool"] else None,
         types=asked["type"] or None,
         tier=asked["tier"] or None,
         category=asked["category"] or None,
@@ -116,13 +123,30 @@ def one_memory(visit: Visit) -> Html:
         MemoryNotFoundError: There is none; says when it was deleted, and why.
     """
     item = visit.memory.fetch(visit.word("key"))
+    if visit.word("whole") and isinstance(item.content, str) and not is_secret(item):
+        return _whole(visit, item, item.content)
+    whole = visit.link("the whole text, line by line", "memory", key=item.memory_key, whole="1")
     parts = [
         tag("h1", "Memory"),
         memory(item),
+        tag("p", whole),
         _actions(visit, item),
         tag("h2", "Where it was used"),
     ]
     return joined((*parts, _uses(visit, item)))
+
+
+def _whole(visit: Visit, item: MemoryItem, content: str) -> Html:
+    """Draw a text as it is, so many lines a page."""
+    lines = content.split("\n")
+    start = visit.number("from")
+    shown = lines[start : start + LINES]
+    text = "\n".join(line[:LONGEST] for line in shown)
+    pages = visit.pages(len(shown), LINES, len(lines), key=item.memory_key, whole="1")
+    head = tag("h1", "Text of ", visit.key(item.memory_key))
+    cut = any(len(line) > LONGEST for line in shown)
+    told = [tag("p", f"lines are cut at {LONGEST:,} characters", cls="soft")] if cut else []
+    return joined((head, *told, tag("pre", text), pages))
 
 
 def _actions(visit: Visit, item: MemoryItem) -> Html:
@@ -183,22 +207,22 @@ def notes(visit: Visit) -> Html:
     """Draw the notes of each tier, the newest first."""
     catalog = Catalog(visit.memory.memory_store)
     parts = [tag("h1", "Notes")]
-    tiers = [total for total in catalog.totals("tier", visit.user) if total.name != DETAIL]
-    for tier in tiers:
-        entries = catalog.entries(visit.memory.scope, {"tier": tier.name}, limit=ROWS)
+    tiers = {name: n for name, n in catalog.counts("tier", visit.user).items() if name != DETAIL}
+    for tier, total in tiers.items():
+        entries = catalog.entries(visit.memory.scope, {"tier": tier}, limit=ROWS)
         rows = [
             [
                 visit.key(one.memory_key),
                 one.tier_id or "",
-                one.summary,
                 when(one.created_at),
                 when(one.expires_at),
+                one.summary,
             ]
             for one in entries
         ]
-        parts += [tag("h2", tier.name), listing(("key", "of", "note", "stored", "expires"), rows)]
-        if tier.memories > len(rows):
-            parts.append(tag("p", visit.link(f"all {tier.memories:,}", "memories", tier=tier.name)))
+        parts += [tag("h2", tier), listing(("key", "of", "stored", "expires", "note"), rows)]
+        if total > len(rows):
+            parts.append(tag("p", visit.link(f"all {total:,}", "memories", tier=tier)))
     if not tiers:
         parts.append(tag("p", "no notes yet", cls="soft"))
     return joined(parts)

@@ -147,7 +147,7 @@ def _visit(looked: Looked, base: str, name: str, asked: Mapping[str, str]) -> Vi
     Raises:
         MemoryNotFoundError: Nothing is stored, or not by this user.
     """
-    users = tuple(total.name for total in Catalog(looked.store).totals("user_id"))
+    users = tuple(Catalog(looked.store).counts("user_id"))
     user = asked.get("user") or looked.user or (users[0] if users else "")
     if user not in users:
         message = (

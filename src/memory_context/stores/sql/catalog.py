@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.model.item import MemoryItem
+from memory_context.model.keys import RANDOM_CHARACTERS
 from memory_context.model.scope import Scope
 from memory_context.stores.protocol import Filters, MemoryStore
 from memory_context.stores.sql.filters import Condition, Conditions, matching, within
@@ -250,6 +251,27 @@ class Catalog:
             .order_by(_COUNT.desc(), name)
         )
         return [CatalogTotal(*row) for row in self._rows(statement)]
+
+    def counts(
+        self, column: Literal["user_id", "memory_type", "tier"], user: str | None = None
+    ) -> dict[str, int]:
+        """Return how many memories there are by user, type or tier, most first: less than `totals`, which reads each row."""
+        name = memories.c[column]
+        statement = sa.select(name, _COUNT).where(*_of(user)).group_by(name)
+        rows = self._rows(statement.order_by(_COUNT.desc(), name))
+        return {row[0]: row[1] for row in rows}
+
+    def tools(self, user: str, limit: int = 100) -> list[str]:
+        """Return which tools have made a user's outputs, as their generated keys begin, the most frequent first."""
+        length = sa.func.length(memories.c.memory_key) - RANDOM_CHARACTERS - 1
+        # Not below 0 for keys of a caller's own, which PostgreSQL refuses.
+        shortened = sa.func.substr(memories.c.memory_key, 1, sa.case((length > 0, length), else_=0))
+        slugs = sa.select(shortened.label("slug")).where(
+            memories.c.user_id == user, memories.c.memory_type == "tool_output"
+        )
+        slug = slugs.subquery().c.slug
+        statement = sa.select(slug).where(slug != "").group_by(slug).order_by(_COUNT.desc(), slug)
+        return [name for (name,) in self._rows(statement.limit(limit))]
 
     def threads(self, scope: Scope, *, limit: int = 50, offset: int = 0) -> list[ThreadSummary]:
         """Return the conversations that have stored something, the last used first."""
