@@ -33,6 +33,7 @@ from memory_context import (
 )
 from memory_context.conversation.message import from_lines
 from memory_context.exceptions import InvalidArgumentError, SealError
+from memory_context.model.drawers import Displayed
 from memory_context.stores import Encrypted
 from memory_context.stores.sql.schema import calls
 from messages import LOG, results, user
@@ -66,6 +67,11 @@ def kept_calls(memory: MemoryManager) -> list[ModelCall]:
     return [one.what for one in reversed(memory.calls()) if isinstance(one.what, ModelCall)]
 
 
+def drawn(value: Displayed) -> str:
+    """What a notebook shows of a value."""
+    return value._repr_mimebundle_()["text/html"]
+
+
 class TestWhatIsKept:
     """Numbers, keys and reasons of each call, in every host; words only where they are asked for."""
 
@@ -91,6 +97,31 @@ class TestWhatIsKept:
         assert ("", None) == (made.what.asked, made.what.searched)
         assert (3, "t1") == (total.calls, total.thread_id)
         assert total.tokens_avoided == total.tokens_full - total.tokens_sent > 0
+
+    async def test_stats_of_yesterday(self, store_url: str) -> None:
+        """A context of the next process tells what the conversation's calls add up to, and no other conversation's."""
+        with SQLAlchemyStore(store_url) as store:
+            for thread in ("t1", "t2"):
+                before = MemoryContext("ann", store=store, thread_id=thread)
+                await ask(before)
+            after = MemoryContext("ann", store=store, thread_id="t1")
+            stats = after.stats(kept=True)
+            assert (0, None) == (stats.folds, after.stats().kept)
+            assert stats.kept
+            assert ("t1", 3) == (stats.kept.thread_id, stats.kept.calls)
+            assert "tokens avoided in the 3 model calls" in drawn(stats)
+
+    async def test_calls_in_a_notebook(self, tmp_path: Path) -> None:
+        """Calls and their totals are tables: what was folded, what came back and why, what it took."""
+        with MemoryManager(f"sqlite:///{tmp_path / 'memory.db'}", user_id="ann") as memory:
+            assert "no calls are kept" in drawn(memory.calls())
+            await ask(MemoryContext("ann", store=memory.memory_store, thread_id="<t1>"))
+            [item] = memory.search("", types="tool_output")
+            shown = drawn(memory.calls())
+            assert f"folded {item.memory_key}" in shown
+            assert f"brought back {item.memory_key}" in shown
+            assert "&lt;t1&gt;" in shown
+            assert "&lt;t1&gt;" in drawn(memory.call_totals())
 
     async def test_calls_of_the_middleware(self, tmp_path: Path) -> None:
         """LangChain's middleware keeps them for the user and thread of the run, and gives their decisions back."""

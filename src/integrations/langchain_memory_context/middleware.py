@@ -224,9 +224,15 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         """Return `MEMORY_INSTRUCTIONS`, for a system prompt where no reference explains itself (see `FoldPolicy`)."""
         return prompts.MEMORY_INSTRUCTIONS
 
-    def stats(self) -> ContextStats:
-        """Return what this middleware has done so far, for all users."""
-        return self._hosted.fail_open.stats.snapshot()
+    def stats(self, *, user_id: UserId | None = None, thread_id: str | None = None) -> ContextStats:
+        """Return what this middleware has done so far, for all users.
+
+        With a user and a thread also what the store keeps of this conversation's model calls (``kept``).
+
+        Raises:
+            InvalidArgumentError: A user without a thread, or a thread without its user.
+        """
+        return self._hosted.stats(user_id, thread_id)
 
     def decisions(
         self, *, user_id: UserId | None = None, thread_id: str | None = None

@@ -128,9 +128,15 @@ class MemoryContextProvider(ContextProvider):
         if user_id is not None and not callable(user_id):
             self._hosted.memories(_plain(user_id))
 
-    def stats(self) -> ContextStats:
-        """Return what this provider has done so far, for all users."""
-        return self._hosted.fail_open.stats.snapshot()
+    def stats(self, *, user_id: UserId | None = None, thread_id: str | None = None) -> ContextStats:
+        """Return what this provider has done so far, for all users.
+
+        With a user and a thread also what the store keeps of this conversation's model calls (``kept``).
+
+        Raises:
+            InvalidArgumentError: A user without a thread, or a thread without its user.
+        """
+        return self._hosted.stats(user_id, thread_id)
 
     def decisions(
         self, *, user_id: UserId | None = None, thread_id: str | None = None

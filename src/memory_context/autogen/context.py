@@ -50,7 +50,7 @@ from memory_context.conversation.fold_and_recall_policies import (
     recall_policy_of,
     refuse_middleware_settings,
 )
-from memory_context.conversation.kept_calls import DecisionLog, Decisions
+from memory_context.conversation.kept_calls import DecisionLog, Decisions, stats_of_thread
 from memory_context.conversation.memory_reader import MemoryReader
 from memory_context.conversation.message import Message
 from memory_context.conversation.pass_by_reference import PassingPolicy
@@ -370,9 +370,13 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             self._conversation.fail_open.stats.add(store_failures=1)
             events.NOTES_NOT_DELETED.log(error, where=True, user_id=self.user_id, lifetime=lifetime)
 
-    def stats(self) -> ContextStats:
-        """Return what this context has done so far."""
-        return self._conversation.fail_open.stats.snapshot()
+    def stats(self, *, kept: bool = False) -> ContextStats:
+        """Return what this context has done so far.
+
+        With *kept* also what the store keeps of the conversation's model calls, of earlier processes too.
+        """
+        stats = self._conversation.fail_open.stats
+        return stats_of_thread(stats, self._owner) if kept else stats.snapshot()
 
     @property
     def manager(self) -> MemoryManager:

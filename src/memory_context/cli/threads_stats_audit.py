@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from memory_context.model.call_records import CallRecord, CallTotals, Decision, ModelCall
+    from memory_context.stores import MemoryStore
     from memory_context.stores.sql.catalog import CatalogTotal
 
 
@@ -93,6 +94,7 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
             "conversations": catalog.count_threads(user_id),
             "expired": sum(count_expired(database, user_id=user_id).values()),
             "not_indexed": catalog.count_pending(user_id),
+            **_sums_of_calls(database, [total.name for total in totals["users"]]),
         }
     if as_json:
         tables = {name: [asdict(total) for total in rows] for name, rows in totals.items()}
@@ -105,6 +107,19 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
                 sections += ["", _totals_table(name, kinds)]
         print_paged(*sections)
     return 0 if sums["memories"] else NOTHING_FOUND
+
+
+def _sums_of_calls(database: "MemoryStore", users: "Sequence[str]") -> dict[str, int]:
+    """Return what the kept model calls of *users* add up to."""
+    from memory_context.stores.protocol import keeper_of
+
+    keeper = keeper_of(database)
+    kept = [one for user in users for one in keeper.call_totals(user)] if keeper else []
+    return {
+        "model_calls": sum(one.calls for one in kept),
+        "tokens_sent": sum(one.tokens_sent for one in kept),
+        "tokens_avoided": sum(one.tokens_avoided for one in kept),
+    }
 
 
 def _totals_table(plural: str, totals: "Sequence[CatalogTotal]") -> "RenderableType":

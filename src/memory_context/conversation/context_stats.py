@@ -6,6 +6,7 @@ from collections import Counter
 from copy import deepcopy
 from dataclasses import dataclass, field
 
+from memory_context.model.call_records import CallTotals
 from memory_context.model.drawers import Displayed
 from memory_context.runtime.telemetry import count
 
@@ -31,6 +32,7 @@ class ContextStats(Displayed):
         compactions: How often the oldest messages became one reference, and what was seen before changed.
         tokens_compacted: The tokens that left the prompt by that.
         redacted: How many secrets were taken out of what was stored, by kind.
+        kept: What the store keeps of the conversation's model calls, of earlier processes too, where it was asked for.
     """
 
     messages: int = 0
@@ -48,6 +50,7 @@ class ContextStats(Displayed):
     compactions: int = 0
     tokens_compacted: int = 0
     redacted: Counter[str] = field(default_factory=Counter[str])
+    kept: CallTotals | None = field(default=None, compare=False, repr=False)
 
     @property
     def tokens_saved(self) -> int:

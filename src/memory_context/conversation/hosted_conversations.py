@@ -14,7 +14,7 @@ from memory_context.conversation.conversation import (
 )
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.fold_and_recall_policies import NotesPolicy, notes_policy_of
-from memory_context.conversation.kept_calls import DecisionLog, Decisions
+from memory_context.conversation.kept_calls import DecisionLog, Decisions, stats_of_thread
 from memory_context.conversation.memory_reader import MemoryReader
 from memory_context.conversation.run_notes import AgentRun, offered_places
 from memory_context.exceptions import InvalidArgumentError, StoreError
@@ -97,12 +97,25 @@ class HostedConversations:
         Raises:
             InvalidArgumentError: A user without a thread, or a thread without its user.
         """
+        owner = self._of_thread(user_id, thread_id)
+        return Decisions(self.log.newest) if owner is None else self.log.of_thread(owner)
+
+    def stats(self, user_id: UserId | None, thread_id: str | None) -> ContextStats:
+        """Return what this process has done for everybody; and what is kept of one user's conversation, if it is named.
+
+        Raises:
+            InvalidArgumentError: A user without a thread, or a thread without its user.
+        """
+        owner, stats = self._of_thread(user_id, thread_id), self.fail_open.stats
+        return stats.snapshot() if owner is None else stats_of_thread(stats, owner)
+
+    def _of_thread(self, user_id: UserId | None, thread_id: str | None) -> MemoryManager | None:
         if user_id is None and thread_id is None:
-            return Decisions(self.log.newest)
+            return None
         if user_id is None or thread_id is None:
-            message = "say both whose conversation and which: decisions(user_id=…, thread_id=…)"
+            message = "say both whose conversation and which: user_id=… and thread_id=…"
             raise InvalidArgumentError(message)
-        return self.log.of_thread(self.memories(user_id, thread_id))
+        return self.memories(user_id, thread_id)
 
     def reader(self, manager: MemoryManager) -> MemoryReader:
         """Return what answers `ask_memory` from the memories of *manager*.

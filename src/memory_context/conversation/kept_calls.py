@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.ledger import Ledger
 from memory_context.conversation.message import Message, as_lines
 from memory_context.exceptions import RedactionTimeoutError, StoreError
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.call_records import Decision, ModelCall
+from memory_context.model.call_records import Decision, KeptCalls, ModelCall
 from memory_context.model.drawers import Displayed
 from memory_context.model.item import now
 from memory_context.model.reference import leading_key
@@ -53,7 +55,7 @@ class DecisionLog:
         try:
             kept = manager.calls(thread_id=manager.thread_id, kind="decision", limit=KEPT_DECISIONS)
         except StoreError:
-            kept = []
+            kept = KeptCalls()
         for record in reversed(kept):
             if isinstance(record.what, Decision):
                 by_moment[record.what.at] = record.what
@@ -73,6 +75,14 @@ class DecisionLog:
             )
         except RedactionTimeoutError:
             return replace(kept.without_words(), why="")
+
+
+def stats_of_thread(stats: ContextStats, manager: MemoryManager) -> ContextStats:
+    """Return *stats* with what the store keeps of the thread of *manager*; where it fails, without."""
+    found = stats.snapshot()
+    with suppress(StoreError):
+        found.kept = next(iter(manager.call_totals(thread_id=manager.thread_id)), None)
+    return found
 
 
 def model_call(

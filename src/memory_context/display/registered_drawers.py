@@ -16,6 +16,7 @@ from memory_context.display.escaped_html import Html, as_text, page
 from memory_context.display.json_tree import rows_of
 from memory_context.memory.context_package import ContextPackage
 from memory_context.model import drawers
+from memory_context.model.call_records import KeptCalls, KeptTotals
 from memory_context.model.item import MemoryItem, MemoryList
 from memory_context.model.query_result import QueryResult
 from memory_context.model.transcript import Transcript
@@ -44,3 +45,5 @@ _register(Transcript, transcripts.conversation)
 _register(ContextPackage, reports.package)
 _register(ContextStats, reports.stats)
 _register(Decisions, reports.decisions)
+_register(KeptCalls, reports.calls)
+_register(KeptTotals, reports.call_totals)

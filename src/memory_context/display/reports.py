@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.display.escaped_html import Html, bar, folded, joined, soft, table, tag
 from memory_context.memory.context_package import ContextPackage
-from memory_context.model.call_records import Decision
+from memory_context.model.call_records import CallRecord, CallTotals, Decision
 
 SHOWN = 50
 ASKED = 120  # characters
@@ -82,12 +82,56 @@ def stats(done: ContextStats) -> Html:
     for kind, count in done.redacted.items():
         rows.append((f"redacted {kind}", f"{count:,}"))
     rows.append((SAVED, tag("b", f"{done.tokens_saved:,}")))
+    if done.kept:
+        avoided = f"{done.kept.tokens_avoided:,} of {done.kept.tokens_full:,}"
+        rows.append(
+            (f"tokens avoided in the {done.kept.calls:,} model calls that are kept", avoided)
+        )
     drawn = table(("", ""), rows, (1,))
     if not done.tokens_folded:
         return drawn
     share = (done.tokens_shown + done.tokens_recalled) / done.tokens_folded
     said = f"{share:.1%} of the folded tokens still stand in the prompt"
     return joined((drawn, tag("div", bar(share), " ", soft(said))))
+
+
+def calls(kept: Sequence[CallRecord]) -> Html:
+    """Draw what models were sent and what was decided, the newest first."""
+    if not kept:
+        return soft("no calls are kept")
+    rows = [_call(record) for record in kept[:SHOWN]]
+    drawn = table(("at", "conversation", "sent", "in full", "what happened"), rows, (2, 3))
+    more = len(kept) - SHOWN
+    return joined((drawn, soft(f"⋯ {more:,} more"))) if more > 0 else drawn
+
+
+def _call(record: CallRecord) -> list[str]:
+    what, thread = record.what, record.thread_id or ""
+    at = f"{what.at.astimezone():%Y-%m-%d %H:%M:%S}"
+    if isinstance(what, Decision):
+        _, judge, keys, _, why, *_ = _decision(what)
+        return [at, thread, "", "", joined((judge, soft(" brought back "), keys, f": {why}"))]
+    did = "; ".join(f"{verb} {', '.join(keys)}" for verb, keys in what.changes())
+    return [at, thread, f"{what.tokens_sent:,}", f"{what.tokens_full:,}", did]
+
+
+def call_totals(kept: Sequence[CallTotals]) -> Html:
+    """Draw what the calls of conversations add up to, with a bar for what was not sent."""
+    if not kept:
+        return soft("no calls are kept")
+    rows = list[list[str]]()
+    for one in kept[:SHOWN]:
+        numbers = (one.calls, one.tokens_sent, one.tokens_full)
+        share = max(one.tokens_avoided / max(one.tokens_full, 1), 0)
+        rows.append(
+            [
+                one.thread_id or "",
+                *(f"{number:,}" for number in numbers),
+                bar(share),
+                f"{share:.0%}",
+            ]
+        )
+    return table(("conversation", "calls", "sent", "in full", "avoided", ""), rows, (1, 2, 3, 5))
 
 
 def package(made: ContextPackage) -> Html:

@@ -31,8 +31,9 @@ from memory_context.model.call_records import (
     CallFilter,
     CallKind,
     CallRecord,
-    CallTotals,
     Decision,
+    KeptCalls,
+    KeptTotals,
     ModelCall,
 )
 from memory_context.model.item import (
@@ -213,7 +214,7 @@ class MemoryManager(ClosedAtExit):
         until: datetime | None = None,
         limit: int | None = 100,
         prompts: bool = True,
-    ) -> list[CallRecord]:
+    ) -> KeptCalls:
         """Return what models were sent, and what was decided before, newest first; nothing where no store keeps it.
 
         Rows stay for 30 days, unless the store says otherwise (`SQLAlchemyStore`).
@@ -232,16 +233,18 @@ class MemoryManager(ClosedAtExit):
         """
         wanted = CallFilter(self.scope.user_id, thread_id, kind, since, until, prompts)
         keeper = keeper_of(self.memory_store)
-        return [] if keeper is None else keeper.calls(wanted, limit)
+        return KeptCalls([] if keeper is None else keeper.calls(wanted, limit))
 
-    def call_totals(self) -> list[CallTotals]:
-        """Return what the model calls of each conversation add up to, the newest first.
+    def call_totals(self, *, thread_id: str | None = None) -> KeptTotals:
+        """Return what the model calls of each conversation add up to, the newest first; or those of one.
 
         Raises:
             StoreError: The store could not do it.
         """
         keeper = keeper_of(self.memory_store)
-        return [] if keeper is None else keeper.call_totals(self.scope.user_id)
+        if keeper is None:
+            return KeptTotals()
+        return KeptTotals(keeper.call_totals(self.scope.user_id, thread_id))
 
     @property
     def counter(self) -> TokenCounter:

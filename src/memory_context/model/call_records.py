@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias, get_args
 
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.drawers import Displayed
 from memory_context.model.item import with_zone
 
 Intent: TypeAlias = Literal["concrete", "ambiguous"]
@@ -165,3 +166,11 @@ class CallTotals:
     def tokens_avoided(self) -> int:
         """Return how many tokens were not sent, less what decisions have cost."""
         return self.tokens_full - self.tokens_sent - self.tokens_spent
+
+
+class KeptCalls(Displayed, list[CallRecord]):
+    """A list of what models were sent and what was decided. A notebook shows it as a table."""
+
+
+class KeptTotals(Displayed, list[CallTotals]):
+    """A list of what the calls of conversations add up to. A notebook shows it as a table."""

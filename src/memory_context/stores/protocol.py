@@ -268,8 +268,8 @@ class CallKeeper(Protocol):
         """
         ...
 
-    def call_totals(self, user_id: str) -> list[CallTotals]:
-        """Return what a user's model calls add up to, by conversation; the one with the newest call first.
+    def call_totals(self, user_id: str, thread_id: str | None = None) -> list[CallTotals]:
+        """Return what a user's model calls add up to, by conversation, the one with the newest call first; or of one.
 
         Raises:
             StoreError: The store could not do it.

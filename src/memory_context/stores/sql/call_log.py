@@ -171,8 +171,8 @@ def records(database: Database, wanted: CallFilter, limit: int | None) -> list[C
     return [_record_of(row, database.codec, prompts=wanted.prompts) for row in rows]
 
 
-def totals(database: Database, user_id: str) -> list[CallTotals]:
-    """Return what a user's rows add up to, by conversation; the one with the newest row first.
+def totals(database: Database, wanted: CallFilter) -> list[CallTotals]:
+    """Return what the rows that are wanted add up to, by conversation; the one with the newest row first.
 
     Raises:
         StoreError: The database could not do it.
@@ -189,7 +189,7 @@ def totals(database: Database, user_id: str) -> list[CallTotals]:
         sa.func.min(calls.c.at, type_=moment),
         last,
     )
-    statement = statement.where(calls.c.user_id == user_id).group_by(calls.c.thread_id)
+    statement = statement.where(*_conditions(wanted)).group_by(calls.c.thread_id)
     return [CallTotals(*row) for row in database.rows(statement.order_by(last.desc()))]
 
 

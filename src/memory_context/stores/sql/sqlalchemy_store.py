@@ -429,10 +429,11 @@ class SQLAlchemyStore(ClosedAtExit):
         self._write_calls()
         return call_log.records(self.database, wanted, limit)
 
-    def call_totals(self, user_id: str) -> list[CallTotals]:
+    def call_totals(self, user_id: str, thread_id: str | None = None) -> list[CallTotals]:
         """See `CallKeeper.call_totals`."""
         self._write_calls()
-        return call_log.totals(self.database, Scope(user_id).user_id)
+        wanted = CallFilter(Scope(user_id).user_id, thread_id)
+        return call_log.totals(self.database, wanted)
 
     def _write_calls(self) -> None:
         if self._call_log is not None:
