@@ -11,6 +11,7 @@ import asyncio
 import json
 import os
 import random
+import signal
 import sys
 import traceback
 from dataclasses import dataclass, field
@@ -18,7 +19,9 @@ from pathlib import Path
 
 import psycopg  # noqa: F401 - loaded before the fork, which is quick then
 
-from memory_context import MemoryContext, MemoryManager, MemoryRef, Room
+from memory_context import MemoryContext, MemoryManager, MemoryRef, Room, SQLAlchemyStore
+from memory_context.memory.retention_rules import delete_expired
+from memory_context.memory.transfer import backup_database
 from memory_context.model.item import hash_content
 from memory_context.testing import check_prompt
 from messages import call, results, user
@@ -160,11 +163,39 @@ class Writer:
         tell("saved", self.thread, len(MemoryRef.find_all(saved)))
 
 
-def live(url: str, folder: Path, seed: int) -> None:
+async def converse(url: str, folder: Path, seed: int) -> None:
+    """Lead a conversation whose limit is passed all the time."""
+    writer = Writer(url, folder, seed)
+    if writer.state.exists():
+        await writer.context.load_state(json.loads(writer.state.read_text()))
+    while True:
+        await writer.converse()
+
+
+def keep_up(verb: str, url: str, folder: Path) -> None:
+    """Do what an administrator does, and wait to be killed."""
+    with SQLAlchemyStore(url) as store:
+        if verb == "gc":
+            delete_expired(store)
+        elif verb == "forget":
+            store.forget_user("ann")
+        while verb == "backup":
+            backup_database(store, folder / "backups")
+            tell("saved", verb, 0)
+    tell("saved", verb, 0)
+    signal.pause()
+
+
+def live(url: str, folder: Path, seed: int, verb: str) -> None:
     """Work in a fork until the end."""
     try:
         tell("begun", os.getpid())
-        asyncio.run(Writer(url, folder, seed).work())
+        if verb == "write":
+            asyncio.run(Writer(url, folder, seed).work())
+        elif verb == "converse":
+            asyncio.run(converse(url, folder, seed))
+        else:
+            keep_up(verb, url, folder)
     except BaseException:  # noqa: BLE001 - a fork must not come back
         traceback.print_exc()
     finally:
@@ -172,13 +203,13 @@ def live(url: str, folder: Path, seed: int) -> None:
 
 
 def main() -> None:
-    """Fork a writer for each line that is read: a database, a folder, a seed."""
+    """Fork a writer for each line that is read: a database, a folder, a seed, and what it is to do."""
     with MemoryManager("sqlite://", user_id="ann") as manager:
         manager.search(manager.store("what is slow the first time"))
     for line in sys.stdin:
-        url, folder, seed = json.loads(line)
+        url, folder, seed, verb = json.loads(line)
         if not (pid := os.fork()):
-            live(url, Path(folder), seed)
+            live(url, Path(folder), seed, verb)
         tell("ended", os.waitpid(pid, 0)[1])
 
 

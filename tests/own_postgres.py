@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import psutil  # type: ignore[import-untyped] # comes with the server
+
 with warnings.catch_warnings():
     warnings.simplefilter(
         "ignore"
@@ -43,6 +45,19 @@ class OwnServer:
         """Start again, at the same place; it recovers from the crash first."""
         self._control("-o", self.options, "-l", str(self.server.log), "start")
         self.server.ensure_postgres_running()  # notes the new process, which is to be stopped at the end
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """In the body every process of it is stopped: connections stay open, new ones are taken, nobody answers."""
+        postmaster = psutil.Process(self.server.get_pid())
+        processes = [postmaster, *postmaster.children()]
+        for process in processes:
+            process.suspend()
+        try:
+            yield
+        finally:
+            for process in processes:
+                process.resume()
 
     def _control(self, *words: str) -> None:
         waiting = ("-w", "-t", str(SECONDS), "-D", str(self.server.pgdata))

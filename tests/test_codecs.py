@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -33,6 +34,7 @@ from memory_context.stores import (
     MemoryStore,
     SQLAlchemyStore,
 )
+from memory_context.stores import codec as codec_module
 from memory_context.stores.sql.catalog import Catalog
 from memory_context.testing import MemoryStoreContract
 from memory_context.testing.sample_memories import ANN, memory
@@ -262,3 +264,21 @@ def test_a_codec_of_ones_own() -> None:
         [row] = store.database.rows(sa.text("SELECT content FROM agent_memories"))
         assert "ward" == row.content
         assert ["mine"] == [hit.memory_key for hit in store.search(ANN, "draw")]
+
+
+@pytest.mark.parametrize("codec", [Compressed, lambda: Encrypted(KEY)], ids=["compressed", "blind"])
+def test_row_that_expands_hugely(
+    codec: Callable[[], Codec], sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A zip bomb in a row is not expanded beyond what a column can hold, and the other rows are read."""
+    with SQLAlchemyStore(sqlite_url, codec=codec()) as store:
+        manager = MemoryManager(store, user_id="ann")
+        manager.store("0" * 50_000_000, key="bomb")
+        manager.store(ROWS, key="rows")
+        monkeypatch.setattr(codec_module, "LARGEST", 1_000_000)
+        tracemalloc.start()
+        with pytest.raises(SealError, match="damaged"):
+            manager.retrieve("bomb")
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+        tracemalloc.stop()
+        assert ROWS == manager.retrieve("rows")

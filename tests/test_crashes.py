@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import random
@@ -12,10 +13,11 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 import pytest
@@ -23,8 +25,11 @@ import pytest
 import crash_writer
 from memory_context import MemoryContext, MemoryItem, MemoryManager, MemoryRef
 from memory_context.memory.health import CheckStatus, examined
-from memory_context.model.item import hash_content
-from memory_context.stores import SQLAlchemyStore
+from memory_context.memory.retention_rules import delete_expired
+from memory_context.memory.transfer import backup_database
+from memory_context.model.item import hash_content, now
+from memory_context.stores import SQLAlchemyStore, as_store
+from memory_context.stores.encryption_keys import KEYS_VARIABLE
 from memory_context.stores.sql import inspection
 from memory_context.stores.sql.inspection import look
 
@@ -33,6 +38,7 @@ pytestmark = pytest.mark.long
 ACKNOWLEDGED = ("did", "saved")
 MOST_ACKNOWLEDGED = 30
 OFTEN = 25
+KEYS = f"one:{base64.b64encode(bytes(32)).decode()}"
 
 
 @dataclass
@@ -83,9 +89,12 @@ class Writers:
     folder: Path
     ledger: Ledger
 
-    def kill_one(self, url: str, seed: int, acknowledged: int, moment: float) -> list[str]:
+    def kill_one(
+        self, url: str, seed: int, acknowledged: int, moment: float, verb: str = "write"
+    ) -> list[str]:
         """Kill one, `moment` seconds after it has acknowledged so many things; the keys that it spoke of."""
-        print(json.dumps((url, str(self.folder), seed)), file=self.process.stdin, flush=True)
+        order = json.dumps((url, str(self.folder), seed, verb))
+        print(order, file=self.process.stdin, flush=True)
         begun, pid = self._said()
         assert "begun" == begun
         keys: dict[str, None] = {}
@@ -168,7 +177,7 @@ def check_kept(url: str, ledger: Ledger, keys: Iterable[str], random: random.Ran
 
 def check_index(url: str) -> None:
     """The index holds what is stored or waits for it, and nothing else."""
-    with SQLAlchemyStore(url) as store:
+    with cast("SQLAlchemyStore", as_store(url)) as store:
         assert not look(store, inspection.count_orphans)
         assert not look(store, inspection.count_unindexed)
         assert [] == look(store, inspection.miscounted)
@@ -184,10 +193,14 @@ def check_all(url: str, ledger: Ledger) -> None:
         assert hashes.get(key) in allowed, key
     if not url.startswith("file:"):
         assert not [check for check in examined(url) if check.status is CheckStatus.PROBLEM]
-    if url.startswith("sqlite"):
-        with sqlite3.connect(url.removeprefix("sqlite:///")) as connection:
-            assert [("ok",)] == connection.execute("PRAGMA integrity_check").fetchall()
-        connection.close()
+    if "sqlite:" in url:
+        check_file(url.partition("sqlite:///")[2])
+
+
+def check_file(path: str | Path) -> None:
+    """SQLite finds nothing wrong in a file."""
+    with closing(sqlite3.connect(path)) as connection:
+        assert [("ok",)] == connection.execute("PRAGMA integrity_check").fetchall()
 
 
 def states_in(folder: Path) -> list[Any]:
@@ -233,6 +246,19 @@ async def check_states(url: str, folder: Path, ledger: Ledger) -> int:
 
 
 @pytest.fixture
+def compressed_url(postgres_url: str) -> str:
+    """The URL of a server's database whose rows are compressed."""
+    return f"compressed+{postgres_url}"
+
+
+@pytest.fixture
+def encrypted_url(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URL of a file whose rows are encrypted."""
+    monkeypatch.setenv(KEYS_VARIABLE, KEYS)
+    return f"encrypted+{sqlite_url}"
+
+
+@pytest.fixture
 def folder_url(tmp_path: Path) -> str:
     """The URL of a folder in which each memory is a file."""
     return f"file://{tmp_path}/memories"
@@ -244,6 +270,10 @@ def folder_url(tmp_path: Path) -> str:
         ("sqlite_url", 10),
         ("postgres_url", 5),
         ("folder_url", 5),
+        ("compressed_url", 5),
+        ("encrypted_url", 5),
+        pytest.param("compressed_url", 100, marks=[pytest.mark.soak, pytest.mark.timeout(3600)]),
+        pytest.param("encrypted_url", 200, marks=[pytest.mark.soak, pytest.mark.timeout(3600)]),
         pytest.param("sqlite_url", 500, marks=[pytest.mark.soak, pytest.mark.timeout(3600)]),
         pytest.param("postgres_url", 200, marks=[pytest.mark.soak, pytest.mark.timeout(3600)]),
         pytest.param("folder_url", 25, marks=[pytest.mark.soak, pytest.mark.timeout(3600)]),
@@ -311,3 +341,100 @@ def test_killed_while_it_begins(
                 with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
                     connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
     told(f"{kills} new databases, {stored} things were stored in them")
+
+
+@pytest.mark.parametrize(
+    ("verb", "fixture"),
+    [
+        ("gc", "sqlite_url"),
+        ("gc", "postgres_url"),
+        ("forget", "sqlite_url"),
+        ("forget", "postgres_url"),
+        ("backup", "sqlite_url"),
+    ],
+)
+@pytest.mark.parametrize(
+    "kills", [3, pytest.param(60, marks=[pytest.mark.soak, pytest.mark.timeout(3600)])]
+)
+def test_killed_upkeep(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    told: Callable[[str], None],
+    fixture: str,
+    verb: str,
+    kills: int,
+) -> None:
+    """Whoever is killed while it deletes or copies leaves whole memories, a whole index, whole copies; it is done again."""
+    url, chance, done = request.getfixturevalue(fixture), random.Random(kills), 0
+    backups = tmp_path / "backups"
+    with writers(tmp_path, Ledger()) as forked:
+        for seed in range(kills):
+            kept = fill_with_expired(url, seed)
+            forked.ledger = Ledger()
+            forked.kill_one(url, seed, chance.choice((0, 0, 1)), chance.uniform(0, 0.5), verb)
+            done += forked.ledger.counts["states saved"]
+            check_index(url)
+            with SQLAlchemyStore(url) as store:
+                manager = MemoryManager(store, user_id="ann")
+                items = {item.memory_key: item for item in store.list_all(manager.scope)}
+                check_whole(items.values())
+                assert verb == "forget" or kept <= items.keys()
+                for item in chance.sample(list(items.values()), min(3, len(items))):
+                    word = item.text.split(" ", 1)[0]
+                    assert item.memory_key in [hit.memory_key for hit in manager.search(word)]
+                if verb == "gc":
+                    delete_expired(store)
+                    assert kept == {item.memory_key for item in store.list_all(manager.scope)}
+                elif verb == "forget":
+                    store.forget_user("ann")
+                    assert not list(store.list_all(manager.scope))
+                    assert not list(store.list_deleted(manager.scope))
+                else:
+                    backup_database(store, backups)
+            for path in backups.glob("*.db"):
+                check_file(path)
+                with MemoryManager(f"sqlite:///{path}", user_id="ann") as manager:
+                    check_whole(manager.memory_store.list_all(manager.scope))
+                path.unlink()
+            check_index(url)
+    told(f"{verb} on {fixture}: {kills} kills, {done} times it had ended")
+
+
+def fill_with_expired(url: str, seed: int) -> set[str]:
+    """Store some memories that have expired, some of them large, and some that stay; the keys of these."""
+    with MemoryManager(url, user_id="ann") as manager:
+        past = now() - timedelta(days=1)
+        for number in range(30):
+            words = f"gone{seed}x{number} " + "harbour lantern " * (40_000 if number == 7 else 50)
+            manager.store(words, key=f"gone-{seed}-{number}", expires_at=past)
+        kept = {f"kept-{seed}-{number}" for number in range(10)}
+        for key in kept:
+            manager.store(f"{key.replace('-', 'x')} violin meadow", key=key)
+        return {item.memory_key for item in manager.memory_store.list_all(manager.scope)} - {
+            f"gone-{seed}-{number}" for number in range(30)
+        }
+
+
+@pytest.mark.parametrize("fixture", ["sqlite_url", "encrypted_url", "compressed_url"])
+@pytest.mark.parametrize(
+    "kills", [3, pytest.param(60, marks=[pytest.mark.soak, pytest.mark.timeout(3600)])]
+)
+async def test_killed_while_it_compacts(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    told: Callable[[str], None],
+    fixture: str,
+    kills: int,
+) -> None:
+    """Conversations that are compacted all the time lose nothing to a kill: what is saved leads to all that was said."""
+    url, chance, ledger = request.getfixturevalue(fixture), random.Random(kills), Ledger()
+    references = 0
+    with writers(tmp_path, ledger) as forked:
+        for seed in range(kills):
+            forked.kill_one(url, seed, chance.randint(40, 80), chance.uniform(0, 0.2), "converse")
+            references = await check_states(url, tmp_path, ledger)
+            check_index(url)
+    with MemoryManager(url, user_id="ann") as manager:
+        compacted = manager.memory_store.count(manager.scope, {"memory_type": "conversation"})
+    told(f"{kills} kills, {compacted} compactions, {references} references redeem at the end")
+    assert compacted

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import traceback
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,12 +24,13 @@ from memory_context.exceptions import (
     InvalidArgumentError,
     MemoryContextError,
     MissingDependencyError,
+    StoreError,
     StoreUnavailableError,
     UnsupportedDatabaseError,
 )
 from memory_context.model.scope import Scope
 from memory_context.stores import SQLAlchemyStore, as_store
-from memory_context.stores.sql import shared_engines, urls
+from memory_context.stores.sql import shared_engines, sqlalchemy_store, urls
 
 ANN = Scope("ann")
 
@@ -257,8 +262,11 @@ def test_fork(request: pytest.FixtureRequest, fixture: str) -> None:
 
 _WRITER = """
 import sys
+import tempfile
 import traceback
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from memory_context import MemoryManager
 manager = MemoryManager(sys.argv[1], user_id="ann", agent_id=sys.argv[2])
 def work(index):
@@ -288,3 +296,61 @@ def test_many_processes(request: pytest.FixtureRequest, fixture: str) -> None:
     assert 40 + 4 * 40 == len(items)
     assert 40 == sum(item.identity is not None for item in items)
     assert 160 == sum(item.access_count for item in items)
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """In the body nobody can write in a folder, root neither: another user goes on."""
+    is_root = os.geteuid() == 0
+    paths = [*folder.iterdir(), folder]
+    for path in paths:
+        path.chmod(0o555)
+    if is_root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
+        for path in paths:
+            path.chmod(0o755)
+
+
+def test_file_that_can_only_be_read() -> None:
+    """A database on a read-only file system is read and searched; what writes says so; a log that is there counts."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        url = f"sqlite:///{folder}/memory.db"
+        with MemoryManager(url, user_id="ann") as manager:
+            manager.store("the harbour is closed", key="note")
+        with read_only(folder), MemoryManager(url, user_id="ann") as manager:
+            assert "the harbour is closed" == manager.retrieve("note")
+            assert ["note"] == [hit.memory_key for hit in manager.search("harbour")]
+            with pytest.raises(StoreError, match="readonly database"):
+                manager.store("more")
+
+
+def test_read_only_file_with_its_log() -> None:
+    """What stands only in the log of a database that cannot be written is read, too."""
+    with tempfile.TemporaryDirectory() as name:
+        used, copy = Path(name, "used"), Path(name, "copy")
+        used.mkdir()
+        with MemoryManager(f"sqlite:///{used}/memory.db", user_id="ann") as manager:
+            manager.store("the harbour is closed", key="note")
+            shutil.copytree(used, copy)
+        assert Path(copy, "memory.db-wal").stat().st_size
+        Path(name).chmod(0o755)
+        url = f"sqlite:///{copy}/memory.db"
+        with read_only(copy), MemoryManager(url, user_id="ann") as manager:
+            assert "the harbour is closed" == manager.retrieve("note")
+
+
+def test_statements_are_kept_by_shape(sqlite_url: str) -> None:
+    """A hundred conversations that read by key leave no hundred statements behind: it was 110 KB each."""
+    with SQLAlchemyStore(sqlite_url) as store:
+        store.get(Scope("ann", thread_id="t", places=frozenset({("session", "t")})), "k")
+        kept = sqlalchemy_store._by_key.cache_info().currsize  # noqa: SLF001
+        for number in range(100):
+            places = frozenset({("session", f"t{number}")})
+            store.get(Scope(f"user-{number}", thread_id=f"t{number}", places=places), "k")
+        assert kept == sqlalchemy_store._by_key.cache_info().currsize  # noqa: SLF001

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import repeat
@@ -25,6 +26,8 @@ from memory_context.stores.sql import shared_engines
 from memory_context.testing import Fault, FaultyStore, ScriptedChatClient
 from messages import LOG, call, results, user
 from test_context import fill, shown
+
+SECRET_WORDS = "hunter2"
 
 pytestmark = pytest.mark.usefixtures("patient")
 
@@ -322,3 +325,32 @@ def test_cancelled_while_the_store_is_slow(sqlite_url: str) -> None:
         assert 1 == len(await context.get_messages())
 
     asyncio.run(cancelled())
+
+
+@pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
+def test_tracebacks_show_no_content(request: pytest.FixtureRequest, fixture: str) -> None:
+    """The traceback of a failed write quotes no row and no parameter, on an engine of the caller's neither."""
+    engine = sa.create_engine(request.getfixturevalue(fixture))
+    with MemoryManager(engine, user_id="ann") as manager:
+        manager.store("first")
+        refused = "BEFORE INSERT ON agent_memories"
+        with engine.begin() as connection:
+            if engine.dialect.name == "postgresql":
+                connection.exec_driver_sql(
+                    "ALTER TABLE agent_memories ADD CHECK (content NOT LIKE 'hunter%%')"
+                )
+            else:
+                connection.exec_driver_sql(
+                    f"CREATE TRIGGER t {refused} WHEN NEW.content LIKE 'hunter%%'"
+                    " BEGIN SELECT RAISE(ABORT, 'refused'); END"
+                )
+        # Not written out where a traceback quotes this file.
+        for text in (SECRET_WORDS, f"{SECRET_WORDS} \ud800"):
+            try:
+                manager.store(text, key="k", metadata={"n": text[:7]})
+            except StoreError as error:
+                assert SECRET_WORDS not in "".join(traceback.format_exception(error))
+                assert SECRET_WORDS not in repr(error.__cause__)
+            else:
+                assert "\ud800" in text  # such text is kept as bytes
+    engine.dispose()

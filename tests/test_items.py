@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import example, given
@@ -243,3 +243,16 @@ def test_priority(importance: float, priority: int) -> None:
     """A memory's priority, 1 to 10, is its importance in the steps that agents use."""
     with MemoryManager("sqlite://", user_id="ann") as manager:
         assert priority == manager.remember("x", importance=importance).priority
+
+
+def test_repr_of_a_secret_shows_nothing_of_it() -> None:
+    """Tracebacks, logs and test reports print records: that of a secret shows no content, no description and no hash."""
+    with MemoryManager("sqlite://", user_id="ann") as manager:
+        for settings in cast("list[dict[str, Any]]", [{"type": "secret"}, {"tags": ["secret"]}]):
+            key = manager.store("hunter2", "the pin hunter2", metadata={"n": "hunter2"}, **settings)
+            item = manager.get(key)
+            assert key in repr(item)
+            assert "hunter2" not in repr(item)
+            assert item.content_hash not in repr(item)
+        plain = manager.get(manager.store("plain text"))
+    assert "content='plain text'" in repr(plain)

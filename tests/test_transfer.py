@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -20,6 +21,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from examples import examples
+from memory_context import MemoryManager
 from memory_context.exceptions import InvalidArgumentError, InvalidRecordError, StoreError
 from memory_context.memory.transfer import (
     ALL_USERS,
@@ -29,7 +31,7 @@ from memory_context.memory.transfer import (
     import_memories,
 )
 from memory_context.model.batches import CHARACTERS, MOST, batches_of
-from memory_context.model.item import Deletion, MemoryItem
+from memory_context.model.item import Deletion, MemoryItem, hash_content
 from memory_context.model.record_json import deletion_from, deletion_record, item_from, record_of
 from memory_context.model.scope import Scope
 from memory_context.stores import FileStore, MemoryStore, SQLAlchemyStore
@@ -287,6 +289,37 @@ class TestFile:
         assert [3, *range(5, 12)] == [damage.line for damage in done.damaged]
         assert "hash" in done.damaged[0].reason
         assert (9, True) == (done.written, done.complete)
+
+    def test_what_store_refuses(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:
+        """A record that `store` would refuse is refused, and one with another content's identity, which would hide that."""
+        source, target = make("memory"), make("memory")
+        MemoryManager(source, user_id="ann").store("text", type="tool_output")
+        path = export_memories(source, tmp_path / "all.jsonl", user_id=ALL_USERS).path
+        head, line, end = path.read_text("utf-8").splitlines()
+        record = json.loads(line)["memory"]
+        bad: list[dict[str, Any]] = [
+            {"memory_type": ""},
+            {"memory_type": "x" * 256},
+            {"tier": "a\nb"},
+            {"tier_id": " "},
+            {"agent_id": "x" * 256},
+            {"thread_id": ""},
+            {"category": ""},
+            {"tags": [""]},
+            {"importance": 1.5},
+            {"memory_key": ""},
+            {"memory_key": "k" * 256},
+            {"memory_key": "../k"},
+            {"user_id": ""},
+            {"identity": hash_content("another text")},
+        ]
+        lines = [json.dumps({"memory": record | changed}) for changed in bad]
+        path.write_text("\n".join([head, *lines, line, end]) + "\n", "utf-8")
+
+        done = import_memories(target, path, user_id=ALL_USERS)
+
+        assert list(range(2, 2 + len(bad))) == [damage.line for damage in done.damaged]
+        assert (1, True) == (done.written, done.complete)
 
     @pytest.mark.parametrize(
         "data", [b"", b"{}\n", b"[]\n", b"\x1f\x8b junk", b"\xff", b"memory_context\n"]

@@ -6,14 +6,19 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.runtime import events
 from memory_context.runtime.breaker import PAUSE as PAUSE
 from memory_context.runtime.breaker import SLOW_FAILURE as SLOW_FAILURE
+from memory_context.runtime.deadlines import unless_hung
 
 T = TypeVar("T")
+
+STORE_SECONDS = 30.0
+"""How long an agent lets its store wait for something, a disk or a lock, without doing anything."""
 
 
 @dataclass(slots=True)
@@ -35,7 +40,9 @@ class FailOpen:
         if time.monotonic() < self.closed_until:
             self.stats.add(store_failures=1)
             return None
-        return self.run_without_store(work, *args)
+        return self.run_without_store(
+            unless_hung, STORE_SECONDS, partial(work, *args), "memory-context-store"
+        )
 
     def run_without_store(self, work: Callable[..., T], *args: Any) -> T | None:  # noqa: ANN401 - passes through
         """Return ``work(*args)``; None if it fails. For work that needs no store, such as counting tokens."""

@@ -244,7 +244,7 @@ class MessageFolder:
         message = replace(message, texts=texts, facts=MessageFacts(named=tuple(sorted(named))))
         folds = dict[int, Folded]()
         for place, text in texts.items():
-            if not self.may_fold(message, text) or hash_content(text) in self.made:
+            if not self.may_fold(message, text) or (self.made and hash_content(text) in self.made):
                 continue
             folded = self.fail_open.run(self.fold_text, message, place, before)
             if folded is not None:
@@ -264,7 +264,7 @@ class MessageFolder:
             if not refs:
                 continue
             lines |= {ref.key: lines.get(ref.key, ()) for ref in refs}
-            made = self.made.get(hash_content(text))
+            made = self.made.get(hash_content(text)) if self.made else None
             if place in folds:
                 key = folds[place].item.memory_key
                 lines[key] = folds[place].preview.ranges

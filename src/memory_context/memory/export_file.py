@@ -25,7 +25,15 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
 from memory_context.exceptions import InvalidArgumentError, InvalidRecordError, StoreError
-from memory_context.model.item import Deletion, MemoryItem, is_intact
+from memory_context.model.item import (
+    Deletion,
+    MemoryItem,
+    check_importance,
+    check_names,
+    hash_content,
+    identity_of,
+    is_intact,
+)
 from memory_context.model.record_json import deletion_from, deletion_record, item_from, record_of
 from memory_context.model.scope import Scope
 from memory_context.runtime.atomic_file import draft_of
@@ -122,9 +130,7 @@ def _record(line: bytes) -> OwnedRecord | None:
     kind, value = next(iter(members.items())) if len(members) == 1 else ("", None)
     if kind == "memory":
         item = item_from(value)
-        if item.content_hash and not is_intact(item):
-            message = f"the content of {item.memory_key!r} does not match its hash"
-            raise InvalidRecordError(message)
+        _check(item)
         return item.user_id, item
     if kind == "deletion" and isinstance(value, dict):
         values = dict(cast("dict[str, Any]", value))
@@ -137,6 +143,27 @@ def _record(line: bytes) -> OwnedRecord | None:
         return None
     message = "a line has one of memory, deletion and end"
     raise InvalidRecordError(message)
+
+
+def _check(item: MemoryItem) -> None:
+    """Refuse what no store has written.
+
+    Raises:
+        InvalidRecordError: `MemoryManager.store` would refuse it; or its hash or its identity is that
+            of another content, which would then be taken for this one.
+    """
+    try:
+        check_names(item.memory_type, item.tier, item.category, *item.tags)
+        check_importance(item.importance)
+        Scope(item.user_id, item.agent_id, item.thread_id, item.tier, item.tier_id)
+    except InvalidArgumentError as error:
+        raise InvalidRecordError(str(error)) from error
+    if item.content_hash and not is_intact(item):
+        message = f"the content of {item.memory_key!r} does not match its hash"
+        raise InvalidRecordError(message)
+    if item.identity and item.identity != identity_of(item.content, hash_content(item.content)):
+        message = f"the content of {item.memory_key!r} does not match its identity"
+        raise InvalidRecordError(message)
 
 
 def line_of(user: str, record: MemoryItem | Deletion) -> dict[str, Any]:

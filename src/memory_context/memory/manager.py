@@ -43,7 +43,9 @@ from memory_context.model.item import (
     MemoryItem,
     MemoryList,
     bytes_of,
+    check_importance,
     check_metadata,
+    check_names,
     count_lines,
     hash_content,
     identity_of,
@@ -56,7 +58,7 @@ from memory_context.model.keys import KeyGenerator
 from memory_context.model.origin import ORIGINS, PERSON, PROGRAM, Origin
 from memory_context.model.query_result import QueryResult
 from memory_context.model.reference import check_key, one_line
-from memory_context.model.scope import DETAIL, MAX_NAME, Place, Scope, UserId
+from memory_context.model.scope import DETAIL, Place, Scope, UserId
 from memory_context.model.selection import Page, Selection
 from memory_context.model.tiers_and_limits import Capacity, policies_with
 from memory_context.runtime import events
@@ -322,8 +324,8 @@ class MemoryManager(ClosedAtExit):
         """
         body, media_type = to_content(content)
         words = as_list(tags)
-        _check_names(type, tier, tier_id, category, *words)
-        _check_importance(importance)
+        check_names(type, tier, tier_id, category, *words)
+        check_importance(importance)
         _check_origin(origin)
         # A secret is never shared: two that are equal by chance would be one record under one key.
         is_shared = key is None and tier == DETAIL and type != SECRET
@@ -877,21 +879,6 @@ def _readable(item: MemoryItem) -> str:
         return item.content
     message = f"{item.memory_key!r} holds binary content, which has no lines; retrieve it whole"
     raise InvalidArgumentError(message)
-
-
-def _check_names(*names: object) -> None:
-    for name in names:
-        if name is None:
-            continue
-        if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or not name.isprintable():
-            message = f"a type, tier, category or tag has 1 to {MAX_NAME} printable characters, not {name!r:.80}"
-            raise InvalidArgumentError(message)
-
-
-def _check_importance(importance: float) -> None:
-    if not 0 <= importance <= 1:
-        message = f"importance lies between 0 and 1, not {importance!r}"
-        raise InvalidArgumentError(message)
 
 
 def _check_origin(origin: str) -> None:

@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import MINYEAR, UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, SupportsIndex, TypeAlias, cast, overload
@@ -19,7 +19,7 @@ from memory_context.model.media import BINARY as BINARY
 from memory_context.model.media import data_url, described, media_type_of
 from memory_context.model.origin import IMPORT, Origin, lowest
 from memory_context.model.reference import MemoryRef
-from memory_context.model.scope import DETAIL
+from memory_context.model.scope import DETAIL, MAX_NAME
 from memory_context.runtime.atomic_file import draft_of
 
 FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
@@ -123,6 +123,10 @@ class Restored:
         )
 
 
+# A short secret is found by trying its hash.
+_TELLING = {"content", "summary", "content_metadata", "content_hash", "identity", "match"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryItem(Displayed):
     """A memory: a record in a store, which lives as long as its tier says.
@@ -190,6 +194,15 @@ class MemoryItem(Displayed):
     access_count: int = 0
     id: UUID = field(default_factory=new_id)
     match: Match | None = None
+
+    def __repr__(self) -> str:
+        """Show every field; of a secret not what tells of its content, because tracebacks and logs show it, too."""
+        hidden = _TELLING if is_secret(self) else ()
+        shown = [
+            f"{one.name}={'…' if one.name in hidden else repr(getattr(self, one.name))}"
+            for one in fields(self)
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     @property
     def priority(self) -> int:
@@ -411,6 +424,31 @@ def check_content(content: Content, media_type: str) -> None:
     if isinstance(content, str) and not is_text(media_type) and not is_storable(content):
         message = f"text with NUL bytes or lone surrogates cannot have the media type {media_type!r}; use {TEXT}"
         raise InvalidContentError(message)
+
+
+def check_names(*names: object) -> None:
+    """Check the type, tier, category and tags of a record; None is none.
+
+    Raises:
+        InvalidArgumentError: One is no text of 1 to 255 printable characters.
+    """
+    for name in names:
+        if name is None:
+            continue
+        if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or not name.isprintable():
+            message = f"a type, tier, category or tag has 1 to {MAX_NAME} printable characters, not {name!r:.80}"
+            raise InvalidArgumentError(message)
+
+
+def check_importance(importance: float) -> None:
+    """Check the importance of a record.
+
+    Raises:
+        InvalidArgumentError: It is not between 0 and 1.
+    """
+    if not 0 <= importance <= 1:
+        message = f"importance lies between 0 and 1, not {importance!r}"
+        raise InvalidArgumentError(message)
 
 
 def hash_content(content: Content) -> str:

@@ -43,14 +43,25 @@ if sys.platform != "win32":
 
 
 class Lock:
-    """A reentrant lock that is free in a forked child, unless the thread that forked holds it."""
+    """A reentrant lock that is free in a forked child, unless the thread that forked holds it.
 
-    def __init__(self) -> None:
+    Args:
+        patience: Says for how many seconds it is waited for; None: as long as it takes.
+
+    Raises:
+        TimeoutError: Another thread held it all that time.
+    """
+
+    def __init__(self, patience: Callable[[], float | None] = lambda: None) -> None:
         self._lock = threading.RLock()
+        self._patience = patience
         in_child(self)
 
     def __enter__(self) -> None:
-        self._lock.acquire()
+        seconds = self._patience()
+        if not self._lock.acquire(timeout=-1 if seconds is None else seconds):
+            message = f"another thread has been at it for {seconds:g} s"
+            raise TimeoutError(message)
 
     def __exit__(
         self,

@@ -1,14 +1,39 @@
-"""A deadline for code of a user's, which may hang."""
+"""Deadlines for what may hang: code of a user's, a database that does not answer."""
 
 from __future__ import annotations
 
 import contextvars
+import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Generator
 from concurrent.futures import Future, wait
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 T = TypeVar("T")
+
+ANSWER_SECONDS = 30.0
+"""How long a database may be silent before its connection is given up."""
+EXIT_SECONDS = 3.0
+"""How long the end of a process waits for a database, and for work that threads have begun."""
+
+_patience: contextvars.ContextVar[float | None] = contextvars.ContextVar("patience")
+
+
+def patience() -> float | None:
+    """Return for how many seconds this context waits for an answer of a database; None: for ever."""
+    return _patience.get(ANSWER_SECONDS)
+
+
+@contextmanager
+def waiting(seconds: float | None) -> Generator[None]:
+    """Wait so many seconds for each answer of a database in the body; None: as long as it takes."""
+    token = _patience.set(seconds)
+    try:
+        yield
+    finally:
+        _patience.reset(token)
 
 
 def within(seconds: float, work: Callable[[], T], name: str) -> T:
@@ -18,19 +43,54 @@ def within(seconds: float, work: Callable[[], T], name: str) -> T:
         TimeoutError: There is no result within *seconds*.
         Exception: What *work* raises.
     """
-    future = Future[T]()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except Exception as error:  # noqa: BLE001 - handed over
-            future.set_exception(error)
-
-    context = contextvars.copy_context()
-    # Not from a pool: a call that hangs would hold its thread, and several would use the pool up.
-    threading.Thread(target=context.run, args=(run,), name=name, daemon=True).start()
+    future = _Abandonable(work, name)
     if not wait([future], seconds).done:
         message = f"no answer within {seconds} s"
-        # The thread goes on, because Python cannot end it; nobody reads its answer.
         raise TimeoutError(message)
     return future.result()
+
+
+def unless_hung(seconds: float, work: Callable[[], T], name: str) -> T:
+    """Do as `within`, but let *work* take as long as it does something; only waiting is bounded.
+
+    How busy a machine is does not matter: the CPU time of the thread tells, where the system knows it.
+
+    Raises:
+        TimeoutError: The thread has waited for *seconds*, and not done anything.
+        Exception: What *work* raises.
+    """
+    future, used = _Abandonable(work, name), -1.0
+    while not wait([future], seconds).done:
+        before, used = used, future.seconds_used()
+        if used == before:
+            message = f"nothing has happened for {seconds} s"
+            raise TimeoutError(message)
+    return future.result()
+
+
+class _Abandonable(Future[T]):
+    """The result of work in a thread of its own, which goes on where nobody waits for it: Python cannot end it."""
+
+    def __init__(self, work: Callable[[], T], name: str) -> None:
+        super().__init__()
+        self._work = work
+        self._clock: int | None = None
+        context = contextvars.copy_context()
+        # Not from a pool: a call that hangs would hold its thread, and several would use the pool up.
+        threading.Thread(target=context.run, args=(self._run,), name=name, daemon=True).start()
+
+    def _run(self) -> None:
+        if sys.platform != "darwin":
+            # In the thread itself: asked from outside, for one that has ended, it may crash.
+            self._clock = time.pthread_getcpuclockid(threading.get_ident())
+        try:
+            self.set_result(self._work())
+        except Exception as error:  # noqa: BLE001 - handed over
+            self.set_exception(error)
+
+    def seconds_used(self) -> float:
+        """Return the thread's CPU time; another number at each call where the system does not tell."""
+        if self._clock is not None:
+            with suppress(OSError):  # it has just ended
+                return time.clock_gettime(self._clock)
+        return time.monotonic()

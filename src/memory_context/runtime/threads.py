@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextvars
 import os
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from concurrent import futures
+from concurrent.futures import Executor, Future
 from functools import lru_cache, partial
+from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
+
+from memory_context.runtime.after_fork import in_child
+from memory_context.runtime.deadlines import EXIT_SECONDS
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -19,9 +25,55 @@ T = TypeVar("T")
 THREADS = 8
 
 
+class DaemonThreads(Executor):
+    """Up to `THREADS` threads, which do not keep a process from ending where what they wait for hangs."""
+
+    def __init__(self) -> None:
+        self._tasks = SimpleQueue[tuple[Future[Any], Callable[[], Any]]]()
+        self._begun = set[Future[Any]]()
+        self._idle = threading.Semaphore(0)
+        self._threads = 0
+        self._starting = threading.Lock()
+        in_child(self)
+        # At a normal end work is completed, as far as it does not hang.
+        atexit.register(self.shutdown)
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """See `Executor.submit`."""
+        future = Future[T]()
+        self._begun.add(future)
+        future.add_done_callback(self._begun.discard)
+        self._tasks.put((future, partial(fn, *args, **kwargs)))
+        with self._starting:
+            if not self._idle.acquire(blocking=False) and self._threads < THREADS:
+                self._threads += 1
+                name = f"memory-context_{self._threads}"
+                threading.Thread(target=self._work, name=name, daemon=True).start()
+        return future
+
+    def after_fork(self) -> None:
+        """In a forked child, forget what the parent's threads have begun."""
+        self._begun.clear()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002 - Executor's
+        """Wait a moment for what was begun."""
+        futures.wait(list(self._begun), EXIT_SECONDS)
+
+    def _work(self) -> None:
+        while True:
+            future, work = self._tasks.get()
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(work())
+                except BaseException as error:  # noqa: BLE001 - handed over
+                    future.set_exception(error)
+            del future, work  # or they would live until there is more to do
+            self._idle.release()
+
+
 @lru_cache(maxsize=1)
-def _executor() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(THREADS, thread_name_prefix="memory-context")
+def _executor() -> DaemonThreads:
+    return DaemonThreads()
 
 
 @lru_cache(maxsize=1)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 IndexMode: TypeAlias = Literal["plain", "blind", "none"]
 
 # Smaller contents gain nothing.
+# As much as a column of SQLite or PostgreSQL holds: a row that claims more was not written by a codec.
+LARGEST = 2**30
 _LEAST_COMPRESSED = 1024
 _LENGTH_BYTES = 4
 
@@ -131,7 +133,7 @@ def compressed(item: MemoryItem) -> tuple[dict[str, Any], bytes]:
     """Return the bytes of a content, compressed where that makes them smaller, and the facts that `with_content` needs."""
     data = item.data
     facts: dict[str, Any] = {"media_type": item.media_type, "zlib": False}
-    if len(data) >= _LEAST_COMPRESSED:
+    if _LEAST_COMPRESSED <= len(data) <= LARGEST:
         small = zlib.compress(data)
         if len(small) < len(data):
             return facts | {"zlib": True}, small
@@ -145,11 +147,25 @@ def with_content(item: MemoryItem, facts: Mapping[str, Any], data: bytes) -> Mem
         SealError: The bytes are damaged.
     """
     try:
-        whole = zlib.decompress(data) if facts["zlib"] else data
+        whole = _decompressed(data) if facts["zlib"] else data
         content = decoded(whole, facts["media_type"])
     except (KeyError, ValueError, zlib.error) as error:
         raise _damaged(item) from error
     return replace(item, content=content, media_type=facts["media_type"])
+
+
+def _decompressed(data: bytes) -> bytes:
+    """Return what zlib has made *data* of.
+
+    Raises:
+        ValueError: It is more than `LARGEST`, or its end is missing.
+    """
+    stream = zlib.decompressobj()
+    whole = stream.decompress(data, LARGEST)
+    if not stream.eof:
+        message = f"it does not end within {LARGEST} bytes"
+        raise ValueError(message)
+    return whole
 
 
 def packed(facts: Mapping[str, Any], data: bytes) -> bytes:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import timedelta
 from functools import partial
@@ -26,7 +27,7 @@ from memory_context.model.call_records import (
     ModelCall,
 )
 from memory_context.model.item import now
-from memory_context.runtime import events
+from memory_context.runtime import deadlines, events
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.breaker import PAUSE
 from memory_context.runtime.telemetry import count
@@ -63,7 +64,7 @@ class CallLog:
         self._kept = kept
         self._waiting = deque[CallRecord](maxlen=WAITING)
         self._lock = Lock()
-        self._writing = Lock()
+        self._writing = Lock(deadlines.patience)
         self._thread: threading.Thread | None = None
         self._hurry = threading.Event()
         self._paused_until = 0.0
@@ -92,7 +93,7 @@ class CallLog:
                 self._thread.start()
 
     def flush(self) -> None:
-        """Write what waits. Where that fails it goes on waiting."""
+        """Write what waits. Where that fails, or a thread has been at it for too long, it goes on waiting."""
         self._hurry.set()
         while self._write_waiting():
             pass
@@ -108,7 +109,11 @@ class CallLog:
 
     def _write_waiting(self) -> bool:
         """Write what waits now; return whether there was something, and it was written."""
-        with self._writing:
+        with ExitStack() as held:
+            try:
+                held.enter_context(self._writing)
+            except TimeoutError:
+                return False
             with self._lock:
                 self._hurry.clear()
                 taken = list(self._waiting)
@@ -275,5 +280,6 @@ def _record_of(row: AnyRow, codec: Codec, *, prompts: bool) -> CallRecord:
 @atexit.register
 def _write_at_exit() -> None:
     """Write what a program has noted right before it ends: its threads end with it."""
-    for log in list(_open_logs):
-        log.flush()
+    with deadlines.waiting(deadlines.EXIT_SECONDS):
+        for log in list(_open_logs):
+            log.flush()

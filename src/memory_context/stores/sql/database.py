@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -15,10 +15,18 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from memory_context.exceptions import StoreError, StoreUnavailableError
 from memory_context.model.item import MemoryItem
+from memory_context.runtime import deadlines
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.telemetry import operation
 from memory_context.stores.codec import Codec
-from memory_context.stores.sql import file_watch, index_key, migrate, shared_engines, urls
+from memory_context.stores.sql import (
+    file_watch,
+    index_key,
+    migrate,
+    shared_engines,
+    silent_servers,
+    urls,
+)
 from memory_context.stores.sql.index import keyword_index
 from memory_context.stores.sql.prepared import Prepared, Values, is_heard, of_sqlalchemy
 from memory_context.stores.sql.row import ROW_FORMAT, RowFormat, decode_row, decoded_row
@@ -70,7 +78,8 @@ class Database:
         self._shared: sa.Engine | None = None
         self._engine: sa.Engine | None = None
         self._ready_pool: sa.Pool | None = None
-        self._lock = Lock()
+        # Opening may wait for a database that hangs, and others behind it.
+        self._lock = Lock(deadlines.patience)
         self._turn = shared_engines.writers_turn(self.url)
         in_child(self)
 
@@ -105,6 +114,12 @@ class Database:
         """Tell whether the SQLite file that this object has used is no longer there."""
         is_file = self.dialect == "sqlite" and not urls.is_memory(self.url)
         return is_file and self._engine is not None and not Path(self.url.database or "").exists()
+
+    @property
+    def reads_only(self) -> bool:
+        """Tell whether this is a SQLite file that cannot be written, as on a read-only file system."""
+        file = urls.file_of(self.url)
+        return file is not None and file_watch.may_only_read(str(file))
 
     def read(
         self, work: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **named: P.kwargs
@@ -148,6 +163,7 @@ class Database:
             operation("transaction", backend=self.dialect, writes=kind == "write"),
             self._turn.taken() if kind == "write" and self.dialect == "sqlite" else nullcontext(),
             self.engine.connect().execution_options(**options) as connection,
+            silent_servers.given_up(connection.connection.driver_connection),
             file_watch.on_its_file(connection, connection.engine),
             # A statement is a transaction by itself.
             nullcontext() if kind == "statement" else connection.begin(),
@@ -200,7 +216,7 @@ class Database:
         engine = self._engine  # as another thread may let go of it meanwhile
         if engine is not None:
             return engine
-        with self._lock:
+        with self._opening():
             if self._engine is None:
                 if self._callers is None:
                     self._shared = shared_engines.registry.acquire(self.url)
@@ -208,6 +224,21 @@ class Database:
                 else:
                     self._engine = shared_engines.with_explicit_begin(self._callers)
             return self._engine
+
+    @contextmanager
+    def _opening(self) -> Generator[None]:
+        """Be the only thread that opens the database.
+
+        Raises:
+            StoreUnavailableError: Another one was at it for too long.
+        """
+        with ExitStack() as held:
+            try:
+                held.enter_context(self._lock)
+            except TimeoutError as error:
+                message = f"{urls.shown_url(self.url)}: cannot be opened: {error}"
+                raise StoreUnavailableError(message) from error
+            yield
 
     def close(self) -> None:
         """Let go of a shared engine; one of the caller's stays open.
@@ -232,17 +263,18 @@ class Database:
         except SQLAlchemyError as error:
             if _SCHEMA_GONE.search(str(error)):
                 self._ready_pool = None  # the next use creates the schema again
-            raise self._store_error(error) from error
+            raise self._store_error(error) from _without_values(error)
         # Drivers raise these for lone surrogates and for integers of more than 64 bits.
         except (UnicodeEncodeError, OverflowError) as error:
             message = f"the database cannot take this value: {error}"
-            raise StoreError(message) from error
+            # Without its cause, which holds the value.
+            raise StoreError(message) from None
 
     def _prepare_schema(self) -> None:
         """Create or upgrade the schema, and empty an outdated index, once for each pool."""
         if self._ready_pool is self.engine.pool:
             return
-        with self._lock:
+        with self._opening():
             pool = self.engine.pool  # a new one after the file was replaced
             # Per pool, not per object: what was checked in one file says nothing of another one.
             if self._ready_pool is pool:
@@ -252,7 +284,8 @@ class Database:
             if self.run_as_it_is(migrate.revision_of) != migrate.HEAD:
                 self.run_as_it_is(migrate.ensure_schema, kind="write")
             if self.run_as_it_is(keyword_index.version_of) < VERSION:
-                self.run_as_it_is(keyword_index.renew, kind="write")
+                with deadlines.waiting(None):
+                    self.run_as_it_is(keyword_index.renew, kind="write")
             self.read_format()
             if self._row_format.index_key is None and self.codec.index != "plain":
                 self.run_as_it_is(partial(index_key.prepare, codec=self.codec), kind="write")
@@ -269,9 +302,27 @@ class Database:
         self._row_format = held or RowFormat(self.codec)
 
     def _store_error(self, error: SQLAlchemyError) -> StoreError:
-        cause = getattr(error, "orig", None) or error  # the driver's own error, where there is one
-        lines = str(cause).strip().splitlines() or [type(cause).__name__]
-        message = f"{urls.shown_url(self.url)}: {lines[0]}"
+        message = f"{urls.shown_url(self.url)}: {_first_line(_cause(error))}"
         if isinstance(error, OperationalError | InterfaceError | PoolTimeoutError):
             return StoreUnavailableError(message)
         return StoreError(message)
+
+
+def _cause(error: SQLAlchemyError) -> BaseException:
+    """Return the driver's own error, where there is one."""
+    return getattr(error, "orig", None) or error
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _without_values(error: SQLAlchemyError) -> BaseException | None:
+    """Return the driver's error with its first line alone.
+
+    The others quote rows ("Failing row contains …") and parameters, which tracebacks would show.
+    """
+    cause = _cause(error)
+    with suppress(Exception):  # a class that takes other arguments
+        return type(cause)(_first_line(cause))
+    return None

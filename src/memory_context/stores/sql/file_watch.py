@@ -45,6 +45,25 @@ def file_at(path: str) -> FileId | None:
     return facts.st_dev, facts.st_ino
 
 
+def may_only_read(path: str) -> bool:
+    """Return whether the file under *path* is there and cannot be written, as on a read-only file system."""
+    return Path(path).exists() and not _may_write(path)
+
+
+def _may_write(path: str | Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+def _read_only_uri(path: str) -> str:
+    """Return the URI by which SQLite opens what it cannot write."""
+    uri = f"{Path(path).as_uri()}?mode=ro"
+    if _may_write(Path(path).parent) or file_at(path + _LOG):
+        return uri
+    # With a write-ahead log in its header, SQLite would have to make one. As there is none, the file
+    # is complete.
+    return f"{uri}&immutable=1"
+
+
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
     """What a connection has open.
@@ -54,16 +73,23 @@ class OpenedFile:
         file: Which file.
         log: Which file its write-ahead log is.
         log_index: Which file the log's index is.
+        complete: Whether it cannot be written here, and had no log.
     """
 
     path: str
     file: FileId | None
     log: FileId | None = None
     log_index: FileId | None = None
+    complete: bool = False
 
     @property
     def is_in_place(self) -> bool:
-        """Return whether it is still the file under its path."""
+        """Return whether it is still the file under its path.
+
+        One that was opened as complete is not, once somebody writes to it elsewhere.
+        """
+        if self.complete and file_at(self.path + _LOG):
+            return False
         return not self.path or self.file == file_at(self.path)
 
 
@@ -115,6 +141,9 @@ class FileWatch:
         """
 
         def connect() -> WatchedConnection:
+            if may_only_read(self.path):
+                uri = _read_only_uri(self.path)
+                return cast("WatchedConnection", dialect.connect(uri, **options, uri=True))
             return cast("WatchedConnection", dialect.connect(*arguments, **options))
 
         for _ in range(TRIES):
@@ -147,6 +176,7 @@ class FileWatch:
             file_at(self.path),
             file_at(self.path + _LOG),
             file_at(self.path + _LOG_INDEX),
+            complete=may_only_read(self.path) and file_at(self.path + _LOG) is None,
         )
         connection.watch = self
         return connection

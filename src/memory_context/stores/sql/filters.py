@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -133,19 +133,65 @@ def checked_last(conditions: Conditions) -> Condition:
 
 def _in_sight(places: Iterable[Place]) -> Condition:
     """Match the records that are not behind a wall: `Scope.sees`, in SQL."""
+    return _in_sight_of(
+        (memories.c.tier == tier) & _is_one_of(memories.c.tier_id, tier_ids)
+        for tier, tier_ids in _open_ids(places)
+    )
+
+
+def _in_sight_of(open_tiers: Iterable[Condition]) -> Condition:
+    is_open = _is_one_of(memories.c.tier, OPEN_TIERS)
+    return sa.or_(memories.c.tier_id.is_(None), is_open, *open_tiers)
+
+
+def _open_ids(places: Iterable[Place]) -> list[tuple[str, list[str]]]:
     open_ids: dict[str, list[str]] = {}
     for tier, tier_id in sorted(places):
         open_ids.setdefault(tier, []).append(tier_id)
-    conditions: list[Condition] = [
-        memories.c.tier_id.is_(None),
-        _is_one_of(memories.c.tier, OPEN_TIERS),
-    ]
-    for tier, tier_ids in open_ids.items():
-        conditions.append((memories.c.tier == tier) & _is_one_of(memories.c.tier_id, tier_ids))
-    return sa.or_(*conditions)
+    return list(open_ids.items())
 
 
-def _is_one_of(column: sa.Column[Any], values: Iterable[str]) -> Condition:
+class ScopeShape(NamedTuple):
+    """What conditions a scope needs, whatever its names are: statements are kept by it.
+
+    Attributes:
+        columns: The columns that it narrows.
+        open_ids: In how many tiers places are open, and how many in each; None without walls.
+    """
+
+    columns: tuple[str, ...]
+    open_ids: tuple[int, ...] | None
+
+    def conditions(self) -> list[Condition]:
+        """Return the conditions of `within`, to be executed with the values of `shape_of`."""
+        conditions: list[Condition] = [
+            memories.c[name] == sa.bindparam(f"scope_{name}") for name in self.columns
+        ]
+        if self.open_ids is not None:
+            open_tiers: list[Condition] = []
+            for tier, count in enumerate(self.open_ids):
+                ids: list[Any] = [sa.bindparam(f"open_{tier}_{number}") for number in range(count)]
+                is_tier = memories.c.tier == sa.bindparam(f"open_{tier}")
+                open_tiers.append(is_tier & _is_one_of(memories.c.tier_id, ids))
+            conditions.append(_in_sight_of(open_tiers))
+        return conditions
+
+
+def shape_of(scope: Scope) -> tuple[ScopeShape, dict[str, Any]]:
+    """Return the shape of *scope*, and the values that its conditions are executed with."""
+    narrowed = scope.narrowed()
+    values: dict[str, Any] = {f"scope_{name}": value for name, value in narrowed.items()}
+    if scope.places is None:
+        return ScopeShape(tuple(narrowed), None), values
+    open_ids = _open_ids(scope.places)
+    for place, (tier, tier_ids) in enumerate(open_ids):
+        values[f"open_{place}"] = tier
+        for number, tier_id in enumerate(tier_ids):
+            values[f"open_{place}_{number}"] = tier_id
+    return ScopeShape(tuple(narrowed), tuple(len(ids) for _, ids in open_ids)), values
+
+
+def _is_one_of(column: sa.Column[Any], values: Iterable[Any]) -> Condition:
     """Match one of a few values, for statements that are `Prepared`."""
     return sa.or_(*[column == value for value in values])
 

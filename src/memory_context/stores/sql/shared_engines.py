@@ -22,6 +22,7 @@ from memory_context.exceptions import (
     UnsupportedDatabaseError,
 )
 from memory_context.runtime.after_fork import Lock, before_fork, in_child
+from memory_context.stores.sql import silent_servers
 from memory_context.stores.sql.file_watch import FileWatch, WatchedConnection
 from memory_context.stores.sql.prepared import execute
 from memory_context.stores.sql.urls import is_memory, supported
@@ -37,7 +38,7 @@ TRANSACTION = "memory_context_transaction"
 """The execution option that says it."""
 # WAL lets others read while somebody writes. With synchronous=NORMAL a power cut may undo the last
 # commits, but never damages the file; a killed process loses nothing.
-_SQLITE_PRAGMAS = (
+_SQLITE_PRAGMAS: tuple[str, ...] = (
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=NORMAL",
     f"PRAGMA busy_timeout={BUSY_MILLISECONDS}",
@@ -155,12 +156,15 @@ def make_engine(url: sa.URL) -> sa.Engine:
     """
     try:
         if url.get_backend_name() == "postgresql":
-            return sa.create_engine(
+            engine = sa.create_engine(
                 url,
                 hide_parameters=True,  # or error messages and logs would quote stored texts
                 pool_pre_ping=True,  # a server may have closed the connection while it was idle
                 connect_args={"connect_timeout": CONNECT_SECONDS, **_prepared(url)},
             )
+            # First, because setting up a connection asks the server, too.
+            event.listen(engine, "connect", silent_servers.give_up, insert=True)
+            return engine
         return _make_sqlite_engine(url)
     except (ImportError, NoSuchModuleError) as error:
         message = f"the driver for {url.drivername} cannot be loaded ({error}); pip install 'psycopg[binary]'"

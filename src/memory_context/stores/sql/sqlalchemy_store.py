@@ -24,7 +24,7 @@ from memory_context.model.call_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.item import Deletion, Match, MemoryItem, Restored, now
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity, Quota, Receipt, Usage, as_quota
-from memory_context.runtime import events
+from memory_context.runtime import deadlines, events
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.codec import Codec, check_embedder, url_prefix
 from memory_context.stores.protocol import Filters, Mode
@@ -47,9 +47,11 @@ from memory_context.stores.sql.dialects import insert_into
 from memory_context.stores.sql.filters import (
     Condition,
     Conditions,
+    ScopeShape,
     counted_column,
     matching,
     order_of,
+    shape_of,
     within,
 )
 from memory_context.stores.sql.index import indexing, keyword_index, search, vector_index
@@ -77,8 +79,8 @@ T = TypeVar("T")
 
 # PostgreSQL takes at most 65,535 bound parameters in a statement, SQLite 32,766.
 KEYS_PER_STATEMENT = 5000
-# Of how many users, agents and conversations the statement is kept that reads records by their keys.
-STATEMENTS = 1000
+# Of how many shapes of scopes the statement is kept that reads records by their keys.
+STATEMENTS = 100
 # How much a search indexes before it answers, in characters: a minute or so of work.
 CATCH_UP = 32_000_000
 CALLS_KEPT = timedelta(days=30)
@@ -205,15 +207,17 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def get(self, scope: Scope, key: str) -> MemoryItem | None:
         """See `MemoryStore.get`."""
-        return next(iter(self.database.items(_by_key(scope), {"key": key})), None)
+        shape, values = shape_of(scope)
+        return next(iter(self.database.items(_by_key(shape), values | {"key": key})), None)
 
     def get_many(self, scope: Scope, keys: Iterable[str]) -> list[MemoryItem]:
         """See `MemoryStore.get_many`."""
         wanted = list(dict.fromkeys(keys))
         found: dict[str, MemoryItem] = {}
+        shape, values = shape_of(scope)
         for start in range(0, len(wanted), KEYS_PER_STATEMENT):
             batch = wanted[start : start + KEYS_PER_STATEMENT]
-            for item in self.database.items(_by_keys(scope), {"keys": batch}):
+            for item in self.database.items(_by_keys(shape), values | {"keys": batch}):
                 found[item.memory_key] = item
         return [found[key] for key in wanted if key in found]
 
@@ -299,6 +303,7 @@ class SQLAlchemyStore(ClosedAtExit):
     def _opened(self, scope: Scope, filters: Filters | None) -> list[MemoryItem]:
         return self.query(scope, filters, limit=OPENED_FOR_SEARCH)
 
+    @deadlines.waiting(None)
     def reencrypt(
         self, user_id: str | None = None, progress: Callable[[int], object] | None = None
     ) -> int:
@@ -329,6 +334,7 @@ class SQLAlchemyStore(ClosedAtExit):
         self.scrub()
         return done
 
+    @deadlines.waiting(None)
     def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
         """Rebuild the search index and missing vectors of all memories; return how many there are.
 
@@ -375,7 +381,9 @@ class SQLAlchemyStore(ClosedAtExit):
         return None
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
-        """See `MemoryStore.touch`."""
+        """See `MemoryStore.touch`. In a file that cannot be written no read is counted."""
+        if self.database.reads_only:
+            return 0
         where = [*within(scope), memories.c.memory_key.in_(list(keys))]
         return self.database.write(_touch, where)
 
@@ -421,7 +429,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def note_call(self, record: CallRecord) -> None:
         """See `CallKeeper.note_call`; a thread writes it."""
-        if self._call_log is not None:
+        if self._call_log is not None and not self.database.reads_only:
             self._call_log.note(record)
 
     def calls(self, wanted: CallFilter, limit: int | None = 100) -> list[CallRecord]:
@@ -445,6 +453,7 @@ class SQLAlchemyStore(ClosedAtExit):
         # Sorted here, because the databases' collations differ.
         return sorted(row.user_id for row in self.database.rows(everybody))
 
+    @deadlines.waiting(None)
     def forget_user(self, user_id: str) -> Receipt:
         """See `Administration.forget_user`."""
         scope = Scope(user_id)
@@ -454,6 +463,7 @@ class SQLAlchemyStore(ClosedAtExit):
         self.database.write(forget_user.remove_notes, scope.user_id)
         return Receipt(scope.user_id, now(), **removed, scrubbed=self._scrubbed(scope.user_id))
 
+    @deadlines.waiting(None)
     def scrub(self) -> bool:
         """Take the last trace of deleted memories out of the database's files.
 
@@ -500,6 +510,7 @@ class SQLAlchemyStore(ClosedAtExit):
         usages = [Usage(*row) for row in self.database.rows(statement)]
         return sorted(usages, key=lambda usage: (usage.tier, usage.category or ""))
 
+    @deadlines.waiting(None)
     def migrate(self, *, parts: int | None = None) -> str | None:
         """Bring the schema to this library's revision; return the revision that was there before.
 
@@ -522,6 +533,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
         return self.database.run_as_it_is(work, kind="write")
 
+    @deadlines.waiting(None)
     def adopt(self) -> Adopted:
         """Take over the rows of a table `agent_memories` that another program has made.
 
@@ -596,7 +608,9 @@ class SQLAlchemyStore(ClosedAtExit):
             return None
 
     def _catch_up(self, user_id: str) -> None:
-        """Index what is pending of a user, up to a limit."""
+        """Index what is pending of a user, up to a limit; nothing in a file that cannot be written."""
+        if self.database.reads_only:
+            return
         pending = self.database.read(indexing.pending_ids, user_id)
         left = CATCH_UP
         for done, (_, memory_id) in enumerate(pending):
@@ -624,19 +638,20 @@ class SQLAlchemyStore(ClosedAtExit):
         return len(item.text) - place.offset
 
 
-# The two are kept, because making them takes longer than reading a record by them.
+# The two are kept, because making them takes longer than reading a record by them; by shape, because
+# by scope each conversation would leave its own behind (measured: 110 KB each).
 @lru_cache(maxsize=STATEMENTS)
-def _by_key(scope: Scope) -> Prepared:
-    """Return the statement for the record of *scope* under the ``key`` that it is executed with."""
-    statement = RECORDS.where(*within(scope), memories.c.memory_key == sa.bindparam("key"))
+def _by_key(shape: ScopeShape) -> Prepared:
+    """Return the statement for the record of a scope under the ``key`` that it is executed with."""
+    statement = RECORDS.where(*shape.conditions(), memories.c.memory_key == sa.bindparam("key"))
     return Prepared(lambda _: statement)
 
 
 @lru_cache(maxsize=STATEMENTS)
-def _by_keys(scope: Scope) -> AnySelect:
-    """Return the statement for the records of *scope* under the ``keys`` that it is executed with."""
+def _by_keys(shape: ScopeShape) -> AnySelect:
+    """Return the statement for the records of a scope under the ``keys`` that it is executed with."""
     wanted = sa.bindparam("keys", type_=sa.Text(), expanding=True)
-    return RECORDS.where(*within(scope), memories.c.memory_key.in_(wanted))
+    return RECORDS.where(*shape.conditions(), memories.c.memory_key.in_(wanted))
 
 
 def _check_scope(scope: Scope, item: MemoryItem) -> None:
