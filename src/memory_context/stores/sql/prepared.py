@@ -168,8 +168,11 @@ def _driven(
         # As SQLAlchemy does it: other idle connections of the engine are broken as well then.
         is_gone = engine.dialect.is_disconnect(error, driver, cursor)
         if is_gone:
-            connection.invalidate(error)
-            engine.dispose()
+            # Not the whole pool at once: what other threads have would come back to none, and stay open.
+            pooled = connection.connection if isinstance(connection, sa.Connection) else connection
+            engine.pool._invalidate(pooled, error)  # noqa: SLF001 - as SQLAlchemy's own connections do
+            if isinstance(connection, sa.Connection):
+                connection.invalidate(error)
         raise of_sqlalchemy(error, engine, text, is_gone=is_gone) from error
     return cursor
 
