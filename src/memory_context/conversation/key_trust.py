@@ -11,14 +11,17 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import hash_content
-from memory_context.model.reference import MemoryRef
+from memory_context.model.reference import MemoryRef, leading_key
 from memory_context.runtime.after_fork import Lock
 from memory_context.text.quoting import without_quotations
 
 _calling: ContextVar[RunningCall | None] = ContextVar("memory_context_calling", default=None)
+KEPT = 20_000
+
 _calls = dict[tuple[str, str], list[frozenset[str]]]()
 _noting = Lock()
 
@@ -73,6 +76,23 @@ def tell_caller(user_id: str, keys: Iterable[str]) -> None:
     call = _calling.get()
     if call is not None and call.user_id == user_id:
         call.told.update(keys)
+
+
+# A bounded map that stands threads: each place is a set that is filled afterwards.
+@lru_cache(KEPT)
+def _made(user_id: str, digest: str) -> set[str]:  # noqa: ARG001 - the place
+    """The key of the placeholder with this hash, if this process has made it."""
+    return set()
+
+
+def note_made(user_id: str, placeholder: str) -> None:
+    """Note that this process has made *placeholder*: an agent may hand it on as the tool's result that it stands for."""
+    _made(user_id, hash_content(placeholder)).update(filter(None, [leading_key(placeholder)]))
+
+
+def made_here(user_id: str, text: str) -> set[str]:
+    """Return the key of *text*, a tool's result, if it is a placeholder that this process has made."""
+    return _made(user_id, hash_content(text)) if leading_key(text) else set()
 
 
 def in_tool_call() -> bool:

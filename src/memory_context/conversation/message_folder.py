@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
@@ -13,6 +13,8 @@ from memory_context.conversation.fold_and_recall_policies import LEAST_THRESHOLD
 from memory_context.conversation.key_trust import (
     generated_in,
     in_tool_call,
+    made_here,
+    note_made,
     tell_caller,
     typed_in,
 )
@@ -214,6 +216,7 @@ class MessageFolder:
         user_id = self.manager.scope.user_id
         tell_caller(user_id, [folded.item.memory_key for folded in folds.values()])
         for folded in folds.values():
+            note_made(user_id, folded.text)
             self.fail_open.stats.add(
                 folds=1, tokens_folded=folded.item.token_count, tokens_shown=folded.tokens
             )
@@ -273,14 +276,23 @@ class MessageFolder:
                 lines |= made.lines
                 folded.append(place)
                 trusted += made.trusted
-            elif message.is_typed:
-                trusted += typed_in(user_id, text)
-            elif message.is_question and not message.is_summary:
-                trusted += self.fail_open.run(generated_in, self.manager, text) or ()
+            else:
+                trusted += self._trusted_in(message, text)
             if message.source == RETRIEVE and not message.is_error:
                 for key, shown_lines in lines_shown(text):
                     lines[key] = (*lines[key], shown_lines)
         return MessageFacts(lines=lines, folded=tuple(folded), trusted=tuple(trusted))
+
+    def _trusted_in(self, message: Message, text: str) -> Iterable[str]:
+        """Return the keys in a text of *message*, which stays as it is, that may be passed on for who says it."""
+        user_id = self.manager.scope.user_id
+        if message.role == "tool":
+            return made_here(user_id, text)
+        if message.is_typed:
+            return typed_in(user_id, text)
+        if message.is_question and not message.is_summary:
+            return self.fail_open.run(generated_in, self.manager, text) or ()
+        return ()
 
     def _redacted(self, message: Message, text: str) -> str:
         """Return *text* as it may be stored, if it may be stored at all."""
