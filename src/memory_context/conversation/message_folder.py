@@ -258,7 +258,6 @@ class MessageFolder:
         """Return what the texts of *message* tell; *folds* are the placeholders that have just been made of some."""
         if message.is_ours:
             return _facts_of_another(message)
-        user_id = self.manager.scope.user_id
         lines = dict[str, Ranges]()
         trusted, folded = list[str](), list(folds)
         for place, text in message.texts.items():
