@@ -376,7 +376,8 @@ def test_no_upgrade(steps: list[tuple[int, int, Origin]]) -> None:
     follow(steps, TALKING)
 
 
-@pytest.mark.long
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
 @settings(max_examples=10_000)
 @given(st.lists(ANY_STEP, min_size=1, max_size=6))
 def test_no_upgrade_in_ten_thousand(steps: list[tuple[int, int, Origin]]) -> None:
