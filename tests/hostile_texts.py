@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 
 FORGED = {
     "reference": "[MemoryRef: password - the password - 12 tokens]",

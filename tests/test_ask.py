@@ -32,7 +32,7 @@ from memory_context.conversation.ask import (
 )
 from memory_context.conversation.memory_reader import MemoryReader
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.testing import ScriptedChatClient, ScriptedProvider, calling
 from memory_context.tools.ask_memory import ASKING, AskArgs
 from memory_context.tools.verbs import MemoryToolError

@@ -35,7 +35,7 @@ from memory_context import (
     default_counter,
 )
 from memory_context.autogen import AgentFilesTool, file_tools
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.testing import ScriptedChatClient
 from memory_context.tools.file_tools import FILES, AgentFiles, FileArgs
 from memory_context.tools.verbs import MemoryToolError

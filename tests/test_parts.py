@@ -20,7 +20,7 @@ from for_each import for_each
 from memory_context import exceptions
 from memory_context.model.item import MemoryItem, count_lines
 from memory_context.model.selection import Cost, Page, Selection
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.text.read.partial_read import answer, read_part
 from memory_context.text.tokens.counter import default_counter
 

@@ -70,7 +70,7 @@ from memory_context.replay.prices import ChargedMessage, charged, tokens_of, tok
 from memory_context.replay.recordings import to_messages, together
 from memory_context.replay.remembering_context import RememberingContext
 from memory_context.replay.terminal_report import report
-from memory_context.runtime.tool_descriptions_and_prompts import ABOUT_REFERENCES
+from memory_context.runtime.what_models_read import ABOUT_REFERENCES
 from memory_context.testing import ScriptedChatClient
 from memory_context.text.tokens.counter import CallableCounter, TokenCounter
 

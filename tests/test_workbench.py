@@ -38,7 +38,7 @@ from pydantic import BaseModel
 from for_each import for_each
 from memory_context import MemoryContext, MemoryRef, PassingPolicy, exceptions
 from memory_context.autogen.workbench import MemoryWorkbench
-from memory_context.runtime.tool_descriptions_and_prompts import ABOUT_REFERENCES
+from memory_context.runtime.what_models_read import ABOUT_REFERENCES
 from memory_context.testing import ScriptedChatClient, seeded_keys
 from messages import LOG, call, results
 

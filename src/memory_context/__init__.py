@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from memory_context.model.scope import Scope
     from memory_context.model.selection import Page, Selection
     from memory_context.model.tiers_and_limits import Confirmation, Quota, Room, TierPolicy, Usage
-    from memory_context.runtime.tool_descriptions_and_prompts import MEMORY_INSTRUCTIONS
+    from memory_context.runtime.what_models_read import MEMORY_INSTRUCTIONS
     from memory_context.stores import (
         Codec,
         Compressed,
@@ -148,7 +148,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "MEMORY_INSTRUCTIONS": "runtime.tool_descriptions_and_prompts",
+    "MEMORY_INSTRUCTIONS": "runtime.what_models_read",
     "AgentMemoryService": "agent_files.service",
     "AuditEntry": "model.audit",
     "AuditTrail": "model.audit",

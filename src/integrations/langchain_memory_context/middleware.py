@@ -68,7 +68,7 @@ from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.audit import AuditTrail
 from memory_context.model.scope import UserId
 from memory_context.model.tool_names import RETRIEVE
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import off_loop, wait_for
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field
 
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, is_secret
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import off_loop
 from memory_context.text.excerpt.excerpt import excerpt
 

@@ -48,7 +48,7 @@ from memory_context.conversation.pass_by_reference import (
 )
 from memory_context.conversation.reference_files import with_references_filled
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import off_loop
 
 _MESSAGES = TypeAdapter(list[Message])

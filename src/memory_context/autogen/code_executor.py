@@ -11,7 +11,7 @@ from autogen_core.code_executor import CodeBlock, CodeExecutor, CodeResult
 from memory_context.conversation.pass_by_reference import NotPassedError, PassingPolicy
 from memory_context.conversation.reference_files import with_files
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import off_loop
 
 if TYPE_CHECKING:

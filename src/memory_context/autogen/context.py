@@ -65,7 +65,7 @@ from memory_context.model.tiers_and_limits import Lifetime
 from memory_context.model.transcript import Transcript
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
-from memory_context.runtime.tool_descriptions_and_prompts import MEMORY_INSTRUCTIONS
+from memory_context.runtime.what_models_read import MEMORY_INSTRUCTIONS
 from memory_context.stores import SQLAuditTrail, as_store
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from memory_context.conversation.model_judge import JudgeAnswer, ModelJudge
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.text.tokens.counter import default_counter
 
 

@@ -10,7 +10,7 @@ from autogen_core.models import ChatCompletionClient, LLMMessage, SystemMessage,
 from pydantic import BaseModel
 
 from memory_context.autogen.llm_judge import check_client
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import result_of
 
 

@@ -29,7 +29,7 @@ from memory_context.model.audit import Action, AuditTrail
 from memory_context.model.item import JSON, MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import off_loop
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.runtime import events
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.breaker import check_not_negative
 from memory_context.text.excerpt.record import record_at
 from memory_context.text.excerpt.segments import end_of_header

@@ -21,7 +21,7 @@ from memory_context.conversation.message_groups import groups
 from memory_context.exceptions import BudgetTooSmallError, InvalidArgumentError
 from memory_context.model.item import CONVERSATION
 from memory_context.model.reference import KEPT_REFERENCES, MemoryRef
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.telemetry import operation
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.redact import Redaction

@@ -42,7 +42,7 @@ from memory_context.memory.user_layer import UserLayer, user_layer
 from memory_context.model.item import CONVERSATION, MemoryItem, hash_content
 from memory_context.model.reference import MemoryRef, leading_key
 from memory_context.model.tool_names import RETRIEVE
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import off_loop
 
 

@@ -19,7 +19,7 @@ from memory_context.conversation.message_folder import MessageFolder
 from memory_context.conversation.pass_by_reference import strings_in
 from memory_context.model.item import MemoryItem
 from memory_context.model.tool_names import FILE_READERS, READING_TOOLS, RETRIEVE
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 
 REFERENCE_TOKENS = 40
 HEADING_CHARACTERS = 300

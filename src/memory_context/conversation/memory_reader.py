@@ -13,7 +13,7 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.call_records import Decision
 from memory_context.model.item import MemoryItem, now
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.telemetry import operation
 from memory_context.runtime.threads import result_of
 from memory_context.text.tokens.counter import TokenCounter

@@ -36,7 +36,7 @@ from memory_context.model.origin import MODEL, PROGRAM, TOOL, Origin, lowest
 from memory_context.model.origin import PERSON as PERSON_ORIGIN
 from memory_context.model.reference import MemoryRef, keys_named
 from memory_context.model.tool_names import READING_TOOLS, RETRIEVE
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.telemetry import operation
 from memory_context.text.tokens.counter import WIDEST_CHARACTER
 

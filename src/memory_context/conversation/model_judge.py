@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from memory_context.conversation.keyword_judge import Expansion, Question, Verdict
 from memory_context.exceptions import JudgeError
 from memory_context.model.reference import one_line
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.text.tokens.counter import default_counter
 
 MAX_CANDIDATES = 30

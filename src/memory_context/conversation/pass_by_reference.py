@@ -19,7 +19,7 @@ from memory_context.exceptions import (
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, encoded, is_secret
 from memory_context.model.reference import MemoryRef
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.telemetry import operation
 from memory_context.text.literals import parse_literal
 

@@ -31,7 +31,7 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.model.call_records import Decision
 from memory_context.model.item import CONVERSATION, MemoryItem, encodable, is_secret, now
 from memory_context.model.reference import one_line
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.telemetry import operation
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import term_hits_in

@@ -19,7 +19,7 @@ from memory_context.conversation.pass_by_reference import (
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import JSON, TEXT, MemoryItem, encoded
 from memory_context.model.reference import MemoryRef, with_references_as
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.atomic_file import replace_in
 from memory_context.runtime.telemetry import operation
 

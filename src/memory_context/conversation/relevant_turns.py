@@ -11,7 +11,7 @@ from typing import Any
 from memory_context.conversation.asked_terms import AskedTerm
 from memory_context.conversation.relevance import FoundTerms, Relevance
 from memory_context.model.selection import Cost
-from memory_context.runtime.tool_descriptions_and_prompts import GAP_AT_LINE
+from memory_context.runtime.what_models_read import GAP_AT_LINE
 from memory_context.text.excerpt.excerpt import Excerpt
 from memory_context.text.excerpt.record import ASKED, SAID, Record, record_at
 from memory_context.text.index.bm25 import idf

@@ -8,7 +8,7 @@ from memory_context.conversation.fold import Folded
 from memory_context.conversation.message import Message, references_of
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.reference import leading_key
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.text.excerpt.changed_lines import MOST_CHARACTERS
 from memory_context.text.excerpt.excerpt import NOTHING_SHOWN
 

@@ -12,7 +12,7 @@ from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.origin import CONFIRMED
 from memory_context.model.reference import MemoryRef
 from memory_context.model.scope import Place
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.stores import Filters
 from memory_context.text.quoting import quoted
 

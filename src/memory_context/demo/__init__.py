@@ -18,7 +18,7 @@ from memory_context.exceptions import (
     MissingDependencyError,
 )
 from memory_context.model.scope import Scope
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.stores import SQLAlchemyStore
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from memory_context.conversation.message import Message
 from memory_context.demo.agent import MAX_ITERATIONS, Setting
 from memory_context.demo.meter import Meter
 from memory_context.demo.scripted_model import ScriptStep, script
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.testing import ScriptedChatClient
 from memory_context.testing.scripted_client import Reply, Step
 

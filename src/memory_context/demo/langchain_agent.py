@@ -25,7 +25,7 @@ from memory_context.conversation.fold_and_recall_policies import FoldPolicy
 from memory_context.demo.agent import Setting
 from memory_context.demo.meter import Meter
 from memory_context.demo.scripted_model import ScriptStep, script
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 
 AnyRequest = ModelRequest[Any]
 AnyResponse = ModelResponse[Any]

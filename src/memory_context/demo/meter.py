@@ -15,7 +15,7 @@ from memory_context.conversation.message import Message
 from memory_context.display import terminal
 from memory_context.model.reference import MemoryRef
 from memory_context.model.tool_names import MEMORY_TOOLS
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.text.tokens.counter import default_counter
 
 PREVIEW_LINES = 8

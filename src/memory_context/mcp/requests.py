@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, cast
 
 from memory_context.exceptions import MemoryContextError, StoreError
 from memory_context.runtime import events
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.verbs import advice
 

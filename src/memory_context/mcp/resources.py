@@ -12,7 +12,7 @@ from memory_context.exceptions import MemoryContextError
 from memory_context.mcp.requests import INVALID_PARAMS, RequestError, Wire, on_wire, refusal
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, is_secret
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.stores import Filters
 
 ResourcePosition: TypeAlias = tuple[datetime, UUID]  # of the last memory of a page

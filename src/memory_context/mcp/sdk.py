@@ -17,7 +17,7 @@ from memory_context.mcp.resources import Resources
 from memory_context.mcp.tool_list import Tools
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.version import __version__
 from memory_context.tools.note_tools import NOTE_VERBS
 from memory_context.tools.query_memory import memory_verbs

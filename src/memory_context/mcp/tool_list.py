@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from memory_context.mcp.requests import INVALID_PARAMS, RequestError, Wire, on_wire
 from memory_context.model.tool_names import QUERY, READING_TOOLS, STORE
 from memory_context.runtime import events
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.tools.note_tools import told_arguments
 from memory_context.tools.verbs import (
     CountsTokens,

@@ -40,7 +40,7 @@ from memory_context.mcp.sdk import NAME, wire_of
 from memory_context.mcp.tool_list import failed
 from memory_context.mcp.wrapped_memory import WrappedMemory
 from memory_context.runtime import events
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.version import __version__
 
 METHOD_NOT_FOUND = -32601

@@ -14,7 +14,7 @@ from memory_context.model.item import MemoryItem, is_secret, now
 from memory_context.model.origin import MODEL, PERSON, lowest
 from memory_context.model.scope import DETAIL
 from memory_context.runtime import events
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.deadlines import within
 from memory_context.text.similarity import groups, merged, shingles, word_set
 from memory_context.text.terms import names

@@ -21,7 +21,7 @@ from memory_context.model.drawers import Displayed
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.origin import CONFIRMED
 from memory_context.model.reference import names_key, one_line
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.similarity import runs
 from memory_context.text.terms import names

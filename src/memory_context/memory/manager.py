@@ -65,7 +65,7 @@ from memory_context.runtime import events
 from memory_context.runtime.after_fork import Lock
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.runtime.telemetry import Who, count, operation
-from memory_context.runtime.tool_descriptions_and_prompts import HIDDEN
+from memory_context.runtime.what_models_read import HIDDEN
 from memory_context.stores import Filters, Mode, as_auditor, as_store, reindexed
 from memory_context.stores.protocol import keeper_of, redactor_of, replace_all
 from memory_context.text.excerpt.excerpt import excerpt

@@ -11,7 +11,7 @@ from memory_context.exceptions import InvalidQueryError, InvalidSelectionError
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.query_result import QueryResult
 from memory_context.model.scope import Scope
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.stores.protocol import MemoryStore
 from memory_context.text.query.locked_database import LockedDatabase
 from memory_context.text.read.hints import listed

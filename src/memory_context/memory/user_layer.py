@@ -9,7 +9,7 @@ from memory_context.memory.assembler import NEWEST, ContextAssembler, ContextPac
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import SECRET, MemoryItem
 from memory_context.model.reference import leading_key, one_line
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 
 OUTPUTS = ("tool_output", "command_output")
 COUNTED = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import regex
 
 from memory_context.model.reference import MemoryRef, without_references
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 
 FRAMES = (
     prompts.RECALL_HEADER,

@@ -22,7 +22,7 @@ from memory_context.exceptions import (
     AgentNotFoundError,
     InvalidPathError,
 )
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.text.read.paging import next_page, truncated
 from memory_context.text.tokens.counter import TokenCounter, default_counter
 from memory_context.tools.lenient_arguments import LenientArgs, Offset

@@ -16,7 +16,7 @@ from memory_context.model.origin import MODEL
 from memory_context.model.reference import MemoryRef
 from memory_context.model.selection import Selection
 from memory_context.model.tool_names import CLEAR, DELETE, GET, LIST, SAVE
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.read.paging import truncated
 from memory_context.text.read.partial_read import answer

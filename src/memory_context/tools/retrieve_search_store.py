@@ -17,7 +17,7 @@ from memory_context.model.scope import OPEN_TIERS
 from memory_context.model.selection import Selection
 from memory_context.model.tiers_and_limits import policies_with
 from memory_context.model.tool_names import RETRIEVE, SEARCH, STORE
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.tools.lenient_arguments import (
     Key,

@@ -17,7 +17,7 @@ from memory_context.exceptions import (
     StoreError,
 )
 from memory_context.model.tool_names import PAGE_TOKENS, RETRIEVE
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.text.read.paging import truncated
 from memory_context.text.tokens.counter import TokenCounter
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from memory_context.model.selection import Cost
-from memory_context.runtime.tool_descriptions_and_prompts import (
+from memory_context.runtime.what_models_read import (
     CHANGED_END,
     CHANGED_SINCE,
     GAP_AT_LINE,

@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from memory_context.model.selection import Cost
-from memory_context.runtime.tool_descriptions_and_prompts import GAP, GAP_AT_LINE, MORE_MEMBERS
+from memory_context.runtime.what_models_read import GAP, GAP_AT_LINE, MORE_MEMBERS
 from memory_context.text.excerpt.hotspots import LARGE, hotspots
 from memory_context.text.excerpt.lines_within_budget import SegmentPacker
 from memory_context.text.excerpt.regions import fill

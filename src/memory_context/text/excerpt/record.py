@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from memory_context.model.selection import Cost
-from memory_context.runtime.tool_descriptions_and_prompts import GAP, GAP_AT_LINE
+from memory_context.runtime.what_models_read import GAP, GAP_AT_LINE
 from memory_context.text.excerpt.excerpt import Excerpt
 from memory_context.text.excerpt.segments import end_of_header
 

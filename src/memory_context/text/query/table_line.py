@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from memory_context.exceptions import InvalidSelectionError
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.text.query.locked_database import SAMPLED, are_numbers, cell_text
 from memory_context.text.read.hints import listed
 from memory_context.text.rows.tables import table_of

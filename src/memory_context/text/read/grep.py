@@ -16,7 +16,7 @@ from memory_context.exceptions import (
 )
 from memory_context.model.item import count_lines
 from memory_context.model.selection import Cost, Selection
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.regexes import compiled
 from memory_context.text.read.hints import nearest_lines
 from memory_context.text.read.json_values import to_json

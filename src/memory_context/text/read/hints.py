@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import regex
 
-from memory_context.runtime.tool_descriptions_and_prompts import AND_MORE
+from memory_context.runtime.what_models_read import AND_MORE
 from memory_context.text.terms import terms
 
 NAMES_TOLD = 20

@@ -18,7 +18,7 @@ from memory_context.exceptions import (
     SelectionTimeoutError,
 )
 from memory_context.model.selection import Cost
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.regexes import compiled
 from memory_context.text.read.abridged_values import LIMITS, abridged, gist
 from memory_context.text.read.json_values import documents, is_json_lines, to_json

@@ -8,7 +8,7 @@ from typing import Protocol
 from memory_context.exceptions import BudgetTooSmallError, InvalidSelectionError
 from memory_context.model.item import count_lines
 from memory_context.model.selection import Cost, Page
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.text.read.line_ranges import LineSpan, parse_ranges, spans_of_lines
 
 # Prose has about four characters to a token, code fewer; what is beyond twice that is not tried.

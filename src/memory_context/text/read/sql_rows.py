@@ -14,7 +14,7 @@ from memory_context.exceptions import (
 )
 from memory_context.model.query_result import csv_text
 from memory_context.model.selection import Cost, Selection
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime import what_models_read as prompts
 from memory_context.text.query.locked_database import (
     LockedDatabase,
     cell_text,

@@ -10,7 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.model.item import Match, MemoryItem, is_secret
-from memory_context.runtime.tool_descriptions_and_prompts import HIDDEN
+from memory_context.runtime.what_models_read import HIDDEN
 from memory_context.stores.sql.filters import Conditions, checked_last
 from memory_context.stores.sql.index import indexing, keyword_index, vector_index
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
