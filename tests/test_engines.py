@@ -346,7 +346,7 @@ def test_read_only_file_with_its_log() -> None:
 
 
 def test_statements_are_kept_by_shape(sqlite_url: str) -> None:
-    """A hundred conversations that read by key leave no hundred statements behind: it was 110 KB each."""
+    """A hundred conversations that read by key leave no hundred statements behind."""
     with SQLAlchemyStore(sqlite_url) as store:
         store.get(Scope("ann", thread_id="t", places=frozenset({("session", "t")})), "k")
         kept = sqlalchemy_store._by_key.cache_info().currsize  # noqa: SLF001

@@ -639,7 +639,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
 
 # The two are kept, because making them takes longer than reading a record by them; by shape, because
-# by scope each conversation would leave its own behind (measured: 110 KB each).
+# by scope each conversation would leave its own behind.
 @lru_cache(maxsize=STATEMENTS)
 def _by_key(shape: ScopeShape) -> Prepared:
     """Return the statement for the record of a scope under the ``key`` that it is executed with."""
