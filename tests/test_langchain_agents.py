@@ -261,6 +261,8 @@ async def test_statements_run_off_the_event_loop(sqlite_url: str) -> None:
     await memory.asave_context({"input": page(4)}, {"output": page(5)})
 
     assert 4 < len(threads) - before
-    assert 1 == len(set(threads[before:]))
-    assert {"memory-context"} == {name.rpartition("_")[0] for name in threads}
+    # What may hang runs in a thread of its own, which the one of the hop waits for.
+    hops = set(threads[before:]) - {"memory-context-store"}
+    assert len(hops) <= 1
+    assert {"memory-context"} == {name.partition("_")[0].removesuffix("-store") for name in threads}
     engine.dispose()

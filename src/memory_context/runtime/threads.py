@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
-from memory_context.runtime.after_fork import in_child
+from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.deadlines import EXIT_SECONDS
 
 P = ParamSpec("P")
@@ -33,7 +33,7 @@ class DaemonThreads(Executor):
         self._begun = set[Future[Any]]()
         self._idle = threading.Semaphore(0)
         self._threads = 0
-        self._starting = threading.Lock()
+        self._starting = Lock()
         in_child(self)
         # At a normal end work is completed, as far as it does not hang.
         atexit.register(self.shutdown)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 import time
 from collections.abc import Generator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -113,12 +112,7 @@ class WritersTurn:
     """
 
     def __init__(self) -> None:
-        self.after_fork()
-        in_child(self)
-
-    def after_fork(self) -> None:
-        """Be free in a forked child."""
-        self._lock = threading.Lock()
+        self._lock = Lock(lambda: BUSY_MILLISECONDS / 1000)
 
     @contextmanager
     def taken(self) -> Generator[None]:
@@ -127,14 +121,13 @@ class WritersTurn:
         Raises:
             StoreUnavailableError: Others wrote all the time.
         """
-        lock = self._lock
-        if not lock.acquire(timeout=BUSY_MILLISECONDS / 1000):
-            message = "database is locked: other threads of this process write to it"
-            raise StoreUnavailableError(message)
-        try:
+        with ExitStack() as turn:
+            try:
+                turn.enter_context(self._lock)
+            except TimeoutError:
+                message = "database is locked: other threads of this process write to it"
+                raise StoreUnavailableError(message) from None
             yield
-        finally:
-            lock.release()
 
 
 _turns = WeakValueDictionary[str, WritersTurn]()
