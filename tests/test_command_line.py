@@ -866,7 +866,7 @@ class TestDoctor:
         ("fault", "name", "status", "remedy"),
         [
             (
-                "INSERT INTO agent_memory_pending SELECT id, user_id, 0 FROM agent_memories",
+                "INSERT INTO agent_memory_pending (memory_id, user_id, done) SELECT id, user_id, 0 FROM agent_memories",
                 "pending",
                 "warning",
                 "reindex",
@@ -975,7 +975,7 @@ def test_everything_moves(file_url: str, postgres_url: str, tmp_path: Path) -> N
     )
     assert 0 == run(["forget", "over", "--yes", "--store", file_url, "--user", "ann"])
     assert 0 == run(["export", str(first), "--store", file_url])
-    assert 0 == run(["import", str(first), "--store", postgres_url])
+    assert 0 == run(["import", str(first), "--store", postgres_url, "--keep-origins"])
     assert 0 == run(["import", postgres_url, "--store", folder])
     assert 0 == run(["export", str(last), "--store", folder])
     assert sorted(gzip.decompress(first.read_bytes()).splitlines()) == sorted(
