@@ -191,7 +191,7 @@ class TestOurServer:
             )
             wrong = await server.call_tool("retrieve_memory", {"key": "nothing"})
 
-        assert "contains" in tools["retrieve_memory"]["parameters"]["properties"]
+        assert "pattern" in tools["retrieve_memory"]["parameters"]["properties"]
         assert ["key"] == tools["retrieve_memory"]["parameters"]["required"]
         assert "401: 2026-01-01 13:00:00 ERROR worker-777" in part.to_text()
         assert not part.is_error
