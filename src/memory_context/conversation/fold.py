@@ -61,9 +61,10 @@ def placeholder(
 ) -> tuple[str, Excerpt]:
     """Return what stands in the prompt for a stored text, reference and preview; and the preview."""
     columns = table_line(item.text, counter, preview_tokens) if focus.as_table else ""
+    preview_tokens -= counter.count(columns)
     most = CHANGES_PART * preview_tokens
     changes = changed_lines(item.text, focus.earlier, most, counter.count)
-    preview_tokens -= counter.count(columns) + counter.count(changes.text)
+    preview_tokens -= counter.count(changes.text)
     preview = excerpt(
         item.text,
         focus.question,

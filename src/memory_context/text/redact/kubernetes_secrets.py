@@ -23,6 +23,7 @@ _DATA = regex.compile(r"[ \t-]*+(?:data|stringData):[ \t]*+\r?\n?")
 _VALUE = regex.compile(
     r"[ \t]*+(?:[\"']?[\w.-]++[\"']?:[ \t]++)?[\"']?(?P<value>[^\s\"'|>#][^\s\"']*+)[\"']?[ \t]*+\r?\n?"
 )
+# JSON may stand in JSON: up to seven backslashes before each quotation mark.
 _KIND_IN_JSON = regex.compile(r"\"kind\\{0,7}\"\s{0,4}:\s{0,4}\\{0,7}\"Secret\\{0,7}\"")
 _BRACE = regex.compile("[{}]")
 _DATA_IN_JSON = regex.compile(r"\\{0,7}\"(?:data|stringData)\\{0,7}\"\s{0,4}:\s{0,4}\{[^{}]*+\}")
