@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -267,11 +268,27 @@ def watching(user: str) -> Generator[Watch]:
         if _TABLE.search(_STRING.sub("''", sql)) and not _SCHEMA.match(sql):
             watch.sent.append(_statement(connection, sql, parameters, user))
 
-    sa.event.listen(sa.Engine, "before_cursor_execute", note)
-    try:
+    with listening(sa.Engine, note):
         yield watch
+
+
+@contextmanager
+def listening(engine: Any, note: Callable[..., None]) -> Generator[None]:
+    """Have *note* called with each statement of an engine, or of all of them."""
+    _wait_for_writers()
+    sa.event.listen(engine, "before_cursor_execute", note)
+    try:
+        yield
     finally:
-        sa.event.remove(sa.Engine, "before_cursor_execute", note)
+        _wait_for_writers()
+        sa.event.remove(engine, "before_cursor_execute", note)
+
+
+def _wait_for_writers() -> None:
+    """Wait for the threads that write calls: SQLAlchemy's list of listeners must not change while one executes."""
+    for thread in threading.enumerate():
+        if thread.name == "memory-context-calls":
+            thread.join(30)
 
 
 def _statement(connection: sa.Connection, sql: str, parameters: Any, user: str) -> Statement:

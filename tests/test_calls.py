@@ -7,6 +7,7 @@ import logging
 import subprocess
 import sys
 import textwrap
+import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -33,10 +34,12 @@ from memory_context import (
 )
 from memory_context.conversation.message import from_lines
 from memory_context.exceptions import InvalidArgumentError, SealError
+from memory_context.model.call_records import CallFilter
 from memory_context.model.drawers import Displayed
 from memory_context.stores import Encrypted
 from memory_context.stores.sql.schema import calls
 from messages import LOG, results, user
+from statements import listening
 
 NOW = datetime.now(UTC)
 KEYS = {"a": b"a" * 32}
@@ -318,6 +321,24 @@ class TestHowItIsKept:
         store.database.write(lambda c: c.exec_driver_sql(back))
         assert 3 == len(context.manager.calls(kind="model"))
         await context.aclose()
+
+    def test_after_what_nobody_foresaw(self, sqlite_url: str) -> None:
+        """An application's listener that fails costs no row, either: they are written once it no longer does."""
+        engine = sa.create_engine(sqlite_url)
+        with SQLAlchemyStore(engine) as store:
+            assert [] == store.calls(CallFilter("ann"))
+            failed = threading.Event()
+
+            def fail(*_: object) -> None:
+                failed.set()
+                raise RuntimeError
+
+            with listening(engine, fail):
+                store.note_call(CallRecord("ann", None, "t", model_call()))
+                assert failed.wait(30)
+            store.note_call(CallRecord("ann", None, "t", model_call()))
+            assert 2 == len(store.calls(CallFilter("ann")))
+        engine.dispose()
 
     async def test_files_keep_none(self, tmp_path: Path) -> None:
         """On a store of files nothing is kept, and the decisions of this process are there as ever."""

@@ -25,6 +25,7 @@ from memory_context.stores import SQLAlchemyStore
 from memory_context.stores.sql import shared_engines
 from memory_context.testing import Fault, FaultyStore, ScriptedChatClient
 from messages import LOG, call, results, user
+from statements import listening
 from test_context import fill, shown
 
 SECRET_WORDS = "hunter2"
@@ -45,11 +46,8 @@ def failing_at(engine: sa.Engine, number: int) -> Iterator[list[str]]:
             # As SQLAlchemy hands it on: in 2.0 it hands on what a listener raises as it is.
             raise sa.exc.OperationalError(statement, None, error)
 
-    sa.event.listen(engine, "before_cursor_execute", fail)
-    try:
+    with listening(engine, fail):
         yield statements
-    finally:
-        sa.event.remove(engine, "before_cursor_execute", fail)
 
 
 def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:

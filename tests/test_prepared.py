@@ -16,6 +16,7 @@ from memory_context.model.item import MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.stores.sql.prepared import Prepared
 from memory_context.stores.sql.schema import settings
+from statements import listening
 
 ANN = Scope("ann")
 _add = sa.insert(settings)
@@ -37,11 +38,8 @@ def heard(database: Any) -> Iterator[list[str]]:
     def note(_connection: object, _cursor: object, statement: str, *_rest: object) -> None:
         said.append(statement)
 
-    sa.event.listen(database.engine, "before_cursor_execute", note)
-    try:
+    with listening(database.engine, note):
         yield said
-    finally:
-        sa.event.remove(database.engine, "before_cursor_execute", note)
 
 
 def test_rows_are_those_of_sqlalchemy(store_url: str) -> None:

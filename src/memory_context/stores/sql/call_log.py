@@ -18,7 +18,7 @@ from weakref import WeakSet
 
 import sqlalchemy as sa
 
-from memory_context.exceptions import SealError, StoreError
+from memory_context.exceptions import SealError
 from memory_context.model.call_records import (
     CallFilter,
     CallRecord,
@@ -126,7 +126,7 @@ class CallLog:
                 return False
             try:
                 self._database.write(self._insert, taken)
-            except StoreError as error:
+            except Exception as error:  # noqa: BLE001 - else the thread dies, and no other begins
                 self._note_failure(error, taken)
                 return False
             self._paused_until = 0.0
@@ -139,7 +139,7 @@ class CallLog:
             connection.execute(sa.delete(calls).where(calls.c.at < now() - self._kept))
             self._swept_at = time.monotonic()
 
-    def _note_failure(self, error: StoreError, taken: Sequence[CallRecord]) -> None:
+    def _note_failure(self, error: Exception, taken: Sequence[CallRecord]) -> None:
         with self._lock:
             newer = list(self._waiting)
             self._waiting.clear()
