@@ -264,8 +264,22 @@ def test_a_folder(tmp_path: Path, name: str) -> None:
 
 
 def test_an_empty_database(pages: TestClient) -> None:
-    """It says so."""
-    assert "Nothing is stored" in pages.get("").text
+    """It says so, and what to do; that is no error."""
+    answer = pages.get("")
+    assert 200 == answer.status_code
+    assert "Nothing is stored" in answer.text
+    assert "Run an agent" in answer.text
+
+
+def test_an_agent_that_has_stored_nothing(store: SQLAlchemyStore, pages: TestClient) -> None:
+    """Its calls are there to be seen, as those of an agent that has folded."""
+    MemoryManager(store, user_id="ann", thread_id="short").note_call(
+        ModelCall(datetime.now(UTC), 10, 10, 1)
+    )
+    assert ["ann"] == store.users()
+    answer = pages.get("")
+    assert 200 == answer.status_code
+    assert "short" in answer.text
 
 
 def test_who_gets_an_answer(store: SQLAlchemyStore, pages: TestClient) -> None:

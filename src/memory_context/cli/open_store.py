@@ -10,6 +10,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from getpass import getuser
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,7 +138,7 @@ def loaded(name: str) -> Any:  # noqa: ANN401 - the store says whether it is an 
 
 
 def only_user(store: MemoryStore) -> str:
-    """Return the one user who has stored something.
+    """Return the one user of whom the store has something.
 
     Raises:
         InvalidArgumentError: There are several; names them.
@@ -145,13 +146,14 @@ def only_user(store: MemoryStore) -> str:
     """
     from memory_context.stores.sql.catalog import Catalog
 
-    users = Catalog(store).totals("user_id")
+    users = Catalog(store).users()
     if not users:
         message = "nothing is stored in this database yet"
         raise MemoryNotFoundError(message)
     if len(users) > 1:
-        names = ", ".join(f"{user.name} ({user.memories:,})" for user in users[:USERS_SHOWN])
+        shown = islice(users.items(), USERS_SHOWN)
+        names = ", ".join(f"{user} ({memories:,})" for user, memories in shown)
         more = f" and {len(users) - USERS_SHOWN:,} more" if len(users) > USERS_SHOWN else ""
-        message = f"several users have memories; choose one of {names}{more}: --user ID"
+        message = f"there are several users; choose one of {names}{more}: --user ID"
         raise InvalidArgumentError(message)
-    return users[0].name
+    return next(iter(users))

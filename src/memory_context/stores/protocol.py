@@ -230,7 +230,7 @@ class Administration(Protocol):
     """The verbs for administrators: across users, or to take a user's last trace away."""
 
     def users(self) -> list[str]:
-        """Return everybody of whom the store has a memory or a deletion, in the order of their ids.
+        """Return everybody of whom the store has a memory, a deletion or a model call, in the order of their ids.
 
         Raises:
             StoreError: The store could not do it.

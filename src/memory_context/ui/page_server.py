@@ -73,6 +73,10 @@ HEADERS: Final = {
     "Cache-Control": "no-store",
 }
 
+NOTHING_YET = (
+    "Nothing is stored in this database yet. Run an agent on it, then load this page again."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Looked:
@@ -132,6 +136,8 @@ def _answer(looked: Looked, request: Request, body: bytes) -> Response:
         visit = _visit(looked, base, name, asked)
     except MemoryContextError as error:
         return HTMLResponse(message(str(error)), _status(error), HEADERS)
+    if visit is None:
+        return HTMLResponse(message(NOTHING_YET), headers=HEADERS)
     try:
         if is_change:
             return RedirectResponse(CHANGES[name](visit), 303, HEADERS)
@@ -141,20 +147,18 @@ def _answer(looked: Looked, request: Request, body: bytes) -> Response:
         return HTMLResponse(page(visit, said, "Error"), _status(error), HEADERS)
 
 
-def _visit(looked: Looked, base: str, name: str, asked: Mapping[str, str]) -> Visit:
-    """Return what a request is about.
+def _visit(looked: Looked, base: str, name: str, asked: Mapping[str, str]) -> Visit | None:
+    """Return what a request is about; None while the database is empty.
 
     Raises:
-        MemoryNotFoundError: Nothing is stored, or not by this user.
+        MemoryNotFoundError: The store has nothing of this user.
     """
-    users = tuple(Catalog(looked.store).counts("user_id"))
-    user = asked.get("user") or looked.user or (users[0] if users else "")
+    users = tuple(Catalog(looked.store).users())
+    if not users:
+        return None
+    user = asked.get("user") or looked.user or users[0]
     if user not in users:
-        message = (
-            f"{user!r:.80} has stored nothing"
-            if user
-            else "Nothing is stored in this database yet."
-        )
+        message = f"{user!r:.80} has stored nothing"
         raise MemoryNotFoundError(message)
     memory = MemoryManager(
         looked.store, user_id=user, agent_id=looked.agent, audit=looked.agent is not None

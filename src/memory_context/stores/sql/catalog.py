@@ -24,6 +24,7 @@ from memory_context.stores.sql.schema import (
     UTCDateTime,
     access,
     belongs,
+    calls,
     count_rows,
     memories,
     pending,
@@ -260,6 +261,14 @@ class Catalog:
         statement = sa.select(name, _COUNT).where(*_of(user)).group_by(name)
         rows = self._rows(statement.order_by(_COUNT.desc(), name))
         return {row[0]: row[1] for row in rows}
+
+    def users(self) -> dict[str, int]:
+        """Return how many memories everybody has, most first; 0 for those of whom model calls alone are kept."""
+        users = self.counts("user_id")
+        have_called = sa.select(calls.c.user_id).distinct().order_by(calls.c.user_id)
+        for (user,) in self._rows(have_called):
+            users.setdefault(user, 0)
+        return users
 
     def tools(self, user: str, limit: int = 100) -> list[str]:
         """Return which tools have made a user's outputs, as their generated keys begin, the most frequent first."""

@@ -63,6 +63,7 @@ from memory_context.stores.sql.schema import (
     AnySelect,
     UTCDateTime,
     access,
+    calls,
     count_rows,
     deletions,
     memories,
@@ -449,7 +450,9 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def users(self) -> list[str]:
         """See `Administration.users`."""
-        everybody = sa.union(sa.select(memories.c.user_id), sa.select(deletions.c.user_id))
+        self._write_calls()
+        tables = (memories, deletions, calls)
+        everybody = sa.union(*(sa.select(table.c.user_id) for table in tables))
         # Sorted here, because the databases' collations differ.
         return sorted(row.user_id for row in self.database.rows(everybody))
 
