@@ -45,10 +45,9 @@ def path_parts(relative_file_path: object) -> tuple[str, ...]:
             some platform takes for something else.
     """
     if not isinstance(relative_file_path, str):
-        message = (
+        raise InvalidPathError(
             f"a path is a text such as notes/today.md, not {type(relative_file_path).__name__}"
         )
-        raise InvalidPathError(message)
     names = tuple(name for name in relative_file_path.split("/") if name not in ("", "."))
     problem = _path_problem(relative_file_path)
     if not names:
@@ -56,8 +55,9 @@ def path_parts(relative_file_path: object) -> tuple[str, ...]:
     for name in names:
         problem = problem or _name_problem(name)
     if problem:
-        message = f"the path {brief(relative_file_path)} is refused: {problem}; write a path such as notes/today.md"
-        raise InvalidPathError(message)
+        raise InvalidPathError(
+            f"the path {brief(relative_file_path)} is refused: {problem}; write a path such as notes/today.md"
+        )
     return names
 
 
@@ -68,14 +68,14 @@ def agent_folder(agent_instance_id: object) -> str:
         InvalidPathError: The id is not a text, or cannot be a folder's name.
     """
     if not isinstance(agent_instance_id, str):
-        message = (
+        raise InvalidPathError(
             f"an agent's id is a text such as planner-1, not {type(agent_instance_id).__name__}"
         )
-        raise InvalidPathError(message)
     problem = _agent_problem(agent_instance_id)
     if problem:
-        message = f"the agent's id {brief(agent_instance_id)} is refused: {problem}; take an id such as planner-1"
-        raise InvalidPathError(message)
+        raise InvalidPathError(
+            f"the agent's id {brief(agent_instance_id)} is refused: {problem}; take an id such as planner-1"
+        )
     return agent_instance_id
 
 

@@ -117,8 +117,7 @@ def _step(handle: int, name: str, *, make: bool) -> int:
             if error.errno in {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}:
                 raise _in_the_way(handle, name) from error
             raise
-    message = f"the folder {name!r} vanished whenever it was made"
-    raise FileOperationError(message)
+    raise FileOperationError(f"the folder {name!r} vanished whenever it was made")
 
 
 def _is_file(handle: int, name: str) -> bool:
@@ -151,12 +150,12 @@ def _refuse_foreign(status: os.stat_result, name: str) -> None:
     if stat.S_ISDIR(status.st_mode):
         return
     if not stat.S_ISREG(status.st_mode):
-        message = f"{name!r} is a link, a pipe or a device, and is not opened"
-        raise InvalidPathError(message)
+        raise InvalidPathError(f"{name!r} is a link, a pipe or a device, and is not opened")
     # Writing through a hard link would change a file outside the agent's folder.
     if status.st_nlink > 1:
-        message = f"{name!r} has another name elsewhere (a hard link), and is not opened"
-        raise InvalidPathError(message)
+        raise InvalidPathError(
+            f"{name!r} has another name elsewhere (a hard link), and is not opened"
+        )
 
 
 def is_folder(status: os.stat_result | None) -> bool:
@@ -180,8 +179,9 @@ def read(start: int, parts: Parts, limit: int) -> bytes:
             # One byte more than allowed tells that there are more, without reading them.
             data = file.read(limit + 1)
     if len(data) > limit:
-        message = f"the file has more than the {limit} bytes that all files of the agent may have"
-        raise FileOperationError(message)
+        raise FileOperationError(
+            f"the file has more than the {limit} bytes that all files of the agent may have"
+        )
     return data
 
 
@@ -197,8 +197,7 @@ def _opened(parent: int, name: str) -> int:
 def _refuse_unreadable(status: os.stat_result, name: str) -> None:
     _refuse_foreign(status, name)
     if stat.S_ISDIR(status.st_mode):
-        message = f"{name!r} is a directory, not a file"
-        raise InvalidPathError(message)
+        raise InvalidPathError(f"{name!r} is a directory, not a file")
 
 
 def replace(start: int, parts: Parts, data: bytes) -> None:
@@ -276,8 +275,7 @@ def walk(handle: int, before: Parts = (), *, sweep: bool = False) -> Iterator[Fi
         FileOperationError: Folders are nested too deeply.
     """
     if len(before) > DEEPEST:
-        message = f"folders are nested deeper than {DEEPEST}, below {before[0]!r}"
-        raise FileOperationError(message)
+        raise FileOperationError(f"folders are nested deeper than {DEEPEST}, below {before[0]!r}")
     for name, status in _inside(handle, sweep=sweep):
         path = (*before, name)
         if stat.S_ISDIR(status.st_mode):
@@ -316,8 +314,9 @@ def locked(parent: int, name: str, seconds: float) -> Generator[None]:
         deadline = time.monotonic() + seconds
         while not _try_lock(handle):
             if time.monotonic() > deadline:
-                message = f"another writer holds the lock of the agent {name!r}; try again"
-                raise FileOperationError(message)
+                raise FileOperationError(
+                    f"another writer holds the lock of the agent {name!r}; try again"
+                )
             time.sleep(LOOK_AGAIN_SECONDS)
         yield
     finally:

@@ -28,8 +28,7 @@ def numbered(text: str, view_range: tuple[int, int] | None = None) -> str:
         end = min(last, end)
     if view_range and not 1 <= first <= end:
         has = f"the file, which has lines 1 to {len(lines)}"
-        message = f"lines {first} to {last} lie outside {has}"
-        raise FileOperationError(message)
+        raise FileOperationError(f"lines {first} to {last} lie outside {has}")
     # Six columns and a tab, as `cat -n` writes, which models know.
     chosen = enumerate(lines[first - 1 : end], first)
     return "\n".join(f"{number:>6}\t{line}" for number, line in chosen)
@@ -42,8 +41,9 @@ def replaced_once(text: str, old: str, new: str) -> tuple[str, int]:
         FileOperationError: *old* is empty, does not stand in *text*, or stands there more than once.
     """
     if not old:
-        message = "the text to replace is empty; give the text as it stands in the file"
-        raise FileOperationError(message)
+        raise FileOperationError(
+            "the text to replace is empty; give the text as it stands in the file"
+        )
     # An empty text would stand everywhere: it was refused above.
     offsets = _offsets(text, old)
     if not offsets:
@@ -56,8 +56,9 @@ def replaced_once(text: str, old: str, new: str) -> tuple[str, int]:
         listed = ", ".join(map(str, lines[:MOST_LISTED]))
         if len(lines) > MOST_LISTED:
             listed += ", …"
-        message = f"the text to replace stands in the file more than once, at the lines {listed}; give more around it"
-        raise FileOperationError(message)
+        raise FileOperationError(
+            f"the text to replace stands in the file more than once, at the lines {listed}; give more around it"
+        )
     start = offsets[0]
     end = start + len(old)
     replaced = text[:start] + new + text[end:]
@@ -83,8 +84,9 @@ def inserted(text: str, line: int, addition: str) -> str:
     """
     lines = lines_of(text)
     if not 0 <= line <= len(lines):
-        message = f"there is no line {line} to insert after; the file has {len(lines)} lines, and 0 is its beginning"
-        raise FileOperationError(message)
+        raise FileOperationError(
+            f"there is no line {line} to insert after; the file has {len(lines)} lines, and 0 is its beginning"
+        )
     # The line to insert after must be ended, or the addition would continue it.
     if text and not text.endswith("\n"):
         text += "\n"

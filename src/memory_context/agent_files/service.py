@@ -66,8 +66,9 @@ class AgentMemoryService:
         lock_seconds: float = LOCK_SECONDS,
     ) -> None:
         if quota_bytes < 0 or lock_seconds < 0:
-            message = f"a quota and a time are 0 or more, not {quota_bytes} and {lock_seconds}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"a quota and a time are 0 or more, not {quota_bytes} and {lock_seconds}"
+            )
         self.app_cache_dir = Path(app_cache_dir).absolute()
         self.base_memory_path = self.app_cache_dir / FOLDER
         self.quota_bytes = quota_bytes
@@ -114,8 +115,9 @@ class AgentMemoryService:
 
         def only_new(read: Read) -> str:
             if read() is not None:
-                message = f"the file {brief(relative_file_path)} exists already; change it, or delete it first"
-                raise FileOperationError(message)
+                raise FileOperationError(
+                    f"the file {brief(relative_file_path)} exists already; change it, or delete it first"
+                )
             return content
 
         self._change(agent_instance_id, relative_file_path, only_new)
@@ -227,8 +229,9 @@ class AgentMemoryService:
             with self._writing(agent_instance_id) as root:
                 status = handles.look(root, parts)
                 if handles.is_folder(status):
-                    message = f"{brief(relative_file_path)} is a directory, not a file"
-                    raise InvalidPathError(message)
+                    raise InvalidPathError(
+                        f"{brief(relative_file_path)} is a directory, not a file"
+                    )
                 # Read inside the lock: between reading and writing nobody else changes the file.
                 data = _utf8(edit(lambda: self._text(root, parts) if status else None))
                 self._refuse_excess(root, parts, len(data), status.st_size if status else None)
@@ -248,25 +251,24 @@ class AgentMemoryService:
         after = used - (old_size or 0) + size
         # Over a quota that was lowered since, files may still be shortened.
         if after > self.quota_bytes and size > (old_size or 0):
-            message = (
+            raise FileOperationError(
                 f"the agent's files have {used} of at most {self.quota_bytes} bytes, and would have {after}; "
                 f"shorten or delete some first"
             )
-            raise FileOperationError(message)
         if old_size is None and len(entries) + len(parts) > handles.MOST_ENTRIES:
-            message = (
+            raise FileOperationError(
                 f"the agent has {len(entries)} files and folders of at most {handles.MOST_ENTRIES}; "
                 "delete some first"
             )
-            raise FileOperationError(message)
 
     def _text(self, root: int, parts: Parts) -> str:
         data = handles.read(root, parts, self.quota_bytes)
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
-            message = f"the file is not UTF-8 text: byte {error.start} is {data[error.start]:#04x}"
-            raise FileOperationError(message) from error
+            raise FileOperationError(
+                f"the file is not UTF-8 text: byte {error.start} is {data[error.start]:#04x}"
+            ) from error
 
     @contextlib.contextmanager
     def _writing(self, agent_instance_id: str, *, make: bool = True) -> Generator[int]:
@@ -306,13 +308,15 @@ class AgentMemoryService:
     def _make_base(self) -> Path:
         base = self.base_memory_path
         if not handles.supported():
-            message = f"{base} is not used: this platform cannot open files relative to a folder's handle, or lock them"
-            raise AgentNotFoundError(message)
+            raise AgentNotFoundError(
+                f"{base} is not used: this platform cannot open files relative to a folder's handle, or lock them"
+            )
         try:
             base.mkdir(handles.FOLDER_MODE, parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
-            message = f"the folder {base} of all agents cannot be made: {error}"
-            raise AgentNotFoundError(message) from error
+            raise AgentNotFoundError(
+                f"the folder {base} of all agents cannot be made: {error}"
+            ) from error
         return base
 
     @contextlib.contextmanager
@@ -326,14 +330,14 @@ class AgentMemoryService:
             raise
         except (FileNotFoundError, NotADirectoryError) as error:
             events.FILE_NOT_FOUND.log(verb=verb, path=what, agent=agent)
-            message = f"the agent {agent} has nothing under {what}"
-            raise AgentMemoryFileNotFoundError(message) from error
+            raise AgentMemoryFileNotFoundError(
+                f"the agent {agent} has nothing under {what}"
+            ) from error
         except (OSError, RecursionError, AgentNotFoundError) as error:
             events.FILE_FAILED.log(error, verb=verb, path=what, agent=agent)
             if isinstance(error, AgentNotFoundError):
                 raise
-            message = f"{what} of agent {agent}: {error}"
-            raise FileOperationError(message) from error
+            raise FileOperationError(f"{what} of agent {agent}: {error}") from error
         events.FILE_USED.log(verb=verb, path=what, agent=agent)
 
 
@@ -345,15 +349,17 @@ def _unusable(name: str) -> Generator[None]:
     except (AgentNotFoundError, FileNotFoundError):
         raise
     except (OSError, AgentMemoryError) as error:
-        message = f"the folder of the agent {name!r} cannot be made or used: {error}"
-        raise AgentNotFoundError(message) from error
+        raise AgentNotFoundError(
+            f"the folder of the agent {name!r} cannot be made or used: {error}"
+        ) from error
 
 
 def _refuse_other(base: int, name: str) -> None:
     """Keep agents apart where the file system takes two ids for one name, as macOS does with b and B."""
     if name not in os.listdir(base):
-        message = f"the file system takes the agent's id {name!r} for that of another one"
-        raise InvalidPathError(message)
+        raise InvalidPathError(
+            f"the file system takes the agent's id {name!r} for that of another one"
+        )
 
 
 def _existing(read: Read) -> str:
@@ -365,8 +371,7 @@ def _existing(read: Read) -> str:
 
 def _checked(text: object) -> str:
     if not isinstance(text, str):
-        message = f"the content of a file is a text, not {type(text).__name__}"
-        raise FileOperationError(message)
+        raise FileOperationError(f"the content of a file is a text, not {type(text).__name__}")
     return text
 
 
@@ -374,10 +379,9 @@ def _utf8(text: object) -> bytes:
     try:
         return _checked(text).encode("utf-8")
     except UnicodeEncodeError as error:
-        message = (
+        raise FileOperationError(
             f"the content cannot be UTF-8: character {error.start} is half of a surrogate pair"
-        )
-        raise FileOperationError(message) from error
+        ) from error
 
 
 def _entries(root: int, parts: Parts) -> list[FileEntry]:
@@ -395,11 +399,9 @@ def _entries(root: int, parts: Parts) -> list[FileEntry]:
 def _refuse_move(root: int, old: Parts, new: Parts) -> None:
     """Let a move pass that overwrites nothing, and after which every file still has a path that can be used."""
     if new[: len(old)] == old:
-        message = f"{brief('/'.join(old))} cannot be moved to itself or into itself"
-        raise FileOperationError(message)
+        raise FileOperationError(f"{brief('/'.join(old))} cannot be moved to itself or into itself")
     if handles.look(root, new) is not None:
-        message = f"{brief('/'.join(new))} exists already"
-        raise FileOperationError(message)
+        raise FileOperationError(f"{brief('/'.join(new))} exists already")
     for entry in _entries(root, old):
         # Every file below gets a longer path, which may pass the limit.
         path_parts("/".join(new) + entry.path[len("/".join(old)) :])

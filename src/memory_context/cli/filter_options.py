@@ -47,8 +47,7 @@ def read_filters(
         known = filters.setdefault(column, {})
         # Two conditions go together where they say different things of one column: >=0.2 and <0.5.
         if not isinstance(known, dict) or known.keys() & wanted.keys():
-            message = f"{column} is given twice"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(f"{column} is given twice")
         filters[column] = {**known, **wanted}
     return filters
 
@@ -64,8 +63,9 @@ def moment(text: str) -> datetime:
             return datetime.now(UTC) - timedelta(**{_UNITS[age[2]]: int(age[1])})
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        message = f"{text!r} is not a time such as 2026-01-31, 2026-01-31T12:00, 2026-01-31T12:00Z, or 30m, 24h, 7d, 2w ago"
-        raise InvalidArgumentError(message) from error
+        raise InvalidArgumentError(
+            f"{text!r} is not a time such as 2026-01-31, 2026-01-31T12:00, 2026-01-31T12:00Z, or 30m, 24h, 7d, 2w ago"
+        ) from error
 
 
 def condition(text: str) -> tuple[str, dict[str, Any]]:
@@ -80,16 +80,13 @@ def condition(text: str) -> tuple[str, dict[str, Any]]:
 
     match = _FILTER.fullmatch(text)
     if match is None:
-        message = f"{text!r} is not a filter: COLUMN=VALUE, with = != < <= > >="
-        raise InvalidFilterError(message)
+        raise InvalidFilterError(f"{text!r} is not a filter: COLUMN=VALUE, with = != < <= > >=")
     name, sign, value = match.groups()
     if name == "tags":
-        message = "tags are filtered with --tag"
-        raise InvalidFilterError(message)
+        raise InvalidFilterError("tags are filtered with --tag")
     kind = type_of(name)
     try:
         wanted = moment(value) if kind is datetime else TypeAdapter(kind).validate_python(value)
     except ValueError as error:
-        message = f"{name} cannot be {value!r}: it is a {kind.__name__}"
-        raise InvalidFilterError(message) from error
+        raise InvalidFilterError(f"{name} cannot be {value!r}: it is a {kind.__name__}") from error
     return name, {_OPERATORS[sign]: wanted}

@@ -169,8 +169,7 @@ def forget_user(
 
     with opened_store(store, "forget-user") as database:
         if not isinstance(database, Administration):
-            message = f"{database!r} cannot forget users"
-            raise StoreError(message)
+            raise StoreError(f"{database!r} cannot forget users")
         confirm(f"Remove every trace of {user}: memories, deletions, audit trail?", yes=yes)
         receipt = asdict(database.forget_user(user))
     if as_json:

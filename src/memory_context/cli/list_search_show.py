@@ -252,10 +252,9 @@ def _found(memory: "MemoryManager", key: str) -> "MemoryItem":
     except MemoryNotFoundError:
         near = Catalog(memory.memory_store).keys_from(memory.scope, key, 2)
         advice = f"; one key begins so: {near[0]}" if len(near) == 1 else ""
-        message = (
+        raise MemoryNotFoundError(
             f"there is no memory under the key {key!r}{advice or '; `search` finds keys by words'}"
-        )
-        raise MemoryNotFoundError(message) from None
+        ) from None
 
 
 @contextmanager
@@ -363,8 +362,7 @@ def _print_content(
             else:
                 output.write_bytes(content)
         except OSError as error:
-            message = f"the content cannot be written: {error}"
-            raise InvalidArgumentError(message) from error
+            raise InvalidArgumentError(f"the content cannot be written: {error}") from error
     elif not sys.stdout.isatty():
         sys.stdout.flush()
         sys.stdout.buffer.write(content)

@@ -38,8 +38,9 @@ def check_given(url: str | None, command: str) -> str:
     given = database_here() if url is None else url
     if given:
         return given
-    message = f"{command} needs a database: give --store URL, or set MEMORY_CONTEXT_STORE"
-    raise InvalidArgumentError(message)
+    raise InvalidArgumentError(
+        f"{command} needs a database: give --store URL, or set MEMORY_CONTEXT_STORE"
+    )
 
 
 def check_database(url: str | None, command: str) -> str:
@@ -55,8 +56,9 @@ def check_database(url: str | None, command: str) -> str:
     given = check_given(url, command)
     inside = database_url(given)
     if not inside.startswith(FILES) and (path := missing_file(inside)):
-        message = f"there is no database {path!r}; `memory-context migrate` creates one"
-        raise StoreUnavailableError(message)
+        raise StoreUnavailableError(
+            f"there is no database {path!r}; `memory-context migrate` creates one"
+        )
     return given
 
 
@@ -83,8 +85,9 @@ def opened_store(
     given = check_database(url, command)
     if embedder and database_url(given) != given:
         around = given.removesuffix(database_url(given))
-        message = f"--embedder works with a plain database only; leave out {around!r}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"--embedder works with a plain database only; leave out {around!r}"
+        )
     store = SQLAlchemyStore(given, embedder=loaded(embedder)) if embedder else as_store(given)
     try:
         yield store
@@ -131,8 +134,9 @@ def loaded(name: str) -> Any:  # noqa: ANN401 - the store says whether it is an 
     try:
         return attrgetter(attribute)(importlib.import_module(module))
     except (ImportError, AttributeError, ValueError) as error:
-        message = f"cannot load the embedder {name!r} (expected MODULE:NAME): {error}"
-        raise InvalidArgumentError(message) from error
+        raise InvalidArgumentError(
+            f"cannot load the embedder {name!r} (expected MODULE:NAME): {error}"
+        ) from error
     finally:
         sys.path.pop(0)
 
@@ -148,12 +152,12 @@ def only_user(store: MemoryStore) -> str:
 
     users = Catalog(store).users()
     if not users:
-        message = "nothing is stored in this database yet"
-        raise MemoryNotFoundError(message)
+        raise MemoryNotFoundError("nothing is stored in this database yet")
     if len(users) > 1:
         shown = islice(users.items(), USERS_SHOWN)
         names = ", ".join(f"{user} ({memories:,})" for user, memories in shown)
         more = f" and {len(users) - USERS_SHOWN:,} more" if len(users) > USERS_SHOWN else ""
-        message = f"there are several users; choose one of {names}{more}: --user ID"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"there are several users; choose one of {names}{more}: --user ID"
+        )
     return next(iter(users))

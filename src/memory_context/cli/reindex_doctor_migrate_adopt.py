@@ -71,8 +71,7 @@ def _database(url: str) -> "SQLAlchemyStore":
     database = as_store(url)
     if isinstance(database, SQLAlchemyStore):
         return database
-    message = f"{database!r} has no schema"
-    raise InvalidArgumentError(message)
+    raise InvalidArgumentError(f"{database!r} has no schema")
 
 
 @app.command(rich_help_panel=KEEP)

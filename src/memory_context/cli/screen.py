@@ -53,8 +53,7 @@ def check_one_form(**forms: bool) -> None:
     """
     wanted = [f"--{name}" for name, is_wanted in forms.items() if is_wanted]
     if len(wanted) > 1:
-        message = f"give one of {' and '.join(wanted)}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"give one of {' and '.join(wanted)}")
 
 
 def _cell(value: object) -> object:
@@ -202,8 +201,7 @@ def confirm(question: str, *, yes: bool) -> None:
         return
     # A script must not hang on a question, nor take its next line for the answer.
     if not sys.stdin.isatty():
-        message = f"{question} There is no terminal to ask in: give --yes"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"{question} There is no terminal to ask in: give --yes")
     from memory_context.display.terminal import harmless
 
     if not typer.confirm(harmless(question), err=True):

@@ -85,19 +85,17 @@ def wrap(  # noqa: PLR0913 - each is an option
         from memory_context.mcp.client_config import config_file
 
         if store and urlsplit(store).password:
-            message = (
+            raise InvalidArgumentError(
                 "the password in --store would stand in the client's configuration: leave it out, and set "
                 "MEMORY_CONTEXT_STORE_PASSWORD for the client, or in the entry's env"
             )
-            raise InvalidArgumentError(message)
         said = [*(["--store", store] if store else []), *(["--user", user] if user else [])]
         options = [*said, *(["--prefix"] if prefix else []), "--threshold", str(threshold)]
         options += ["--timeout", f"{timeout:g}", "--start-timeout", f"{start_timeout:g}"]
         _edit(file or config_file(client or ""), options, only or (), undo=undo)
         return
     if only or undo:
-        message = "--only and --undo go with --client NAME or --file FILE"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError("--only and --undo go with --client NAME or --file FILE")
     given = _servers(command or [], url or [], servers, name or "")
     settings = WrapSettings(prefix=prefix, patience=timeout, start_patience=start_timeout)
     who = user or getuser()
@@ -123,8 +121,9 @@ def _servers(
     if file:
         servers += servers_in(file)
     if not servers:
-        message = f"nothing to wrap: {NAME} wrap -- COMMAND..., --url URL, --servers FILE or --client NAME"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"nothing to wrap: {NAME} wrap -- COMMAND..., --url URL, --servers FILE or --client NAME"
+        )
     return servers
 
 

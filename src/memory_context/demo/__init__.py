@@ -105,15 +105,14 @@ def run_demo(
             the model does not answer.
     """
     if base_url and not model:
-        message = "--base-url needs the name of the model there: --model NAME"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError("--base-url needs the name of the model there: --model NAME")
     if host not in HOSTS:
-        message = f"--host {host!r:.80} is none of {', '.join(HOSTS)}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"--host {host!r:.80} is none of {', '.join(HOSTS)}")
     for module, package in {**HOSTS[host].needs, "pytest": "pytest"}.items():
         if importlib.util.find_spec(module) is None:
-            message = f"the demo needs {package}: pip install 'memory-context[{HOSTS[host].extra}]'"
-            raise MissingDependencyError(message)
+            raise MissingDependencyError(
+                f"the demo needs {package}: pip install 'memory-context[{HOSTS[host].extra}]'"
+            )
     # Imported here: it loads rich's tables.
     from memory_context.demo.agent import Setting  # noqa: PLC0415
     from memory_context.demo.machine_tools import MachineTools  # noqa: PLC0415
@@ -148,17 +147,17 @@ def _made(host: DemoHost, setting: Setting, meter: Meter) -> DemoAgent:
     try:
         return host.agent(setting, meter)
     except ImportError as error:
-        message = f"--model needs {host.client} ({error}): pip install '{host.client}'"
-        raise MissingDependencyError(message) from error
+        raise MissingDependencyError(
+            f"--model needs {host.client} ({error}): pip install '{host.client}'"
+        ) from error
     except Exception as error:
         if not setting.model:
             raise
         # Each client says by an error of its own that it has no key, or knows no such model.
-        message = (
+        raise InvalidArgumentError(
             f"--model {setting.model} needs a known name and its provider's key in the environment, such as "
             f"OPENAI_API_KEY, or an OpenAI-compatible server: --base-url URL ({error!s:.80})"
-        )
-        raise InvalidArgumentError(message) from error
+        ) from error
 
 
 async def _show(agent: DemoAgent, meter: Meter) -> None:
@@ -170,6 +169,7 @@ async def _show(agent: DemoAgent, meter: Meter) -> None:
         except OSError:  # of the console: nobody reads any more; clients have errors of their own
             raise
         except Exception as error:
-            message = f"the model did not answer: {type(error).__name__}: {error}"
-            raise MemoryContextError(message) from error
+            raise MemoryContextError(
+                f"the model did not answer: {type(error).__name__}: {error}"
+            ) from error
     meter.balance(await agent.close())

@@ -8,7 +8,8 @@ try:
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "mcp":
         raise
-    _message = "the MCP server needs the package mcp: pip install 'memory-context[mcp]'"
-    raise MissingDependencyError(_message) from error
+    raise MissingDependencyError(
+        "the MCP server needs the package mcp: pip install 'memory-context[mcp]'"
+    ) from error
 
 __all__ = ["Served", "Wrapping", "mcp_server", "serve", "serve_wrapped"]

@@ -62,8 +62,9 @@ def config_file(client: str) -> Path:
         "vscode": settings / "Code/User/mcp.json",
     }
     if client not in users:
-        message = f"there is no client {client!r}; known are {', '.join(CLIENTS)}, and --file takes others"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"there is no client {client!r}; known are {', '.join(CLIENTS)}, and --file takes others"
+        )
     project = Path.cwd() / here[client] if client in here else None
     return project if project and project.exists() else users[client]
 
@@ -78,12 +79,10 @@ def servers_in(file: Path) -> list[WrappedServer]:
     for name, entry in _list_in(_read(file), file).items():
         problem = _problem_with(entry)
         if problem:
-            message = f"{name!r} in {file} cannot be wrapped: {problem}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(f"{name!r} in {file} cannot be wrapped: {problem}")
         servers.append(_server_of(name, entry))
     if not servers:
-        message = f"{file} lists no servers"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"{file} lists no servers")
     return servers
 
 
@@ -102,15 +101,13 @@ def wrap_in(file: Path, command: Sequence[str], only: Collection[str] = ()) -> C
     entries = _list_in(config, file)
     unknown = ", ".join(sorted(set(only) - entries.keys()))
     if unknown:
-        message = f"{file} has no server {unknown}; it has {', '.join(entries)}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"{file} has no server {unknown}; it has {', '.join(entries)}")
     moved = _moved(file)
     left = {name: _problem_with(entry) for name, entry in entries.items() if name != ENTRY}
     chosen = [name for name, problem in left.items() if not problem and (not only or name in only)]
     if not chosen:
         told = "".join(f"; {name}: {problem}" for name, problem in left.items() if problem)
-        message = f"{file} has no server to wrap{told}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"{file} has no server to wrap{told}")
     kept = {name: entries[name] for name in chosen}
     # What the user has added to it, such as variables, stays.
     ours: Wire = {
@@ -128,8 +125,9 @@ def wrap_in(file: Path, command: Sequence[str], only: Collection[str] = ()) -> C
     if moved.exists():
         earlier = _list_in(_read(moved), moved)
     elif ENTRY in entries:
-        message = f"{file} has a server {ENTRY!r} that is not ours: call it otherwise"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"{file} has a server {ENTRY!r} that is not ours: call it otherwise"
+        )
     # First: nothing is lost if the second cannot be written.
     _write(moved, {"mcpServers": {**earlier, **kept}}, file)
     _write(file, {**config, _list_name(config): following}, file)
@@ -144,8 +142,7 @@ def unwrap_in(file: Path) -> Change:
     """
     moved = _moved(file)
     if not moved.exists():
-        message = f"no server in {file} is wrapped: there is no {moved}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"no server in {file} is wrapped: there is no {moved}")
     given, config = _list_in(_read(moved), moved), _read(file)
     entries = Wire()
     for name, entry in _list_in(config, file).items():
@@ -203,11 +200,11 @@ def _read(file: Path) -> Wire:
     try:
         config: Any = json.loads(file.read_text("utf-8"))
     except OSError as error:
-        message = f"cannot read {file}: {error.strerror}"
-        raise InvalidArgumentError(message) from error
+        raise InvalidArgumentError(f"cannot read {file}: {error.strerror}") from error
     except ValueError as error:
-        message = f"{file} is not plain JSON, and comments in it would be lost: {error}"
-        raise InvalidArgumentError(message) from error
+        raise InvalidArgumentError(
+            f"{file} is not plain JSON, and comments in it would be lost: {error}"
+        ) from error
     return member({"": config}, "")
 
 
@@ -218,8 +215,7 @@ def _list_name(config: Wire) -> str:
 def _list_in(config: Wire, file: Path) -> Wire:
     entries: Any = config.get(_list_name(config))
     if entries is None:
-        message = f"{file} lists no servers: it has no {' or '.join(_LISTS)}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"{file} lists no servers: it has no {' or '.join(_LISTS)}")
     return dict(entries)
 
 
@@ -233,5 +229,4 @@ def _write(file: Path, config: Wire, like: Path) -> None:
             draft.touch(like.stat().st_mode & 0o777)
             draft.write_text(text, "utf-8")
     except OSError as error:
-        message = f"cannot write {target}: {error.strerror}"
-        raise InvalidArgumentError(message) from error
+        raise InvalidArgumentError(f"cannot write {target}: {error.strerror}") from error

@@ -55,11 +55,10 @@ def token_of(environment: Mapping[str, str]) -> str | None:
     if not token:
         return None
     if len(token) < LEAST_TOKEN or not _TOKEN.fullmatch(token):
-        message = (
+        raise InvalidArgumentError(
             f"{TOKEN_VARIABLE} needs {LEAST_TOKEN} or more letters, digits, and characters of -._~+/=, "
             "as of `openssl rand -hex 32`"
         )
-        raise InvalidArgumentError(message)
     return token
 
 
@@ -75,8 +74,9 @@ def listening(host: str, port: int, token: str | None = None) -> Generator[Liste
     try:
         bound = socket.create_server((str(address), port), family=family)
     except (OSError, OverflowError) as error:
-        message = f"cannot listen on port {port} of {address}: {error}; --http 0 takes a free one"
-        raise InvalidArgumentError(message) from error
+        raise InvalidArgumentError(
+            f"cannot listen on port {port} of {address}: {error}; --http 0 takes a free one"
+        ) from error
     with bound:
         shown = str(address) if address.version == 4 else f"[{address}]"
         yield ListeningSocket(bound, shown, bound.getsockname()[1])
@@ -86,14 +86,14 @@ def _address(host: str, token: str | None) -> ipaddress.IPv4Address | ipaddress.
     try:
         address = ipaddress.ip_address(LOOPBACK if host == "localhost" else host)
     except ValueError:
-        message = f"{host!r:.80} is not an address of this machine, such as {LOOPBACK} or ::1"
-        raise InvalidArgumentError(message) from None
+        raise InvalidArgumentError(
+            f"{host!r:.80} is not an address of this machine, such as {LOOPBACK} or ::1"
+        ) from None
     if not (address.is_loopback or token):
-        message = (
+        raise InvalidArgumentError(
             f"{host!r} is not a loopback address such as {LOOPBACK} or ::1, and the server would authenticate nobody: "
             f"put a token into {TOKEN_VARIABLE}, or use an SSH tunnel"
         )
-        raise InvalidArgumentError(message)
     return address
 
 

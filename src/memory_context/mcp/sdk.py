@@ -112,8 +112,7 @@ async def _answered(method: Method, params: BaseModel | None) -> Wire:
         if not IS_SDK_1:
             raise exceptions.MCPError(error.code, error.message) from None
         sdk: Any = exceptions
-        data = types.ErrorData(code=error.code, message=error.message)
-        raise sdk.McpError(data) from None
+        raise sdk.McpError(types.ErrorData(code=error.code, message=error.message)) from None
 
 
 def wire_of(message: SessionMessage) -> Wire:

@@ -71,8 +71,7 @@ def serve(
         StoreError: The database cannot be reached, or has another schema.
     """
     if http is None and host is not None:
-        message = "--host needs a port: --http PORT --host ADDRESS"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError("--host needs a port: --http PORT --host ADDRESS")
     with ExitStack() as stack:
         agent = "mcp" if served.audit else None
         manager = stack.enter_context(

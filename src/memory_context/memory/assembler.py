@@ -283,16 +283,16 @@ def _checked(allocation: Allocation) -> dict[str, float]:
     parts = dict(allocation)
     are_valid = all(math.isfinite(part) and 0 <= part <= LARGEST_PART for part in parts.values())
     if not are_valid or not any(parts.values()):
-        message = f"an allocation gives tiers parts from 0 to {LARGEST_PART}, one of them above 0; not {parts}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"an allocation gives tiers parts from 0 to {LARGEST_PART}, one of them above 0; not {parts}"
+        )
     return parts
 
 
 def _check_counts(**counts: object) -> None:
     for name, count in counts.items():
         if not isinstance(count, int) or count < 0:
-            message = f"{name} is a whole number, 0 or more, not {count!r}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(f"{name} is a whole number, 0 or more, not {count!r}")
 
 
 __all__ = ["AllocationAdvice", "ContextAssembler", "ContextPackage"]

@@ -79,8 +79,9 @@ class ConversationMemory:
         is_empty_window = max_turns is not None and max_turns < 1
         is_always_idle = idle_timeout is not None and idle_timeout <= 0
         if is_empty_window or is_always_idle:
-            message = f"max_turns is 1 or more, idle_timeout above 0, or None; not {max_turns!r} and {idle_timeout!r}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"max_turns is 1 or more, idle_timeout above 0, or None; not {max_turns!r} and {idle_timeout!r}"
+            )
         self.max_turns = max_turns
         self.idle_timeout = None if idle_timeout is None else timedelta(seconds=idle_timeout)
         self._clock = clock

@@ -234,14 +234,15 @@ class _Consolidation:
 
 def _check(tier: str, merger: object, similarity: float) -> None:
     if tier == DETAIL:
-        message = "the tier 'detail' holds outputs, which are not merged; consolidate notes of another tier"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            "the tier 'detail' holds outputs, which are not merged; consolidate notes of another tier"
+        )
     if merger is not None and not isinstance(merger, NoteMerger):
-        message = f"a merger has merge(notes, max_tokens), which {type(merger).__name__} has not"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"a merger has merge(notes, max_tokens), which {type(merger).__name__} has not"
+        )
     if not 0 < similarity <= 1:
-        message = f"similarity is above 0 and at most 1, not {similarity}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"similarity is above 0 and at most 1, not {similarity}")
 
 
 def _finish(memories: MemoryManager, notes: Sequence[MemoryItem], *, dry_run: bool) -> list[str]:

@@ -84,13 +84,15 @@ class ExportReader:
             facts = dict(json.loads(self.file.readline()))
         version = facts.get("memory_context")
         if isinstance(version, int) and version > VERSION:
-            message = f"this export has format {version}, this library reads {VERSION}; upgrade it"
-            raise InvalidRecordError(message)
+            raise InvalidRecordError(
+                f"this export has format {version}, this library reads {VERSION}; upgrade it"
+            )
         memories, deletions = facts.get("memories"), facts.get("deletions")
         if version == VERSION and isinstance(memories, int) and isinstance(deletions, int):
             return memories + deletions
-        message = 'not an export of memories: its first line is not {"memory_context": 1, …}'
-        raise InvalidRecordError(message)
+        raise InvalidRecordError(
+            'not an export of memories: its first line is not {"memory_context": 1, …}'
+        )
 
     def __iter__(self) -> Iterator[OwnedRecord]:
         """Yield every record of the user."""
@@ -124,8 +126,7 @@ def _record(line: bytes) -> OwnedRecord | None:
     try:
         facts: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
-        message = f"not valid JSON: {error}"
-        raise InvalidRecordError(message) from error
+        raise InvalidRecordError(f"not valid JSON: {error}") from error
     members = cast("dict[str, Any]", facts) if isinstance(facts, dict) else {}
     kind, value = next(iter(members.items())) if len(members) == 1 else ("", None)
     if kind == "memory":
@@ -141,8 +142,7 @@ def _record(line: bytes) -> OwnedRecord | None:
         return user, deletion_from(values)
     if kind == "end":
         return None
-    message = "a line has one of memory, deletion and end"
-    raise InvalidRecordError(message)
+    raise InvalidRecordError("a line has one of memory, deletion and end")
 
 
 def _check(item: MemoryItem) -> None:
@@ -159,11 +159,9 @@ def _check(item: MemoryItem) -> None:
     except InvalidArgumentError as error:
         raise InvalidRecordError(str(error)) from error
     if item.content_hash and not is_intact(item):
-        message = f"the content of {item.memory_key!r} does not match its hash"
-        raise InvalidRecordError(message)
+        raise InvalidRecordError(f"the content of {item.memory_key!r} does not match its hash")
     if item.identity and item.identity != identity_of(item.content, hash_content(item.content)):
-        message = f"the content of {item.memory_key!r} does not match its identity"
-        raise InvalidRecordError(message)
+        raise InvalidRecordError(f"the content of {item.memory_key!r} does not match its identity")
 
 
 def line_of(user: str, record: MemoryItem | Deletion) -> dict[str, Any]:
@@ -194,5 +192,4 @@ def new_file(path: Path) -> Generator[IO[bytes]]:
             else:
                 yield raw
     except OSError as error:
-        message = f"{path} cannot be written: {error}"
-        raise StoreError(message) from error
+        raise StoreError(f"{path} cannot be written: {error}") from error

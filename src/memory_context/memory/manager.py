@@ -456,10 +456,12 @@ class MemoryManager(ClosedAtExit):
         # Only now: a key that was deleted and stored again has a record.
         deletion = self.memory_store.deletion(self.scope, key)
         if deletion is not None:
-            message = f"the memory {key!r} was deleted on {deletion.deleted_at:%Y-%m-%d %H:%M} UTC ({deletion.reason})"
-            raise MemoryDeletedError(message)
-        message = f"there is no memory under the key {key!r}; search(…) finds keys by words"
-        raise MemoryNotFoundError(message)
+            raise MemoryDeletedError(
+                f"the memory {key!r} was deleted on {deletion.deleted_at:%Y-%m-%d %H:%M} UTC ({deletion.reason})"
+            )
+        raise MemoryNotFoundError(
+            f"there is no memory under the key {key!r}; search(…) finds keys by words"
+        )
 
     def read(self, key: str) -> MemoryItem:
         """Return the record under `key`, counted as a read. Raises what `get` raises."""
@@ -549,8 +551,9 @@ class MemoryManager(ClosedAtExit):
             # The least answer that still says where the rest is: the reference.
             least = self.counter.count(item.ref.render())
             if max_tokens < least:
-                message = f"max_tokens={max_tokens} is less than the reference takes; give {least} or more"
-                raise BudgetTooSmallError(message)
+                raise BudgetTooSmallError(
+                    f"max_tokens={max_tokens} is less than the reference takes; give {least} or more"
+                )
             return excerpt(text, query or "", max_tokens, self.counter.count, first_line=first).text
 
     def page(
@@ -647,11 +650,11 @@ class MemoryManager(ClosedAtExit):
             StoreError: The store could not do it.
         """
         if limit < 1:
-            message = f"a search has a limit of 1 or more, not {limit!r}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(f"a search has a limit of 1 or more, not {limit!r}")
         if mode not in MODES:
-            message = f"the mode of a search is {' or '.join(MODES)}, not {mode!r}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"the mode of a search is {' or '.join(MODES)}, not {mode!r}"
+            )
         wanted = search_filters(
             filters, types=types, tier=tier, category=category, tags=tags, thread=thread, since=since, until=until,
         )  # fmt: skip
@@ -854,12 +857,14 @@ class MemoryManager(ClosedAtExit):
                 embedder, quota or the confirmation of a tier are the caller's own.
         """
         if self.gate:
-            message = "memories with a tier that has a confirm of its own cannot be dumped"
-            raise NotSerializableError(message)
+            raise NotSerializableError(
+                "memories with a tier that has a confirm of its own cannot be dumped"
+            )
         url = reopening.store_url(self.memory_store)
         if self._counter is not None:
-            message = "a counter of your own cannot be serialized; use set_default_counter() in each process"
-            raise NotSerializableError(message)
+            raise NotSerializableError(
+                "a counter of your own cannot be serialized; use set_default_counter() in each process"
+            )
         audit: str | bool = self._audits_here
         if self._auditor and not self._audits_here:
             audit = reopening.trail_url(self._auditor)
@@ -877,11 +882,11 @@ class MemoryManager(ClosedAtExit):
 def _readable(item: MemoryItem) -> str:
     if isinstance(item.content, str):
         return item.content
-    message = f"{item.memory_key!r} holds binary content, which has no lines; retrieve it whole"
-    raise InvalidArgumentError(message)
+    raise InvalidArgumentError(
+        f"{item.memory_key!r} holds binary content, which has no lines; retrieve it whole"
+    )
 
 
 def _check_origin(origin: str) -> None:
     if origin not in ORIGINS:
-        message = f"an origin is {', '.join(ORIGINS)}, not {origin!r:.80}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"an origin is {', '.join(ORIGINS)}, not {origin!r:.80}")

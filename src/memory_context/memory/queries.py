@@ -66,13 +66,11 @@ class _MemoriesAsTables:
     def _table_of(self, item: MemoryItem) -> TextTable:
         if is_secret(item) or not isinstance(item.content, str):
             kind = "a secret" if is_secret(item) else f"binary content ({item.media_type})"
-            message = f"{item.memory_key} is {kind}, which has no rows"
-            raise InvalidQueryError(message)
+            raise InvalidQueryError(f"{item.memory_key} is {kind}, which has no rows")
         try:
             table = table_of(item.content)
         except InvalidSelectionError as error:
-            message = f"{item.memory_key} has no rows: {error}"
-            raise InvalidQueryError(message) from error
+            raise InvalidQueryError(f"{item.memory_key} has no rows: {error}") from error
         self.sources[item.memory_key] = None
         return table
 
@@ -82,11 +80,10 @@ class _MemoriesAsTables:
         for item in self._matching(pattern):
             table = self._table_of(item)
             if parts and table.columns != parts[0][1].columns:
-                message = (
+                raise InvalidQueryError(
                     f"the tables of {pattern} have different columns: {parts[0][0]} has "
                     f"{listed(parts[0][1].columns)}, {item.memory_key} has {listed(table.columns)}"
                 )
-                raise InvalidQueryError(message)
             parts.append((item.memory_key, table))
         if not parts:
             raise InvalidQueryError(
@@ -109,8 +106,9 @@ class _MemoriesAsTables:
             if is_readable and matches(item.memory_key):
                 found.append(item)
         if len(found) > MOST_UNITED:
-            message = f"{pattern} are {len(found)} memories; {MOST_UNITED} at most can be one table"
-            raise InvalidQueryError(message)
+            raise InvalidQueryError(
+                f"{pattern} are {len(found)} memories; {MOST_UNITED} at most can be one table"
+            )
         return found
 
     def _tables_told(self) -> str:

@@ -178,8 +178,7 @@ def users_of(store: MemoryStore, user_id: str | int | None) -> list[str]:
         return [Scope(cast("str", user_id)).user_id]
     if isinstance(store, Administration):
         return store.users()
-    message = f"{store!r} cannot list its users; give a user_id"
-    raise InvalidArgumentError(message)
+    raise InvalidArgumentError(f"{store!r} cannot list its users; give a user_id")
 
 
 def _redact_stored(store: MemoryStore, item: MemoryItem | None, redactor: Redactor) -> Counter[str]:

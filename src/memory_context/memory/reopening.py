@@ -17,13 +17,13 @@ def store_url(store: MemoryStore) -> str:
     url = _needed_url(store, "use a database file or a server")
     if isinstance(store, StoreSettings):
         if store.has_embedder:
-            message = (
+            raise NotSerializableError(
                 "an embedder cannot be serialized; give each process a store of its own with one"
             )
-            raise NotSerializableError(message)
         if store.quota is not None:
-            message = "a quota cannot be serialized; give each process a store of its own with it"
-            raise NotSerializableError(message)
+            raise NotSerializableError(
+                "a quota cannot be serialized; give each process a store of its own with it"
+            )
     return url
 
 
@@ -44,6 +44,5 @@ def trail_url(auditor: Auditor) -> str:
 def _needed_url(resource: object, hint: str) -> str:
     url = url_of(resource)
     if url is None:
-        message = f"{resource!r} cannot be serialized: it has no URL; {hint}"
-        raise NotSerializableError(message)
+        raise NotSerializableError(f"{resource!r} cannot be serialized: it has no URL; {hint}")
     return url

@@ -62,15 +62,18 @@ class RetentionRule:
         """Check the time, and what it counts from."""
         after: object = self.after
         if not isinstance(after, timedelta) or after < timedelta():
-            message = f"memories are deleted after a timedelta of 0 or more, not {self.after!r}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"memories are deleted after a timedelta of 0 or more, not {self.after!r}"
+            )
         # Subtracting it from a date would raise OverflowError at the time of deletion.
         if after > now() - FIRST:
-            message = f"there is no date {after.days:,} days ago; give a rule less time"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"there is no date {after.days:,} days ago; give a rule less time"
+            )
         if self.since not in get_args(Since):
-            message = f"a rule counts since {', '.join(get_args(Since))}, not {self.since!r}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"a rule counts since {', '.join(get_args(Since))}, not {self.since!r}"
+            )
 
     @classmethod
     def parse(cls, text: str) -> RetentionRule:
@@ -84,8 +87,9 @@ class RetentionRule:
         """
         match = _RULE.fullmatch(text.strip())
         if match is None:
-            message = f"not a rule: {text[:80]!r}; write TYPE=30d, tier:NAME=12h, evicted=4w or =365d:read"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"not a rule: {text[:80]!r}; write TYPE=30d, tier:NAME=12h, evicted=4w or =365d:read"
+            )
         target = match["target"]
         after = timedelta(**{UNITS[match["unit"]]: int(match["number"])})
         since = cast("Since", match["since"] or "changed")

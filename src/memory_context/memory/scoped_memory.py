@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from memory_context.exceptions import (
     DeclinedError,
@@ -44,10 +44,6 @@ from memory_context.model.tiers_and_limits import (
     wider,
 )
 from memory_context.stores import Filters
-
-if TYPE_CHECKING:
-    pass
-
 
 DEFAULT_TIER = "session"
 DEFAULT_PRIORITY = 5
@@ -397,8 +393,9 @@ class ScopedMemory(TierNotes):
         """
         tiers = [policy for policy in self.policies.values() if policy.lifetime == lifetime]
         if not tiers or lifetime == "user":
-            message = f"only a run, session, task or project ends, not {lifetime!r:.80}"
-            raise InvalidTierError(message)
+            raise InvalidTierError(
+                f"only a run, session, task or project ends, not {lifetime!r:.80}"
+            )
         deleted = 0
         for policy in tiers:
             if self._is_open(policy):
@@ -421,8 +418,9 @@ class ScopedMemory(TierNotes):
                 raises.
         """
         if confirm and self._policy("global").confirm is None:
-            message = 'nobody can confirm it: give policies=[TierPolicy("global", lifetime="user", confirm=…)]'
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                'nobody can confirm it: give policies=[TierPolicy("global", lifetime="user", confirm=…)]'
+            )
         try:
             return self._keep(preference, "global", PREFERENCE, 0.9, category=category)
         except DeclinedError:
@@ -527,8 +525,9 @@ class ScopedMemory(TierNotes):
         allowed = [name for name in wider(item.tier, self.policies) if name in self.open_tiers]
         if to not in allowed:
             names = ", ".join(allowed) or "none that is open here"
-            message = f"a memory of the tier {item.tier!r} cannot be promoted to {to!r}; wider are {names}"
-            raise InvalidTierError(message)
+            raise InvalidTierError(
+                f"a memory of the tier {item.tier!r} cannot be promoted to {to!r}; wider are {names}"
+            )
 
 
 def _stage(stage_id: str) -> str:

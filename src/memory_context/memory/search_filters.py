@@ -50,10 +50,9 @@ def search_filters(
         narrowed["created_at"] = limits
     repeated = narrowed.keys() & (filters or {}).keys()
     if repeated:
-        message = (
+        raise InvalidArgumentError(
             f"{', '.join(sorted(repeated))} is an argument of its own; leave it out of filters"
         )
-        raise InvalidArgumentError(message)
     return narrowed | dict(filters or {})
 
 

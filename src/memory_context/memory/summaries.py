@@ -91,8 +91,9 @@ class Summaries:
         in_child(self)
         self._breaker = Breaker(self.limits, self.clock)
         if not isinstance(self.summarizer, Summarizer):
-            message = f"a summarizer has summarize(text, description), which {type(self.summarizer).__name__} has not"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"a summarizer has summarize(text, description), which {type(self.summarizer).__name__} has not"
+            )
 
     def after_fork(self) -> None:
         """Start anew in a forked child: the parent's threads, which may be late, are not here."""

@@ -130,8 +130,9 @@ class TierNotes(ClosedAtExit):
         """
         policy = self._policy(tier)
         if not self._is_open(policy):
-            message = f"no {policy.lifetime} is open here, so there is no tier {tier!r}; {self._open_ones()}"
-            raise InvalidTierError(message)
+            raise InvalidTierError(
+                f"no {policy.lifetime} is open here, so there is no tier {tier!r}; {self._open_ones()}"
+            )
         return self._tier_ids[tier]
 
     def close(self) -> None:
@@ -142,8 +143,7 @@ class TierNotes(ClosedAtExit):
     def _policy(self, tier: str) -> TierPolicy:
         if tier in self.policies:
             return self.policies[tier]
-        message = f"there is no tier {tier!r:.80}; {self._open_ones()}"
-        raise InvalidTierError(message)
+        raise InvalidTierError(f"there is no tier {tier!r:.80}; {self._open_ones()}")
 
     def _is_open(self, policy: TierPolicy) -> bool:
         return policy.lifetime == "user" or self._tier_ids[policy.name] is not None
@@ -209,8 +209,7 @@ class TierNotes(ClosedAtExit):
         validate = self.policies[item.tier].validate
         objection = validate(item) if validate else None
         if objection:
-            message = f"the tier {item.tier!r} does not take this: {objection}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(f"the tier {item.tier!r} does not take this: {objection}")
 
     def _counted(self, items: Sequence[MemoryItem]) -> MemoryList:
         """Count the notes as read, and return them so."""
@@ -235,8 +234,9 @@ class TierNotes(ClosedAtExit):
         """
         item = self.manager.memory_store.get(self.manager.scope, check_key(key))
         if item is not None and item.tier not in self.policies:
-            message = f"{key!r} is not a note: its tier is {item.tier!r}; promote() makes it one"
-            raise InvalidTierError(message)
+            raise InvalidTierError(
+                f"{key!r} is not a note: its tier is {item.tier!r}; promote() makes it one"
+            )
         return item
 
     def _replaced(self, old: MemoryItem, new: MemoryItem) -> MemoryItem | None:
@@ -267,8 +267,9 @@ class TierNotes(ClosedAtExit):
         if tier not in self.policies or (item.memory_type == PATTERN and not is_shown_always):
             return
         if not self._is_confirmed(Confirmation("save", tier, content=item.content)):
-            message = f"saving this in the tier {tier!r} was declined; nothing was written"
-            raise DeclinedError(message)
+            raise DeclinedError(
+                f"saving this in the tier {tier!r} was declined; nothing was written"
+            )
 
     def _is_confirmed(self, question: Confirmation) -> bool:
         """Ask whether it may be done; where a tier has nobody to ask, it may."""
@@ -283,8 +284,7 @@ def _manager(manager: MemoryManager | AnyStore | None, user_id: str | int | None
     if not isinstance(manager, MemoryManager):
         return MemoryManager(manager, user_id=user_id)  # type: ignore[arg-type] # says what is wrong with None
     if user_id is not None:
-        message = "the manager has its user; give user_id with a store only"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError("the manager has its user; give user_id with a store only")
     return manager
 
 
@@ -300,5 +300,4 @@ def check_content(content: object) -> None:
     """Raise `InvalidContentError` where there is nothing to keep."""
     is_blank = isinstance(content, str) and not content.strip()
     if is_blank or content in (None, b"", {}, []):
-        message = "there is nothing to keep: the content is empty"
-        raise InvalidContentError(message)
+        raise InvalidContentError("there is nothing to keep: the content is empty")

@@ -176,8 +176,7 @@ def import_memories(
                 records = reader if keep_origins else _as_imports(reader)
                 result = _restored(records, store, total, progress)
     except (OSError, EOFError, zlib.error) as error:
-        message = f"{path} cannot be read: {error}"
-        raise StoreError(message) from error
+        raise StoreError(f"{path} cannot be read: {error}") from error
     return replace(result, damaged=tuple(reader.damaged), complete=reader.complete)
 
 
@@ -223,11 +222,11 @@ def backup_database(
         StoreError: The store could not do it, or the file cannot be written.
     """
     if keep is not None and keep < 1:
-        message = f"keep is 1 or more, or None for all, not {keep}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"keep is 1 or more, or None for all, not {keep}")
     if not isinstance(store, SQLAlchemyStore):
-        message = f"only SQLite databases are backed up this way, not {store!r}; export it"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"only SQLite databases are backed up this way, not {store!r}; export it"
+        )
     backups = Path(folder)
     try:
         backups.mkdir(parents=True, exist_ok=True)
@@ -238,8 +237,7 @@ def backup_database(
         for file in outdated:
             file.unlink()
     except OSError as error:
-        message = f"the backup in {backups} cannot be written: {error}"
-        raise StoreError(message) from error
+        raise StoreError(f"the backup in {backups} cannot be written: {error}") from error
     return Backup(path, path.stat().st_size, tuple(outdated))
 
 

@@ -89,7 +89,8 @@ def chat_of_autogen(messages: Sequence[Mapping[str, Any]]) -> Iterator[RecordedM
     except ValidationError as error:
         first = error.errors()[0]
         number = int(first["loc"][0]) + 1
-        message = f"message {number} is not one of AutoGen's: {first['msg']}"
-        raise InvalidArgumentError(message) from error
+        raise InvalidArgumentError(
+            f"message {number} is not one of AutoGen's: {first['msg']}"
+        ) from error
     for form in forms:
         yield from form.chat()

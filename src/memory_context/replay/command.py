@@ -69,25 +69,28 @@ class ReplayOptions:
     def __post_init__(self) -> None:
         """Check what a long replay would find out too late."""
         if not self.files and not self.explain:
-            message = "replay needs recordings: memory-context replay FILE..., or --explain alone"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                "replay needs recordings: memory-context replay FILE..., or --explain alone"
+            )
         if self.call is not None and self.run is None:
-            message = "--call is a call of one run: name it with --run"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError("--call is a call of one run: name it with --run")
         for file in self.files:
             if not file.exists() or file.is_dir():
-                message = f"there is no file {str(file)!r} to read recordings from"
-                raise InvalidArgumentError(message)
+                raise InvalidArgumentError(
+                    f"there is no file {str(file)!r} to read recordings from"
+                )
         if self.report:
             self._check_report(self.report)
 
     def _check_report(self, report: Path) -> None:
         if report.is_dir() or not report.parent.is_dir():
-            message = f"the report cannot be written to {str(report)!r}: name a file in a folder that exists"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"the report cannot be written to {str(report)!r}: name a file in a folder that exists"
+            )
         if any(report.exists() and report.samefile(file) for file in self.files):
-            message = f"the report would replace the recordings in {str(report)!r}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"the report would replace the recordings in {str(report)!r}"
+            )
 
 
 def run_replay(options: ReplayOptions) -> None:
@@ -139,8 +142,7 @@ def _run_named(name: str, files: Sequence[Path]) -> Recording:
         for recording in stream_recordings(file):
             if recording.id == name:
                 return recording
-    message = f"no run of the files is called {name!r:.60}"
-    raise InvalidArgumentError(message)
+    raise InvalidArgumentError(f"no run of the files is called {name!r:.60}")
 
 
 def _replay_and_show(options: ReplayOptions, console: Console) -> None:
@@ -194,8 +196,7 @@ def _show(
         try:
             options.report.write_text(page(summary), encoding="utf-8", errors="replace")
         except OSError as error:
-            message = f"the report cannot be written: {error}"
-            raise InvalidArgumentError(message) from error
+            raise InvalidArgumentError(f"the report cannot be written: {error}") from error
 
 
 def _show_worst(summary: Summary, console: Console) -> None:

@@ -73,16 +73,16 @@ def _text_of_part(part: object) -> str:
     fields = cast("RecordedMessage", part)
     kind = _kind(fields)
     if kind in _CALLS or kind in _RESULTS:
-        message = f"a {kind} where none can stand: {json.dumps(part)[:60]}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"a {kind} where none can stand: {json.dumps(part)[:60]}")
     if kind in _WITHOUT_TEXT:
         return f"[{kind}]"
     for place in (_TEXTS.get(kind, "content"), "content"):
         if kind in _TEXTS and place in fields:
             return text_of_content(fields[place])
     known = ", ".join((*filter(None, _TEXTS), *_CALLS, *_RESULTS, *_WITHOUT_TEXT))
-    message = f"a part of unknown kind, {json.dumps(part)[:60]}; known are {known}"
-    raise InvalidArgumentError(message)
+    raise InvalidArgumentError(
+        f"a part of unknown kind, {json.dumps(part)[:60]}; known are {known}"
+    )
 
 
 def call_of(part: object) -> RecordedMessage | None:
@@ -103,8 +103,9 @@ def _first(fields: RecordedMessage, places: Sequence[str]) -> object:
     """
     found = [fields[place] for place in places if place in fields]
     if not found and fields.keys() - _FACTS:
-        message = f"a {_kind(fields)} without {' or '.join(places)}: {json.dumps(fields)[:60]}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"a {_kind(fields)} without {' or '.join(places)}: {json.dumps(fields)[:60]}"
+        )
     return found[0] if found else None
 
 

@@ -94,8 +94,9 @@ def prompt_of_call(calls: Sequence[CallOfRun], number: int) -> Iterator[Renderab
         InvalidArgumentError: The run has no such call.
     """
     if not 1 <= number <= len(calls):
-        message = f"the run has {counted(len(calls), 'model call')}; there is no call {number}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"the run has {counted(len(calls), 'model call')}; there is no call {number}"
+        )
     call = calls[number - 1]
     for sent in call.prompt:
         yield plain(sent.role, "bold")

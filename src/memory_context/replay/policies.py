@@ -131,16 +131,16 @@ def parse_policy(text: str) -> Policy:
     """
     name, _, rest = text.partition(":")
     if name not in _POLICIES:
-        message = f"there is no policy {name!r}; the policies are {', '.join(_POLICIES)}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"there is no policy {name!r}; the policies are {', '.join(_POLICIES)}"
+        )
     make = _POLICIES[name]
     settings = dict(_parse_setting(part) for part in rest.split(",") if part)
     allowed = _settings_of(make)
     unknown = settings.keys() - allowed
     if unknown:
         has = f"it has {', '.join(sorted(allowed))}" if allowed else "it has none"
-        message = f"{name!r} has no setting {', '.join(sorted(unknown))}; {has}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"{name!r} has no setting {', '.join(sorted(unknown))}; {has}")
     return Policy(text, lambda counter: make(counter, **settings))
 
 
@@ -158,16 +158,14 @@ def check_policy(policy: Policy, counter: TokenCounter) -> None:
     try:
         policy.open(counter)
     except (TypeError, ValueError) as error:
-        message = f"the policy {policy.name!r} cannot be used: {error}"
-        raise InvalidArgumentError(message) from error
+        raise InvalidArgumentError(f"the policy {policy.name!r} cannot be used: {error}") from error
 
 
 def _parse_setting(text: str) -> tuple[str, Any]:
     """Return name and value of ``name=value``: a number, true, false, none, or a text."""
     name, equals, value = text.partition("=")
     if not equals:
-        message = f"a setting is written name=value, not {text!r}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"a setting is written name=value, not {text!r}")
     return name.strip(), _parse_value(value.strip())
 
 
@@ -278,8 +276,7 @@ def _evict(counter: TokenCounter, *, threshold: int = 20_000, lines: int = 5) ->
 
 def _whole(name: str, value: object, least: int = 0) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        message = f"{name} is a whole number, {least} or more, not {value!r}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"{name} is a whole number, {least} or more, not {value!r}")
     return value
 
 

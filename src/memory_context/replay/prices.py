@@ -90,11 +90,10 @@ def parse_price(text: str) -> Price:
         full = cached = -1.0
     if full > 0 and 0 <= cached <= full < float("inf"):
         return Price(f"${full:g} a million tokens, ${cached:g} cached", full, cached / full)
-    message = (
+    raise InvalidArgumentError(
         f"the price {text!r:.40} is not known; give dollars for a million tokens of input and of cached input, "
         f"as 2.50/0.25, or one of {', '.join(PRICES)}"
     )
-    raise InvalidArgumentError(message)
 
 
 def charged(message: Message) -> ChargedMessage:

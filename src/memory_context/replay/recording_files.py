@@ -56,8 +56,7 @@ def stream_recordings(path: Path, watch: Watch | None = None) -> Iterator[Record
         numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
         first = next(numbered, None)
         if first is None:
-            message = f"{path.name} is empty; {RIGHT}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(f"{path.name} is empty; {RIGHT}")
         number, line = first
         if _continues(line):
             # One document over many lines: its first line alone is no JSON value.
@@ -66,8 +65,7 @@ def stream_recordings(path: Path, watch: Watch | None = None) -> Iterator[Record
             try:
                 recordings = list(recordings_in(text))
             except InvalidArgumentError as error:
-                message = f"{path.name}, line {position}: {error}"
-                raise InvalidArgumentError(message) from error
+                raise InvalidArgumentError(f"{path.name}, line {position}: {error}") from error
             for recording in recordings:
                 name = recording.id or f"{path.name}:{position}"
                 yield Recording(name, recording.messages)
@@ -80,14 +78,14 @@ def _whole_runs(name: str, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[i
         try:
             document: object = _parse(line)
         except InvalidArgumentError as error:
-            message = f"{name}, line {number}: {error}"
-            raise InvalidArgumentError(message) from error
+            raise InvalidArgumentError(f"{name}, line {number}: {error}") from error
         if is_piece(document):
             beginning = beginning or number
             pieces.append(document)
         elif pieces:
-            message = f"{name}, line {number}: not a span, a run or a line of a session, as those before it"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"{name}, line {number}: not a span, a run or a line of a session, as those before it"
+            )
         else:
             yield number, document
     if pieces:
@@ -110,8 +108,7 @@ def _parse(text: str) -> Any:  # noqa: ANN401 - whatever the file holds
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        message = f"not valid JSON: {error}; {RIGHT}"
-        raise InvalidArgumentError(message) from error
+        raise InvalidArgumentError(f"not valid JSON: {error}; {RIGHT}") from error
 
 
 @contextmanager
@@ -126,8 +123,8 @@ def _opened(path: Path, watch: Watch | None) -> Generator[Iterator[str]]:
             # Only line feeds end a line: a JSON text may hold other line breaks.
             yield io.TextIOWrapper(unzipped, encoding="utf-8-sig", newline="\n")
     except UnicodeDecodeError as error:
-        message = f"{path.name} is not UTF-8 text: {error.reason}; {RIGHT}"
-        raise InvalidArgumentError(message) from error
+        raise InvalidArgumentError(
+            f"{path.name} is not UTF-8 text: {error.reason}; {RIGHT}"
+        ) from error
     except (OSError, EOFError, zlib.error) as error:
-        message = f"{path.name} cannot be read: {error}"
-        raise InvalidArgumentError(message) from error
+        raise InvalidArgumentError(f"{path.name} cannot be read: {error}") from error

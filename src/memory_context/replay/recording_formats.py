@@ -60,8 +60,7 @@ def recordings_in(document: object) -> Iterator[Recording]:
         InvalidArgumentError: It has none of the known forms; says what it is and what would be right.
     """
     if _is_message(document):
-        message = f"this is a single message; {RIGHT}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"this is a single message; {RIGHT}")
     items = _as_list(document)
     if is_piece(items[0] if items else document):
         yield from _recordings_of_pieces(items or [document])
@@ -74,8 +73,7 @@ def recordings_in(document: object) -> Iterator[Recording]:
         try:
             yield from _recordings_of(item)
         except InvalidArgumentError as error:
-            message = f"item {number} of the list: {error}"
-            raise InvalidArgumentError(message) from error
+            raise InvalidArgumentError(f"item {number} of the list: {error}") from error
 
 
 def is_piece(document: object) -> bool:
@@ -92,8 +90,9 @@ def _recordings_of_pieces(pieces: Sequence[object]) -> Iterator[Recording]:
         raise
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         # They have no schema to check: texts in place of objects, objects where lists belong.
-        wrong = f"the pieces of a run have parts of the wrong kind: {error}; {RIGHT}"
-        raise InvalidArgumentError(wrong) from error
+        raise InvalidArgumentError(
+            f"the pieces of a run have parts of the wrong kind: {error}; {RIGHT}"
+        ) from error
     if not runs:
         raise InvalidArgumentError(NO_MESSAGES if of_session else NO_TEXTS)
     yield from (Recording(name, tuple(messages)) for name, messages in runs)
@@ -119,8 +118,7 @@ def _as_list(value: object) -> list[object]:
 def _recordings_of(document: object) -> Iterator[Recording]:
     runs = list(_runs_in(document, ""))
     if not runs:
-        message = f"{RIGHT}; this is {_sketch(document)}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"{RIGHT}; this is {_sketch(document)}")
     for name, messages in runs:
         yield Recording(name, tuple(_read_messages(messages)))
 
@@ -162,13 +160,15 @@ def _read_messages(values: Sequence[object]) -> Sequence[Message]:
     """Return a conversation's messages for those of one run, in whichever form they are."""
     for number, value in enumerate(values, 1):
         if not _is_message(value):
-            error = f"message {number} is {_sketch(value)}, not a message; {RIGHT}"
-            raise InvalidArgumentError(error)
+            raise InvalidArgumentError(
+                f"message {number} is {_sketch(value)}, not a message; {RIGHT}"
+            )
         message = cast("Json", value)
         # Other forms have roles, too, and their texts under `contents` or `parts`.
         if "role" in message and not any(key in message for key in _SAYING):
-            error = f"message {number} has neither content nor calls: {_sketch(value)}; {RIGHT}"
-            raise InvalidArgumentError(error)
+            raise InvalidArgumentError(
+                f"message {number} has neither content nor calls: {_sketch(value)}; {RIGHT}"
+            )
     messages = cast("list[Json]", values)
     if messages and is_autogens(messages[0]):
         messages = list(chat_of_autogen(messages))
@@ -188,8 +188,7 @@ def _read_chat(messages: Sequence[Json]) -> list[Message]:
         return list(to_messages(chat))
     except (AttributeError, TypeError, ValueError) as error:
         # Objects where lists belong, texts in place of objects: the forms have no schema to check.
-        wrong = f"the messages have parts of the wrong kind: {error}"
-        raise InvalidArgumentError(wrong) from error
+        raise InvalidArgumentError(f"the messages have parts of the wrong kind: {error}") from error
 
 
 def _with_content(message: Json) -> Json:

@@ -60,8 +60,7 @@ class Lock:
     def __enter__(self) -> None:
         seconds = self._patience()
         if not self._lock.acquire(timeout=-1 if seconds is None else seconds):
-            message = f"another thread has been at it for {seconds:g} s"
-            raise TimeoutError(message)
+            raise TimeoutError(f"another thread has been at it for {seconds:g} s")
 
     def __exit__(
         self,

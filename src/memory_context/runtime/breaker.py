@@ -64,5 +64,4 @@ def check_not_negative(limits: object, names: Iterable[str]) -> None:
     for name in names:
         value = getattr(limits, name)
         if value < 0:
-            message = f"{name} must be 0 or more, not {value}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(f"{name} must be 0 or more, not {value}")

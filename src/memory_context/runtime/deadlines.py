@@ -45,8 +45,7 @@ def within(seconds: float, work: Callable[[], T], name: str) -> T:
     """
     future = _Abandonable(work, name)
     if not wait([future], seconds).done:
-        message = f"no answer within {seconds} s"
-        raise TimeoutError(message)
+        raise TimeoutError(f"no answer within {seconds} s")
     return future.result()
 
 
@@ -63,8 +62,7 @@ def unless_hung(seconds: float, work: Callable[[], T], name: str) -> T:
     while not wait([future], seconds).done:
         before, used = used, future.seconds_used()
         if used == before:
-            message = f"nothing has happened for {seconds} s"
-            raise TimeoutError(message)
+            raise TimeoutError(f"nothing has happened for {seconds} s")
     return future.result()
 
 

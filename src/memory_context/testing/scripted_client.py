@@ -71,8 +71,9 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
         """Return the script's next reply."""
         check_prompt(messages)
         if len(self.prompts) >= len(self.script):
-            message = f"the script has {len(self.script)} steps, and the model was asked once more"
-            raise RuntimeError(message)
+            raise RuntimeError(
+                f"the script has {len(self.script)} steps, and the model was asked once more"
+            )
         step = self.script[len(self.prompts)]
         self.prompts.append(list(messages))
         reply = step(messages) if callable(step) else step
@@ -133,8 +134,7 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
         replies: list[Reply] = []
         for step in self.script:
             if callable(step):
-                message = "a script with functions cannot be serialized"
-                raise NotSerializableError(message)
+                raise NotSerializableError("a script with functions cannot be serialized")
             replies.append(step)
         return ScriptedChatClientConfig(script=replies)
 

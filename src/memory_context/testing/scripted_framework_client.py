@@ -57,8 +57,9 @@ class ScriptedFrameworkClient(
         **_: Any,  # noqa: ANN401 - the framework's own, which a script does not heed
     ) -> ChatResponse[Any]:
         if len(self.prompts) >= len(self.script):
-            message = f"the script has {len(self.script)} steps, and the model was asked once more"
-            raise RuntimeError(message)
+            raise RuntimeError(
+                f"the script has {len(self.script)} steps, and the model was asked once more"
+            )
         step = self.script[len(self.prompts)]
         self.prompts.append(list(messages))
         self.options.append(options)

@@ -70,8 +70,9 @@ class FileArgs(LenientArgs):
         """Return the argument `name`, which the command cannot do without."""
         value = getattr(self, name)
         if value is None:
-            message = prompts.FILES_MISSING_ARGUMENT.format(command=self.command, name=name)
-            raise MemoryToolError(message)
+            raise MemoryToolError(
+                prompts.FILES_MISSING_ARGUMENT.format(command=self.command, name=name)
+            )
         return value
 
     def path_inside(self, name: str = "path") -> str:

@@ -151,8 +151,7 @@ def _check_tier(tier: str) -> None:
     """
     known = (*policies_with(), *OPEN_TIERS)
     if tier and tier not in known:
-        message = f"there is no tier {tier!r:.80}; there are {', '.join(known)}"
-        raise InvalidTierError(message)
+        raise InvalidTierError(f"there is no tier {tier!r:.80}; there are {', '.join(known)}")
 
 
 def _store(manager: MemoryManager, args: StoreArgs, _: int) -> ToolAnswer:

@@ -11,7 +11,8 @@ try:
 except ModuleNotFoundError as _error:
     if (_error.name or "").partition(".")[0] not in {"starlette", "uvicorn"}:
         raise
-    _message = "the page needs the packages starlette and uvicorn: pip install 'memory-context[ui]'"
-    raise MissingDependencyError(_message) from _error
+    raise MissingDependencyError(
+        "the page needs the packages starlette and uvicorn: pip install 'memory-context[ui]'"
+    ) from _error
 
 __all__ = ["Looked", "application", "serve_ui"]

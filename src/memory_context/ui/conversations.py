@@ -183,8 +183,7 @@ def one_call(visit: Visit) -> Html:
     records = visit.memory.calls(thread_id=thread, until=until, limit=CHARTED, prompts=False)
     models = [one.what for one in records if isinstance(one.what, ModelCall)]
     if not models or models[0].at != at:
-        message = f"no call of {thread!r:.80} at {at} is kept"
-        raise MemoryNotFoundError(message)
+        raise MemoryNotFoundError(f"no call of {thread!r:.80} at {at} is kept")
     call, earlier = models[0], models[1:]
     since = earlier[0].at if earlier else None
     decisions = [
@@ -290,5 +289,6 @@ def _moment_and_next(text: str) -> tuple[datetime, datetime]:
         moment = datetime.fromisoformat(text)
         return moment, moment + timedelta(microseconds=1)
     except (ValueError, OverflowError):
-        message = f"{text!r:.80} is not a moment such as 2026-01-31T12:00:00+00:00"
-        raise InvalidArgumentError(message) from None
+        raise InvalidArgumentError(
+            f"{text!r:.80} is not a moment such as 2026-01-31T12:00:00+00:00"
+        ) from None

@@ -102,8 +102,7 @@ def _day(text: str) -> datetime | None:
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError):
-        message = f"{text!r:.80} is not a day such as 2026-01-31"
-        raise InvalidArgumentError(message) from None
+        raise InvalidArgumentError(f"{text!r:.80} is not a day such as 2026-01-31") from None
 
 
 def _hit(visit: Visit, item: MemoryItem) -> Html:
@@ -242,8 +241,7 @@ def edit(visit: Visit) -> str:
     # A form's lines end as on a typewriter.
     content = visit.asked.get("content", "").replace("\r\n", "\n")
     if ScopedMemory(visit.memory, **places).update(item.memory_key, content, origin=PERSON) is None:
-        message = f"{item.memory_key} is not a note that can be changed"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"{item.memory_key} is not a note that can be changed")
     return visit.address("memory", key=item.memory_key)
 
 

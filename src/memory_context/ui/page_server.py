@@ -102,8 +102,9 @@ def application(looked: Looked, token: str) -> Starlette:
         InvalidArgumentError: The token could be guessed.
     """
     if len(token) < 16:
-        expected = "the token needs 16 or more characters, as of secrets.token_urlsafe()"
-        raise InvalidArgumentError(expected)
+        raise InvalidArgumentError(
+            "the token needs 16 or more characters, as of secrets.token_urlsafe()"
+        )
 
     async def endpoint(request: Request) -> Response:
         if not hmac.compare_digest(request.path_params["token"].encode(), token.encode()):
@@ -158,8 +159,7 @@ def _visit(looked: Looked, base: str, name: str, asked: Mapping[str, str]) -> Vi
         return None
     user = asked.get("user") or looked.user or users[0]
     if user not in users:
-        message = f"{user!r:.80} has stored nothing"
-        raise MemoryNotFoundError(message)
+        raise MemoryNotFoundError(f"{user!r:.80} has stored nothing")
     memory = MemoryManager(
         looked.store, user_id=user, agent_id=looked.agent, audit=looked.agent is not None
     )
@@ -186,8 +186,9 @@ def serve_ui(looked: Looked, port: int) -> None:
     try:
         listener = socket.create_server((LOOPBACK, port))
     except OSError as error:
-        message = f"cannot listen on port {port}: {error}; --port 0 takes a free one"
-        raise InvalidArgumentError(message) from error
+        raise InvalidArgumentError(
+            f"cannot listen on port {port}: {error}; --port 0 takes a free one"
+        ) from error
     with listener:
         url = f"http://{LOOPBACK}:{listener.getsockname()[1]}/{token}/"
         serve_web(application(looked, token), listener, url)
