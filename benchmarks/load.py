@@ -4,6 +4,7 @@
     python benchmarks/load.py sqlite --processes 4       # the same on a SQLite file
     python benchmarks/load.py postgresql+psycopg://…     # on your server, in a database that may be filled
     python benchmarks/load.py postgresql --cut 5         # every 5 seconds all connections are cut
+    python benchmarks/load.py sqlite --codec encrypted   # rows are encrypted, or compressed
 
 Real agents of AutoGen with a scripted model: they read outputs of 2 to 200 KB, which are folded, read parts of them,
 search, take notes, are asked about what they have read, and compact their conversations. At the end every output whose
@@ -38,11 +39,13 @@ from autogen_core.tools import FunctionTool
 
 from memory_context import MemoryContext, MemoryItem, MemoryManager, MemoryRef, SQLAlchemyStore
 from memory_context.model.item import hash_content
+from memory_context.stores import Codec, Compressed, Encrypted
 from memory_context.testing import ScriptedChatClient
 
 USER = "load"
 SIZES = (2_000, 2_000, 20_000, 20_000, 200_000)
 ROUNDS = 10
+CODECS = {"none": None, "compressed": Compressed(), "encrypted": Encrypted({"one": bytes(32)})}
 TIMED = ("put", "get", "get_many", "query", "search", "touch")
 
 
@@ -259,11 +262,11 @@ async def watch_pool(store: SQLAlchemyStore, report: Report, until: float) -> No
         await asyncio.sleep(0.05)
 
 
-async def serve(url: str, first: int, agents: int, seconds: float) -> Report:
+async def serve(url: str, codec: Codec | None, first: int, agents: int, seconds: float) -> Report:
     """What one process does."""
     logging.getLogger("memory_context").setLevel(logging.ERROR)
     report, until = Report(), time.monotonic() + seconds
-    store = TimedStore(url)
+    store = TimedStore(url, codec=codec)
     store.report = report
     works: list[Awaitable[None]] = [
         Agent(first + place, store, report).work(until) for place in range(agents)
@@ -274,9 +277,10 @@ async def serve(url: str, first: int, agents: int, seconds: float) -> Report:
     return report
 
 
-def lost(url: str, kept: dict[str, str]) -> int:
+def lost(url: str, codec: Codec | None, kept: dict[str, str]) -> int:
     """How many references do not stand for what they stood for."""
-    with MemoryManager(url, user_id=USER) as manager:
+    with SQLAlchemyStore(url, codec=codec) as store:
+        manager = MemoryManager(store, user_id=USER)
         keys, wrong = list(kept), 0
         for start in range(0, len(keys), 50):
             some = keys[start : start + 50]
@@ -304,10 +308,10 @@ _OTHERS = """FROM pg_stat_activity
 
 
 def watch_server(
-    url: str, processes: Sequence[subprocess.Popen[str]], cut: float, ends: float
+    url: str, processes: Sequence[subprocess.Popen[str]], cut: float, seconds: float
 ) -> Server:
-    """Count connections while the processes run, and cut them."""
-    seen, next_cut = Server(), time.time() + cut
+    """Count connections while the processes run; cut them, but in the last of the *seconds* that they work."""
+    seen, next_cut, ends = Server(), 0.0, 0.0
     engine = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         seen.limit = int(connection.exec_driver_sql("SHOW max_connections").scalar_one())
@@ -315,6 +319,10 @@ def watch_server(
             seen.most = max(
                 seen.most, connection.exec_driver_sql(f"SELECT count(*) {_OTHERS}").scalar_one()
             )
+            if seen.most and not ends:
+                # They have begun: on a busy machine long after they were started.
+                next_cut = time.time() + cut
+                ends = time.time() + seconds - 2 * cut - 3
             if cut and next_cut < time.time() < ends:
                 seen.cuts += connection.exec_driver_sql(
                     f"SELECT count(pg_terminate_backend(pid)) {_OTHERS}"
@@ -391,9 +399,11 @@ def verdict(total: Report, server: Server | None, missing: int) -> list[str]:
 def run(url: str, options: argparse.Namespace) -> int:
     """Let the processes work, and tell what they did."""
     each, rest = divmod(options.agents, options.processes)
-    with SQLAlchemyStore(url) as store:
+    codec = CODECS[options.codec]
+    with SQLAlchemyStore(url, codec=codec) as store:
         store.migrate()
-    command = [sys.executable, __file__, url, "--seconds", str(options.seconds), "--worker"]
+    command = [sys.executable, __file__, url, "--codec", options.codec]
+    command += ["--seconds", str(options.seconds), "--worker"]
     counts = [each + (place < rest) for place in range(options.processes)]
     places = [f"{sum(counts[:place])}:{count}" for place, count in enumerate(counts)]
     with tempfile.TemporaryDirectory() as folder:
@@ -402,16 +412,15 @@ def run(url: str, options: argparse.Namespace) -> int:
             subprocess.Popen([*command, place, "--into", str(file)], text=True)
             for place, file in zip(places, files, strict=True)
         ]
-        ends = time.time() + options.seconds - 2 * options.cut - 3
         server = (
-            watch_server(url, processes, options.cut, ends)
+            watch_server(url, processes, options.cut, options.seconds)
             if url.startswith("postgresql")
             else None
         )
         codes = [process.wait() for process in processes]
         total = merged([json.loads(file.read_text()) for file in files if file.exists()])
     show(total, options.seconds, server)
-    missing = lost(url, total.kept)
+    missing = lost(url, codec, total.kept)
     bad = [
         *verdict(total, server, missing),
         *(f"a process ended with {code}" for code in codes if code),
@@ -435,12 +444,14 @@ def main() -> int:
     parser.add_argument(
         "--cut", type=float, default=0, help="cut all connections every so many seconds"
     )
+    parser.add_argument("--codec", choices=CODECS, default="none")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--into", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
         first, agents = map(int, options.worker.split(":"))
-        report = asyncio.run(serve(options.database, first, agents, options.seconds))
+        codec = CODECS[options.codec]
+        report = asyncio.run(serve(options.database, codec, first, agents, options.seconds))
         Path(options.into).write_text(json.dumps(vars(report)))
         return 0
     with tempfile.TemporaryDirectory() as folder:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import unified_diff
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,7 +26,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from memory_context import SQLAlchemyStore
 from memory_context.model.item import MemoryItem
 from memory_context.model.scope import Scope
-from memory_context.stores import FileStore, Filters, MemoryStore
+from memory_context.stores import (
+    Codec,
+    Compressed,
+    Encrypted,
+    FileStore,
+    Filters,
+    MemoryStore,
+)
 from memory_context.testing import seeded_keys
 from owners import Owner, as_json
 
@@ -419,9 +427,10 @@ class Sides(Two):
         return sorted(_WORD.findall(_SCORE.sub("", told)))
 
 
-def in_memory() -> tuple[MemoryStore, MemoryStore, MemoryStore]:
+def in_memory(codec: Codec | None = None) -> tuple[MemoryStore, MemoryStore, MemoryStore]:
     """Three empty stores."""
-    return SQLAlchemyStore("sqlite://"), SQLAlchemyStore("sqlite://"), SQLAlchemyStore("sqlite://")
+    shared, one, other = (SQLAlchemyStore("sqlite://", codec=codec) for _ in range(3))
+    return shared, one, other
 
 
 def drive(
@@ -458,6 +467,20 @@ def test_in_memory(
     """Two users, and two sides of a user, on SQLite in memory."""
     assert 0 < drive(
         type(kind.__name__, (kind,), {"stores": staticmethod(in_memory)}),
+        examples,
+        steps,
+        record_property,
+    )
+
+
+@pytest.mark.parametrize("codec", [Compressed(), Encrypted({"one": bytes(32)})])
+@pytest.mark.parametrize(("examples", "steps"), [(3, 40), pytest.param(150, 80, marks=LONG)])
+def test_behind_a_codec(
+    codec: Codec, examples: int, steps: int, record_property: Callable[[str, object], None]
+) -> None:
+    """The same with rows that are compressed or encrypted, two users in one database."""
+    assert 0 < drive(
+        type("TwoCoded", (Two,), {"stores": staticmethod(partial(in_memory, codec))}),
         examples,
         steps,
         record_property,

@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest_mock import MockerFixture
 
-from memory_context import FoldPolicy, MemoryContext, MemoryRef, RecallPolicy
+from memory_context import FoldPolicy, MemoryContext, MemoryRef, RecallPolicy, SQLAlchemyStore
 from memory_context.autogen.messages import texts_of
 from memory_context.conversation import fail_open
+from memory_context.stores import Codec, Compressed, Encrypted
 from memory_context.testing import Fault, FaultyStore, check_prompt
 from messages import LOG, conversations, dumps, results
 from test_agents_under_faults import check_folds, check_kept
@@ -43,10 +44,13 @@ policies = st.fixed_dictionaries(
 
 
 async def converse(
-    messages: Sequence[LLMMessage], plan: Sequence[Fault | None], policy: dict[str, Any]
+    messages: Sequence[LLMMessage],
+    plan: Sequence[Fault | None],
+    policy: dict[str, Any],
+    codec: Codec | None,
 ) -> int:
     """Lead a conversation on a store that fails by a plan, and check the laws; how many faults it met."""
-    store = FaultyStore("sqlite://", plan, delay=DELAY)
+    store = FaultyStore(SQLAlchemyStore("sqlite://", codec=codec), plan, delay=DELAY)
     context = MemoryContext("ann", store=store, thread_id="t", **policy)
     seen, changes = list[str](), 0
     for message in messages:
@@ -70,19 +74,29 @@ async def converse(
 
 
 @pytest.mark.usefixtures("patient")
-@pytest.mark.parametrize("examples", [40, pytest.param(1000, marks=SOAK)])
-def test_any_faults(told: Callable[[str], None], examples: int) -> None:
+@pytest.mark.parametrize(
+    ("codec", "examples"),
+    [
+        (None, 40),
+        (Compressed(), 10),
+        (Encrypted({"one": bytes(32)}), 20),
+        pytest.param(None, 1000, marks=SOAK),
+        pytest.param(Encrypted({"one": bytes(32)}), 500, marks=SOAK),
+    ],
+)
+def test_any_faults(told: Callable[[str], None], codec: Codec | None, examples: int) -> None:
     """Whatever fails when, prompts are valid, what was seen stays, every text is there, and the next one is folded."""
     met = list[int]()
 
     @settings(max_examples=examples, deadline=None, database=None)
     @given(conversations(), faults, policies)
     def sweep(messages: list[LLMMessage], plan: list[Fault | None], policy: dict[str, Any]) -> None:
-        met.append(asyncio.run(converse(messages, plan, policy)))
+        met.append(asyncio.run(converse(messages, plan, policy, codec)))
 
     sweep()
     assert sum(met) > 0
-    told(f"{len(met)} conversations met {sum(met)} faults")
+    kind = type(codec).__name__ if codec else "no codec"
+    told(f"{kind}: {len(met)} conversations met {sum(met)} faults")
 
 
 @pytest.mark.parametrize("pause", [None, pytest.param(fail_open.PAUSE, marks=SOAK)])

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.long
 
 LOAD = Path(__file__).parents[1] / "benchmarks" / "load.py"
 LONG = pytest.mark.soak
+SMALL = ["--processes", "2", "--agents", "4", "--seconds", "10"]
 
 
 def run_load(url: str, *options: str) -> list[str]:
@@ -27,7 +28,9 @@ def run_load(url: str, *options: str) -> list[str]:
     ("fixture", "options"),
     [
         ("postgres_url", ["--processes", "2", "--agents", "6", "--seconds", "10"]),
-        ("sqlite_url", ["--processes", "2", "--agents", "4", "--seconds", "10"]),
+        ("sqlite_url", SMALL),
+        ("postgres_url", [*SMALL, "--codec", "encrypted"]),
+        ("sqlite_url", [*SMALL, "--codec", "compressed"]),
         pytest.param(
             "postgres_url", ["--processes", "8", "--agents", "32", "--seconds", "300"], marks=LONG
         ),
