@@ -20,8 +20,8 @@ from memory_context import (
     MemoryManager,
     RecallPolicy,
 )
+from memory_context.conversation.conversation_settings import LEAST_THRESHOLD, PERSON_THRESHOLD
 from memory_context.conversation.fold import fold
-from memory_context.conversation.fold_and_recall_policies import LEAST_THRESHOLD, PERSON_THRESHOLD
 from memory_context.conversation.message_folder import shared_threshold
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.model.item import MemoryItem

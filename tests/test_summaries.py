@@ -18,7 +18,7 @@ from memory_context import (
     SummaryLimits,
     exceptions,
 )
-from memory_context.autogen.llm_judge import LLMJudge
+from memory_context.autogen.chat_client_judge import LLMJudge
 from memory_context.testing import ScriptedChatClient
 from messages import LOG, call, results
 from test_context import fill, shown

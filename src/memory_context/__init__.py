@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         SQLMemory,
         build_model_context,
     )
-    from memory_context.conversation.fold_and_recall_policies import (
+    from memory_context.conversation.conversation_settings import (
         FoldPolicy,
         NotesPolicy,
         RecallPolicy,
@@ -167,7 +167,7 @@ _HOMES = {
     "Encrypted": "stores",
     "FileEntry": "agent_files.service",
     "FileStore": "stores",
-    "FoldPolicy": "conversation.fold_and_recall_policies",
+    "FoldPolicy": "conversation.conversation_settings",
     "Judge": "conversation.judge",
     "JudgeLimits": "conversation.judge",
     "LLMJudge": "autogen",
@@ -187,10 +187,10 @@ _HOMES = {
     "MemoryRef": "model.reference",
     "MemoryStore": "stores",
     "MemoryWorkbench": "autogen",
-    "NotesPolicy": "conversation.fold_and_recall_policies",
+    "NotesPolicy": "conversation.conversation_settings",
     "Observed": "memory.metrics",
     "PassingPolicy": "conversation.pass_by_reference",
-    "RecallPolicy": "conversation.fold_and_recall_policies",
+    "RecallPolicy": "conversation.conversation_settings",
     "Page": "model.selection",
     "QueryResult": "model.query_result",
     "Quota": "model.tiers_and_limits",

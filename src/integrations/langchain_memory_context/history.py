@@ -10,12 +10,12 @@ from langchain_core.messages import BaseMessage
 
 from langchain_memory_context.turns import append, messages_of
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.fold_and_recall_policies import (
+from memory_context.conversation.conversation_settings import (
     FoldPolicy,
     fold_at_once_policy,
     refuse_middleware_settings,
 )
+from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.ledger import Ledger
 from memory_context.conversation.message_folder import MessageFolder
 from memory_context.exceptions import InvalidArgumentError, InvalidScopeError

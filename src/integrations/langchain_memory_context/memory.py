@@ -21,14 +21,14 @@ from langchain_memory_context.chat_model_judge import ChatModelJudge
 from langchain_memory_context.messages import neutral_of, plain_texts
 from langchain_memory_context.turns import append, messages_of
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.fold_and_recall_policies import (
+from memory_context.conversation.conversation_settings import (
     FoldPolicy,
     RecallPolicy,
     fold_at_once_policy,
     recall_policy_of,
     refuse_middleware_settings,
 )
+from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.judge import BoundedJudge, LexicalJudge
 from memory_context.conversation.kept_calls import DecisionLog, Decisions
 from memory_context.conversation.ledger import Ledger

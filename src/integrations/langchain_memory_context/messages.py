@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 
-from memory_context.conversation.fold_and_recall_policies import PERSON
+from memory_context.conversation.conversation_settings import PERSON
 from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message, MessageFacts
 from memory_context.model.item import hash_content
 from memory_context.model.reference import MemoryRef, leading_key

@@ -43,14 +43,14 @@ from memory_context.conversation.conversation import (
     Conversation,
     ConversationSettings,
 )
-from memory_context.conversation.decision_note import DecisionNote, note_of
-from memory_context.conversation.fold_and_recall_policies import (
+from memory_context.conversation.conversation_settings import (
     FoldPolicy,
     NotesPolicy,
     RecallPolicy,
     fold_policy_of,
     recall_policy_of,
 )
+from memory_context.conversation.decision_note import DecisionNote, note_of
 from memory_context.conversation.hosted_conversations import HostedConversations
 from memory_context.conversation.kept_calls import Decisions
 from memory_context.conversation.key_trust import RunningCall

@@ -13,7 +13,7 @@ from typing import Any, cast
 from agent_framework import Content
 from agent_framework import Message as FrameworkMessage
 
-from memory_context.conversation.fold_and_recall_policies import PERSON
+from memory_context.conversation.conversation_settings import PERSON
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.model.item import hash_content
 

@@ -23,7 +23,7 @@ from memory_context.agent_framework.messages import copied
 from memory_context.agent_framework.tools import MemoryFunctionTool, memory_tools
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import ConversationSettings, new_message_id
-from memory_context.conversation.fold_and_recall_policies import (
+from memory_context.conversation.conversation_settings import (
     FoldPolicy,
     NotesPolicy,
     RecallPolicy,

@@ -20,10 +20,10 @@ try:
         note_tools,
     )
     from memory_context.autogen.builder import build_model_context
+    from memory_context.autogen.chat_client_judge import LLMJudge
     from memory_context.autogen.code_executor import MemoryCodeExecutor
     from memory_context.autogen.context import MemoryContext
     from memory_context.autogen.context_config import MemoryContextConfig
-    from memory_context.autogen.llm_judge import LLMJudge
     from memory_context.autogen.llm_summarizer import LLMSummarizer
     from memory_context.autogen.sql_memory import SQLMemory
     from memory_context.autogen.workbench import MemoryWorkbench

@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field, ValidationError
 
 from memory_context.agent_files.service import AgentMemoryService
 from memory_context.autogen.caller import caller, report
+from memory_context.autogen.chat_client_judge import LLMJudge
 from memory_context.autogen.context_config import TierConfig, dumped_tiers, loaded_tiers
-from memory_context.autogen.llm_judge import LLMJudge
 from memory_context.conversation.memory_reader import MemoryReader
 from memory_context.exceptions import NotSerializableError
 from memory_context.memory.manager import MemoryManager

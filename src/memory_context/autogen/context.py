@@ -24,13 +24,13 @@ from autogen_core.tools import BaseTool, Workbench
 
 from memory_context.autogen.agent_tools import AskMemoryTool, memory_tools, note_tools
 from memory_context.autogen.caller import set_caller
+from memory_context.autogen.chat_client_judge import LLMJudge
 from memory_context.autogen.context_config import (
     FoldConfig,
     MemoryContextConfig,
     NotesConfig,
     RecallConfig,
 )
-from memory_context.autogen.llm_judge import LLMJudge
 from memory_context.autogen.loop_lock import LoopLock
 from memory_context.autogen.message_list import MessageList
 from memory_context.autogen.messages import neutral_of
@@ -39,8 +39,7 @@ from memory_context.autogen.toolbox import AnyTool
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import Conversation, ConversationSettings
-from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.fold_and_recall_policies import (
+from memory_context.conversation.conversation_settings import (
     PERSON,
     FoldPolicy,
     NotesPolicy,
@@ -50,6 +49,7 @@ from memory_context.conversation.fold_and_recall_policies import (
     recall_policy_of,
     refuse_middleware_settings,
 )
+from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.kept_calls import DecisionLog, Decisions, stats_of_thread
 from memory_context.conversation.memory_reader import MemoryReader
 from memory_context.conversation.message import Message

@@ -9,9 +9,9 @@ from autogen_core import ComponentModel
 from autogen_core.models import LLMMessage
 from pydantic import BaseModel
 
-from memory_context.autogen.llm_judge import LLMJudge
+from memory_context.autogen.chat_client_judge import LLMJudge
 from memory_context.autogen.llm_summarizer import LLMSummarizer
-from memory_context.conversation.fold_and_recall_policies import (
+from memory_context.conversation.conversation_settings import (
     FoldMoment,
     FoldPolicy,
     NotesPolicy,

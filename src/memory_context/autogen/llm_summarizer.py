@@ -9,7 +9,7 @@ from autogen_core import Component, ComponentBase, ComponentModel
 from autogen_core.models import ChatCompletionClient, LLMMessage, SystemMessage, UserMessage
 from pydantic import BaseModel
 
-from memory_context.autogen.llm_judge import check_client
+from memory_context.autogen.chat_client_judge import check_client
 from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import result_of
 

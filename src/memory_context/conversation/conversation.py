@@ -9,12 +9,12 @@ from uuid import uuid4
 
 from memory_context.conversation.ask import LightModel
 from memory_context.conversation.compaction import Compactor, check_limit
-from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.fold_and_recall_policies import (
+from memory_context.conversation.conversation_settings import (
     LEAST_THRESHOLD,
     FoldPolicy,
     RecallPolicy,
 )
+from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.judge import BoundedJudge, LexicalJudge
 from memory_context.conversation.kept_calls import DecisionLog, model_call
 from memory_context.conversation.key_trust import tell_caller

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from memory_context.conversation.fold_and_recall_policies import PREVIEW_PART
+from memory_context.conversation.conversation_settings import PREVIEW_PART
 from memory_context.model.item import MemoryItem, encodable
 from memory_context.text.excerpt.changed_lines import changed_lines
 from memory_context.text.excerpt.excerpt import ENDS, PREVIEW, Excerpt, excerpt

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from memory_context.conversation.asked_terms import AskedTerm, asked_terms
-from memory_context.conversation.relevance import (
+from memory_context.conversation.relevant_places import (
     found_in,
     promising_chunks,
     relevant,

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from memory_context.conversation.conversation_settings import PREVIEW_PART
 from memory_context.conversation.fold import Folded
-from memory_context.conversation.fold_and_recall_policies import PREVIEW_PART
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.conversation.message_folder import MessageFolder
 from memory_context.conversation.pass_by_reference import strings_in

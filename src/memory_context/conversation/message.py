@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
-from memory_context.conversation.fold_and_recall_policies import PERSON
+from memory_context.conversation.conversation_settings import PERSON
 from memory_context.conversation.keyword_judge import Ranges
 from memory_context.model.reference import KEPT_REFERENCES, MemoryRef
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
+from memory_context.conversation.conversation_settings import LEAST_THRESHOLD, PERSON, FoldPolicy
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.fold import Folded, PreviewFocus, fold
-from memory_context.conversation.fold_and_recall_policies import LEAST_THRESHOLD, PERSON, FoldPolicy
 from memory_context.conversation.key_trust import (
     generated_in,
     in_tool_call,

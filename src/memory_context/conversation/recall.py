@@ -19,7 +19,7 @@ from memory_context.conversation.keyword_judge import (
     is_answered,
 )
 from memory_context.conversation.recall_request import RecallRequest
-from memory_context.conversation.relevance import (
+from memory_context.conversation.relevant_places import (
     best_lines,
     found_in,
     promising_chunks,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from memory_context.conversation.asked_terms import asked_terms
 from memory_context.conversation.keyword_judge import Ranges
 from memory_context.conversation.message import Message, references_of
-from memory_context.conversation.relevance import wanted_lexemes
+from memory_context.conversation.relevant_places import wanted_lexemes
 from memory_context.model.reference import MemoryRef, without_references
 
 MAX_CANDIDATES = 500

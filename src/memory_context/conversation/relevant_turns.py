@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memory_context.conversation.asked_terms import AskedTerm
-from memory_context.conversation.relevance import FoundTerms, Relevance
+from memory_context.conversation.relevant_places import FoundTerms, Relevance
 from memory_context.model.selection import Cost
 from memory_context.runtime.what_models_read import GAP_AT_LINE
 from memory_context.text.excerpt.excerpt import Excerpt

@@ -22,7 +22,7 @@ from autogen_core.tools import FunctionTool, Tool
 from memory_context.autogen import MemoryContext
 from memory_context.autogen.messages import neutral_of
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.fold_and_recall_policies import FoldPolicy
+from memory_context.conversation.conversation_settings import FoldPolicy
 from memory_context.conversation.message import Message
 from memory_context.demo.agent import MAX_ITERATIONS, Setting
 from memory_context.demo.meter import Meter

@@ -19,7 +19,7 @@ from agent_framework import Message as FrameworkMessage
 from memory_context.agent_framework import MemoryContextProvider
 from memory_context.agent_framework.messages import held_by
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.fold_and_recall_policies import FoldPolicy
+from memory_context.conversation.conversation_settings import FoldPolicy
 from memory_context.conversation.message import Message
 from memory_context.demo.agent import Setting
 from memory_context.demo.meter import Meter

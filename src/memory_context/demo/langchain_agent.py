@@ -21,7 +21,7 @@ from langchain_memory_context.messages import neutral_of
 from langchain_memory_context.testing import ScriptedChatModel, Step
 from langchain_memory_context.testing import call as call_of
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.fold_and_recall_policies import FoldPolicy
+from memory_context.conversation.conversation_settings import FoldPolicy
 from memory_context.demo.agent import Setting
 from memory_context.demo.meter import Meter
 from memory_context.demo.scripted_model import ScriptStep, script

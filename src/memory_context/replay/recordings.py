@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from typing import cast
 
-from memory_context.conversation.fold_and_recall_policies import PERSON
+from memory_context.conversation.conversation_settings import PERSON
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.replay.content_parts import (
     RecordedMessage,
