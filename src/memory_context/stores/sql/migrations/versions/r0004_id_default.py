@@ -1,6 +1,6 @@
 """A default for the id of a memory, for rows that other programs insert; on PostgreSQL only."""
 
-from alembic import op
+from memory_context.stores.sql.migrations.statements import dialect, run
 
 revision = "0004"
 down_revision = "0003"
@@ -8,5 +8,5 @@ down_revision = "0003"
 
 def upgrade() -> None:
     """Set the default."""
-    if op.get_bind().dialect.name == "postgresql":
-        op.execute("ALTER TABLE agent_memories ALTER COLUMN id SET DEFAULT gen_random_uuid()")
+    if dialect() == "postgresql":
+        run("ALTER TABLE agent_memories ALTER COLUMN id SET DEFAULT gen_random_uuid()")

@@ -1,9 +1,6 @@
 """What models were sent, and what was decided before."""
 
-import sqlalchemy as sa
-from alembic import op
-
-from memory_context.stores.sql.columns import UTCDateTime, count, integer, required
+from memory_context.stores.sql.migrations.statements import run
 
 revision = "0006"
 down_revision = "0005"
@@ -11,21 +8,22 @@ down_revision = "0005"
 
 def upgrade() -> None:
     """Create the table and its indexes."""
-    op.create_table(
-        "agent_memory_calls",
-        sa.Column("id", integer, sa.Identity(), primary_key=True),
-        required("at", UTCDateTime),
-        required("user_id", sa.Text),
-        sa.Column("agent_id", sa.Text),
-        sa.Column("thread_id", sa.Text),
-        required("kind", sa.Text),
-        count("tokens_full"),
-        count("tokens_sent"),
-        count("tokens_spent"),
-        sa.Column("details", sa.Text),
-        sa.Column("details_sealed", sa.LargeBinary),
-        sa.Column("prompt", sa.Text),
-        sa.Column("prompt_sealed", sa.LargeBinary),
-    )
-    op.create_index("ix_agent_memory_calls_at", "agent_memory_calls", ["at"])
-    op.create_index("ix_agent_memory_calls_user_at", "agent_memory_calls", ["user_id", "at"])
+    run("""
+CREATE TABLE agent_memory_calls (
+    id $id,
+    at $moment NOT NULL,
+    user_id TEXT NOT NULL,
+    agent_id TEXT,
+    thread_id TEXT,
+    kind TEXT NOT NULL,
+    tokens_full BIGINT NOT NULL DEFAULT 0,
+    tokens_sent BIGINT NOT NULL DEFAULT 0,
+    tokens_spent BIGINT NOT NULL DEFAULT 0,
+    details TEXT,
+    details_sealed $bytes,
+    prompt TEXT,
+    prompt_sealed $bytes
+);
+CREATE INDEX ix_agent_memory_calls_at ON agent_memory_calls (at);
+CREATE INDEX ix_agent_memory_calls_user_at ON agent_memory_calls (user_id, at);
+""")

@@ -4,41 +4,182 @@ SQLite cannot change a key, so there the tables are made anew and filled from th
 which FTS5 finds them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import sqlalchemy as sa
 from alembic import op
 
-from memory_context.stores.sql.columns import (
-    UTCDateTime,
-    count,
-    integer,
-    json_type,
-    moment,
-    of_memory,
-    path_type,
-    required,
-)
+from memory_context.stores.sql.migrations.statements import dialect, run
 
 revision = "0007"
 down_revision = "0006"
 
-_NUMBERED = {
-    "agent_memory_owners": "number",
-    "agent_memory_passages": "id",
-    "agent_memory_audit": "id",
-    "agent_memory_calls": "id",
-}
-_WITHOUT_USER = ("agent_memory_access", "agent_memory_passages")
-_OLD = "_0006"
+_WITH_KEYS = (
+    *("agent_memories", "agent_memory_access", "agent_memory_audit", "agent_memory_calls"),
+    *("agent_memory_owners", "agent_memory_passages", "agent_memory_pending"),
+)
+_COLUMNS = """id, user_id, agent_id, thread_id, memory_key, memory_type, tier, tier_id, summary, media_type,
+    content_metadata, category, tags, importance, token_count, char_count, line_count, byte_count, content_hash,
+    identity, created_at, updated_at, expires_at, is_active, content, content_bytes"""
+# Foreign keys of the others follow a table to its new name. Numbers of chunks are not given twice, not even after the
+# last chunk was deleted.
+_REBUILT = """
+DROP INDEX IF EXISTS ix_agent_memories_user_category;
+DROP INDEX IF EXISTS ix_agent_memories_user_created;
+DROP INDEX IF EXISTS ix_agent_memories_user_thread;
+DROP INDEX IF EXISTS ix_agent_memories_user_tier;
+DROP INDEX IF EXISTS ix_agent_memory_passages_lexemes;
+DROP INDEX IF EXISTS ix_agent_memory_pending_user;
+ALTER TABLE agent_memories RENAME TO agent_memories_0006;
+ALTER TABLE agent_memory_access RENAME TO agent_memory_access_0006;
+ALTER TABLE agent_memory_passages RENAME TO agent_memory_passages_0006;
+ALTER TABLE agent_memory_pending RENAME TO agent_memory_pending_0006;
+CREATE TABLE agent_memories (
+    id $uuid NOT NULL,
+    user_id TEXT NOT NULL,
+    agent_id TEXT,
+    thread_id TEXT,
+    memory_key TEXT NOT NULL,
+    memory_type TEXT NOT NULL DEFAULT 'tool_output',
+    tier TEXT NOT NULL DEFAULT 'detail',
+    tier_id TEXT,
+    summary TEXT NOT NULL DEFAULT '',
+    media_type TEXT NOT NULL DEFAULT 'text/plain',
+    content_metadata $json NOT NULL DEFAULT '{}',
+    category TEXT,
+    tags $json NOT NULL DEFAULT '[]',
+    importance FLOAT NOT NULL DEFAULT 0.5,
+    token_count BIGINT NOT NULL DEFAULT 0,
+    char_count BIGINT NOT NULL DEFAULT 0,
+    line_count BIGINT NOT NULL DEFAULT 0,
+    byte_count BIGINT NOT NULL DEFAULT 0,
+    content_hash TEXT NOT NULL DEFAULT '',
+    identity TEXT,
+    created_at $moment NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    updated_at $moment NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    expires_at $moment,
+    is_active BOOLEAN NOT NULL DEFAULT $true,
+    content TEXT,
+    content_bytes $bytes,
+    PRIMARY KEY (user_id, id),
+    CONSTRAINT uq_agent_memories_user_key UNIQUE (user_id, memory_key),
+    CONSTRAINT uq_agent_memories_user_identity UNIQUE (user_id, identity)
+);
+INSERT INTO agent_memories ($columns) SELECT $columns FROM agent_memories_0006;
+CREATE INDEX ix_agent_memories_user_created ON agent_memories (user_id, created_at);
+CREATE INDEX ix_agent_memories_user_thread ON agent_memories (user_id, thread_id);
+CREATE INDEX ix_agent_memories_user_tier
+    ON agent_memories (user_id, tier, tier_id, is_active, char_count, byte_count);
+CREATE INDEX ix_agent_memories_user_category
+    ON agent_memories (user_id, category, tier, is_active, expires_at, char_count, byte_count)
+    WHERE category IS NOT NULL;
+CREATE TABLE agent_memory_access (
+    user_id TEXT NOT NULL,
+    memory_id $uuid NOT NULL,
+    accessed_at $moment NOT NULL,
+    access_count BIGINT NOT NULL DEFAULT 1,
+    PRIMARY KEY (user_id, memory_id),
+    CONSTRAINT fk_agent_memory_access FOREIGN KEY (user_id, memory_id) $to_memory
+);
+INSERT INTO agent_memory_access SELECT memory.user_id, memory_id, accessed_at, access_count
+    FROM agent_memory_access_0006 JOIN agent_memories_0006 AS memory ON memory.id = memory_id;
+CREATE TABLE agent_memory_passages (
+    id $lasting_id,
+    user_id TEXT NOT NULL,
+    memory_id $uuid NOT NULL,
+    ordinal BIGINT NOT NULL,
+    start BIGINT NOT NULL,
+    stop BIGINT NOT NULL,
+    line BIGINT NOT NULL,
+    length INTEGER NOT NULL,
+    lexemes $lexemes,
+    CONSTRAINT fk_agent_memory_passages FOREIGN KEY (user_id, memory_id) $to_memory,
+    CONSTRAINT uq_agent_memory_passages UNIQUE (user_id, memory_id, ordinal)
+);
+INSERT INTO agent_memory_passages
+    SELECT passage.id, memory.user_id, memory_id, ordinal, start, stop, line, length, lexemes
+    FROM agent_memory_passages_0006 AS passage JOIN agent_memories_0006 AS memory ON memory.id = memory_id;
+DELETE FROM sqlite_sequence WHERE name = 'agent_memory_passages';
+INSERT INTO sqlite_sequence (name, seq)
+    SELECT 'agent_memory_passages', seq FROM sqlite_sequence WHERE name = 'agent_memory_passages_0006';
+CREATE INDEX ix_agent_memory_passages_lexemes ON agent_memory_passages $by_lexemes;
+CREATE TABLE agent_memory_pending (
+    user_id TEXT NOT NULL,
+    memory_id $uuid NOT NULL,
+    done BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (user_id, memory_id),
+    CONSTRAINT fk_agent_memory_pending FOREIGN KEY (user_id, memory_id) $to_memory
+);
+INSERT INTO agent_memory_pending (user_id, memory_id, done)
+    SELECT user_id, memory_id, done FROM agent_memory_pending_0006;
+"""
+_REBUILT_VECTORS = """
+DROP INDEX IF EXISTS "ix_${name}_user_id";
+ALTER TABLE "$name" RENAME TO "${name}_0006";
+CREATE TABLE "$name" (
+    user_id TEXT NOT NULL,
+    memory_id $uuid NOT NULL,
+    ordinal BIGINT NOT NULL,
+    vector $bytes NOT NULL,
+    PRIMARY KEY (user_id, memory_id, ordinal),
+    CONSTRAINT "fk_$name" FOREIGN KEY (user_id, memory_id) $to_memory
+);
+INSERT INTO "$name" (user_id, memory_id, ordinal, vector)
+    SELECT user_id, memory_id, ordinal, vector FROM "${name}_0006";
+DROP TABLE "${name}_0006";
+"""
+_TO_MEMORY = "REFERENCES agent_memories (user_id, id) ON DELETE CASCADE"
+# The index is built faster than it is kept up to date.
+_ALTERED = """
+DROP INDEX ix_agent_memory_passages_lexemes;
+DROP INDEX ix_agent_memory_pending_user;
+ALTER TABLE agent_memory_passages DROP CONSTRAINT uq_agent_memory_passages;
+ALTER TABLE agent_memory_access ADD COLUMN user_id TEXT;
+UPDATE agent_memory_access SET user_id = memory.user_id FROM agent_memories AS memory WHERE memory.id = memory_id;
+ALTER TABLE agent_memory_access ALTER COLUMN user_id SET NOT NULL;
+ALTER TABLE agent_memory_passages ADD COLUMN user_id TEXT;
+UPDATE agent_memory_passages SET user_id = memory.user_id FROM agent_memories AS memory WHERE memory.id = memory_id;
+ALTER TABLE agent_memory_passages ALTER COLUMN user_id SET NOT NULL;
+CREATE INDEX ix_agent_memory_passages_lexemes ON agent_memory_passages $by_lexemes;
+ALTER TABLE agent_memories ADD PRIMARY KEY (user_id, id);
+ALTER TABLE agent_memory_access ADD PRIMARY KEY (user_id, memory_id);
+ALTER TABLE agent_memory_audit ADD PRIMARY KEY (user_id, id);
+ALTER TABLE agent_memory_calls ADD PRIMARY KEY (user_id, id);
+ALTER TABLE agent_memory_owners ADD PRIMARY KEY (user_id, number);
+ALTER TABLE agent_memory_passages ADD PRIMARY KEY (user_id, id);
+ALTER TABLE agent_memory_pending ADD PRIMARY KEY (user_id, memory_id);
+ALTER TABLE agent_memory_passages ADD CONSTRAINT uq_agent_memory_passages UNIQUE (user_id, memory_id, ordinal);
+ALTER TABLE agent_memory_access
+    ADD CONSTRAINT fk_agent_memory_access FOREIGN KEY (user_id, memory_id) $to_memory;
+ALTER TABLE agent_memory_passages
+    ADD CONSTRAINT fk_agent_memory_passages FOREIGN KEY (user_id, memory_id) $to_memory;
+ALTER TABLE agent_memory_pending
+    ADD CONSTRAINT fk_agent_memory_pending FOREIGN KEY (user_id, memory_id) $to_memory;
+"""
+_ALTERED_VECTORS = """
+DROP INDEX IF EXISTS "ix_${name}_user_id";
+ALTER TABLE "$name" ADD PRIMARY KEY (user_id, memory_id, ordinal);
+ALTER TABLE "$name" ADD FOREIGN KEY (user_id, memory_id) $to_memory;
+"""
+_DROPPED = """
+DROP TABLE agent_memory_pending_0006;
+DROP TABLE agent_memory_passages_0006;
+DROP TABLE agent_memory_access_0006;
+DROP TABLE agent_memories_0006;
+"""
 
 
 def upgrade() -> None:
     """Change the keys, and name the user of each read and chunk."""
-    if op.get_bind().dialect.name == "sqlite":
-        _rebuild()
-    else:
-        _alter()
+    vectors = list(_vector_tables())
+    is_sqlite = dialect() == "sqlite"
+    if not is_sqlite:
+        _drop_keys([*_WITH_KEYS, *vectors])
+    run(_REBUILT if is_sqlite else _ALTERED, columns=_COLUMNS, to_memory=_TO_MEMORY)
+    for name in vectors:
+        run(_REBUILT_VECTORS if is_sqlite else _ALTERED_VECTORS, name=name, to_memory=_TO_MEMORY)
+    if is_sqlite:
+        run(_DROPPED)
 
 
 def _vector_tables() -> Iterator[str]:
@@ -49,199 +190,12 @@ def _vector_tables() -> Iterator[str]:
             yield name
 
 
-def _alter() -> None:
-    vectors = list(_vector_tables())
+def _drop_keys(tables: Sequence[str]) -> None:
+    """Drop foreign keys to memories, then primary keys, whatever their names are."""
     inspector = sa.inspect(op.get_bind())
-    keys = {name: str(inspector.get_pk_constraint(name)["name"]) for name in _NUMBERED}
-    hanging = [*_WITHOUT_USER, "agent_memory_pending", *vectors]
-    for name in hanging:
-        keys[name] = str(inspector.get_pk_constraint(name)["name"])
+    for name in tables:
         for foreign in inspector.get_foreign_keys(name):
             if foreign["referred_table"] == "agent_memories":
                 op.drop_constraint(str(foreign["name"]), name)
-    keys["agent_memories"] = str(inspector.get_pk_constraint("agent_memories")["name"])
-    for name, key in keys.items():
-        op.drop_constraint(key, name)
-    # The index is built faster than it is kept up to date.
-    op.drop_index("ix_agent_memory_passages_lexemes")
-    op.drop_constraint("uq_agent_memory_passages", "agent_memory_passages")
-    for name in _WITHOUT_USER:
-        op.add_column(name, sa.Column("user_id", sa.Text))
-        op.execute(
-            f"UPDATE {name} SET user_id = agent_memories.user_id"  # noqa: S608 - names of ours
-            f" FROM agent_memories WHERE agent_memories.id = {name}.memory_id"
-        )
-        op.alter_column(name, "user_id", nullable=False)
-    op.create_index(
-        "ix_agent_memory_passages_lexemes",
-        "agent_memory_passages",
-        ["lexemes"],
-        postgresql_using="gin",
-    )
-    op.create_primary_key(None, "agent_memories", ["user_id", "id"])
-    for name, number in _NUMBERED.items():
-        op.create_primary_key(None, name, ["user_id", number])
-    op.create_primary_key(None, "agent_memory_access", ["user_id", "memory_id"])
-    op.create_primary_key(None, "agent_memory_pending", ["user_id", "memory_id"])
-    op.drop_index("ix_agent_memory_pending_user")
-    op.create_unique_constraint(
-        "uq_agent_memory_passages", "agent_memory_passages", ["user_id", "memory_id", "ordinal"]
-    )
-    for name in vectors:
-        op.create_primary_key(None, name, ["user_id", "memory_id", "ordinal"])
-        op.execute(f'DROP INDEX IF EXISTS "ix_{name}_user_id"')
-    for name in hanging:
-        op.create_foreign_key(
-            None if name in vectors else name.replace("agent", "fk_agent"),
-            name,
-            "agent_memories",
-            ["user_id", "memory_id"],
-            ["user_id", "id"],
-            ondelete="CASCADE",
-        )
-
-
-def _rebuild() -> None:
-    vectors = list(_vector_tables())
-    tables = ["agent_memories", *_WITHOUT_USER, "agent_memory_pending", *vectors]
     for name in tables:
-        for index in sa.inspect(op.get_bind()).get_indexes(name):
-            op.drop_index(str(index["name"]))
-        # Foreign keys of the others follow it to its new name.
-        op.rename_table(name, name + _OLD)
-    _create_memories()
-    _create_access()
-    _create_passages()
-    _create_pending()
-    for name in vectors:
-        _create_vectors(name)
-    for name in reversed(tables):
-        op.drop_table(name + _OLD)
-
-
-def _copy(name: str) -> None:
-    """Fill a new table from the old one; the user is that of the memory."""
-    new = [column["name"] for column in sa.inspect(op.get_bind()).get_columns(name)]
-    old = [column["name"] for column in sa.inspect(op.get_bind()).get_columns(name + _OLD)]
-    source = f'"{name}{_OLD}" AS old'
-    user = "old.user_id"
-    if "user_id" not in old:
-        source += f" JOIN agent_memories{_OLD} AS memory ON memory.id = old.memory_id"
-        user = "memory.user_id"
-    values = ", ".join(user if column == "user_id" else f'old."{column}"' for column in new)
-    columns = ", ".join(f'"{column}"' for column in new)
-    op.execute(f'INSERT INTO "{name}" ({columns}) SELECT {values} FROM {source}')  # noqa: S608 - names of ours
-
-
-def _create_memories() -> None:
-    op.create_table(
-        "agent_memories",
-        required("id", sa.Uuid()),
-        required("user_id", sa.Text),
-        sa.Column("agent_id", sa.Text),
-        sa.Column("thread_id", sa.Text),
-        required("memory_key", sa.Text),
-        required("memory_type", sa.Text, "tool_output"),
-        required("tier", sa.Text, "detail"),
-        sa.Column("tier_id", sa.Text),
-        required("summary", sa.Text, ""),
-        required("media_type", sa.Text, "text/plain"),
-        required("content_metadata", json_type, "{}"),
-        sa.Column("category", path_type),
-        required("tags", json_type, "[]"),
-        required("importance", sa.Float, sa.text("0.5")),
-        count("token_count"),
-        count("char_count"),
-        count("line_count"),
-        count("byte_count"),
-        required("content_hash", sa.Text, ""),
-        sa.Column("identity", sa.Text),
-        moment("created_at"),
-        moment("updated_at"),
-        sa.Column("expires_at", UTCDateTime),
-        required("is_active", sa.Boolean, sa.true()),
-        sa.Column("content", sa.Text),
-        sa.Column("content_bytes", sa.LargeBinary),
-        sa.PrimaryKeyConstraint("user_id", "id"),
-        sa.UniqueConstraint("user_id", "memory_key", name="uq_agent_memories_user_key"),
-        sa.UniqueConstraint("user_id", "identity", name="uq_agent_memories_user_identity"),
-    )
-    _copy("agent_memories")
-    for name, columns in {
-        "created": ["created_at"],
-        "thread": ["thread_id"],
-        "tier": ["tier", "tier_id", "is_active", "char_count", "byte_count"],
-    }.items():
-        op.create_index(f"ix_agent_memories_user_{name}", "agent_memories", ["user_id", *columns])
-    op.create_index(
-        "ix_agent_memories_user_category",
-        "agent_memories",
-        ["user_id", "category", "tier", "is_active", "expires_at", "char_count", "byte_count"],
-        sqlite_where=sa.text("category IS NOT NULL"),
-    )
-
-
-def _create_access() -> None:
-    op.create_table(
-        "agent_memory_access",
-        sa.Column("user_id", sa.Text, primary_key=True),
-        sa.Column("memory_id", sa.Uuid(), primary_key=True),
-        required("accessed_at", UTCDateTime),
-        required("access_count", sa.BigInteger, sa.text("1")),
-        of_memory("fk_agent_memory_access"),
-    )
-    _copy("agent_memory_access")
-
-
-def _create_passages() -> None:
-    op.create_table(
-        "agent_memory_passages",
-        sa.Column("id", integer, primary_key=True),
-        required("user_id", sa.Text),
-        required("memory_id", sa.Uuid()),
-        required("ordinal", sa.BigInteger),
-        required("start", sa.BigInteger),
-        required("stop", sa.BigInteger),
-        required("line", sa.BigInteger),
-        required("length", sa.Integer),
-        sa.Column("lexemes", sa.Text()),
-        of_memory("fk_agent_memory_passages"),
-        sa.UniqueConstraint("user_id", "memory_id", "ordinal", name="uq_agent_memory_passages"),
-        sqlite_autoincrement=True,
-    )
-    _copy("agent_memory_passages")
-    # A number is not given twice, not even after the last chunk was deleted.
-    op.execute("DELETE FROM sqlite_sequence WHERE name = 'agent_memory_passages'")
-    op.execute(
-        "INSERT INTO sqlite_sequence (name, seq) SELECT 'agent_memory_passages', seq"
-        " FROM sqlite_sequence WHERE name = 'agent_memory_passages_0006'"
-    )
-    op.create_index(
-        "ix_agent_memory_passages_lexemes",
-        "agent_memory_passages",
-        ["lexemes"],
-        sqlite_where=sa.text("lexemes IS NOT NULL"),
-    )
-
-
-def _create_pending() -> None:
-    op.create_table(
-        "agent_memory_pending",
-        sa.Column("user_id", sa.Text, primary_key=True),
-        sa.Column("memory_id", sa.Uuid(), primary_key=True),
-        count("done"),
-        of_memory("fk_agent_memory_pending"),
-    )
-    _copy("agent_memory_pending")
-
-
-def _create_vectors(name: str) -> None:
-    op.create_table(
-        name,
-        sa.Column("user_id", sa.Text, primary_key=True),
-        sa.Column("memory_id", sa.Uuid(), primary_key=True),
-        sa.Column("ordinal", sa.BigInteger, primary_key=True, autoincrement=False),
-        required("vector", sa.LargeBinary),
-        of_memory(f"fk_{name}"),
-    )
-    _copy(name)
+        op.drop_constraint(str(inspector.get_pk_constraint(name)["name"]), name)
