@@ -56,8 +56,9 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _HOSTS:
             raise
-        message = f"{name} needs LangChain: pip install 'memory-context[langchain]'"
-        raise MissingDependencyError(message) from error
+        raise MissingDependencyError(
+            f"{name} needs LangChain: pip install 'memory-context[langchain]'"
+        ) from error
 
 
 def __dir__() -> list[str]:

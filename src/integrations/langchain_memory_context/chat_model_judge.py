@@ -42,8 +42,9 @@ class ChatModelJudge(ModelJudge):
     def __init__(self, model: BaseChatModel | str) -> None:
         self.model = _named_model(model) if isinstance(model, str) else model
         if not isinstance(self.model, BaseChatModel):
-            message = f"a judge asks a BaseChatModel of LangChain, not {type(model).__name__}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"a judge asks a BaseChatModel of LangChain, not {type(model).__name__}"
+            )
         self.name = f"model:{type(self.model).__name__}"
 
     async def ask(self, prompt: str, settings: Mapping[str, int]) -> tuple[Any, int]:

@@ -121,10 +121,10 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
 def _conversation(thread_id: str | None, session_id: str | None) -> str:
     """Return the conversation that is named by either."""
     if thread_id is not None and session_id is not None:
-        message = "thread_id and session_id are two names of one thing: give one of them"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            "thread_id and session_id are two names of one thing: give one of them"
+        )
     named = session_id if thread_id is None else thread_id
     if named is None:
-        message = "which conversation? Give its thread_id"
-        raise InvalidScopeError(message)
+        raise InvalidScopeError("which conversation? Give its thread_id")
     return named

@@ -284,8 +284,9 @@ class MemoryContextMemory(BaseMemory):
             keys = [self.input_key]
         if len(keys) == 1 and keys[0] in inputs:
             return keys[0]
-        message = f"One input key expected got {keys}: set input_key to the one that a person fills"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"One input key expected got {keys}: set input_key to the one that a person fills"
+        )
 
     def _output_key(self, outputs: Mapping[str, Any]) -> str:
         key = self.output_key or OUTPUT
@@ -293,10 +294,9 @@ class MemoryContextMemory(BaseMemory):
             key = next(iter(outputs))
         if key in outputs:
             return key
-        message = (
+        raise InvalidArgumentError(
             f"Got the output keys {sorted(outputs)}: set output_key to the one that is remembered"
         )
-        raise InvalidArgumentError(message)
 
 
 def _messages(value: Any, kind: type[HumanMessage | AIMessage]) -> list[BaseMessage]:  # noqa: ANN401 - whatever a chain has

@@ -491,11 +491,10 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         for tool in request.tools:
             name = getattr(tool, "name", None)
             if name in own and not isinstance(tool, MemoryTool):
-                message = (
+                raise InvalidArgumentError(
                     f"more than one tool has the name {name}, and MemoryContextMiddleware adds one itself: "
                     "give yours another name, or the middleware tools=False"
                 )
-                raise InvalidArgumentError(message)
 
 
 class MiddlewareWithNotes(MemoryContextMiddleware):
@@ -633,7 +632,6 @@ def _schema_of(request: ToolCallRequest) -> dict[str, Any]:
 
 def _check_hooks(middleware: MemoryContextMiddleware) -> None:
     if not isinstance(middleware, MiddlewareWithNotes):
-        message = (
+        raise InvalidArgumentError(
             f"to keep notes, {type(middleware).__name__} must be a subclass of MiddlewareWithNotes"
         )
-        raise InvalidArgumentError(message)

@@ -28,18 +28,18 @@ def user_of_run(user_id: RunUser) -> UserId:
     try:
         runtime = get_runtime()
     except RuntimeError as error:
-        message = "whose memories? No run goes on here that could say it: give user_id= a user"
-        raise InvalidScopeError(message) from error
+        raise InvalidScopeError(
+            "whose memories? No run goes on here that could say it: give user_id= a user"
+        ) from error
     if callable(user_id):
         told = user_id(runtime)
     else:
         signed_in = get_config().get("configurable", {}).get(SIGNED_IN)
         told = setting_of_run("user_id") if signed_in is None else signed_in
     if told is None:
-        message = (
+        raise InvalidScopeError(
             'whose memories? Give user_id= here, or in the run\'s context or config["configurable"]'
         )
-        raise InvalidScopeError(message)
     return told
 
 

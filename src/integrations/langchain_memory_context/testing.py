@@ -74,8 +74,9 @@ class ScriptedChatModel(BaseChatModel):
     def _next(self, messages: list[BaseMessage]) -> AIMessage:
         self.prompts.append(list(messages))
         if self._asked >= len(self.script):
-            message = f"the script has {len(self.script)} steps, the model was asked once more"
-            raise IndexError(message)
+            raise IndexError(
+                f"the script has {len(self.script)} steps, the model was asked once more"
+            )
         step = self.script[self._asked]
         self._asked += 1
         while callable(step):

@@ -142,13 +142,15 @@ def as_redactor(redactor: AnyMiddleware | Redactor) -> Redactor:
     if isinstance(redactor, AgentMiddleware):
         middleware: AnyMiddleware = redactor  # pyright: ignore[reportUnknownVariableType] # any type arguments
         if not getattr(middleware, "apply_to_tool_results", True):
-            message = f"{middleware.name} leaves tools' results as they are: give it apply_to_tool_results=True"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"{middleware.name} leaves tools' results as they are: give it apply_to_tool_results=True"
+            )
         return lambda text: _through(middleware, text)
     if callable(redactor):
         return redactor
-    message = f"redact= takes callables from text to text, or a PIIMiddleware, not {redactor!r:.80}"
-    raise InvalidArgumentError(message)
+    raise InvalidArgumentError(
+        f"redact= takes callables from text to text, or a PIIMiddleware, not {redactor!r:.80}"
+    )
 
 
 def _through(redactor: AnyMiddleware, text: str) -> str:

@@ -8,10 +8,9 @@ try:
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "agent_framework":
         raise
-    _message = (
+    raise MissingDependencyError(
         "MemoryContextProvider needs Microsoft Agent Framework: "
         "pip install 'memory-context[agent-framework]'"
-    )
-    raise MissingDependencyError(_message) from error
+    ) from error
 
 __all__ = ["MemoryContextProvider", "file_tools", "memory_tools"]

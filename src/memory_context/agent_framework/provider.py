@@ -256,8 +256,9 @@ class MemoryContextProvider(ContextProvider):
         if user_id is None:
             user_id = session.state.get("user_id")
         if user_id is None:
-            message = 'whose memories? Give user_id= here, or in session.state["user_id"]'
-            raise InvalidScopeError(message)
+            raise InvalidScopeError(
+                'whose memories? Give user_id= here, or in session.state["user_id"]'
+            )
         return _plain(user_id)
 
 

@@ -31,8 +31,9 @@ try:
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "autogen_core":
         raise
-    _message = "MemoryContext needs AutoGen: pip install 'memory-context[autogen]'"
-    raise MissingDependencyError(_message) from error
+    raise MissingDependencyError(
+        "MemoryContext needs AutoGen: pip install 'memory-context[autogen]'"
+    ) from error
 
 __all__ = [
     "AgentFilesTool",

@@ -217,8 +217,9 @@ class AskMemoryTool(_VerbTool, Component[AskToolConfig], verb=ASKING):
     def _to_config(self) -> AskToolConfig:
         model = self._reader.model
         if not isinstance(model, LLMJudge):
-            message = f"ask_memory on {type(model).__name__} cannot be serialized; an LLMJudge can"
-            raise NotSerializableError(message)
+            raise NotSerializableError(
+                f"ask_memory on {type(model).__name__} cannot be serialized; an LLMJudge can"
+            )
         manager = self._reader.manager
         return AskToolConfig(
             **manager.connection(), max_tokens=self._max_tokens, judge=model.dump_component()

@@ -28,8 +28,9 @@ def check_client(model_client: object) -> None:
         InvalidArgumentError: It is not a `ChatCompletionClient`.
     """
     if not isinstance(model_client, ChatCompletionClient):
-        message = f"model_client= takes a ChatCompletionClient of AutoGen, not {type(model_client).__name__}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"model_client= takes a ChatCompletionClient of AutoGen, not {type(model_client).__name__}"
+        )
 
 
 def _tokens_of(result: CreateResult, messages: list[LLMMessage]) -> int:

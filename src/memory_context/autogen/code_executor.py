@@ -48,8 +48,9 @@ class MemoryCodeExecutor(CodeExecutor):
         self._given_directory = None if directory is None else Path(directory)
         self._policy = policy or PassingPolicy()
         if directory is None and not hasattr(type(executor), "work_dir"):
-            message = f"{type(executor).__name__} has no work_dir; give directory="
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"{type(executor).__name__} has no work_dir; give directory="
+            )
 
     @property
     def directory(self) -> Path:

@@ -208,8 +208,9 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         if not isinstance(
             message, SystemMessage | UserMessage | AssistantMessage | FunctionExecutionResultMessage
         ):
-            error = f"a message must be one of AutoGen's LLM messages, not {type(message).__name__}"
-            raise InvalidArgumentError(error)
+            raise InvalidArgumentError(
+                f"a message must be one of AutoGen's LLM messages, not {type(message).__name__}"
+            )
         await self._to_the_end(partial(self._add, message.model_copy(deep=True)))
 
     async def get_messages(self) -> list[LLMMessage]:
@@ -243,8 +244,9 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         loaded = parse_state(state)
         facts = loaded.memory_context
         if facts is not None and facts.user_id != self.user_id:
-            message = f"the state belongs to another user than {self.user_id!r}; load it into a context of its own user"
-            raise StateOwnerError(message)
+            raise StateOwnerError(
+                f"the state belongs to another user than {self.user_id!r}; load it into a context of its own user"
+            )
         async with self._lock.held():
             self._history.load(loaded.messages, facts)
             if facts is not None:
@@ -300,11 +302,11 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             InvalidScopeError: A name that no database column can hold.
         """
         if not self._has_notes:
-            message = "this context keeps no notes: give MemoryContext(…, notes=True)"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                "this context keeps no notes: give MemoryContext(…, notes=True)"
+            )
         if self._in_run:
-            message = "this context is in a run already"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError("this context is in a run already")
         if ends_task is None:
             ends_task = self.notes_policy.ends_task
         notes = ScopedMemory(

@@ -49,8 +49,9 @@ def dumped_tiers(tiers: Iterable[TierPolicy]) -> list[TierConfig]:
     configs = list[TierConfig]()
     for tier in tiers:
         if tier.confirm is not None or tier.validate is not None:
-            message = f"the tier {tier.name!r} cannot be dumped: it has a confirm or a validate of its own"
-            raise NotSerializableError(message)
+            raise NotSerializableError(
+                f"the tier {tier.name!r} cannot be dumped: it has a confirm or a validate of its own"
+            )
         configs.append(TierConfig.model_validate(tier, from_attributes=True))
     return configs
 
@@ -81,8 +82,7 @@ class FoldConfig(BaseModel):
             NotSerializableError: Its summarizer is not an `LLMSummarizer` with its default limits; or it redacts.
         """
         if policy.redact:
-            message = "the callables in redact= of a FoldPolicy cannot be dumped"
-            raise NotSerializableError(message)
+            raise NotSerializableError("the callables in redact= of a FoldPolicy cannot be dumped")
         settings = _settings_of(policy, cls)
         settings["summarizer"] = _dumped_summarizer(policy.summarizer)
         return cls(**settings)
@@ -170,8 +170,9 @@ def _dumped_judge(judge: Judge | None) -> ComponentModel | None:
         return None
     if isinstance(judge, LLMJudge):
         return judge.dump_component()
-    message = f"the judge {judge!r} cannot be dumped: only LexicalJudge and LLMJudge can"
-    raise NotSerializableError(message)
+    raise NotSerializableError(
+        f"the judge {judge!r} cannot be dumped: only LexicalJudge and LLMJudge can"
+    )
 
 
 def _dumped_summarizer(summarizer: Summarizer | Summaries | None) -> ComponentModel | None:
@@ -183,5 +184,6 @@ def _dumped_summarizer(summarizer: Summarizer | Summaries | None) -> ComponentMo
         return None
     if isinstance(summarizer, LLMSummarizer) and limits == SummaryLimits():
         return summarizer.dump_component()
-    message = f"{summarizer!r} cannot be dumped: only LLMSummarizer with its default limits can"
-    raise NotSerializableError(message)
+    raise NotSerializableError(
+        f"{summarizer!r} cannot be dumped: only LLMSummarizer with its default limits can"
+    )

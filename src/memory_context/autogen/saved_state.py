@@ -45,8 +45,9 @@ class ContextFacts(BaseModel):
         """
         known = [MessageFacts.from_json(facts) for facts in self.messages]
         if len(known) != count or None in known:
-            message = f"not a context's state: it knows of {len(known)} messages, not of {count}"
-            raise StateError(message)
+            raise StateError(
+                f"not a context's state: it knows of {len(known)} messages, not of {count}"
+            )
         return [facts for facts in known if facts]
 
 
@@ -66,16 +67,19 @@ def parse_state(state: object) -> ContextState:
     """
     version = _version(state)
     if version > VERSION:
-        message = f"the state has version {version}, this memory-context knows {VERSION}: upgrade it to load the state"
-        raise StateVersionError(message)
+        raise StateVersionError(
+            f"the state has version {version}, this memory-context knows {VERSION}: upgrade it to load the state"
+        )
     if not isinstance(state, Mapping) or "messages" not in state:
-        message = f"not a context's state, which is a mapping with 'messages': {state!r:.80}"
-        raise StateError(message)
+        raise StateError(
+            f"not a context's state, which is a mapping with 'messages': {state!r:.80}"
+        )
     try:
         found = ContextState.model_validate(dict(cast("Mapping[str, Any]", state)))
     except ValidationError as error:
-        message = f"not a context's state: {error.error_count()} errors, the first: {error.errors()[0]['msg']}"
-        raise StateError(message) from error
+        raise StateError(
+            f"not a context's state: {error.error_count()} errors, the first: {error.errors()[0]['msg']}"
+        ) from error
     if found.memory_context is not None:
         _check_names(found.memory_context)
     return found
@@ -87,8 +91,7 @@ def _check_names(facts: ContextFacts) -> None:
         if facts.run_id is not None:
             Scope(facts.user_id, places=frozenset({("run", facts.run_id)}))
     except InvalidScopeError as error:
-        message = f"not a context's state: {error}"
-        raise StateError(message) from error
+        raise StateError(f"not a context's state: {error}") from error
 
 
 def _version(state: object) -> int:

@@ -155,8 +155,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         if limit is None:
             limit = top_k
         if limit is not None and limit < 1:
-            message = f"limit must be 1 or more, not {limit}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(f"limit must be 1 or more, not {limit}")
         items = await _cancellable(
             cancellation_token, self._read, "expanded", _words_of(query), limit
         )
@@ -277,8 +276,9 @@ def _words_of(query: str | MemoryContent) -> str:
     if isinstance(content, dict):
         return json.dumps(content, ensure_ascii=False, default=str)
     if not isinstance(content, str):
-        message = f"a memory is searched by words, not by {type(content).__name__}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"a memory is searched by words, not by {type(content).__name__}"
+        )
     return content.strip()
 
 

@@ -25,8 +25,9 @@ def sorted_tools(tools: object) -> tuple[list[BaseTool[Any, Any]], list[Workbenc
     if isinstance(tools, Workbench):
         return [], [tools]
     if isinstance(tools, str) or not isinstance(tools, Sequence):
-        message = f"workbench() takes one workbench, or a list of tools, functions and workbenches, not {tools!r}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"workbench() takes one workbench, or a list of tools, functions and workbenches, not {tools!r}"
+        )
     plain = list[BaseTool[Any, Any]]()
     workbenches = list[Workbench]()
     for tool in cast("Sequence[object]", tools):
@@ -37,8 +38,7 @@ def sorted_tools(tools: object) -> tuple[list[BaseTool[Any, Any]], list[Workbenc
         elif callable(tool):
             plain.append(FunctionTool(tool, description=tool.__doc__ or ""))
         else:
-            message = f"not a tool, a function or a workbench: {tool!r}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(f"not a tool, a function or a workbench: {tool!r}")
     return plain, workbenches
 
 
@@ -50,8 +50,9 @@ def refuse_duplicates(names: Iterable[str]) -> None:
     """
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
-        message = f"more than one tool has the name {', '.join(twice)}; the memory tools are added by the workbench itself"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"more than one tool has the name {', '.join(twice)}; the memory tools are added by the workbench itself"
+        )
 
 
 def told_of_passing(
@@ -75,5 +76,6 @@ def dumped(part: Workbench) -> ComponentModel:
     except NotSerializableError:
         raise
     except (NotImplementedError, TypeError, ValueError, OSError) as error:
-        message = f"{type(part).__name__} or one of its tools cannot be dumped: {error}"
-        raise NotSerializableError(message) from error
+        raise NotSerializableError(
+            f"{type(part).__name__} or one of its tools cannot be dumped: {error}"
+        ) from error

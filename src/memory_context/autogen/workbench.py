@@ -226,11 +226,13 @@ class MemoryWorkbench(StaticStreamWorkbench):
         try:
             states = MemoryWorkbenchState.model_validate(state).workbenches
         except ValidationError as error:
-            message = f"not the state of a MemoryWorkbench: {error.error_count()} errors"
-            raise StateError(message) from error
+            raise StateError(
+                f"not the state of a MemoryWorkbench: {error.error_count()} errors"
+            ) from error
         if len(states) != len(self._inner):
-            message = f"a state of {len(states)} workbenches does not fit {len(self._inner)}"
-            raise StateError(message)
+            raise StateError(
+                f"a state of {len(states)} workbenches does not fit {len(self._inner)}"
+            )
         for part, part_state in zip(self._inner, states, strict=True):
             await part.load_state(part_state)
 

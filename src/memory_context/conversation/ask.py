@@ -156,8 +156,7 @@ def reading_plan(items: Sequence[MemoryItem], question: str) -> ReadingPlan:
         InvalidArgumentError: No question; or a memory is a secret, or binary.
     """
     if not question.strip():
-        message = "a question needs words"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError("a question needs words")
     parts = [part for item in items for part in parts_of(item)]
     return ReadingPlan(question, tuple(worth_reading(parts, question)), len(parts))
 
@@ -188,8 +187,9 @@ def parts_of(item: MemoryItem) -> list[TextPart]:
         InvalidArgumentError: It is a secret, or binary.
     """
     if is_secret(item) or not isinstance(item.content, str):
-        message = f"{item.memory_key} is {'a secret' if is_secret(item) else 'binary content'}, which no model reads"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"{item.memory_key} is {'a secret' if is_secret(item) else 'binary content'}, which no model reads"
+        )
     text, parts = item.content, list[TextPart]()
     header = text[: end_of_header(text, 0, len(text))].partition("\n")[0]
     first = counted = 0
@@ -329,8 +329,9 @@ def finding_in(given: str, part: TextPart) -> Finding:
     start, stop = given.find("{"), given.rfind("}")
     answer: Any = json.loads(given[start : stop + 1])
     if not isinstance(answer, dict) or "answer" not in answer:
-        message = f"the model's answer is not the JSON object that was asked for: {given!r:.80}"
-        raise ValueError(message)
+        raise ValueError(
+            f"the model's answer is not the JSON object that was asked for: {given!r:.80}"
+        )
     fields = cast("dict[str, Any]", answer)
     quotes = fields.get("quotes")
     claimed = cast("Sequence[Any]", quotes) if isinstance(quotes, list) else ()

@@ -53,11 +53,13 @@ def check_limit(max_tokens: object) -> None:
     if max_tokens is None:
         return
     if not isinstance(max_tokens, int) or isinstance(max_tokens, bool):
-        message = f"max_tokens must be a whole number of tokens, {LEAST_LIMIT} or more, not {max_tokens!r}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"max_tokens must be a whole number of tokens, {LEAST_LIMIT} or more, not {max_tokens!r}"
+        )
     if max_tokens < LEAST_LIMIT:
-        message = f"max_tokens={max_tokens} is too small to converse in; give {LEAST_LIMIT} or more"
-        raise BudgetTooSmallError(message)
+        raise BudgetTooSmallError(
+            f"max_tokens={max_tokens} is too small to converse in; give {LEAST_LIMIT} or more"
+        )
 
 
 def plan(

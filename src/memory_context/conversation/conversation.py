@@ -77,11 +77,10 @@ class ConversationFacts:
             StateOwnerError: It belongs to another user.
         """
         if self.user_id not in (None, user_id):
-            message = (
+            raise StateOwnerError(
                 f"this conversation belongs to another user than {user_id!r}: "
                 "give each user conversations of their own"
             )
-            raise StateOwnerError(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,8 +288,7 @@ class Conversation:
         key = item.memory_key
         index = next((i for i, one in enumerate(messages) if _stands_for(one, key)), None)
         if item.memory_type != CONVERSATION or index is None:
-            message = f"{key!r} does not stand for compacted messages of this conversation"
-            raise StateError(message)
+            raise StateError(f"{key!r} does not stand for compacted messages of this conversation")
         try:
             known = [MessageFacts.from_json(facts) for facts in item.content_metadata["facts"]]
             restored = [
@@ -302,8 +300,9 @@ class Conversation:
             LookupError,
             TypeError,
         ) as error:  # JSON's and pydantic's, and what another wrote
-            message = f"the memory {key!r} does not hold the messages that were stored there"
-            raise StateError(message) from error
+            raise StateError(
+                f"the memory {key!r} does not hold the messages that were stored there"
+            ) from error
         return index, restored
 
     def _with_late_folds(self, messages: list[Message], seen: int) -> tuple[list[Message], int]:

@@ -98,11 +98,13 @@ class FoldPolicy:
         _check_tokens("read_cap", self.read_cap)
         _check_tokens("page_tokens", self.page_tokens)
         if self.fold not in ("at_once", "after_reading"):
-            message = f'fold must be "at_once" or "after_reading", not {self.fold!r}'
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f'fold must be "at_once" or "after_reading", not {self.fold!r}'
+            )
         if self.artifacts not in ("keep", "store"):
-            message = f'artifacts must be "keep" or "store", not {self.artifacts!r}'
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f'artifacts must be "keep" or "store", not {self.artifacts!r}'
+            )
 
     def redacted(self, text: str) -> str:
         """Return *text* without what `redact` takes away."""
@@ -185,8 +187,9 @@ class RecallPolicy:
         _check_tokens("expansion_budget", self.expansion_budget)
         _check_tokens("user_layer_tokens", self.user_layer_tokens)
         if self.judge is not None and not isinstance(self.judge, Judge):
-            message = f"judge= takes an object with a name and decide(), not {self.judge!r:.80}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"judge= takes an object with a name and decide(), not {self.judge!r:.80}"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,11 +222,10 @@ def fold_policy_of(fold: FoldMoment | FoldPolicy, threshold: int | None) -> Fold
             fold=fold, threshold=DEFAULT_THRESHOLD if threshold is None else threshold
         )
     if threshold is not None:
-        message = (
+        raise InvalidArgumentError(
             f"threshold= is short for FoldPolicy(threshold={threshold}); "
             "give threshold= or a FoldPolicy, not both"
         )
-        raise InvalidArgumentError(message)
     return fold
 
 
@@ -235,10 +237,9 @@ def fold_at_once_policy(fold: FoldMoment | FoldPolicy, threshold: int | None) ->
     """
     policy = fold_policy_of(fold, threshold)
     if policy.fold != "at_once":
-        message = (
+        raise InvalidArgumentError(
             'a chat history folds at once; fold="after_reading" is for an agent\'s conversation'
         )
-        raise InvalidArgumentError(message)
     return policy
 
 
@@ -249,11 +250,13 @@ def refuse_middleware_settings(policy: FoldPolicy, host: str) -> None:
         InvalidArgumentError: It stores artifacts, or redacts by something else than callables.
     """
     if policy.artifacts != "keep":
-        message = "artifacts= of a FoldPolicy works in MemoryContextMiddleware only"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            "artifacts= of a FoldPolicy works in MemoryContextMiddleware only"
+        )
     if not all(map(callable, policy.redact)):
-        message = f"redact= of {host} takes callables from text to text; a PIIMiddleware works in MemoryContextMiddleware"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"redact= of {host} takes callables from text to text; a PIIMiddleware works in MemoryContextMiddleware"
+        )
 
 
 def recall_policy_of(
@@ -276,15 +279,15 @@ def recall_policy_of(
     elif isinstance(recall, RecallPolicy):
         policy = recall
     else:
-        message = f"recall= takes True, False or a RecallPolicy, not {recall!r:.80}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"recall= takes True, False or a RecallPolicy, not {recall!r:.80}"
+        )
     if model_judge is not None:
         if policy.judge is not None:
-            message = (
+            raise InvalidArgumentError(
                 f"{parameter}= is short for a RecallPolicy's judge= with that model; "
                 f"give {parameter}= or judge=, not both"
             )
-            raise InvalidArgumentError(message)
         policy = replace(policy, judge=model_judge)
     return None if recall is False else policy
 
@@ -299,20 +302,21 @@ def notes_policy_of(notes: bool | NotesPolicy) -> NotesPolicy | None:  # noqa: F
         return NotesPolicy() if notes else None
     if isinstance(notes, NotesPolicy):
         return notes
-    message = f"notes= takes True, False or a NotesPolicy, not {notes!r:.80}"
-    raise InvalidArgumentError(message)
+    raise InvalidArgumentError(f"notes= takes True, False or a NotesPolicy, not {notes!r:.80}")
 
 
 def _check_threshold(name: str, threshold: object) -> None:
     if not _is_whole(threshold) or threshold < LEAST_THRESHOLD:
-        message = f"the threshold for {name!r} must be {LEAST_THRESHOLD} tokens or more, not {threshold!r}"
-        raise InvalidThresholdError(message)
+        raise InvalidThresholdError(
+            f"the threshold for {name!r} must be {LEAST_THRESHOLD} tokens or more, not {threshold!r}"
+        )
 
 
 def _check_tokens(name: str, tokens: object) -> None:
     if not _is_whole(tokens) or tokens < 0:
-        message = f"{name} must be a whole number of tokens, 0 or more, not {tokens!r}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"{name} must be a whole number of tokens, 0 or more, not {tokens!r}"
+        )
 
 
 def _is_whole(number: object) -> TypeGuard[int]:

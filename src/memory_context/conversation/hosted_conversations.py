@@ -113,8 +113,9 @@ class HostedConversations:
         if user_id is None and thread_id is None:
             return None
         if user_id is None or thread_id is None:
-            message = "say both whose conversation and which: user_id=… and thread_id=…"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                "say both whose conversation and which: user_id=… and thread_id=…"
+            )
         return self.memories(user_id, thread_id)
 
     def reader(self, manager: MemoryManager) -> MemoryReader:
@@ -125,8 +126,9 @@ class HostedConversations:
         """
         model, recall = self.settings.light_model, self.settings.recall
         if model is None or recall is None:
-            message = "ask_memory needs a light model: model_client=, model= or a judge that is one"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                "ask_memory needs a light model: model_client=, model= or a judge that is one"
+            )
         return MemoryReader(
             manager,
             model,

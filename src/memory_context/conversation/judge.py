@@ -147,14 +147,14 @@ def _checked(verdict: object, question: Question) -> Verdict:
         JudgeError: It opens only what was not offered.
     """
     if not isinstance(verdict, Verdict):
-        message = f"a judge answers with a Verdict, not with {type(verdict).__name__}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"a judge answers with a Verdict, not with {type(verdict).__name__}"
+        )
     offered = {candidate.item.memory_key for candidate in question.candidates}
     expansions = dict[str, Expansion]()
     for expansion in verdict.expand:
         if expansion.key in offered:
             expansions.setdefault(expansion.key, expansion)
     if verdict.expand and not expansions:
-        message = "the judge opens only what was not offered"
-        raise JudgeError(message, tokens=verdict.tokens)
+        raise JudgeError("the judge opens only what was not offered", tokens=verdict.tokens)
     return replace(verdict, expand=tuple(expansions.values())[:MAX_EXPANSIONS])

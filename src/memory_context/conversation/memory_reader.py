@@ -58,8 +58,9 @@ class MemoryReader:
             StoreError: The store could not do it.
         """
         if len(keys) > MOST_MEMORIES:
-            message = f"a question is about {MOST_MEMORIES} memories at most, not {len(keys)}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"a question is about {MOST_MEMORIES} memories at most, not {len(keys)}"
+            )
         redactor = self.manager.redactor
         question = question if redactor is None else redactor.words(question)
         began = time.monotonic()

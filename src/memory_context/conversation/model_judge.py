@@ -134,8 +134,9 @@ def parse_answer(content: Any) -> JudgeAnswer:  # noqa: ANN401 - whatever a mode
             if answer is not None:
                 return answer
             start = content.find("{", start + 1)
-    message = f"the model's answer is not the JSON object that was asked for: {content!r:.80}"
-    raise JudgeError(message)
+    raise JudgeError(
+        f"the model's answer is not the JSON object that was asked for: {content!r:.80}"
+    )
 
 
 def _answer_at(content: str, start: int) -> JudgeAnswer | None:

@@ -62,8 +62,9 @@ class PassingPolicy:
         _check_names("secrets_for", self.secrets_for)
         for tool, directory in self.directories.items():
             if not Path(directory).is_dir():
-                message = f"directories= takes a folder for {tool}; there is none at {directory}"
-                raise InvalidArgumentError(message)
+                raise InvalidArgumentError(
+                    f"directories= takes a folder for {tool}; there is none at {directory}"
+                )
         if isinstance(self.max_argument_bytes, Mapping):
             for size in self.max_argument_bytes.values():
                 _check_size(size)
@@ -81,8 +82,9 @@ class PassingPolicy:
             return setting
         if isinstance(setting, bool):
             return cls() if setting else cls(tools=())
-        message = f"pass_by_reference= takes True, False or a PassingPolicy, not {setting!r:.80}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"pass_by_reference= takes True, False or a PassingPolicy, not {setting!r:.80}"
+        )
 
     @property
     def passes(self) -> bool:
@@ -114,17 +116,15 @@ class PassingPolicy:
 def _check_names(setting: str, names: object) -> None:
     listed = cast("Collection[object]", names) if isinstance(names, Collection) else [None]
     if isinstance(names, str) or not all(isinstance(name, str) for name in listed):
-        message = f"{setting}= takes a list of tools' names, not {names!r}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"{setting}= takes a list of tools' names, not {names!r}")
 
 
 def _check_size(size: object) -> None:
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-        message = (
+        raise InvalidArgumentError(
             "max_argument_bytes= takes a number of bytes, 0 or more, or a mapping from tools to them, "
             f"not {size!r}"
         )
-        raise InvalidArgumentError(message)
 
 
 def with_passed_texts(

@@ -133,8 +133,9 @@ class CallFilter:
         """Check kind and times."""
         given: object = self.kind
         if given is not None and given not in CALL_KINDS:
-            message = f"a kind of call is one of {', '.join(CALL_KINDS)}, not {given!r:.80}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"a kind of call is one of {', '.join(CALL_KINDS)}, not {given!r:.80}"
+            )
         for moment in (self.since, self.until):
             if moment is not None:
                 with_zone(moment, "a moment")

@@ -22,11 +22,10 @@ def check_category(category: object) -> str | None:
         return None
     if isinstance(category, str) and len(category) <= MAX_NAME and _CATEGORY.fullmatch(category):
         return category
-    message = (
+    raise InvalidCategoryError(
         f"a category is a path of letters, digits, - and _ with / between its parts, such as project-context/rockets, "
         f"of at most {MAX_NAME} characters; not {category!r:.80}"
     )
-    raise InvalidCategoryError(message)
 
 
 @dataclass(frozen=True, slots=True)

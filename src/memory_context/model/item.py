@@ -281,8 +281,9 @@ def to_content(value: Any) -> tuple[Content, str]:  # noqa: ANN401 - whatever a 
         return data, media_type_of(data)
     if isinstance(value, dict | list | tuple):
         return _json(cast("object", value), "content"), JSON
-    message = f"content must be text, bytes, a dict or a list, not {type(value).__name__}"
-    raise InvalidContentError(message)
+    raise InvalidContentError(
+        f"content must be text, bytes, a dict or a list, not {type(value).__name__}"
+    )
 
 
 def check_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -292,15 +293,13 @@ def check_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
         InvalidContentError: JSON cannot express it, or a text in it has NUL bytes or lone surrogates.
     """
     if not isinstance(metadata, Mapping | None):
-        message = f"metadata must be a mapping, not {type(metadata).__name__}"
-        raise InvalidContentError(message)
+        raise InvalidContentError(f"metadata must be a mapping, not {type(metadata).__name__}")
     text = _json(dict(metadata or {}), "metadata")
     # JSON writes a NUL byte as \u0000; behind an escaped backslash these characters stand for themselves.
     if "\\u0000" in text.replace(r"\\", "") or not is_storable(text):
-        message = (
+        raise InvalidContentError(
             "metadata must not contain NUL bytes or lone surrogates; put such text into the content"
         )
-        raise InvalidContentError(message)
     copy: dict[str, Any] = json.loads(text)
     return copy
 
@@ -309,8 +308,7 @@ def _json(value: object, name: str) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        message = f"{name} cannot be expressed as JSON: {error}"
-        raise InvalidContentError(message) from error
+        raise InvalidContentError(f"{name} cannot be expressed as JSON: {error}") from error
 
 
 def is_same(held: MemoryItem, item: MemoryItem) -> bool:
@@ -351,11 +349,11 @@ def with_zone(moment: datetime | None, name: str) -> datetime | None:
     """
     given: object = moment
     if given is not None and not isinstance(given, datetime):
-        message = f"{name} is a datetime with a time zone, not {given!r:.80}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"{name} is a datetime with a time zone, not {given!r:.80}")
     if moment is not None and moment.tzinfo is None:
-        message = f"{name} needs a time zone: {moment!r}; datetime.now(UTC) has one"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"{name} needs a time zone: {moment!r}; datetime.now(UTC) has one"
+        )
     return moment
 
 
@@ -419,11 +417,13 @@ def check_content(content: Content, media_type: str) -> None:
         InvalidContentError: Bytes have the media type of a text; or text that must be kept as bytes has another.
     """
     if isinstance(content, bytes) and is_text(media_type):
-        message = f"bytes cannot have the media type {media_type!r} of a text; use {BINARY}"
-        raise InvalidContentError(message)
+        raise InvalidContentError(
+            f"bytes cannot have the media type {media_type!r} of a text; use {BINARY}"
+        )
     if isinstance(content, str) and not is_text(media_type) and not is_storable(content):
-        message = f"text with NUL bytes or lone surrogates cannot have the media type {media_type!r}; use {TEXT}"
-        raise InvalidContentError(message)
+        raise InvalidContentError(
+            f"text with NUL bytes or lone surrogates cannot have the media type {media_type!r}; use {TEXT}"
+        )
 
 
 def check_names(*names: object) -> None:
@@ -436,8 +436,9 @@ def check_names(*names: object) -> None:
         if name is None:
             continue
         if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or not name.isprintable():
-            message = f"a type, tier, category or tag has 1 to {MAX_NAME} printable characters, not {name!r:.80}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"a type, tier, category or tag has 1 to {MAX_NAME} printable characters, not {name!r:.80}"
+            )
 
 
 def check_importance(importance: float) -> None:
@@ -447,8 +448,7 @@ def check_importance(importance: float) -> None:
         InvalidArgumentError: It is not between 0 and 1.
     """
     if not 0 <= importance <= 1:
-        message = f"importance lies between 0 and 1, not {importance!r}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"importance lies between 0 and 1, not {importance!r}")
 
 
 def hash_content(content: Content) -> str:

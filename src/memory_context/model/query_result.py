@@ -59,8 +59,7 @@ class QueryResult(Displayed):
         try:
             pandas = import_module("pandas")
         except ImportError as error:
-            message = "to_pandas() needs pandas: pip install pandas"
-            raise MissingDependencyError(message) from error
+            raise MissingDependencyError("to_pandas() needs pandas: pip install pandas") from error
         return pandas.DataFrame(self.rows, columns=self.columns)
 
 

@@ -45,8 +45,7 @@ _NOT_GIVEN: Any = None
 def _storable(text: str) -> str:
     if is_storable(text):
         return text
-    message = "a text without NUL bytes and lone surrogates is needed"
-    raise ValueError(message)
+    raise ValueError("a text without NUL bytes and lone surrogates is needed")
 
 
 def _content(text: str) -> str:
@@ -147,8 +146,7 @@ def item_from(record: object) -> MemoryItem:
     """
     values = _fields_of(JsonMemory, record)
     if values.keys().isdisjoint(_CONTENT) or values.keys() >= _CONTENT:
-        message = "a record has one of content (a text) and content_bytes (base64)"
-        raise InvalidRecordError(message)
+        raise InvalidRecordError("a record has one of content (a text) and content_bytes (base64)")
     try:
         if "content_bytes" in values:
             data = base64.b64decode(values.pop("content_bytes"), validate=True)
@@ -156,8 +154,7 @@ def item_from(record: object) -> MemoryItem:
         item = MemoryItem(**values)
         check_content(item.content, item.media_type)
     except ValueError as error:
-        message = f"content: {error}"
-        raise InvalidRecordError(message) from error
+        raise InvalidRecordError(f"content: {error}") from error
     return item
 
 
@@ -186,6 +183,5 @@ def _fields_of(kind: type[_JsonRecord], record: object) -> dict[str, Any]:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(map(str, first["loc"])) or "record"
-        message = f"{field}: {first['msg']}"
-        raise InvalidRecordError(message) from error
+        raise InvalidRecordError(f"{field}: {first['msg']}") from error
     return {name: getattr(parsed, name) for name in parsed.model_fields_set}

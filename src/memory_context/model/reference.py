@@ -48,13 +48,13 @@ class MemoryRef:
         check_key(self.key)
         object.__setattr__(self, "description", one_line(self.description))
         if self.tokens is None and self.description:
-            message = f"a reference with a description needs the count of its tokens: {self.key!r}"
-            raise InvalidReferenceError(message)
+            raise InvalidReferenceError(
+                f"a reference with a description needs the count of its tokens: {self.key!r}"
+            )
         if self.tokens is not None and not _is_count(self.tokens):
-            message = (
+            raise InvalidReferenceError(
                 f"a reference's count is a whole number from 0 to 10**18 - 1, not {self.tokens!r}"
             )
-            raise InvalidReferenceError(message)
 
     def render(self) -> str:
         """Return the text that stands in the prompt."""
@@ -74,8 +74,9 @@ class MemoryRef:
         """
         match = _REFERENCE.fullmatch(text.strip())
         if match is None:
-            message = f"not a reference: {text[:80]!r}; one reads [MemoryRef: key - description - N tokens]"
-            raise InvalidReferenceError(message)
+            raise InvalidReferenceError(
+                f"not a reference: {text[:80]!r}; one reads [MemoryRef: key - description - N tokens]"
+            )
         return _from(match)
 
     @classmethod
@@ -115,8 +116,9 @@ def check_key(key: object) -> str:
     """
     if isinstance(key, str) and _KEY.fullmatch(key):
         return key
-    message = f"not a memory key: {str(key)[:80]!r}; a key has 1 to 255 characters out of A-Z a-z 0-9 _ . -"
-    raise InvalidKeyError(message)
+    raise InvalidKeyError(
+        f"not a memory key: {str(key)[:80]!r}; a key has 1 to 255 characters out of A-Z a-z 0-9 _ . -"
+    )
 
 
 def found_at(text: str) -> Iterator[tuple[int, MemoryRef]]:

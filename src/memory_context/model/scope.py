@@ -76,9 +76,11 @@ def _name(field: str, value: object) -> str:
     if isinstance(value, UUID):
         return str(value)
     if not isinstance(value, str):
-        message = f"{field} must be a text, a UUID or an integer of at most {MAX_NAME} digits, not a {type(value).__name__}"
-        raise InvalidScopeError(message)
+        raise InvalidScopeError(
+            f"{field} must be a text, a UUID or an integer of at most {MAX_NAME} digits, not a {type(value).__name__}"
+        )
     if not value.strip() or len(value) > MAX_NAME or not value.isprintable():
-        message = f"{field} must have 1 to {MAX_NAME} printable characters, not {value[:80]!r}"
-        raise InvalidScopeError(message)
+        raise InvalidScopeError(
+            f"{field} must have 1 to {MAX_NAME} printable characters, not {value[:80]!r}"
+        )
     return value

@@ -47,30 +47,28 @@ class Selection:
         fields: dict[str, object] = asdict(self)
         context = fields.pop("context")
         if not isinstance(context, int) or context < 0:
-            message = f"context must be a number of lines, 0 or more, not {context!r:.80}"
-            raise InvalidSelectionError(message)
+            raise InvalidSelectionError(
+                f"context must be a number of lines, 0 or more, not {context!r:.80}"
+            )
         for name, value in fields.items():
             if not isinstance(value, str | None):
-                message = f"{name} must be a string, not {value!r:.80}"
-                raise InvalidSelectionError(message)
+                raise InvalidSelectionError(f"{name} must be a string, not {value!r:.80}")
             if value is not None and len(value) > LONGEST_EXPRESSION:
-                message = f"{name} has {LONGEST_EXPRESSION} characters at most, not {len(value)}"
-                raise InvalidSelectionError(message)
+                raise InvalidSelectionError(
+                    f"{name} has {LONGEST_EXPRESSION} characters at most, not {len(value)}"
+                )
         given = self._given()
         if self.columns is not None and given not in ([], ["where"]):
             given.append("columns")
         if len(given) > 1:
-            message = (
+            raise InvalidSelectionError(
                 "give one of lines, contains, pattern, path, where (with columns) or query, "
                 f"not {', '.join(given)}"
             )
-            raise InvalidSelectionError(message)
         if self.context and given not in (["contains"], ["pattern"]):
-            message = "context goes with contains or pattern"
-            raise InvalidSelectionError(message)
+            raise InvalidSelectionError("context goes with contains or pattern")
         if "" in (self.contains, self.pattern, self.path):
-            message = f"{given[0]} is empty; say what to look for"
-            raise InvalidSelectionError(message)
+            raise InvalidSelectionError(f"{given[0]} is empty; say what to look for")
 
     @property
     def selector(self) -> str:

@@ -85,8 +85,9 @@ class Quota:
             value = getattr(self, name)
             if value is None or (_is_whole(value) and value >= 0):
                 continue
-            message = f"{name} is a whole number, 0 or more, or None for no limit, not {value!r}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"{name} is a whole number, 0 or more, or None for no limit, not {value!r}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +129,13 @@ def check_quota(quota: Quota, items: int, size: int) -> QuotaExceededError | Non
     limits = (("memories", items, quota.max_items), ("bytes", size, quota.max_bytes))
     for unit, held, most in limits:
         if most is not None and held > most:
-            message = (
+            return QuotaExceededError(
                 f"that would be {held:,} {unit}, and the user's quota is {most:,}; this was not stored. "
-                "Forget some memories, or raise the quota"
+                "Forget some memories, or raise the quota",
+                unit=unit,
+                size=held,
+                limit=most,
             )
-            return QuotaExceededError(message, unit=unit, size=held, limit=most)
     return None
 
 
@@ -144,8 +147,7 @@ def as_quota(quota: object) -> Quota | None:
     """
     if quota is None or isinstance(quota, Quota):
         return quota
-    message = f"a quota is a Quota(max_items=…, max_bytes=…), not {quota!r:.80}"
-    raise InvalidArgumentError(message)
+    raise InvalidArgumentError(f"a quota is a Quota(max_items=…, max_bytes=…), not {quota!r:.80}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,22 +207,22 @@ class TierPolicy:
     def __post_init__(self) -> None:
         """Check the values."""
         if not _NAME.fullmatch(self.name) or self.name in OPEN_TIERS:
-            message = (
+            raise InvalidTierError(
                 "a tier's name has lower-case letters, digits, - and _, and is not one that memory-context uses itself; "
                 f"not {self.name!r:.80}"
             )
-            raise InvalidTierError(message)
         if self.lifetime not in LIFETIMES:
             lifetimes = ", ".join(LIFETIMES)
-            message = f"a tier's lifetime is one of {lifetimes}, not {self.lifetime!r:.80}"
-            raise InvalidTierError(message)
+            raise InvalidTierError(
+                f"a tier's lifetime is one of {lifetimes}, not {self.lifetime!r:.80}"
+            )
         for limit in (self.max_chars, self.max_items):
             if limit is not None and limit < 1:
-                message = f"the limits of the tier {self.name!r} are 1 or more, or None for none"
-                raise InvalidArgumentError(message)
+                raise InvalidArgumentError(
+                    f"the limits of the tier {self.name!r} are 1 or more, or None for none"
+                )
         if not 0 <= self.evict <= 1:
-            message = f"evict is a share from 0 to 1, not {self.evict!r}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(f"evict is a share from 0 to 1, not {self.evict!r}")
 
     @property
     def room(self) -> Capacity | None:
@@ -272,11 +274,14 @@ def check_room(
 
 
 def _full(tier: str, unit: str, size: int, limit: int, needed: str) -> TierFullError:
-    message = (
+    return TierFullError(
         f"the tier {tier!r} is full: it holds {size:,} of {limit:,} {unit}, which leaves no room for {needed}; "
-        "shorten this, delete or clear what is no longer needed, or use another tier"
+        "shorten this, delete or clear what is no longer needed, or use another tier",
+        tier=tier,
+        unit=unit,
+        size=size,
+        limit=limit,
     )
-    return TierFullError(message, tier=tier, unit=unit, size=size, limit=limit)
 
 
 def importance_of(priority: object) -> float:
@@ -287,8 +292,9 @@ def importance_of(priority: object) -> float:
     """
     if _is_whole(priority) and 1 <= priority <= HIGHEST_PRIORITY:
         return priority / HIGHEST_PRIORITY
-    message = f"a priority is a whole number from 1 to {HIGHEST_PRIORITY}, not {priority!r:.80}"
-    raise InvalidArgumentError(message)
+    raise InvalidArgumentError(
+        f"a priority is a whole number from 1 to {HIGHEST_PRIORITY}, not {priority!r:.80}"
+    )
 
 
 def _is_whole(value: object) -> TypeGuard[int]:

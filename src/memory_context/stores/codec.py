@@ -53,10 +53,9 @@ class Codec:
             InvalidRecordError: Another codec wrote it, and its own content is not known.
         """
         if item.media_type.startswith(SEALED):
-            message = (
+            raise InvalidRecordError(
                 f"{item.memory_key!r} is encoded; open the store that it comes from with its codec"
             )
-            raise InvalidRecordError(message)
         return item
 
     def decode(self, item: MemoryItem) -> MemoryItem:
@@ -67,8 +66,9 @@ class Codec:
         """
         if item.media_type.startswith(SEALED):
             name = item.media_type.removeprefix(SEALED)
-            message = f"{item.memory_key!r} is {name}; open the store with {name}+ before its URL"
-            raise SealError(message)
+            raise SealError(
+                f"{item.memory_key!r} is {name}; open the store with {name}+ before its URL"
+            )
         return item
 
     def is_current(self, item: MemoryItem) -> bool:  # noqa: ARG002 - for codecs with keys
@@ -95,8 +95,9 @@ def check_embedder(codec: Codec) -> None:
         InvalidArgumentError: The codec hides words.
     """
     if codec.index != "plain":
-        message = "vectors tell of the contents; give a store that encrypts no embedder"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            "vectors tell of the contents; give a store that encrypts no embedder"
+        )
 
 
 class Compressed(Codec):
@@ -163,8 +164,7 @@ def _decompressed(data: bytes) -> bytes:
     stream = zlib.decompressobj()
     whole = stream.decompress(data, LARGEST)
     if not stream.eof:
-        message = f"it does not end within {LARGEST} bytes"
-        raise ValueError(message)
+        raise ValueError(f"it does not end within {LARGEST} bytes")
     return whole
 
 

@@ -58,8 +58,7 @@ class Encrypted(Codec):
         accept_plain: bool = False,
     ) -> None:
         if index not in ("blind", "none"):
-            message = f"the index is 'blind' or 'none', not {index!r:.80}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(f"the index is 'blind' or 'none', not {index!r:.80}")
         self.index = index
         self.accept_plain = accept_plain
         self._keys = Keyring(keys)
@@ -106,15 +105,15 @@ class Encrypted(Codec):
         if item.media_type != self.media_type:
             if self.accept_plain:
                 return super().decode(item)
-            message = f"{item.memory_key!r} is not encrypted, as all in this store is; accept_plain=True reads it"
-            raise SealError(message)
+            raise SealError(
+                f"{item.memory_key!r} is not encrypted, as all in this store is; accept_plain=True reads it"
+            )
         plain = self._opened(item.data, _place_of(item), repr(item.memory_key))
         facts, data = unpacked(item, plain)
         # Readable, so that they can be filtered by. What was sealed before they were noted has the least of both.
         sealed = facts.get("origin", IMPORT), facts.get("generated_key", False)
         if (item.origin, item.generated_key) != sealed:
-            message = f"{item.memory_key!r} was changed: its origin is {sealed[0]}"
-            raise SealError(message)
+            raise SealError(f"{item.memory_key!r} was changed: its origin is {sealed[0]}")
         opened = with_content(item, facts, data)
         return replace(
             opened,
@@ -147,10 +146,9 @@ class Encrypted(Codec):
 
     def _opened(self, sealed: bytes, place: bytes, name: str) -> bytes:
         if sealed[:1] != _VERSION:
-            message = (
+            raise SealError(
                 f"{name} was encrypted by another version of memory-context, or it was changed"
             )
-            raise SealError(message)
         start = 2 + int.from_bytes(sealed[1:2])
         key_id = sealed[2:start].decode(errors="replace")
         nonce = sealed[start : start + _NONCE_BYTES]
@@ -159,8 +157,9 @@ class Encrypted(Codec):
             return cipher.decrypt(nonce, sealed[start + _NONCE_BYTES :], place)
         # ValueError: of a nonce that was cut off.
         except (InvalidTag, ValueError) as error:
-            message = f"{name} cannot be decrypted: it was changed or moved, or the key {key_id!r} is another one"
-            raise SealError(message) from error
+            raise SealError(
+                f"{name} cannot be decrypted: it was changed or moved, or the key {key_id!r} is another one"
+            ) from error
 
 
 def _place_of(item: MemoryItem) -> bytes:

@@ -20,8 +20,9 @@ try:
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 except ImportError as error:
-    _message = "encryption needs the package cryptography: pip install 'memory-context[encryption]'"
-    raise MissingDependencyError(_message) from error
+    raise MissingDependencyError(
+        "encryption needs the package cryptography: pip install 'memory-context[encryption]'"
+    ) from error
 
 KEYS_VARIABLE = "MEMORY_CONTEXT_KEYS"
 KEY_BYTES = 32
@@ -72,19 +73,22 @@ class Keyring:
         if key_id not in self._keys and callable(self._source):
             self._load()
         if key_id not in self._keys:
-            message = f"this is encrypted with the key {key_id!r}, which is not at hand; known: {', '.join(self._keys)}"
-            raise EncryptionError(message)
+            raise EncryptionError(
+                f"this is encrypted with the key {key_id!r}, which is not at hand; known: {', '.join(self._keys)}"
+            )
         return self._keys[key_id]
 
     def _load(self) -> None:
         keys = _asked(self._source) if callable(self._source) else self._source
         given: object = keys
         if not isinstance(given, Mapping):
-            message = f"keys are a mapping of ids to keys of {KEY_BYTES} bytes, or what gives one, not {type(given).__name__}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"keys are a mapping of ids to keys of {KEY_BYTES} bytes, or what gives one, not {type(given).__name__}"
+            )
         if not keys:
-            message = f"encryption needs at least one key of {KEY_BYTES} bytes; Encrypted.generate_key() makes one"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"encryption needs at least one key of {KEY_BYTES} bytes; Encrypted.generate_key() makes one"
+            )
         self._keys = {key_id: derived(key_id, key) for key_id, key in keys.items()}
 
 
@@ -99,8 +103,9 @@ def _asked(source: Callable[[], Keys]) -> Keys:
     except MemoryContextError:
         raise
     except Exception as error:
-        message = f"the keys are not to be had: {type(error).__name__}: {error}"
-        raise EncryptionError(message) from error
+        raise EncryptionError(
+            f"the keys are not to be had: {type(error).__name__}: {error}"
+        ) from error
 
 
 def from_environment() -> Keys:
@@ -117,13 +122,13 @@ def from_environment() -> Keys:
         if (
             len(keys[key_id]) != KEY_BYTES
         ):  # which of both is the key is not known, so neither is shown
-            message = f"{KEYS_VARIABLE} reads id:key,id:key, keys of {KEY_BYTES} bytes in base64, but not entry {place}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"{KEYS_VARIABLE} reads id:key,id:key, keys of {KEY_BYTES} bytes in base64, but not entry {place}"
+            )
     if not keys:
-        message = (
+        raise InvalidArgumentError(
             f"encryption needs keys: set {KEYS_VARIABLE} to id:key, or pass keys={{'id': key}}"
         )
-        raise InvalidArgumentError(message)
     return keys
 
 
@@ -141,11 +146,11 @@ def derived(key_id: object, key: object) -> DerivedKey:
         InvalidArgumentError: An id that is none, or a key that is not 32 bytes long.
     """
     if not isinstance(key_id, str) or not 0 < len(key_id.encode()) <= MAX_ID:
-        message = f"a key's id has 1 to {MAX_ID} bytes, not {key_id!r:.80}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"a key's id has 1 to {MAX_ID} bytes, not {key_id!r:.80}")
     if not isinstance(key, bytes) or len(key) != KEY_BYTES:
         size = f"{len(key)} bytes" if isinstance(key, bytes) else type(key).__name__
-        message = f"the key {key_id!r} must be {KEY_BYTES} bytes, not {size}; Encrypted.generate_key() makes one"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"the key {key_id!r} must be {KEY_BYTES} bytes, not {size}; Encrypted.generate_key() makes one"
+        )
     expanded = HKDF(SHA256(), KEY_BYTES, salt=None, info=b"memory-context content").derive(key)
     return DerivedKey(key_id, AESGCM(expanded))

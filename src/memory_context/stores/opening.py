@@ -56,8 +56,9 @@ def as_store(store: AnyStore | None, password_variable: str = PASSWORD_VARIABLE)
         return SQLAlchemyStore(named, password_variable=password_variable)
     if isinstance(named, MemoryStore):
         return named
-    message = f"a store is a URL, an engine, a pool or a MemoryStore, not {type(store).__name__}"
-    raise InvalidArgumentError(message)
+    raise InvalidArgumentError(
+        f"a store is a URL, an engine, a pool or a MemoryStore, not {type(store).__name__}"
+    )
 
 
 def _store_at(url: str, password_variable: str) -> MemoryStore:
@@ -65,8 +66,9 @@ def _store_at(url: str, password_variable: str) -> MemoryStore:
     before = url.removesuffix(named).split("+")[:-1]
     codecs = [name for name in before if name != REDACTED]
     if len(codecs) > 1:
-        message = f"a store has one codec, so one of {', '.join(CODECS)} stands before its URL: {unread_url(url)!r}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"a store has one codec, so one of {', '.join(CODECS)} stands before its URL: {unread_url(url)!r}"
+        )
     codec = _codec_named(codecs[0]) if codecs else Codec()
     redactor = None
     if REDACTED in before:
@@ -104,8 +106,9 @@ def _file_store(url: str, named: str, codec: Codec, redactor: Redactor | None) -
         path = path.removeprefix("//localhost")
     is_on_another_host = path.startswith("//") and not path.startswith("///")
     if not path or is_on_another_host:
-        message = f"not the URL of a folder: {unread_url(url)!r}; write file:///srv/memories, or file:memories"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"not the URL of a folder: {unread_url(url)!r}; write file:///srv/memories, or file:memories"
+        )
     folder = Path(path.removeprefix("//")).expanduser().absolute()
     with _lock:
         return _file_stores.setdefault(

@@ -348,8 +348,7 @@ def reindexed(store: MemoryStore, progress: Callable[[int, int], object] | None 
         StoreError: It could not do it, or keeps no index.
     """
     if not isinstance(store, SearchIndexed):
-        message = f"{store!r} keeps no search index that could be rebuilt"
-        raise StoreError(message)
+        raise StoreError(f"{store!r} keeps no search index that could be rebuilt")
     return store.reindex(progress)
 
 

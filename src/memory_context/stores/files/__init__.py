@@ -5,5 +5,6 @@ from memory_context.exceptions import MissingDependencyError
 try:
     import fcntl as fcntl
 except ImportError as error:
-    message = "FileStore needs a POSIX system: Windows has neither flock nor directory handles; use sqlite:///memory.db"
-    raise MissingDependencyError(message) from error
+    raise MissingDependencyError(
+        "FileStore needs a POSIX system: Windows has neither flock nor directory handles; use sqlite:///memory.db"
+    ) from error

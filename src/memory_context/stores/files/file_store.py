@@ -288,8 +288,7 @@ class FileStore(ClosedAtExit):
         try:
             yield
         except OSError as error:
-            message = f"{self.directory}: {error.strerror or error}"
-            raise StoreUnavailableError(message) from error
+            raise StoreUnavailableError(f"{self.directory}: {error.strerror or error}") from error
 
     def after_fork(self) -> None:
         """In a forked child, read the folder again and do not write: index and lock are the parent's."""

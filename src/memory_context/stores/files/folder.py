@@ -167,8 +167,9 @@ def _checked_mode(mode: int, *, widest: int, least: int) -> int:
     # The owner must be able to read back what was written.
     is_too_strict = mode & least != least
     if is_too_wide or is_too_strict:
-        message = f"the mode {mode:04o} is wider than {widest:04o}, or shuts its owner out; give {least:04o} to {widest:04o}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"the mode {mode:04o} is wider than {widest:04o}, or shuts its owner out; give {least:04o} to {widest:04o}"
+        )
     return mode
 
 

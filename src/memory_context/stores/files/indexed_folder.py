@@ -219,8 +219,9 @@ class IndexedFolder:
         if path != old_path and path in self._signatures and path not in self._problems:
             path = path_of(item, apart=True)  # a file of another user stands there
         if path in self._problems:
-            message = f"{self._folder.path / path} is damaged ({self._problems[path]}); repair or remove it"
-            raise StoreError(message)
+            raise StoreError(
+                f"{self._folder.path / path} is damaged ({self._problems[path]}); repair or remove it"
+            )
         for touched in {path, old_path or path}:
             self._check_unchanged(touched)
         self._signatures[path] = self._folder.write(path, render(item, self._codec))
@@ -235,8 +236,9 @@ class IndexedFolder:
     def _check_unchanged(self, path: str) -> None:
         """Check that nobody changed a file since it was read: what a person wrote is never written over unseen."""
         if self._folder.signature(path) not in (None, self._signatures.get(path)):
-            message = f"{self._folder.path / path} was changed after it was read, and was left as it is; try again"
-            raise StoreError(message)
+            raise StoreError(
+                f"{self._folder.path / path} was changed after it was read, and was left as it is; try again"
+            )
 
     def _note_deletions(self, changed: Sequence[tuple[str, str]]) -> None:
         lines = [

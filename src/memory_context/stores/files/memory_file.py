@@ -63,11 +63,9 @@ def parse(path: str, data: bytes, modified_ns: int, codec: Codec) -> MemoryItem:
         parsed = json.loads(data.decode())
     # Deeply nested brackets exceed the parser's recursion limit.
     except (ValueError, RecursionError) as error:
-        message = f"not valid JSON: {error}"
-        raise InvalidRecordError(message) from error
+        raise InvalidRecordError(f"not valid JSON: {error}") from error
     if not isinstance(parsed, dict):
-        message = "a file holds one JSON object"
-        raise InvalidRecordError(message)
+        raise InvalidRecordError("a file holds one JSON object")
     record = cast("dict[str, Any]", parsed)
     place = PurePosixPath(path)
     # Whole microseconds, as `datetime` holds them: dividing nanoseconds by 1e9 would round.

@@ -47,11 +47,10 @@ class WriterLock:
             # it.
             holder = _holder(os.pread(handle, 1000, 0))
             os.close(handle)
-            message = (
+            raise StoreLockedError(
                 f"{holder} writes into {self._folder.path}; one process may at a time. "
                 "Close that store, or only read"
-            )
-            raise StoreLockedError(message) from error
+            ) from error
         except BaseException:
             os.close(handle)
             raise
@@ -77,8 +76,9 @@ class WriterLock:
                 status = (self._folder.path / STATE / LOCK).lstat()
                 if os.path.samestat(status, os.fstat(self._handle)):
                     return
-        message = f"{self._folder.path} was removed or replaced while it was open; close the store, and open it again"
-        raise StoreUnavailableError(message)
+        raise StoreUnavailableError(
+            f"{self._folder.path} was removed or replaced while it was open; close the store, and open it again"
+        )
 
     def release(self) -> None:
         """Give the lock back. In a forked child this only closes a copy: the parent keeps its lock."""

@@ -86,8 +86,9 @@ def adopt(connection: sa.Connection) -> Adopted:
     """
     advisory_lock(connection, LOCK)
     if not is_foreign(connection):
-        message = "there is no table agent_memories of another program; nothing to adopt"
-        raise SchemaVersionError(message)
+        raise SchemaVersionError(
+            "there is no table agent_memories of another program; nothing to adopt"
+        )
     if revision_of(connection) is not None:
         # An earlier version of this library made its tables around the one of the other program,
         # and could store nothing in them.
@@ -120,8 +121,9 @@ def _item(record: dict[str, Any]) -> MemoryItem:
     try:
         item = item_from(record | {"memory_key": key})
     except InvalidRecordError as error:
-        message = f"the row {record['id']} of agent_memories cannot be taken over: {error}"
-        raise StoreError(message) from error
+        raise StoreError(
+            f"the row {record['id']} of agent_memories cannot be taken over: {error}"
+        ) from error
     if not item.summary and not is_secret(item):
         item = replace(item, summary=describe(item.content))
     return recounted(item, default_counter().count)

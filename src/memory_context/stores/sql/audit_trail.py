@@ -98,11 +98,11 @@ class SQLAuditTrail(ClosedAtExit):
         """
         given: object = action
         if given is not None and given not in ACTIONS:
-            message = f"an action is one of {', '.join(ACTIONS)}, not {given!r:.80}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"an action is one of {', '.join(ACTIONS)}, not {given!r:.80}"
+            )
         if limit is not None and limit < 0:
-            message = f"a limit is 0 or more, or None for all, not {limit}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(f"a limit is 0 or more, or None for all, not {limit}")
         where = _of_user_before(user_id, until)
         if key is not None:
             where.append(audit.c.memory_key == key)
@@ -120,8 +120,9 @@ class SQLAuditTrail(ClosedAtExit):
             StoreError: The database could not do it; nothing was deleted.
         """
         if user_id is None and before is None:
-            message = "say whose entries, or from before when: delete(user_id, before=…)"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                "say whose entries, or from before when: delete(user_id, before=…)"
+            )
         statement = sa.delete(audit).where(*_of_user_before(user_id, before))
         return self._database.write(lambda connection: connection.execute(statement).rowcount)
 
@@ -168,8 +169,9 @@ def as_auditor(
         return Auditor(opened, closes=opened.close)
     if isinstance(trail, AuditTrail):
         return Auditor(trail)
-    message = f"audit= is True, a database's URL, or an object with record(entries), not {type(trail).__name__}"
-    raise InvalidArgumentError(message)
+    raise InvalidArgumentError(
+        f"audit= is True, a database's URL, or an object with record(entries), not {type(trail).__name__}"
+    )
 
 
 def _of_user_before(user_id: str | int | None, moment: datetime | None) -> list[Condition]:
@@ -185,7 +187,6 @@ def _of_user_before(user_id: str | int | None, moment: datetime | None) -> list[
 def _store_with_database(store: object) -> SQLAlchemyStore:
     if isinstance(store, SQLAlchemyStore):
         return store
-    message = (
+    raise InvalidArgumentError(
         f"{type(store).__name__} has no database, so the trail needs one of its own: give its URL"
     )
-    raise InvalidArgumentError(message)

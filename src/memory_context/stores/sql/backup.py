@@ -37,5 +37,4 @@ def copy(
         with draft_of(path) as draft, closing(sqlite3.connect(draft)) as target:
             source.backup(target, pages=PAGES, progress=report)
     except (sqlite3.Error, OSError) as error:
-        message = f"the backup {path} cannot be written: {error}"
-        raise StoreError(message) from error
+        raise StoreError(f"the backup {path} cannot be written: {error}") from error

@@ -250,10 +250,9 @@ def _opened(column: str, row: AnyRow, codec: Codec) -> str | None:
     if sealed is not None:
         return codec.unseal(bytes(sealed), _place_of(column, row.user_id)).decode()
     if text is not None and codec.index != "plain" and not codec.accept_plain:
-        message = (
+        raise SealError(
             "a kept call is not encrypted, as all in this store is; accept_plain=True reads it"
         )
-        raise SealError(message)
     return cast("str | None", text)
 
 

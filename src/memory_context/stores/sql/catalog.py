@@ -185,8 +185,7 @@ class Catalog:
 
     def __init__(self, store: MemoryStore) -> None:
         if not isinstance(store, TableStore):
-            message = f"{store!r} keeps no catalog; use a database or a FileStore"
-            raise StoreError(message)
+            raise StoreError(f"{store!r} keeps no catalog; use a database or a FileStore")
         self._tables = store
 
     def entries(
@@ -207,8 +206,7 @@ class Catalog:
             InvalidArgumentError: There is no such order.
         """
         if sort not in SORTS:
-            message = f"records are sorted by {', '.join(SORTS)}, not {sort!r}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(f"records are sorted by {', '.join(SORTS)}, not {sort!r}")
 
         def read(connection: sa.Connection) -> list[CatalogEntry]:
             hidden = format_of(connection).codec.hidden

@@ -27,8 +27,7 @@ class UTCDateTime(sa.types.TypeDecorator[datetime]):
         if value is None:
             return None
         if value.tzinfo is None:
-            message = f"a time needs a time zone: {value!r}"
-            raise ValueError(message)
+            raise ValueError(f"a time needs a time zone: {value!r}")
         return in_utc(value)
 
     def process_result_value(self, value: Any | None, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002, ANN401 - SQLAlchemy's signature

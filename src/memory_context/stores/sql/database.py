@@ -236,8 +236,9 @@ class Database:
             try:
                 held.enter_context(self._lock)
             except TimeoutError as error:
-                message = f"{urls.shown_url(self.url)}: cannot be opened: {error}"
-                raise StoreUnavailableError(message) from error
+                raise StoreUnavailableError(
+                    f"{urls.shown_url(self.url)}: cannot be opened: {error}"
+                ) from error
             yield
 
     def close(self) -> None:

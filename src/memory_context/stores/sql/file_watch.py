@@ -159,8 +159,7 @@ class FileWatch:
                 self._close_kept()
                 return connection
             connection.close()
-        message = f"{self.path} is replaced again and again"
-        raise sqlite3.OperationalError(message)
+        raise sqlite3.OperationalError(f"{self.path} is replaced again and again")
 
     def _opened(self, connection: WatchedConnection) -> WatchedConnection:
         """Set up a new connection, and note what it has open."""
@@ -231,8 +230,7 @@ class FileWatch:
                 if is_missing:
                     connect().close()  # creates it, while nobody else does
         except OSError as error:
-            message = f"{self.path}: {error.strerror or error}"
-            raise sqlite3.OperationalError(message) from error
+            raise sqlite3.OperationalError(f"{self.path}: {error.strerror or error}") from error
 
 
 def _is_one_of(path: str, files: list[FileId | None]) -> bool:
@@ -336,5 +334,6 @@ def _give_up(
         engine.dispose()
     # Not only closed: the pool would hand it out again, and it still has the old file.
     connection.invalidate()
-    message = f"{opened.path} was removed, renamed or replaced while it was open; what is there now is used from now on"
-    raise StoreUnavailableError(message)
+    raise StoreUnavailableError(
+        f"{opened.path} was removed, renamed or replaced while it was open; what is there now is used from now on"
+    )

@@ -206,8 +206,9 @@ def column_named(name: str, hidden: Collection[str] = ()) -> sa.Column[Any]:
         message = _ENCODED.format(name=name)
         raise InvalidFilterError(message)
     if name not in COLUMNS:
-        message = f"no column {name!r} to filter or order by; there are {', '.join(COLUMNS)}"
-        raise InvalidFilterError(message)
+        raise InvalidFilterError(
+            f"no column {name!r} to filter or order by; there are {', '.join(COLUMNS)}"
+        )
     return COLUMNS[name]
 
 
@@ -224,8 +225,7 @@ def order_of(
     """
     column = column_named(order_by.removeprefix("-"), hidden)
     if column.name == "tags":
-        message = "memories cannot be ordered by their tags"
-        raise InvalidFilterError(message)
+        raise InvalidFilterError("memories cannot be ordered by their tags")
     ordered = _by_code_points(column, dialect)
     if not by_index:
         ordered = sa.func.coalesce(ordered, sa.null())
@@ -253,8 +253,7 @@ def counted_column(name: str) -> sa.Column[Any]:
         InvalidFilterError: There is none that can be summed.
     """
     if name not in COUNTED:
-        message = f"no column {name!r} to sum up; there are {', '.join(COUNTED)}"
-        raise InvalidFilterError(message)
+        raise InvalidFilterError(f"no column {name!r} to sum up; there are {', '.join(COUNTED)}")
     return COLUMNS[name]
 
 
@@ -301,8 +300,9 @@ def _content_condition(wanted: object, dialect: str, hidden: Collection[str]) ->
     """
     asked = cast("Mapping[str, object]", wanted if isinstance(wanted, Mapping) else {})
     if list(asked) != ["$contains"]:
-        message = f"content is filtered by a text that it holds: {{'$contains': 'a text'}}, not {wanted!r:.80}"
-        raise InvalidFilterError(message)
+        raise InvalidFilterError(
+            f"content is filtered by a text that it holds: {{'$contains': 'a text'}}, not {wanted!r:.80}"
+        )
     if "content" in hidden:
         message = _ENCODED.format(name="content")
         raise InvalidFilterError(message)
@@ -311,17 +311,18 @@ def _content_condition(wanted: object, dialect: str, hidden: Collection[str]) ->
 
 def _compared(column: sa.Column[Any], name: object, value: object, dialect: str) -> Condition:
     if name not in _OPERATORS and name != "$contains":
-        message = f"no operator {name!r}; there are {', '.join(_OPERATORS)}, $contains"
-        raise InvalidFilterError(message)
+        raise InvalidFilterError(
+            f"no operator {name!r}; there are {', '.join(_OPERATORS)}, $contains"
+        )
     takes = _OF_TEXTS.get(str(name))
     if takes and not (isinstance(value, str) and isinstance(column.type, sa.Text)):
-        message = (
+        raise InvalidFilterError(
             f"{name} takes {takes}, of a column with texts; not {value!r:.80} of {column.name}"
         )
-        raise InvalidFilterError(message)
     if value is None and name not in _TAKE_NONE:
-        message = f"nothing is less or more than None; for memories without {column.name}: {{{column.name!r}: None}}"
-        raise InvalidFilterError(message)
+        raise InvalidFilterError(
+            f"nothing is less or more than None; for memories without {column.name}: {{{column.name!r}: None}}"
+        )
     checked = _checked(column, value)
     if name == "$contains":
         return _contains(column, str(checked), dialect)
@@ -349,8 +350,7 @@ def _checked(column: sa.Column[Any], value: object) -> object:
     elif isinstance(value, datetime):
         fits = fits and value.tzinfo is not None
     if not fits:
-        message = f"{column.name} is filtered by {right}, not {value!r:.80}"
-        raise InvalidFilterError(message)
+        raise InvalidFilterError(f"{column.name} is filtered by {right}, not {value!r:.80}")
     return value
 
 
@@ -360,8 +360,9 @@ def _has_tag(wanted: object, dialect: str) -> Condition:
     if isinstance(wanted, _LISTS):
         words = list(cast("Iterable[object]", wanted))
     if not all(isinstance(word, str) and is_storable(word) for word in words):
-        message = f"tags are filtered by a word or a list of words, not {wanted!r:.80}"
-        raise InvalidFilterError(message)
+        raise InvalidFilterError(
+            f"tags are filtered by a word or a list of words, not {wanted!r:.80}"
+        )
     tags = memories.c.tags
     if dialect == "sqlite":
         elements = sa.func.json_each(tags).table_valued("value")

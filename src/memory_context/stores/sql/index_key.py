@@ -35,8 +35,9 @@ def held_format(connection: sa.Connection, codec: Codec) -> RowFormat | None:
     sealed = setting(connection, _KEY)
     if codec.index == "plain":
         if sealed is not None:
-            message = "this database is encrypted: write encrypted+ before its URL, or give the store codec=Encrypted(keys)"
-            raise EncryptionError(message)
+            raise EncryptionError(
+                "this database is encrypted: write encrypted+ before its URL, or give the store codec=Encrypted(keys)"
+            )
         return RowFormat(codec)
     if sealed is None or setting(connection, _MODE) != codec.index:
         return None
@@ -68,8 +69,7 @@ def _check_plain_rows(connection: sa.Connection, codec: Codec) -> None:
     is_plain = memories.c.media_type.not_like(f"{SEALED}%")
     first = connection.execute(sa.select(memories.c.id).where(is_plain).limit(1)).first()
     if first is not None and not codec.accept_plain:
-        message = (
+        raise EncryptionError(
             "this database holds memories that are not encrypted: open it once with"
             " Encrypted(keys, accept_plain=True), and call reencrypt()"
         )
-        raise EncryptionError(message)

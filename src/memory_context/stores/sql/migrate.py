@@ -76,8 +76,9 @@ def ensure_schema(connection: sa.Connection) -> None:
     if revision == HEAD:
         return
     if is_postgresql(connection) and revision in REVISIONS:
-        message = f"the database has schema {revision}, this library needs {HEAD}; run `memory-context migrate`"
-        raise SchemaVersionError(message)
+        raise SchemaVersionError(
+            f"the database has schema {revision}, this library needs {HEAD}; run `memory-context migrate`"
+        )
     migrate(connection)
 
 
@@ -93,14 +94,16 @@ def migrate(connection: sa.Connection) -> str | None:
     # Two processes that start together would both create the tables, and one of them fail.
     advisory_lock(connection, LOCK)
     if is_foreign(connection):
-        message = "another program has made the table agent_memories; run `memory-context adopt`, which takes its rows over"
-        raise SchemaVersionError(message)
+        raise SchemaVersionError(
+            "another program has made the table agent_memories; run `memory-context adopt`, which takes its rows over"
+        )
     revision = revision_of(connection)
     if revision is None:
         create_all(connection)
     elif revision not in REVISIONS:
-        message = f"the database has schema {revision}, which is newer than this library's {HEAD}; upgrade memory-context"
-        raise SchemaVersionError(message)
+        raise SchemaVersionError(
+            f"the database has schema {revision}, which is newer than this library's {HEAD}; upgrade memory-context"
+        )
     elif revision != HEAD:
         upgrade(connection, HEAD)
     return revision

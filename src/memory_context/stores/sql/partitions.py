@@ -63,18 +63,17 @@ def partition(connection: sa.Connection, parts: int, vectors: Sequence[str]) -> 
         StoreError: The tables have parts already, other than these; or somebody has added a column to them.
     """
     if not is_postgresql(connection):
-        message = "only PostgreSQL's tables can be partitioned"
-        raise UnsupportedDatabaseError(message)
+        raise UnsupportedDatabaseError("only PostgreSQL's tables can be partitioned")
     if parts not in range(2, MOST + 1):
-        message = f"tables are partitioned into 2 to {MOST} parts, not {parts}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(f"tables are partitioned into 2 to {MOST} parts, not {parts}")
     advisory_lock(connection, LOCK)
     present = parts_of(connection)
     if present == parts:
         return
     if present:
-        message = f"the tables have {present} parts already; to have {parts}, import the memories into a new database"
-        raise StoreError(message)
+        raise StoreError(
+            f"the tables have {present} parts already; to have {parts}, import the memories into a new database"
+        )
     copied = sa.MetaData()
     tables = [table.to_metadata(copied) for table in metadata.sorted_tables if "user_id" in table.c]
     connection.exec_driver_sql(f"CREATE SCHEMA {_OLD}")
@@ -111,8 +110,9 @@ def _copy(connection: sa.Connection, name: str) -> None:
     old = [column["name"] for column in inspector.get_columns(name, schema=_OLD)]
     unknown = {*old} - {column["name"] for column in inspector.get_columns(name)}
     if unknown:
-        message = f"{name} has columns that are not this library's: {', '.join(sorted(unknown))}"
-        raise StoreError(message)
+        raise StoreError(
+            f"{name} has columns that are not this library's: {', '.join(sorted(unknown))}"
+        )
     columns = ", ".join(f'"{column}"' for column in old)
     connection.exec_driver_sql(
         f'INSERT INTO "{name}" ({columns}) SELECT {columns} FROM {_OLD}."{name}"'  # noqa: S608 - names of the schema

@@ -85,10 +85,9 @@ def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOpt
         holder = _by_key(connection, item)
         if holder is None:
             if indexing.item_by_id(connection, item.user_id, item.id):
-                message = (
+                raise KeyExistsError(
                     f"the id {item.id} belongs to another memory; leave it out, and one is made"
                 )
-                raise KeyExistsError(message)
             continue
         if is_same(holder, item) and not options.replace:
             return _store_again(connection, holder, item)
@@ -141,8 +140,9 @@ def put_all(
 
 
 def _taken(item: MemoryItem) -> KeyExistsError:
-    message = f"the key {item.memory_key!r} holds another memory; choose another key, forget it, or replace it"
-    return KeyExistsError(message)
+    return KeyExistsError(
+        f"the key {item.memory_key!r} holds another memory; choose another key, forget it, or replace it"
+    )
 
 
 def _check_room(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> None:
@@ -170,8 +170,9 @@ def _take_over(
     # lets reads be counted meanwhile: their foreign key takes a lock on the row too.
     updated_at = connection.execute(statement.with_for_update(key_share=True)).scalar()
     if updated_at != read.updated_at:
-        message = f"the memory {read.memory_key!r} was changed or deleted since it was read; read it again"
-        raise RecordChangedError(message)
+        raise RecordChangedError(
+            f"the memory {read.memory_key!r} was changed or deleted since it was read; read it again"
+        )
     if options.capacity is not None:
         make_room(connection, item, options.capacity, read)
     return _overwrite(connection, read, item, options.batch)

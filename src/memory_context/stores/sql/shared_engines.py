@@ -125,8 +125,9 @@ class WritersTurn:
             try:
                 turn.enter_context(self._lock)
             except TimeoutError:
-                message = "database is locked: other threads of this process write to it"
-                raise StoreUnavailableError(message) from None
+                raise StoreUnavailableError(
+                    "database is locked: other threads of this process write to it"
+                ) from None
             yield
 
 
@@ -160,8 +161,9 @@ def make_engine(url: sa.URL) -> sa.Engine:
             return engine
         return _make_sqlite_engine(url)
     except (ImportError, NoSuchModuleError) as error:
-        message = f"the driver for {url.drivername} cannot be loaded ({error}); pip install 'psycopg[binary]'"
-        raise MissingDependencyError(message) from error
+        raise MissingDependencyError(
+            f"the driver for {url.drivername} cannot be loaded ({error}); pip install 'psycopg[binary]'"
+        ) from error
 
 
 def _prepared(url: sa.URL) -> dict[str, int | None]:
@@ -256,8 +258,9 @@ def callers_engine(given: sa.Engine | sa.Pool) -> sa.Engine:
         return _engine_of_pool(given)
     supported(given.url)
     if isinstance(given.pool, sa.SingletonThreadPool):
-        message = "this engine has an empty database for each thread: make it with poolclass=QueuePool, pool_size=1"
-        raise UnsupportedDatabaseError(message)
+        raise UnsupportedDatabaseError(
+            "this engine has an empty database for each thread: make it with poolclass=QueuePool, pool_size=1"
+        )
     return given
 
 
@@ -267,10 +270,10 @@ def _engine_of_pool(pool: sa.Pool) -> sa.Engine:
         with closing(pool.connect()) as connection:
             driver = type(connection.dbapi_connection).__module__.partition(".")[0]
     except Exception as error:
-        message = f"the pool gives no connection: {error}"
-        raise StoreUnavailableError(message) from error
+        raise StoreUnavailableError(f"the pool gives no connection: {error}") from error
     urls = {"sqlite3": "sqlite://", "psycopg": "postgresql+psycopg://"}
     if driver not in urls:
-        message = f"a pool of {driver} connections is not supported; it must hold sqlite3 or psycopg connections"
-        raise UnsupportedDatabaseError(message)
+        raise UnsupportedDatabaseError(
+            f"a pool of {driver} connections is not supported; it must hold sqlite3 or psycopg connections"
+        )
     return sa.create_engine(urls[driver], pool=pool)

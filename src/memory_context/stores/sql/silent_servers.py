@@ -56,8 +56,7 @@ def _answered(steps: Generator[Any, Any, T], seconds: float) -> Generator[Any, A
             if ready:
                 last = time.monotonic()
             elif time.monotonic() - last > seconds:
-                message = f"the server has said nothing for {seconds:g} s"
-                raise TimeoutError(message)
+                raise TimeoutError(f"the server has said nothing for {seconds:g} s")
             wanted = steps.send(ready)
     except StopIteration as done:
         return done.value  # type: ignore[no-any-return] # of a generator of T

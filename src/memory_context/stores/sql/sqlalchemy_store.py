@@ -233,8 +233,9 @@ class SQLAlchemyStore(ClosedAtExit):
     ) -> list[MemoryItem]:
         """See `MemoryStore.query`."""
         if offset < 0 or (limit is not None and limit < 0):
-            message = f"a limit is 0 or more, or None for all, an offset 0 or more; not {limit} and {offset}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"a limit is 0 or more, or None for all, an offset 0 or more; not {limit} and {offset}"
+            )
         dialect, hidden = self.database.dialect, self.codec.hidden
         matching, order = self._matching(scope, filters), order_of(order_by, dialect, hidden)
         if limit is None:
@@ -566,8 +567,7 @@ class SQLAlchemyStore(ClosedAtExit):
             StoreError: The store could not do it.
         """
         if self.database.dialect != "sqlite":
-            message = f"{self!r} is not SQLite; use pg_dump, or export it"
-            raise UnsupportedDatabaseError(message)
+            raise UnsupportedDatabaseError(f"{self!r} is not SQLite; use pg_dump, or export it")
         self.database.read(_backup.copy, Path(path), progress)
 
     def close(self) -> None:
@@ -599,8 +599,9 @@ class SQLAlchemyStore(ClosedAtExit):
             StoreError: A semantic search whose embedder failed; a hybrid one goes on by keywords.
         """
         if self._embedding is None and mode == "semantic":
-            message = "a semantic search needs an embedder: SQLAlchemyStore(…, embedder=…)"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                "a semantic search needs an embedder: SQLAlchemyStore(…, embedder=…)"
+            )
         if self._embedding is None or mode == "keyword":
             return None
         try:
@@ -660,14 +661,16 @@ def _by_keys(shape: ScopeShape) -> AnySelect:
 def _check_scope(scope: Scope, item: MemoryItem) -> None:
     """Raise InvalidScopeError if *item* does not belong into *scope*."""
     if not scope.sees(item.tier, item.tier_id):
-        message = f"{item.tier} {item.tier_id!r} is not open here; nothing can be put there"
-        raise InvalidScopeError(message)
+        raise InvalidScopeError(
+            f"{item.tier} {item.tier_id!r} is not open here; nothing can be put there"
+        )
     wrong = {
         name: value for name, value in scope.narrowed().items() if getattr(item, name) != value
     }
     if wrong:
-        message = f"a memory of {item.user_id!r} with other values than {wrong} cannot be put into this scope"
-        raise InvalidScopeError(message)
+        raise InvalidScopeError(
+            f"a memory of {item.user_id!r} with other values than {wrong} cannot be put into this scope"
+        )
 
 
 def _touch(connection: sa.Connection, where: Conditions) -> int:

@@ -65,8 +65,9 @@ def synchronous(source: Any) -> Any:  # noqa: ANN401 - whatever a front end has
         return engine
     url = sa.make_url(given)
     if is_memory(url):
-        message = "an asynchronous engine's database in memory cannot be shared; use a file"
-        raise UnsupportedDatabaseError(message)
+        raise UnsupportedDatabaseError(
+            "an asynchronous engine's database in memory cannot be shared; use a file"
+        )
     query = dict(url.query)
     query.pop("prepared_statement_cache_size", None)  # asyncpg's alone; libpq would refuse it
     if "ssl" in query:
@@ -85,12 +86,12 @@ def supported(url: sa.URL) -> sa.URL:
     if backend == "postgres":  # as hosting services write it
         backend = "postgresql"
     if backend not in _DRIVERS:
-        message = f"{backend!r} databases are not supported; use SQLite ({DEFAULT_URL}) or postgresql+psycopg://…"
-        raise UnsupportedDatabaseError(message)
+        raise UnsupportedDatabaseError(
+            f"{backend!r} databases are not supported; use SQLite ({DEFAULT_URL}) or postgresql+psycopg://…"
+        )
     if driver not in _DRIVERS[backend]:
         right = f"{backend}+{_DRIVERS[backend][1]}"
-        message = f"the driver {driver!r} is not supported; write {right}://…"
-        raise UnsupportedDatabaseError(message)
+        raise UnsupportedDatabaseError(f"the driver {driver!r} is not supported; write {right}://…")
     return url.set(drivername="postgresql+psycopg" if backend == "postgresql" else "sqlite")
 
 

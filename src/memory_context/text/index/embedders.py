@@ -57,13 +57,15 @@ def as_embedding_model(embedder: AnyEmbedder, name: str | None = None) -> Embedd
     """
     called = name or _name_of(embedder)
     if not called or called == "<lambda>":
-        message = "vectors are kept under the name of their model: give embedding_model=…"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            "vectors are kept under the name of their model: give embedding_model=…"
+        )
     if isinstance(embedder, Embedder):
         return EmbeddingModel(_slug(called), embedder.embed_documents, embedder.embed_query)
     if not callable(embedder):
-        message = f"an embedder has embed_documents and embed_query, or is a callable, not {type(embedder).__name__}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"an embedder has embed_documents and embed_query, or is a callable, not {type(embedder).__name__}"
+        )
     return EmbeddingModel(_slug(called), embedder, lambda text: embedder([text])[0])
 
 

@@ -155,19 +155,17 @@ class LockedDatabase:
             InvalidQueryError: There is none, it stands in the statement in another form already, or there are too many.
         """
         if name in self._tables:
-            message = f'write the table {name} in double quotes: "{name}"'
-            raise InvalidQueryError(message)
+            raise InvalidQueryError(f'write the table {name} in double quotes: "{name}"')
         if len(self._tables) == MOST_TABLES:
-            message = f"a statement reads {MOST_TABLES} tables at most"
-            raise InvalidQueryError(message)
+            raise InvalidQueryError(f"a statement reads {MOST_TABLES} tables at most")
         for written in re.findall(rf"(?<!\w){re.escape(name)}(?!\w)", sql, re.IGNORECASE):
             if written != name:
-                message = f"{written} and {name} would be one table here: capitals matter in keys"
-                raise InvalidQueryError(message)
+                raise InvalidQueryError(
+                    f"{written} and {name} would be one table here: capitals matter in keys"
+                )
         table = self._table_named(name)
         if table is None:
-            message = f"no such table: {name}"
-            raise InvalidQueryError(message)
+            raise InvalidQueryError(f"no such table: {name}")
         self._tables[name] = table
         self._database.execute(_definition(name, table, set()))
 
@@ -251,11 +249,10 @@ class LockedDatabase:
                         continue
                     size += sum(len(cell) for cell in row if isinstance(cell, str))
                     if len(rows) > MOST_ROWS or size > MOST_BYTES:
-                        message = (
+                        raise InvalidQueryError(
                             f"the answer has more than {MOST_ROWS:,} rows or {MOST_BYTES // 1_000_000} MB: "
                             "aggregate, or add LIMIT"
                         )
-                        raise InvalidQueryError(message)
         finally:
             self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, previous)
         return Selected(names, rows)
@@ -323,11 +320,11 @@ def cell_text(cell: object) -> str:
 
 def _check_statement(sql: str) -> None:
     if len(sql) > LONGEST_STATEMENT:
-        message = f"a statement has {LONGEST_STATEMENT:,} characters at most, not {len(sql):,}"
-        raise InvalidQueryError(message)
+        raise InvalidQueryError(
+            f"a statement has {LONGEST_STATEMENT:,} characters at most, not {len(sql):,}"
+        )
     if "\0" in sql or not _SELECT.match(sql):
-        message = "a query is one SELECT; begin with SELECT or WITH"
-        raise InvalidQueryError(message)
+        raise InvalidQueryError("a query is one SELECT; begin with SELECT or WITH")
 
 
 def _definition(name: str, table: TextTable, numeric: set[str]) -> str:
@@ -393,15 +390,13 @@ def _replace(text: object, old: object, new: object) -> str | None:
 
 
 def _refuse_characters(_text: object, _characters: object) -> None:
-    message = "trim() takes one text here"
-    raise ValueError(message)
+    raise ValueError("trim() takes one text here")
 
 
 def _short(value: object) -> str:
     text = str(value)
     if len(text) > LONGEST_PART:
-        message = f"a text of {LONGEST_PART} characters at most is needed here"
-        raise ValueError(message)
+        raise ValueError(f"a text of {LONGEST_PART} characters at most is needed here")
     return text
 
 

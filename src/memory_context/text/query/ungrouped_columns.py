@@ -41,8 +41,9 @@ def check_grouped(sql: str) -> None:
     try:
         statement = sqlglot.parse_one(sql, dialect="sqlite")
     except (SqlglotError, RecursionError) as error:
-        message = "this statement aggregates in a form that cannot be checked; write it more simply"
-        raise InvalidQueryError(message) from error
+        raise InvalidQueryError(
+            "this statement aggregates in a form that cannot be checked; write it more simply"
+        ) from error
     for select in statement.find_all(exp.Select):
         column = _ungrouped(select)
         if column is not None:

@@ -113,8 +113,9 @@ def found_values(text: str, path: str) -> FoundValues:
     query = environment.query(path)
     roots = documents(text)
     if not roots:
-        message = "path= needs JSON, JSON lines or a Python repr, which this text is not"
-        raise InvalidSelectionError(message)
+        raise InvalidSelectionError(
+            "path= needs JSON, JSON lines or a Python repr, which this text is not"
+        )
     environment.time_limit = TimeLimit()
     try:
         for candidates in (roots[:1], roots[1:], _records(text, roots[0])):
@@ -124,8 +125,9 @@ def found_values(text: str, path: str) -> FoundValues:
         message = _nothing_found(environment, query, path, roots[-1])
     except (JSONPathError, RecursionError, MemoryError) as error:
         reason = str(error) or type(error).__name__
-        message = f"path={_told(path)} cannot be followed in this text: {reason}"
-        raise InvalidSelectionError(message) from error
+        raise InvalidSelectionError(
+            f"path={_told(path)} cannot be followed in this text: {reason}"
+        ) from error
     raise NothingMatchedError(message)
 
 
@@ -272,8 +274,9 @@ class _TimedEnvironment(JSONPathEnvironment):
         try:
             return self.compile(path)
         except (JSONPathError, RecursionError, ValueError) as error:
-            message = f"path={_told(path)} is not a JSONPath: {error}; one begins with $, as $.items[0].name"
-            raise InvalidSelectionError(message) from error
+            raise InvalidSelectionError(
+                f"path={_told(path)} is not a JSONPath: {error}; one begins with $, as $.items[0].name"
+            ) from error
 
     def found(self, query: JSONPathQuery, root: Any) -> Iterable[JSONPathNode]:  # noqa: ANN401 - whatever JSON holds
         """Return the nodes that `query` finds in `root`."""

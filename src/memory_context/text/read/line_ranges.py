@@ -38,11 +38,10 @@ def parse_lines(lines: str, count: int) -> tuple[int, int]:
     """
     match = _LINES.fullmatch(lines)
     if match is None:
-        message = (
+        raise InvalidLinesError(
             f'lines={lines!r} is not a line range; write "120-180", "500-", "-40" (the last 40), "7" or '
             '"1-5,90-99"'
         )
-        raise InvalidLinesError(message)
     last = count
     if match["tail"]:
         # The last 40 lines of a text of 10 are all 10, as with `tail`.
@@ -54,8 +53,9 @@ def parse_lines(lines: str, count: int) -> tuple[int, int]:
         elif not match["to"]:
             last = first
     if not 1 <= first <= min(last, count):
-        message = f"lines={lines!r} lies outside the text, which has lines 1 to {count}"
-        raise InvalidLinesError(message)
+        raise InvalidLinesError(
+            f"lines={lines!r} lies outside the text, which has lines 1 to {count}"
+        )
     return first, min(last, count)
 
 

@@ -57,8 +57,9 @@ def page_of(items: Pageable, offset: int, budget: int | None, cost: Cost) -> Pag
         end = offset + 1
         text = items.shortened(offset, budget, cost)
         if not text:
-            message = f"max_tokens leaves {budget} tokens for the text, which is too little; give more, or select less"
-            raise BudgetTooSmallError(message)
+            raise BudgetTooSmallError(
+                f"max_tokens leaves {budget} tokens for the text, which is too little; give more, or select less"
+            )
     return Page(text, items.part(offset, end), end if end < total else None, total)
 
 
@@ -70,8 +71,9 @@ def check_offset(offset: int, total: int) -> None:
     """
     last = max(total, 1) - 1
     if not 0 <= offset <= last:
-        message = f"offset={offset} lies outside what was selected, which goes from 0 to {last}"
-        raise InvalidSelectionError(message)
+        raise InvalidSelectionError(
+            f"offset={offset} lies outside what was selected, which goes from 0 to {last}"
+        )
 
 
 def _end_of_page(items: Pageable, start: int, budget: int, cost: Cost) -> int:

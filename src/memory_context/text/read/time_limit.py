@@ -35,7 +35,6 @@ class TimeLimit:
 
 def too_slow(seconds: float = SECONDS) -> SelectionTimeoutError:
     """Return the error for a pattern, path, condition or query that was stopped."""
-    message = (
+    return SelectionTimeoutError(
         f"this takes longer than {seconds:g} seconds; look for something simpler, or in fewer lines"
     )
-    return SelectionTimeoutError(message)

@@ -90,12 +90,14 @@ class Redactor:
     ) -> None:
         left_out = frozenset(without)
         if unknown := left_out - set(KINDS):
-            message = f"no kind {min(unknown)!r}; the kinds are {', '.join(KINDS)}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"no kind {min(unknown)!r}; the kinds are {', '.join(KINDS)}"
+            )
         given: object = patterns or {}
         if not isinstance(given, Mapping):
-            message = f"patterns must be a mapping of names to patterns, not {type(given).__name__}"
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                f"patterns must be a mapping of names to patterns, not {type(given).__name__}"
+            )
         self._known = [rule for rule in RULES if rule.kind not in left_out]
         self._own = [user_rule(kind, own, KINDS) for kind, own in (patterns or {}).items()]
         self.on_hit = on_hit

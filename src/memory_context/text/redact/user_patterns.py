@@ -61,11 +61,13 @@ class UserRule:
                 if end > start:
                     yield SecretSpan(start, end, self.kind)
         except TimeoutError as error:
-            message = f"the pattern of {self.kind!r} took too long on {len(text)} characters; give it a literal"
-            raise RedactionTimeoutError(message) from error
+            raise RedactionTimeoutError(
+                f"the pattern of {self.kind!r} took too long on {len(text)} characters; give it a literal"
+            ) from error
         except MemoryError as error:
-            message = f"the pattern of {self.kind!r} took too much memory on {len(text)} characters"
-            raise RedactionTimeoutError(message) from error
+            raise RedactionTimeoutError(
+                f"the pattern of {self.kind!r} took too much memory on {len(text)} characters"
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,33 +93,34 @@ def user_rule(
         InvalidArgumentError: The kind or the pattern is not one.
     """
     if not _KIND.fullmatch(kind) or kind in taken:
-        message = f"a kind's name must be 1 to 40 of a-z 0-9 _, and none of {', '.join(taken)}; {kind!r} is not"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"a kind's name must be 1 to 40 of a-z 0-9 _, and none of {', '.join(taken)}; {kind!r} is not"
+        )
     if callable(given):
         return FinderRule(kind, given)
     pattern = given if isinstance(given, RedactionPattern) else RedactionPattern(given)
     given_texts: tuple[object, ...] = (pattern.pattern, pattern.literal)
     if not all(isinstance(text, str) for text in given_texts):
-        message = (
+        raise InvalidArgumentError(
             f"the pattern of {kind!r} must be a string, a RedactionPattern of strings or a function, "
             f"not {given!r:.80}"
         )
-        raise InvalidArgumentError(message)
     try:
         expression = compiled(pattern.pattern)
         matches_nothing = expression.fullmatch("", timeout=SECONDS)
     # `regex` raises more than its own error: some malformed patterns end in an index or a key that is missing.
     except (regex.error, RecursionError, OverflowError, ValueError, LookupError) as error:
-        message = f"the pattern of {kind!r} is not a regular expression: {error}"
-        raise InvalidArgumentError(message) from error
+        raise InvalidArgumentError(
+            f"the pattern of {kind!r} is not a regular expression: {error}"
+        ) from error
     except (MemoryError, TimeoutError) as error:
-        message = (
+        raise InvalidArgumentError(
             f"the pattern of {kind!r} does not end, not even on an empty text; does it call itself?"
-        )
-        raise InvalidArgumentError(message) from error
+        ) from error
     if matches_nothing:
-        message = f"the pattern of {kind!r} matches an empty text, which is everywhere"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"the pattern of {kind!r} matches an empty text, which is everywhere"
+        )
     return UserRule(kind, expression, pattern.literal)
 
 

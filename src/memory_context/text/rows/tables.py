@@ -149,8 +149,7 @@ def _of_json_lines(text: str) -> TextTable:
                 return _of_values(list(records(text)), "the JSON lines")
             keys.update(dict.fromkeys(cast("dict[str, Any]", record)))
     except (ValueError, RecursionError) as error:
-        message = f"a line of these JSON lines is not JSON: {error}"
-        raise InvalidSelectionError(message) from error
+        raise InvalidSelectionError(f"a line of these JSON lines is not JSON: {error}") from error
     return TextTable(
         column_names(list(keys)),
         lambda: ([record.get(key) for key in keys] for record in records(text)),
@@ -204,8 +203,7 @@ def _csv_rows(text: str, delimiter: str) -> Iterator[list[str]]:
     try:
         yield from filter(None, reader)
     except csv.Error as error:
-        message = f"this CSV cannot be read: {error}"
-        raise InvalidSelectionError(message) from error
+        raise InvalidSelectionError(f"this CSV cannot be read: {error}") from error
 
 
 def _of_markdown(text: str) -> TextTable | None:

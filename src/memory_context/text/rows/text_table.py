@@ -42,8 +42,9 @@ def evened(rows: Iterable[Row], width: int) -> Iterator[Row]:
 def column_names(names: list[str]) -> tuple[str, ...]:
     """Return names for columns: without control characters, numbered where they are empty or taken."""
     if len(names) > MOST_COLUMNS:
-        message = f"this table has {len(names)} columns; where= and columns= take {MOST_COLUMNS} at most; use path="
-        raise InvalidSelectionError(message)
+        raise InvalidSelectionError(
+            f"this table has {len(names)} columns; where= and columns= take {MOST_COLUMNS} at most; use path="
+        )
     taken = set[str]()
     unique = list[str]()
     for number, name in enumerate(names, 1):

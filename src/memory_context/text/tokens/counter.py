@@ -119,8 +119,9 @@ def as_counter(counter: TokenCounter | Callable[[str], int] | None) -> TokenCoun
         return counter
     if callable(counter):
         return CallableCounter(counter)
-    message = f"a token counter has count(text) and exceeds(text, limit), or is a callable; {counter!r} is neither"
-    raise InvalidArgumentError(message)
+    raise InvalidArgumentError(
+        f"a token counter has count(text) and exceeds(text, limit), or is a callable; {counter!r} is neither"
+    )
 
 
 def choose_counter() -> TokenCounter:

@@ -59,8 +59,7 @@ class EmbeddingWorker:
             StoreError: The embedder failed, took more than 3 seconds, or has done so within the last 30.
         """
         if time.monotonic() < self._paused_until:
-            message = "the embedder has failed a moment ago"
-            raise StoreError(message)
+            raise StoreError("the embedder has failed a moment ago")
         try:
             vector = within(
                 QUERY_SECONDS, partial(self._model.query, query), "memory-context-query"
@@ -69,8 +68,7 @@ class EmbeddingWorker:
             self._paused_until = time.monotonic() + PAUSE
             events.QUERY_NOT_EMBEDDED.log(error)
             # What it says may hold its key and its address, and answers may quote a StoreError.
-            message = "the embedder failed; a keyword search needs none"
-            raise StoreError(message) from error
+            raise StoreError("the embedder failed; a keyword search needs none") from error
         return self._compared_with(vector)
 
     def _compared_with(self, vector: Vector) -> tuple[sa.Table, Vector]:

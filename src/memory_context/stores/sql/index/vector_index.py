@@ -53,8 +53,9 @@ def load_numpy() -> Any:  # noqa: ANN401 - a module
     try:
         import numpy  # noqa: ICN001, PLC0415 - an extra; np stands for its types only
     except ImportError as error:
-        message = "semantic search needs numpy: pip install 'memory-context[vector]'"
-        raise MissingDependencyError(message) from error
+        raise MissingDependencyError(
+            "semantic search needs numpy: pip install 'memory-context[vector]'"
+        ) from error
     return numpy
 
 
@@ -68,8 +69,9 @@ def as_array(vectors: Sequence[Vector]) -> NDArray[np.float32]:
     rows: NDArray[np.float32] = numpy.asarray(vectors, dtype=numpy.float32)
     # An embedder is the user's own code, and a NaN would make every comparison false.
     if rows.ndim != 2 or not rows.size or not numpy.isfinite(rows).all():
-        message = f"an embedder gives one vector of numbers for each text, not an array of shape {rows.shape}"
-        raise StoreError(message)
+        raise StoreError(
+            f"an embedder gives one vector of numbers for each text, not an array of shape {rows.shape}"
+        )
     lengths = numpy.linalg.norm(rows, axis=1, keepdims=True)
     unit: NDArray[np.float32] = rows / numpy.maximum(lengths, 1e-12)  # a zero vector stays one
     return unit
@@ -96,10 +98,9 @@ def _vector_type(dimensions: int, dialect: str) -> Any:  # noqa: ANN401 - pgvect
     try:
         from pgvector.sqlalchemy import Vector as PgVector  # noqa: PLC0415 - an extra
     except ImportError as error:
-        message = (
+        raise MissingDependencyError(
             "semantic search on PostgreSQL needs pgvector: pip install 'memory-context[vector]'"
-        )
-        raise MissingDependencyError(message) from error
+        ) from error
     return PgVector(dimensions)
 
 
@@ -188,8 +189,7 @@ def add(
         return
     rows = as_array(vectors)
     if len(rows) != len(ordinals):
-        message = f"the embedder gave {len(rows)} vectors for {len(ordinals)} texts"
-        raise StoreError(message)
+        raise StoreError(f"the embedder gave {len(rows)} vectors for {len(ordinals)} texts")
     values = [
         {
             "memory_id": item.id,
