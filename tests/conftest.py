@@ -159,8 +159,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.line(f"{test}: {line}")
 
 
-@pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Contexts do not pause after a failure that took long: on a machine with much to do any may."""
     monkeypatch.setattr("memory_context.conversation.fail_open.SLOW_FAILURE", 3600)
 

@@ -26,7 +26,7 @@ from memory_context.testing import Fault, FaultyStore, ScriptedChatClient, check
 from messages import LOG, call, dumps, results, stored_messages
 from under_faults import KINDS, SOAK, check_counted, stores
 
-pytestmark = [pytest.mark.long, pytest.mark.usefixtures("patient")]
+pytestmark = pytest.mark.long
 LINES = "\n".join(LOG.split("\n")[:125])
 NOTE = re.compile(r"note_[a-z0-9]{10}")
 QUESTION = "What became of worker-123?"

@@ -18,6 +18,7 @@ from pytest_mock import MockerFixture
 from memory_context import FoldPolicy, MemoryContext, MemoryRef, RecallPolicy, SQLAlchemyStore
 from memory_context.autogen.messages import texts_of
 from memory_context.conversation import fail_open
+from memory_context.runtime import breaker
 from memory_context.stores import Codec, Compressed, Encrypted
 from memory_context.testing import Fault, FaultyStore, check_prompt
 from messages import LOG, conversations, dumps, results
@@ -73,7 +74,6 @@ async def converse(
     return len(store.injected)
 
 
-@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize(
     ("codec", "examples"),
     [
@@ -99,12 +99,13 @@ def test_any_faults(told: Callable[[str], None], codec: Codec | None, examples: 
     told(f"{kind}: {len(met)} conversations met {sum(met)} faults")
 
 
-@pytest.mark.parametrize("pause", [None, pytest.param(fail_open.PAUSE, marks=SOAK)])
+@pytest.mark.parametrize("pause", [None, pytest.param(breaker.PAUSE, marks=SOAK)])
 async def test_slow_failures_are_few(mocker: MockerFixture, pause: float | None) -> None:
     """After a failure that was slow the store is left alone for a while, each text stays; then it is tried again."""
-    store = FaultyStore("sqlite://", delay=fail_open.SLOW_FAILURE * 1.1 if pause else 0)
+    store = FaultyStore("sqlite://", delay=breaker.SLOW_FAILURE * 1.1 if pause else 0)
     context = MemoryContext("ann", store=store, recall=False)
     guard = context._conversation.fail_open  # noqa: SLF001
+    mocker.patch.object(fail_open, "SLOW_FAILURE", breaker.SLOW_FAILURE)
     if pause is None:
         mocker.patch.object(fail_open, "SLOW_FAILURE", -1)  # any failure is slow
         mocker.patch.object(fail_open, "PAUSE", 3600)

@@ -30,8 +30,6 @@ from test_context import fill, shown
 
 SECRET_WORDS = "hunter2"
 
-pytestmark = pytest.mark.usefixtures("patient")
-
 
 @contextmanager
 def failing_at(engine: sa.Engine, number: int) -> Iterator[list[str]]:

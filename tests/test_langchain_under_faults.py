@@ -29,7 +29,6 @@ THREAD: Any = {"configurable": {"thread_id": "t"}}
 pytestmark = [
     pytest.mark.long,
     pytest.mark.filterwarnings("ignore:The class `ConversationChain` was deprecated"),
-    pytest.mark.usefixtures("patient"),
 ]
 NOTE = re.compile(r"note_[a-z0-9]{10}")
 
