@@ -6,11 +6,13 @@ import asyncio
 import importlib.util
 import shlex
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
+from memory_context.demo.agent import DemoAgent, Setting
+from memory_context.demo.machine_tools import MachineTools
+from memory_context.demo.meter import Meter
 from memory_context.display.terminal import command, make_console
 from memory_context.exceptions import (
     InvalidArgumentError,
@@ -20,10 +22,6 @@ from memory_context.exceptions import (
 from memory_context.model.scope import Scope
 from memory_context.runtime import what_models_read as prompts
 from memory_context.stores import SQLAlchemyStore
-
-if TYPE_CHECKING:
-    from memory_context.demo.agent import DemoAgent, Setting
-    from memory_context.demo.meter import Meter
 
 USER = "demo"
 QUESTIONS = (prompts.DEMO_FIRST, prompts.DEMO_SECOND, prompts.DEMO_THIRD)
@@ -37,33 +35,15 @@ class DemoHost:
         needs: The modules that it needs, and the packages that have them.
         extra: The extras that bring these.
         client: The package that asks real models.
-        agent: Makes the agent; loads the framework.
+        module: The module here that loads the framework.
+        agent: The class there that makes the agent.
     """
 
     needs: dict[str, str]
     extra: str
     client: str
-    agent: Callable[[Setting, Meter], DemoAgent]
-
-
-def _autogen(setting: Setting, meter: Meter) -> DemoAgent:
-    from memory_context.demo.autogen_agent import AutoGenDemo  # noqa: PLC0415 - loads AutoGen
-
-    return AutoGenDemo(setting, meter)
-
-
-def _langchain(setting: Setting, meter: Meter) -> DemoAgent:
-    from memory_context.demo.langchain_agent import LangChainDemo  # noqa: PLC0415 - loads LangChain
-
-    return LangChainDemo(setting, meter)
-
-
-def _agent_framework(setting: Setting, meter: Meter) -> DemoAgent:
-    from memory_context.demo.framework_agent import (  # noqa: PLC0415 - loads Agent Framework
-        FrameworkDemo,
-    )
-
-    return FrameworkDemo(setting, meter)
+    module: str
+    agent: str
 
 
 HOSTS = {
@@ -71,19 +51,22 @@ HOSTS = {
         {"autogen_core": "autogen-core", "autogen_agentchat": "autogen-agentchat"},
         "demo",
         "autogen-ext[openai]",
-        _autogen,
+        "autogen_agent",
+        "AutoGenDemo",
     ),
     "langchain": DemoHost(
         {"langchain": "langchain", "langgraph": "langgraph"},
         "demo,langchain",
         "langchain-openai",
-        _langchain,
+        "langchain_agent",
+        "LangChainDemo",
     ),
     "agent-framework": DemoHost(
         {"agent_framework": "agent-framework-core"},
         "demo,agent-framework",
         "agent-framework-openai",
-        _agent_framework,
+        "framework_agent",
+        "FrameworkDemo",
     ),
 }
 
@@ -113,11 +96,6 @@ def run_demo(
             raise MissingDependencyError(
                 f"the demo needs {package}: pip install 'memory-context[{HOSTS[host].extra}]'"
             )
-    # Imported here: it loads rich's tables.
-    from memory_context.demo.agent import Setting  # noqa: PLC0415
-    from memory_context.demo.machine_tools import MachineTools  # noqa: PLC0415
-    from memory_context.demo.meter import Meter  # noqa: PLC0415
-
     console = make_console()
     with (
         tempfile.TemporaryDirectory(prefix="memory-context-demo-") as folder,
@@ -145,7 +123,8 @@ def run_demo(
 def _made(host: DemoHost, setting: Setting, meter: Meter) -> DemoAgent:
     """Return the agent; what is missing for a real model is said in a sentence."""
     try:
-        return host.agent(setting, meter)
+        module: Any = importlib.import_module(f"{__name__}.{host.module}")
+        agent: DemoAgent = getattr(module, host.agent)(setting, meter)
     except ImportError as error:
         raise MissingDependencyError(
             f"--model needs {host.client} ({error}): pip install '{host.client}'"
@@ -158,6 +137,7 @@ def _made(host: DemoHost, setting: Setting, meter: Meter) -> DemoAgent:
             f"--model {setting.model} needs a known name and its provider's key in the environment, such as "
             f"OPENAI_API_KEY, or an OpenAI-compatible server: --base-url URL ({error!s:.80})"
         ) from error
+    return agent
 
 
 async def _show(agent: DemoAgent, meter: Meter) -> None:

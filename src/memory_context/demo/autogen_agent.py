@@ -23,13 +23,12 @@ from memory_context.autogen import MemoryContext
 from memory_context.autogen.messages import neutral_of
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation_settings import FoldPolicy
-from memory_context.conversation.message import Message
+from memory_context.conversation.message import FunctionCall, Message
 from memory_context.demo.agent import MAX_ITERATIONS, Setting
 from memory_context.demo.meter import Meter
-from memory_context.demo.scripted_model import ScriptStep, script
+from memory_context.demo.scripted_model import script
 from memory_context.runtime import what_models_read as prompts
 from memory_context.testing import ScriptedChatClient
-from memory_context.testing.scripted_client import Reply, Step
 
 
 class MeteredContext(MemoryContext):
@@ -59,7 +58,9 @@ class AutoGenDemo:
     """An `AssistantAgent` on a `MeteredContext`."""
 
     def __init__(self, setting: Setting, meter: Meter) -> None:
-        self._client = _real_client(setting) if setting.model else _scripted_client()
+        self._client = (
+            _real_client(setting) if setting.model else ScriptedChatClient(script(_neutral, _calls))
+        )
         tools = [
             FunctionTool(run, description, name=name)
             for name, (run, description) in setting.tools.described().items()
@@ -84,18 +85,8 @@ class AutoGenDemo:
         return self._context.stats()
 
 
-def _scripted_client() -> ChatCompletionClient:
-    return ScriptedChatClient([_as_step(step) for step in script()])
-
-
-def _as_step(step: ScriptStep) -> Step:
-    def reply(messages: Sequence[LLMMessage]) -> Reply:
-        answer = step(_neutral(messages))
-        if isinstance(answer, str):
-            return answer
-        return [AutoGenCall(answer.id, answer.arguments, answer.name)]
-
-    return reply
+def _calls(call: FunctionCall) -> list[AutoGenCall]:
+    return [AutoGenCall(call.id, call.arguments, call.name)]
 
 
 def _neutral(messages: Sequence[LLMMessage]) -> list[Message]:

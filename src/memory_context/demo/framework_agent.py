@@ -20,13 +20,12 @@ from memory_context.agent_framework import MemoryContextProvider
 from memory_context.agent_framework.messages import held_by
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation_settings import FoldPolicy
-from memory_context.conversation.message import Message
+from memory_context.conversation.message import FunctionCall, Message
 from memory_context.demo.agent import Setting
 from memory_context.demo.meter import Meter
-from memory_context.demo.scripted_model import ScriptStep, script
+from memory_context.demo.scripted_model import script
 from memory_context.runtime import what_models_read as prompts
 from memory_context.testing import ScriptedFrameworkClient
-from memory_context.testing.scripted_framework_client import FrameworkReply, FrameworkStep
 
 
 class FrameworkDemo:
@@ -42,7 +41,9 @@ class FrameworkDemo:
         self._memory = MemoryContextProvider(
             setting.store, user_id=setting.user_id, fold=FoldPolicy(queries=True)
         )
-        client = _real_client(setting) if setting.model else _scripted_client()
+        client: BaseChatClient[Any] = ScriptedFrameworkClient(script(_neutral, _calls))
+        if setting.model:
+            client = _real_client(setting)
         self._agent = Agent(
             _metered(client, self._memory, meter),
             prompts.DEMO_TASK,
@@ -61,18 +62,8 @@ class FrameworkDemo:
         return self._memory.stats()
 
 
-def _scripted_client() -> BaseChatClient[Any]:
-    return ScriptedFrameworkClient([_as_step(step) for step in script()])
-
-
-def _as_step(step: ScriptStep) -> FrameworkStep:
-    def reply(messages: Sequence[FrameworkMessage]) -> FrameworkReply:
-        answer = step(_neutral(messages))
-        if isinstance(answer, str):
-            return answer
-        return [Content.from_function_call(answer.id, answer.name, arguments=answer.arguments)]
-
-    return reply
+def _calls(call: FunctionCall) -> list[Content]:
+    return [Content.from_function_call(call.id, call.name, arguments=call.arguments)]
 
 
 def _metered(

@@ -11,20 +11,21 @@ from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariab
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, ToolCall
 from langchain_core.tools import StructuredTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.messages import neutral_of
-from langchain_memory_context.testing import ScriptedChatModel, Step
+from langchain_memory_context.testing import ScriptedChatModel
 from langchain_memory_context.testing import call as call_of
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation_settings import FoldPolicy
+from memory_context.conversation.message import FunctionCall, Message
 from memory_context.demo.agent import Setting
 from memory_context.demo.meter import Meter
-from memory_context.demo.scripted_model import ScriptStep, script
+from memory_context.demo.scripted_model import script
 from memory_context.runtime import what_models_read as prompts
 
 AnyRequest = ModelRequest[Any]
@@ -47,8 +48,7 @@ class Metering(AgentMiddleware[Any, Any, Any]):
         for tool in request.tools:
             schema = convert_to_openai_tool(tool)
             schemas[schema["function"]["name"]] = json.dumps(schema)
-        prompt = [neutral_of(message) for message in request.messages]
-        self._meter.prompt(prompt, schemas, self._memory.decisions())
+        self._meter.prompt(_neutral(request.messages), schemas, self._memory.decisions())
         response = await handler(request)
         for message in response.result:
             self._meter.answer(neutral_of(message))
@@ -67,7 +67,7 @@ class LangChainDemo:
             setting.store, user_id=setting.user_id, fold=FoldPolicy(queries=True)
         )
         self._agent: Any = create_agent(
-            _real_model(setting) if setting.model else _scripted_model(),
+            _real_model(setting) if setting.model else ScriptedChatModel(script(_neutral, _calls)),
             tools,
             system_prompt=prompts.DEMO_TASK,
             # Last in the list: it sees what the model is sent.
@@ -85,18 +85,12 @@ class LangChainDemo:
         return self._memory.stats()
 
 
-def _scripted_model() -> BaseChatModel:
-    return ScriptedChatModel([_as_step(step) for step in script()])
+def _neutral(messages: Sequence[BaseMessage]) -> list[Message]:
+    return [neutral_of(message) for message in messages]
 
 
-def _as_step(step: ScriptStep) -> Step:
-    def reply(messages: Sequence[BaseMessage]) -> Step:
-        answer = step([neutral_of(message) for message in messages])
-        if isinstance(answer, str):
-            return answer
-        return [call_of(answer.name, answer.id, **json.loads(answer.arguments))]
-
-    return reply
+def _calls(call: FunctionCall) -> list[ToolCall]:
+    return [call_of(call.name, call.id, **json.loads(call.arguments))]
 
 
 def _real_model(setting: Setting) -> BaseChatModel:

@@ -6,7 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.demo.machine_tools import TOOL_NAMES
@@ -15,6 +15,8 @@ from memory_context.model.tool_names import QUERY, RETRIEVE
 
 Answer: TypeAlias = str | FunctionCall
 ScriptStep: TypeAlias = Callable[[Sequence[Message]], Answer]
+Shown = TypeVar("Shown")
+Called = TypeVar("Called")
 
 FAILED_CASE = "14-weeks"
 _LARGEST = (
@@ -33,9 +35,26 @@ _QUOTES = (
 )
 
 
-def script() -> list[ScriptStep]:
-    """Return steps that call each tool, sum up, read on, explain, and compute."""
-    return [*map(_calling, TOOL_NAMES), _sum_up, _read_on, _explain, _compute, _conclude]
+def script(
+    neutral: Callable[[Sequence[Shown]], Sequence[Message]],
+    called: Callable[[FunctionCall], Called],
+) -> list[Callable[[Sequence[Shown]], str | Called]]:
+    """Return steps that call each tool, sum up, read on, explain, and compute.
+
+    Args:
+        neutral: Translates the messages that a host shows its model.
+        called: Translates a call into what the host's scripted model answers.
+    """
+
+    def of_host(step: ScriptStep) -> Callable[[Sequence[Shown]], str | Called]:
+        def reply(messages: Sequence[Shown]) -> str | Called:
+            answer = step(neutral(messages))
+            return answer if isinstance(answer, str) else called(answer)
+
+        return reply
+
+    steps = [*map(_calling, TOOL_NAMES), _sum_up, _read_on, _explain, _compute, _conclude]
+    return [of_host(step) for step in steps]
 
 
 def _calling(tool: str) -> ScriptStep:

@@ -326,7 +326,8 @@ class MemoryManager(ClosedAtExit):
         words = as_list(tags)
         check_names(type, tier, tier_id, category, *words)
         check_importance(importance)
-        _check_origin(origin)
+        if origin not in ORIGINS:
+            raise InvalidArgumentError(f"an origin is {', '.join(ORIGINS)}, not {origin!r:.80}")
         # A secret is never shared: two that are equal by chance would be one record under one key.
         is_shared = key is None and tier == DETAIL and type != SECRET
         item = MemoryItem(
@@ -885,8 +886,3 @@ def _readable(item: MemoryItem) -> str:
     raise InvalidArgumentError(
         f"{item.memory_key!r} holds binary content, which has no lines; retrieve it whole"
     )
-
-
-def _check_origin(origin: str) -> None:
-    if origin not in ORIGINS:
-        raise InvalidArgumentError(f"an origin is {', '.join(ORIGINS)}, not {origin!r:.80}")

@@ -102,7 +102,7 @@ class OffloadContext:
 
 def buffered(size: int) -> Shortened:
     """Return the rule of AutoGen's buffered context: the newest messages."""
-    return lambda messages: _flat(_without_stray_results(list(together(messages))[-size:]))
+    return lambda messages: flat(_without_stray_results(list(together(messages))[-size:]))
 
 
 def head_and_tail(head: int, tail: int) -> Shortened:
@@ -118,7 +118,7 @@ def head_and_tail(head: int, tail: int) -> Shortened:
         if first[-1][0].calls:
             first = first[:-1]
         told = Message("skipped", "user", "System", {0: f"Skipped {skipped} messages."})
-        return [*_flat(first), told, *_flat(_without_stray_results(groups[-tail:]))]
+        return [*flat(first), told, *flat(_without_stray_results(groups[-tail:]))]
 
     return shortened
 
@@ -134,7 +134,7 @@ def token_limited(counter: TokenCounter, tokens: int) -> Shortened:
             middle = len(groups) // 2
             del groups[middle]
             total -= sizes.pop(middle)
-        return _flat(_without_stray_results(groups))
+        return flat(_without_stray_results(groups))
 
     return shortened
 
@@ -163,5 +163,6 @@ def _without_stray_results(groups: list[list[Message]]) -> list[list[Message]]:
     return groups[1:] if groups and groups[0][0].role == "tool" else groups
 
 
-def _flat(groups: Iterable[Iterable[Message]]) -> list[Message]:
+def flat(groups: Iterable[Iterable[Message]]) -> list[Message]:
+    """Return the messages of *groups* in their order."""
     return [message for group in groups for message in group]

@@ -7,6 +7,7 @@ from typing import Final
 
 from memory_context.conversation.message import Message
 from memory_context.conversation.message_groups import groups
+from memory_context.replay.baselines import flat
 from memory_context.replay.prices import charged, tokens_of
 from memory_context.text.tokens.counter import TokenCounter
 
@@ -87,31 +88,21 @@ class CompactingContext:
 
     async def prompt(self) -> list[Message]:
         """Return what is left."""
+        kept = [self._messages[start:stop] for start, stop in groups(self._messages)]
         if self._tokens() > self._collapsed_above:
-            self._collapse()
+            called = [index for index, group in enumerate(kept) if group[0].calls]
+            for index in called[: max(len(called) - self._keep, 0)]:
+                kept[index] = [_results_of(kept[index])]
+            self._messages = flat(kept)
         if self._tokens() > self._truncated_above:
-            self._truncate()
+            droppable = [group for group in kept if group[0].role != "system"][:-1]
+            while droppable and self._tokens() > self._collapsed_above:
+                kept.remove(droppable.pop(0))
+                self._messages = flat(kept)
         return list(self._messages)
-
-    def _groups(self) -> list[list[Message]]:
-        return [self._messages[start:stop] for start, stop in groups(self._messages)]
 
     def _tokens(self) -> int:
         return tokens_of(map(charged, self._messages), self._counter)
-
-    def _collapse(self) -> None:
-        found = self._groups()
-        called = [index for index, group in enumerate(found) if group[0].calls]
-        for index in called[: max(len(called) - self._keep, 0)]:
-            found[index] = [_results_of(found[index])]
-        self._messages = [message for group in found for message in group]
-
-    def _truncate(self) -> None:
-        kept = self._groups()
-        droppable = [group for group in kept if group[0].role != "system"][:-1]
-        while droppable and self._tokens() > self._collapsed_above:
-            kept.remove(droppable.pop(0))
-            self._messages = [message for group in kept for message in group]
 
 
 def _results_of(group: Sequence[Message]) -> Message:

@@ -46,6 +46,19 @@ class Row:
     trips: int
     calls: int
 
+    @property
+    def shares(self) -> dict[str, float]:
+        """Return what of it is a share, in the order of a report's columns."""
+        return {
+            "tokens": self.tokens,
+            "cost": self.cost,
+            "all_counted": self.all_counted,
+            "peak": self.peak_of_unbounded,
+            "peak_of_reference": self.peak_of_reference,
+            "named": self.named,
+            "visible": self.visible,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -92,13 +105,11 @@ class Result:
         row: Its figures as shares.
         figures: Its figures as they are.
         mean: The tokens of its prompts by the number of the call in its run, the mean over the runs that have it.
-        longest: The same of the longest run alone.
     """
 
     row: Row
     figures: Figures
     mean: tuple[float, ...]
-    longest: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +144,6 @@ class ReplayedRun:
         """Return how many needed values nothing could bring back."""
         return sum(call.lost for call in self.ours)
 
-    def badness(self) -> tuple[int, int, float]:
-        """Return what worse runs have more of."""
-        return self.lost, self.trips, self.share
-
 
 WORST = 5
 """So many runs are kept call by call."""
@@ -151,7 +158,6 @@ class Results:
         unbounded: The figures of the unbounded context.
         runs: How many runs were replayed through all policies.
         reached: How many of them have a first model call, a second, and so on.
-        longest: The id of the run with the most model calls; the first one of them, and empty without runs.
         worst: The runs in which the first policy of ours lost most, needed most trips, or cost most, in this order.
     """
 
@@ -159,7 +165,6 @@ class Results:
     unbounded: Figures
     runs: int
     reached: tuple[int, ...]
-    longest: str
     worst: tuple[ReplayedRun, ...] = ()
 
     @property
@@ -180,7 +185,6 @@ class _Tally:
     total: Figures = field(default_factory=Figures)
     peaks: list[int] = field(default_factory=list[int])
     tokens_by_call: list[int] = field(default_factory=list[int])
-    longest: tuple[int, ...] = ()
 
     def add(self, calls: Sequence[Figures]) -> None:
         """Add the figures of a run's model calls."""
@@ -188,10 +192,7 @@ class _Tally:
         # The peaks are gathered in a list: adding tuples would copy them at each run.
         self.total += replace(run, peaks=())
         self.peaks += run.peaks
-        tokens = tuple(call.tokens for call in calls)
-        _add_by_call(self.tokens_by_call, tokens)
-        if len(tokens) > len(self.longest):
-            self.longest = tokens
+        _add_by_call(self.tokens_by_call, [call.tokens for call in calls])
 
     def figures(self) -> Figures:
         """Return the figures of all runs so far."""
@@ -214,7 +215,6 @@ class Comparing:
     threshold: int = 500
     price: Price = field(default_factory=Price)
     runs: int = 0
-    _longest: str = ""
     _reached: list[int] = field(default_factory=list[int])
     _tallies: dict[str, _Tally] = field(default_factory=dict[str, _Tally])
     _worst: list[ReplayedRun] = field(default_factory=list[ReplayedRun])
@@ -233,8 +233,6 @@ class Comparing:
             calls_of[policy.name] = await replay(recording, needs, policy, meter, self.price)
 
         self.runs += 1
-        if len(needs) > len(self._reached):
-            self._longest = recording.id
         _add_by_call(self._reached, [1] * len(needs))
         for name, calls in calls_of.items():
             self._tallies.setdefault(name, _Tally()).add(calls)
@@ -242,8 +240,10 @@ class Comparing:
         if ours is not None and needs:
             unbounded = calls_of[self._bases()[0].name]
             run = ReplayedRun(recording.id, tuple(unbounded), tuple(calls_of[ours]))
-            runs = sorted([*self._worst, run], key=ReplayedRun.badness, reverse=True)
-            self._worst = runs[:WORST]
+            worst = sorted(
+                [*self._worst, run], key=lambda one: (one.lost, one.trips, one.share), reverse=True
+            )
+            self._worst = worst[:WORST]
 
     def results(self) -> Results:
         """Return what the runs so far came to."""
@@ -258,10 +258,9 @@ class Comparing:
                 for tokens, runs in zip(tally.tokens_by_call, self._reached, strict=True)
             ]
             row = comparison.row(policy.name, figures)
-            results[policy.name] = Result(row, figures, tuple(means), tally.longest)
+            results[policy.name] = Result(row, figures, tuple(means))
         policies, reached = tuple(results.values()), tuple(self._reached)
-        worst = tuple(self._worst)
-        return Results(policies, unbounded, self.runs, reached, self._longest, worst)
+        return Results(policies, unbounded, self.runs, reached, tuple(self._worst))
 
     def _tally(self, policy: Policy) -> _Tally:
         return self._tallies.get(policy.name) or _Tally()

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 
 from memory_context.exceptions import InvalidArgumentError
 
-RecordedMessage: TypeAlias = Mapping[str, Any]
+Json: TypeAlias = Mapping[str, Any]
 
 # Where the text of a part stands, but for OpenTelemetry's, which stands under `content`; a part without a type is a
 # text.
@@ -70,7 +70,7 @@ def text_of_content(content: object, *, calls: bool = False) -> str:
 def _text_of_part(part: object) -> str:
     if not isinstance(part, dict):
         return text_of_content(part)
-    fields = cast("RecordedMessage", part)
+    fields = cast("Json", part)
     kind = _kind(fields)
     if kind in _CALLS or kind in _RESULTS:
         raise InvalidArgumentError(f"a {kind} where none can stand: {json.dumps(part)[:60]}")
@@ -85,17 +85,17 @@ def _text_of_part(part: object) -> str:
     )
 
 
-def call_of(part: object) -> RecordedMessage | None:
+def call_of(part: object) -> Json | None:
     """Return the call that a part or an item is, as OpenAI's chat form has it."""
     kind = _kind(part)
     if kind not in _CALLS:
         return None
-    fields, (own_id, *places) = cast("RecordedMessage", part), _CALLS[kind]
+    fields, (own_id, *places) = cast("Json", part), _CALLS[kind]
     function = {"name": fields.get("name"), "arguments": _first(fields, places)}
     return {"id": fields.get(own_id), "function": function}
 
 
-def _first(fields: RecordedMessage, places: Sequence[str]) -> object:
+def _first(fields: Json, places: Sequence[str]) -> object:
     """Return what stands at the first of *places* that there is; what stands elsewhere only would go unread.
 
     Raises:
@@ -109,16 +109,16 @@ def _first(fields: RecordedMessage, places: Sequence[str]) -> object:
     return found[0] if found else None
 
 
-def calls_in(content: object) -> list[RecordedMessage]:
+def calls_in(content: object) -> list[Json]:
     """Return the calls among the parts of a content."""
-    return [call for part in _parts(content) if (call := call_of(part))]
+    return [call for part in as_list(content) if (call := call_of(part))]
 
 
-def results_apart(message: RecordedMessage) -> Iterator[RecordedMessage]:
+def results_apart(message: Json) -> Iterator[Json]:
     """Yield the results among the parts of `message` as messages of their own, then what else it says."""
-    parts = _parts(message.get("content"))
+    parts = as_list(message.get("content"))
     results = [part for part in parts if _kind(part) in _RESULTS]
-    for part in cast("list[RecordedMessage]", results):
+    for part in results:
         answered, *places = _RESULTS[_kind(part)]
         yield {
             "role": "tool",
@@ -133,9 +133,10 @@ def results_apart(message: RecordedMessage) -> Iterator[RecordedMessage]:
         yield {**message, "content": rest}
 
 
-def _parts(content: object) -> list[object]:
-    return cast("list[object]", content) if isinstance(content, list) else []
+def as_list(value: object) -> list[Any]:
+    """Return *value* if it is a list, and an empty one for anything else."""
+    return cast("list[object]", value) if isinstance(value, list) else []
 
 
 def _kind(part: object) -> str:
-    return str(cast("RecordedMessage", part).get("type", "")) if isinstance(part, dict) else ""
+    return str(cast("Json", part).get("type", "")) if isinstance(part, dict) else ""

@@ -19,7 +19,7 @@ FEWEST = 10
 CALL_COLUMNS = ("call", "in full", "sent", "needed", "out of sight", "lost")
 
 STYLE = """
-p{margin:.3em 0}.soft,figcaption{color:var(--soft)}.name,dt{overflow-wrap:anywhere}
+p{margin:.3em 0}.soft,figcaption{color:var(--soft)}.name,dt,td:first-child{overflow-wrap:anywhere}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th,td{padding:.3em .6em;text-align:right;border-bottom:1px solid var(--rule)}
 th:first-child,td:first-child{text-align:left;padding-left:0}th{color:var(--soft);font-weight:600}
@@ -47,12 +47,11 @@ def page(summary: Summary) -> str:
         "main",
         tag("h1", "What would it have cost, what would have been in sight?"),
         tag("p", summary.conclusion(), cls="lead"),
-        _mean_chart(summary, marks),
+        _chart(summary, marks),
         tag("h2", "Details"),
         tag("p", ", ".join(summary.files), cls="name"),
         tag("p", summary.headline(), cls="soft"),
         _table(summary, marks),
-        _longest_chart(summary, marks),
         *_worst(summary),
         *_explanations(),
     )
@@ -60,14 +59,10 @@ def page(summary: Summary) -> str:
 
 
 def _table(summary: Summary, marks: Sequence[Mark]) -> Html:
-    rows = list[Html]()
-    for mark, result in zip(marks, summary.results.policies, strict=True):
-        row = [tag("td", _named(mark), cls="name")]
-        for column, cell in zip(COLUMNS[1:], cells(result.row)[1:], strict=True):
-            row.append(tag("td", cell, **{"data-of": column}))
-        rows.append(tag("tr", *row))
-    titles = tag("tr", *(tag("th", column) for column in COLUMNS))
-    return tag("table", tag("thead", titles), tag("tbody", *rows))
+    rows = list[list[str]]()
+    for mark, row in zip(marks, summary.results.rows, strict=True):
+        rows.append([_named(mark), *cells(row)[1:]])
+    return table(COLUMNS, rows, labels=True)
 
 
 def _named(mark: Mark) -> Html:
@@ -78,28 +73,15 @@ def _named(mark: Mark) -> Html:
     return joined((swatch, f"{mark.number} ", Html(name)))
 
 
-def _mean_chart(summary: Summary, marks: Sequence[Mark]) -> Html:
+def _chart(summary: Summary, marks: Sequence[Mark]) -> Html:
     results = summary.results
     enough = sum(runs * FEWEST >= results.runs for runs in results.reached)
     means = [result.mean[:enough] for result in results.policies]
     caption = f"Over the runs that have the call, as far as one run in {FEWEST} has it"
-    return _figure("Tokens per call, mean", caption, marks, means)
-
-
-def _longest_chart(summary: Summary, marks: Sequence[Mark]) -> Html:
-    results = summary.results
-    caption = f"The run with the most model calls: {results.longest or 'none'}"
-    longest = [result.longest for result in results.policies]
-    return _figure("Tokens per call, longest run", caption, marks, longest)
-
-
-def _figure(
-    title: str, caption: str, marks: Sequence[Mark], values: Sequence[Sequence[float]]
-) -> Html:
-    chart = line_chart(list(zip(marks, values, strict=True)), caption, "number of the call")
+    chart = line_chart(list(zip(marks, means, strict=True)), caption, "number of the call")
     key = tag("ul", *(tag("li", _named(mark), cls="name") for mark in marks), cls="key")
     explained = tag("figcaption", caption, cls="name")
-    return tag("figure", tag("h2", title), explained, chart, key)
+    return tag("figure", tag("h2", "Tokens per call, mean"), explained, chart, key)
 
 
 def _worst(summary: Summary) -> list[Html]:

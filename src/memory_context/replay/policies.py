@@ -41,14 +41,6 @@ EVICTED = (
 )
 
 
-def _nothing(_key: str) -> None:
-    return None
-
-
-def _no_tokens() -> int:
-    return 0
-
-
 async def _no_work() -> None:
     pass
 
@@ -78,10 +70,10 @@ class Replayed:
     """
 
     context: ReplayedContext
-    stored: Callable[[str], str | None] = _nothing
+    stored: Callable[[str], str | None] = dict[str, str]().get
     close: Callable[[], Awaitable[None]] = _no_work
     carried: int = 0
-    spent: Callable[[], int] = _no_tokens
+    spent: Callable[[], int] = int  # none
 
 
 @dataclass(frozen=True, slots=True)

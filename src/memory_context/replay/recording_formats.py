@@ -10,18 +10,17 @@ telemetry and Claude Code write is a run in many pieces: see `traced_calls` and 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from collections.abc import Iterator, Sequence
+from typing import cast
 
 from memory_context.conversation.message import Message
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.autogen_form import chat_of_autogen, is_autogens
+from memory_context.replay.content_parts import Json, as_list
 from memory_context.replay.recordings import Recording, to_messages
 from memory_context.replay.response_items import chat_of_items, is_item
 from memory_context.replay.session_lines import NO_MESSAGES, is_session_line, sessions_of
 from memory_context.replay.traced_calls import NO_TEXTS, grown_runs, is_traced, traced_calls
-
-Json: TypeAlias = Mapping[str, Any]
 
 RIGHT = (
     "a recording is an object with \"messages\" or a list of messages, in OpenAI's chat form or Anthropic's (role, content), "
@@ -61,7 +60,7 @@ def recordings_in(document: object) -> Iterator[Recording]:
     """
     if _is_message(document):
         raise InvalidArgumentError(f"this is a single message; {RIGHT}")
-    items = _as_list(document)
+    items = as_list(document)
     if is_piece(items[0] if items else document):
         yield from _recordings_of_pieces(items or [document])
         return
@@ -109,10 +108,6 @@ def _runs_in_traces(pieces: Sequence[object]) -> Iterator[tuple[str, Sequence[Me
         whole = _read_messages([*call.prompt, *call.reply])
         calls.append((call.trace, _read_messages(call.prompt), whole))
     yield from grown_runs(calls)
-
-
-def _as_list(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []
 
 
 def _recordings_of(document: object) -> Iterator[Recording]:
@@ -171,7 +166,7 @@ def _read_messages(values: Sequence[object]) -> Sequence[Message]:
             )
     messages = cast("list[Json]", values)
     if messages and is_autogens(messages[0]):
-        messages = list(chat_of_autogen(messages))
+        messages = chat_of_autogen(messages)
     return _read_chat(messages)
 
 
@@ -248,13 +243,13 @@ def _tool_calls(fields: Json) -> list[Json]:
     if written := _provider_fields(fields).get("tool_calls"):
         return cast("list[Json]", written)
     parsed = [*(fields.get("tool_calls") or ()), *(fields.get("invalid_tool_calls") or ())]
-    return [_call(call, call.get("args")) for call in parsed]
-
-
-def _call(call: Json, arguments: object) -> Json:
-    if not isinstance(arguments, str):
-        arguments = json.dumps(arguments or {}, ensure_ascii=False)
-    return {"id": call.get("id"), "function": {"name": call.get("name"), "arguments": arguments}}
+    return [
+        {
+            "id": call.get("id"),
+            "function": {"name": call.get("name"), "arguments": call.get("args")},
+        }
+        for call in parsed
+    ]
 
 
 def _sketch(value: object) -> str:

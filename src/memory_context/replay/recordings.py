@@ -11,7 +11,7 @@ from typing import cast
 from memory_context.conversation.conversation_settings import PERSON
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.replay.content_parts import (
-    RecordedMessage,
+    Json,
     calls_in,
     results_apart,
     text_of_content,
@@ -42,7 +42,7 @@ def together(messages: Iterable[Message]) -> Iterator[list[Message]]:
         yield list(group)
 
 
-def to_messages(recorded: Sequence[RecordedMessage]) -> Iterator[Message]:
+def to_messages(recorded: Sequence[Json]) -> Iterator[Message]:
     """Yield a conversation's messages for those of OpenAI's chat form: results that follow one another came together.
 
     Results stand in the order of the calls that they answer, and bear their names; unknown roles are users.
@@ -55,7 +55,7 @@ def to_messages(recorded: Sequence[RecordedMessage]) -> Iterator[Message]:
             yield replace(message, id=f"{number}.{place}")
 
 
-def _groups(recorded: Sequence[RecordedMessage]) -> Iterator[list[Message]]:
+def _groups(recorded: Sequence[Json]) -> Iterator[list[Message]]:
     """Yield messages without ids: results that follow one another in one list, every other by itself."""
     names = dict[str, str]()
     apart = chain.from_iterable(map(results_apart, recorded))
@@ -72,7 +72,7 @@ def _groups(recorded: Sequence[RecordedMessage]) -> Iterator[list[Message]]:
             yield [message]
 
 
-def _message(recorded: RecordedMessage) -> Message:
+def _message(recorded: Json) -> Message:
     role = recorded.get("role")
     text = text_of_content(recorded.get("content"), calls=role == "assistant")
     if role in _INSTRUCTIONS:
@@ -84,26 +84,26 @@ def _message(recorded: RecordedMessage) -> Message:
     return Message("", "assistant", "assistant", {0: text} if text or not calls else {}, calls)
 
 
-def _recorded_calls(recorded: RecordedMessage) -> list[RecordedMessage]:
+def _recorded_calls(recorded: Json) -> list[Json]:
     """Return the calls of a message; before there could be several, one stood under ``function_call``.
 
     Anthropic's stand among the parts of its content.
     """
     if calls := recorded.get("tool_calls"):
-        return cast("list[RecordedMessage]", calls)
+        return cast("list[Json]", calls)
     single = recorded.get("function_call")
     return [{"function": single}] if single else calls_in(recorded.get("content"))
 
 
-def _call(recorded: RecordedMessage) -> FunctionCall:
-    function: RecordedMessage = recorded.get("function") or {}
+def _call(recorded: Json) -> FunctionCall:
+    function: Json = recorded.get("function") or {}
     arguments = function.get("arguments") or "{}"
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments, ensure_ascii=False)
     return FunctionCall(str(recorded.get("id") or ""), str(function.get("name") or ""), arguments)
 
 
-def _results(recorded: Iterator[RecordedMessage], names: Mapping[str, str]) -> list[Message]:
+def _results(recorded: Iterator[Json], names: Mapping[str, str]) -> list[Message]:
     """Return results that follow one another, in the order of their calls; those of unknown calls come last."""
     order = {call_id: position for position, call_id in enumerate(names)}
     results = [_result(one, names) for one in recorded]
@@ -111,7 +111,7 @@ def _results(recorded: Iterator[RecordedMessage], names: Mapping[str, str]) -> l
     return results
 
 
-def _result(recorded: RecordedMessage, names: Mapping[str, str]) -> Message:
+def _result(recorded: Json, names: Mapping[str, str]) -> Message:
     call_id = str(recorded.get("tool_call_id") or "")
     return Message(
         "",

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import cast
 
-from memory_context.replay.content_parts import RecordedMessage, call_of
+from memory_context.replay.content_parts import Json, call_of
 
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 ITEMS = ("function_call", "custom_tool_call", "reasoning", *_OUTPUTS)
 
 
-def is_item(message: RecordedMessage) -> bool:
+def is_item(message: Json) -> bool:
     """Return whether only the Responses API has such an item; its messages have a role, as others have."""
     return message.get("type") in ITEMS and "role" not in message
 
 
-def chat_of_items(items: Sequence[RecordedMessage]) -> Iterator[RecordedMessage]:
+def chat_of_items(items: Sequence[Json]) -> Iterator[Json]:
     """Yield messages for items: what the model made in one response is one message."""
     messages = [_message(item) if is_item(item) else item for item in items]
     for role, group in groupby(messages, key=lambda one: one["role"]):
@@ -27,7 +27,7 @@ def chat_of_items(items: Sequence[RecordedMessage]) -> Iterator[RecordedMessage]
             yield from group
 
 
-def _message(item: RecordedMessage) -> RecordedMessage:
+def _message(item: Json) -> Json:
     if item["type"] in _OUTPUTS:
         output = item.get("output")
         return {"role": "tool", "tool_call_id": item.get("call_id"), "content": output}
@@ -37,7 +37,7 @@ def _message(item: RecordedMessage) -> RecordedMessage:
     return {"role": "assistant", "content": thought}
 
 
-def _joined(messages: Sequence[RecordedMessage]) -> RecordedMessage:
+def _joined(messages: Sequence[Json]) -> Json:
     contents, calls = list[object](), list[object]()
     for message in messages:
         content: object = message.get("content") or []

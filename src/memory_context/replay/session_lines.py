@@ -8,10 +8,10 @@ prompt and the tools are not in them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
-Json: TypeAlias = Mapping[str, Any]
+from memory_context.replay.content_parts import Json
 
 NO_MESSAGES = "the lines of a session hold no message of a person or a model"
 # The first of them stands in every line of a message, the others in lines that may come before.

@@ -79,9 +79,17 @@ class Summary:
             "runs": self.results.runs,
             "calls": self.calls,
             "needed": self.needed,
-            "longest_run": self.results.longest,
             "runs_by_call": list(self.results.reached),
-            "worst_runs": [_run_json(run) for run in self.results.worst],
+            "worst_runs": [
+                {
+                    "run": run.id,
+                    "calls": len(run.ours),
+                    "cost": round(run.share, 6),
+                    "trips": run.trips,
+                    "lost": run.lost,
+                }
+                for run in self.results.worst
+            ],
             "policies": [_policy_json(result) for result in self.results.policies],
         }
 
@@ -102,16 +110,6 @@ def short(tokens: int) -> str:
     return str(tokens)
 
 
-def _run_json(run: ReplayedRun) -> dict[str, Any]:
-    return {
-        "run": run.id,
-        "calls": len(run.ours),
-        "cost": round(run.share, 6),
-        "trips": run.trips,
-        "lost": run.lost,
-    }
-
-
 def _policy_json(result: Result) -> dict[str, Any]:
     row, figures = result.row, result.figures
     return {
@@ -125,17 +123,6 @@ def _policy_json(result: Result) -> dict[str, Any]:
         "lost": figures.lost,
         "trips": figures.trips,
         "seconds": round(figures.seconds, 3),
-        "share": {
-            "tokens": round(row.tokens, 6),
-            "cost": round(row.cost, 6),
-            "all_counted": round(row.all_counted, 6),
-            "peak": round(row.peak_of_unbounded, 6),
-            "peak_of_reference": round(row.peak_of_reference, 6),
-            "named": round(row.named, 6),
-            "visible": round(row.visible, 6),
-        },
-        "tokens_by_call": {
-            "mean": [round(tokens, 1) for tokens in result.mean],
-            "longest_run": list(result.longest),
-        },
+        "share": {name: round(share, 6) for name, share in row.shares.items()},
+        "tokens_by_call": [round(tokens, 1) for tokens in result.mean],
     }

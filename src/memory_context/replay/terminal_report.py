@@ -22,18 +22,9 @@ def report(rows: Iterable[Row]) -> Table:
 
 def cells(row: Row) -> list[str]:
     """Return the figures of a row as they are shown, in the order of `COLUMNS`."""
-    shares = (
-        row.tokens,
-        row.cost,
-        row.all_counted,
-        row.peak_of_unbounded,
-        row.peak_of_reference,
-        row.named,
-        row.visible,
-    )
     return [
         row.policy,
-        *(f"{share:.3f}" for share in shares),
+        *(f"{share:.3f}" for share in row.shares.values()),
         f"{row.lost:,}",
         f"{row.trips:,}",
     ]

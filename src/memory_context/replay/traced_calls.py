@@ -13,11 +13,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from memory_context.conversation.message import Message
-
-Json: TypeAlias = Mapping[str, Any]
+from memory_context.replay.content_parts import Json, as_list
 
 NO_TEXTS = (
     "none of the spans or runs holds the messages of a model call; most instrumentations record them only when they are "
@@ -224,7 +223,7 @@ def _call_of_run(run: Json) -> Iterator[TracedCall]:
 
 def _flat(value: object) -> list[Json]:
     """Return the messages of a list, or of the first of LangChain's lists: one for each prompt, and chats have one."""
-    listed = cast("list[object]", value) if isinstance(value, list) else []
+    listed = as_list(value)
     if listed and isinstance(listed[0], list):
         return cast("list[Json]", listed[0])
-    return cast("list[Json]", listed)
+    return listed

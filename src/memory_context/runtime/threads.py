@@ -95,18 +95,13 @@ _WAITING: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars
 )
 
 
-def waiting_loop() -> asyncio.AbstractEventLoop | None:
-    """Return the event loop that waits for the work of this thread; None if none does."""
-    return _WAITING.get()
-
-
 def result_of(awaited: Awaitable[T]) -> T:
     """Return what a caller's coroutine gives to synchronous work, run in the loop that waits for it, else in ours."""
 
     async def waiting() -> T:
         return await awaited
 
-    loop = waiting_loop()
+    loop = _WAITING.get()
     # The private function returns None where the public one raises, and costs nothing.
     if loop is None or asyncio._get_running_loop() is loop:  # noqa: SLF001
         return wait_for(waiting())
