@@ -42,10 +42,11 @@ if TYPE_CHECKING:
         MemoryContextError,
     )
     from memory_context.mcp import mcp_server
-    from memory_context.memory.assembler import ContextAssembler, ContextPackage
+    from memory_context.memory.assembler import ContextAssembler
     from memory_context.memory.chat_history import ConversationMemory
+    from memory_context.memory.context_package import ContextPackage
     from memory_context.memory.manager import MemoryManager
-    from memory_context.memory.metrics import Observed, identify_users, observe
+    from memory_context.memory.metrics import Observed, observe
     from memory_context.memory.scoped_memory import ScopedMemory
     from memory_context.memory.summaries import Summaries, Summarizer, SummaryLimits
     from memory_context.model.audit import AuditEntry, AuditTrail
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from memory_context.model.scope import Scope
     from memory_context.model.selection import Page, Selection
     from memory_context.model.tiers_and_limits import Confirmation, Quota, Room, TierPolicy, Usage
+    from memory_context.runtime.telemetry import identify_users
     from memory_context.runtime.what_models_read import MEMORY_INSTRUCTIONS
     from memory_context.stores import (
         Codec,
@@ -153,7 +155,7 @@ _HOMES = {
     "AuditEntry": "model.audit",
     "AuditTrail": "model.audit",
     "ContextAssembler": "memory.assembler",
-    "ContextPackage": "memory.assembler",
+    "ContextPackage": "memory.context_package",
     "ConversationMemory": "memory.chat_history",
     "Category": "model.category",
     "Codec": "stores",
@@ -212,7 +214,7 @@ _HOMES = {
     "Usage": "model.tiers_and_limits",
     "build_model_context": "autogen",
     "default_counter": "text.tokens.counter",
-    "identify_users": "memory.metrics",
+    "identify_users": "runtime.telemetry",
     "mcp_server": "mcp",
     "observe": "memory.metrics",
     "set_default_counter": "text.tokens.counter",

@@ -31,7 +31,8 @@ if sys.platform != "win32":
     _LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
 
 # For the owner alone: what an agent notes may be private.
-FOLDER_MODE, FILE_MODE = 0o700, 0o600
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
 # All of them are walked at each write, to know what they take.
 MOST_ENTRIES = 10_000
 TRIES = 10

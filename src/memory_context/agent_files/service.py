@@ -173,7 +173,8 @@ class AgentMemoryService:
             AgentMemoryFileNotFoundError: There is nothing under *old_path*.
         """
         with self._explained("rename", agent_instance_id, old_path, new_path):
-            old, new = path_parts(old_path), path_parts(new_path)
+            old = path_parts(old_path)
+            new = path_parts(new_path)
             with self._writing(agent_instance_id, make=False) as root:
                 _refuse_move(root, old, new)
                 self._refuse_excess(root, new, 0, None)
@@ -322,7 +323,8 @@ class AgentMemoryService:
     @contextlib.contextmanager
     def _explained(self, verb: str, agent_instance_id: str, *paths: str) -> Generator[None]:
         """Log what came of it, and say which file of which agent an error of the system is about."""
-        what, agent = " to ".join(map(brief, paths)), brief(agent_instance_id)
+        what = " to ".join(map(brief, paths))
+        agent = brief(agent_instance_id)
         try:
             yield
         except (InvalidPathError, FileOperationError) as error:

@@ -7,7 +7,7 @@ import typer
 
 from memory_context.cli import options as opt
 from memory_context.cli.app import KEEP, NOTHING_FOUND, app
-from memory_context.cli.completion import complete_keys, complete_users
+from memory_context.cli.completion import complete_users
 from memory_context.cli.interruption import interruptible
 from memory_context.cli.open_store import login, opened, opened_store
 from memory_context.cli.screen import confirm, print_json, print_paged, say
@@ -20,12 +20,7 @@ _COUNTS = ("memories", "deletions", "audit_entries", "reads")  # of a receipt
 
 @app.command("confirm", rich_help_panel=KEEP)
 def confirm_(
-    keys: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="KEY...", help="Keys, or whole references.", autocompletion=complete_keys
-        ),
-    ],
+    keys: opt.Keys,
     *,
     store: opt.Store = None,
     user: opt.User = None,
@@ -46,12 +41,7 @@ def confirm_(
 
 @app.command(rich_help_panel=KEEP)
 def forget(
-    keys: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="KEY...", help="Keys, or whole references.", autocompletion=complete_keys
-        ),
-    ],
+    keys: opt.Keys,
     *,
     store: opt.Store = None,
     user: opt.User = None,

@@ -93,7 +93,8 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
         filters.setdefault("is_active", [True, False])
     # Without a manager, which would load what reads and describes texts.
     with opened_store(store, "list") as database:
-        catalog, scope = Catalog(database), Scope(user or only_user(database))
+        catalog = Catalog(database)
+        scope = Scope(user or only_user(database))
         entries = catalog.entries(scope, filters, sort=sort, limit=limit, offset=offset)
         total = catalog.count(scope, filters)
     if as_json:

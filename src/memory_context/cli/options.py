@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from memory_context.cli.completion import complete_users
+from memory_context.cli.completion import complete_keys, complete_users
 
 URLS = "sqlite:///memory.db or postgresql+psycopg://host/database"
 _USER = "Whose memories; not needed if only one user has stored something."
@@ -61,6 +61,12 @@ AsJsonLines = Annotated[
     bool, typer.Option("--jsonl", help="Print a JSON object on a line for each memory.")
 ]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
+Keys = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="KEY...", help="Keys, or whole references.", autocompletion=complete_keys
+    ),
+]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Embedder = Annotated[
     str | None,

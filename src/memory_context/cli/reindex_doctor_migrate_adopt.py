@@ -107,7 +107,7 @@ def adopt(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
 
     with _database(check_database(store, "adopt")) as database:
         adopted = database.adopt()
-        if database.redactor is not None:
+        if database.redactor:
             redact_memories(database, database.redactor)
     if as_json:
         print_json(asdict(adopted))

@@ -49,7 +49,8 @@ def threads(
     from memory_context.stores.sql.catalog import Catalog
 
     with opened_store(store, "threads") as database:
-        catalog, scope = Catalog(database), Scope(user or only_user(database))
+        catalog = Catalog(database)
+        scope = Scope(user or only_user(database))
         found = catalog.threads(scope, limit=limit, offset=offset)
         total = catalog.count_threads(scope.user_id)
     if as_json:
@@ -86,11 +87,10 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
             "tiers": catalog.totals("tier", user_id),
         }
         database_bytes = catalog.size()
-        sums = {
-            "memories": sum(total.memories for total in totals["users"]),
-            "evicted": sum(total.evicted for total in totals["users"]),
-            "tokens": sum(total.tokens for total in totals["users"]),
-            "characters": sum(total.characters for total in totals["users"]),
+        sums = dict[str, int]()
+        for name in ("memories", "evicted", "tokens", "characters"):
+            sums[name] = sum(getattr(total, name) for total in totals["users"])
+        sums |= {
             "conversations": catalog.count_threads(user_id),
             "expired": sum(count_expired(database, user_id=user_id).values()),
             "not_indexed": catalog.count_pending(user_id),
@@ -242,7 +242,8 @@ def audit(
             until=moment(until) if until else None,
         )
         found = list(islice(entries, limit + 1))  # one more tells that there are more
-    shown, more = found[:limit], len(found) > limit
+    shown = found[:limit]
+    more = len(found) > limit
     if as_json:
         print_json({"entries": [asdict(entry) for entry in shown], "more": more})
     elif shown:

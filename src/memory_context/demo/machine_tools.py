@@ -112,7 +112,8 @@ def file_sizes() -> str:
     """Return a row of CSV for each of the first files of the installed packages."""
     rows = list[tuple[object, ...]]()
     for package in sorted(distributions(), key=lambda package: package.name):
-        name, version = package.name, package.version  # parsed at each access
+        name = package.name  # parsed at each access
+        version = package.version
         for file in sorted(package.files or ()):
             rows.append((name, version, file.size, file))
     table = io.StringIO()

@@ -98,7 +98,8 @@ def _compute(messages: Sequence[Message]) -> FunctionCall:
 def _conclude(messages: Sequence[Message]) -> str:
     """Say which package is the largest, from the answer's first row."""
     rows = csv.reader(messages[-1].text.splitlines()[1:])
-    names, first = next(rows), next(rows)
+    names = next(rows)
+    first = next(rows)
     told = dict(zip(names, first, strict=True))
     return f"{told['package']}: {int(told['bytes']):,} bytes in {told['files']} files. {told['summary']}"
 

@@ -107,7 +107,8 @@ def calls(kept: Sequence[CallRecord]) -> Html:
 
 
 def _call(record: CallRecord) -> list[str]:
-    what, thread = record.what, record.thread_id or ""
+    what = record.what
+    thread = record.thread_id or ""
     at = f"{what.at.astimezone():%Y-%m-%d %H:%M:%S}"
     if isinstance(what, Decision):
         _, judge, keys, _, why, *_ = _decision(what)

@@ -24,7 +24,8 @@ from memory_context.text.describe.description import counted
 SHORT_LINES = 8
 SHORT_CHARACTERS = 600
 # How a long conversation began, and what happened last.
-FIRST, LAST = 20, 60
+FIRST = 20
+LAST = 60
 ROLES = {"memory": "recalled"}
 _BESIDE = re.compile(r"(?: \(.*\))?")  # the origin, and another conversation
 

@@ -143,7 +143,8 @@ def unwrap_in(file: Path) -> Change:
     moved = _moved(file)
     if not moved.exists():
         raise InvalidArgumentError(f"no server in {file} is wrapped: there is no {moved}")
-    given, config = _list_in(_read(moved), moved), _read(file)
+    given = _list_in(_read(moved), moved)
+    config = _read(file)
     entries = Wire()
     for name, entry in _list_in(config, file).items():
         entries |= given if name == ENTRY else {name: entry}

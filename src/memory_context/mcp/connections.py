@@ -133,9 +133,10 @@ class Upstream:
             RequestError: The server has ended, ends now, or gives no sign for *patience* seconds. Progress is one, and
                 so is a question of its own that the client has not answered.
         """
-        if self._ended is not None:
+        if self._ended:
             raise self._gone()
-        number, loop = next(self._numbers), asyncio.get_running_loop()
+        number = next(self._numbers)
+        loop = asyncio.get_running_loop()
         token = member(params, "_meta").get("progressToken")
         pending = Pending(loop.create_future(), token, loop.time())
         self.pending[number] = pending
@@ -161,7 +162,8 @@ class Upstream:
         Raises:
             RequestError: As `request`, or the server could not list them.
         """
-        listed, params = list[Wire](), Wire()
+        listed = list[Wire]()
+        params = Wire()
         for _ in range(MOST_PAGES):
             result = result_of(await self.request(f"{kind}/list", params, patience))
             listed += [one for one in result.get(kind, []) if isinstance(one.get("name"), str)]
@@ -178,7 +180,7 @@ class Upstream:
             self._hears(self, wire)
             return
         pending = self.pending.get(wire.get("id", 0))
-        if pending is not None and not pending.answer.done():
+        if pending and not pending.answer.done():
             pending.answer.set_result(
                 {name: wire[name] for name in ("result", "error") if name in wire}
             )
@@ -199,7 +201,7 @@ class Upstream:
             tasks.cancel_scope.cancel()
 
     def _end(self, reason: str) -> None:
-        if self._ended is not None:
+        if self._ended:
             return
         self._ended = reason
         sys.stderr.write(f"{NAME} wrap: {self.name}: {reason}\n")

@@ -130,7 +130,7 @@ class _Endpoint:
     token: str | None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self.token is not None and not _has_token(scope, self.token):
+        if self.token and not _has_token(scope, self.token):
             refused = PlainTextResponse(
                 "a bearer token is needed\n", 401, {"WWW-Authenticate": "Bearer"}
             )

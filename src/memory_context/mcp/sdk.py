@@ -93,7 +93,8 @@ def _server_1(methods: Methods) -> Server[Any]:
     server: Any = Server(NAME, version=__version__, instructions=prompts.MCP_INSTRUCTIONS)
     sdk: Any = types
     for name, method in methods.items():
-        request, result = getattr(sdk, f"{name}Request"), getattr(sdk, f"{name}Result")
+        request = getattr(sdk, f"{name}Request")
+        result = getattr(sdk, f"{name}Result")
         server.request_handlers[request] = _handler_1(method, result, sdk.ServerResult)
     return server  # type: ignore[no-any-return] # of the other SDK
 

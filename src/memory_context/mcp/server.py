@@ -79,7 +79,8 @@ def serve(
         )
         notes = ScopedMemory(manager, session_id=served.session, project_id=served.project)
         manager.memory_store.count(manager.scope)  # an unreachable database is reported at once
-        listener, token = None, token_of(os.environ)
+        listener = None
+        token = token_of(os.environ)
         if http is not None:
             listener = stack.enter_context(listening(host or LOOPBACK, http, token))
         logging.basicConfig(stream=sys.stderr, format=f"{NAME} mcp: %(levelname)s: %(message)s")

@@ -51,7 +51,8 @@ async def _serve(serve: Serve, requests: int, answers: int) -> None:
 def _wire() -> Generator[tuple[int, int]]:
     """Take over standard input and output: nothing else reads there, and prints go to standard error."""
     sys.stdout.flush()
-    requests, answers = os.dup(0), os.dup(1)
+    requests = os.dup(0)
+    answers = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     # A stray print of any library would break the protocol.
     os.dup2(2, 1)

@@ -183,7 +183,8 @@ class Wrapper:
     # What a server says.
 
     def _hear(self, upstream: Upstream, wire: Wire) -> None:
-        method, params = str(wire["method"]), member(wire, "params")
+        method = str(wire["method"])
+        params = member(wire, "params")
         if "id" in wire and method == "ping":
             upstream.send({"id": wire["id"], "result": {}})
         elif "id" in wire:
@@ -222,7 +223,8 @@ class Wrapper:
         answers = await asked_side_by_side(
             self._started, lambda upstream: upstream.request("initialize", params, patience)
         )
-        said, problems = list[Wire](), list[str]()
+        said = list[Wire]()
+        problems = list[str]()
         for upstream, answer in zip(self._started, answers, strict=True):
             try:
                 result = result_of(answer)
@@ -303,7 +305,8 @@ class Wrapper:
         return [{**entry, "name": name} for name, (_, entry) in (await self._offered(kind)).items()]
 
     async def _call_tool(self, params: Wire) -> Wire:
-        name, arguments = str(params.get("name")), member(params, "arguments")
+        name = str(params.get("name"))
+        arguments = member(params, "arguments")
         if name in self._memory.names:
             return {"result": await answered(self._memory.called, params)}
         offered = await self._named("tools", name)

@@ -77,7 +77,8 @@ def record_of_assembly(package: ContextPackage, used: frozenset[str]) -> dict[st
 def advise(history: Sequence[RecordedAssembly], current: Allocation) -> AllocationAdvice:
     """Compare the allocation in use with the best one that can be found from it."""
     suggested = improved(history, current)
-    before, after = served(history, current), served(history, suggested)
+    before = served(history, current)
+    after = served(history, suggested)
     needed = sum(len(assembly.used) for assembly in history)
     if after <= before:
         suggested = dict(current)
@@ -108,7 +109,8 @@ def improved(history: Sequence[RecordedAssembly], allocation: Allocation) -> dic
         for moved in _moves(start):
             value = served(history, moved)
             if value > best_served:
-                best, best_served = moved, value
+                best = moved
+                best_served = value
         if best is start:
             return best
 

@@ -165,7 +165,8 @@ class ContextAssembler:
         Raises:
             StoreError: The store could not do it.
         """
-        store, key = self.memories.memory_store, f"{ASSEMBLY}_{package.id}"
+        store = self.memories.memory_store
+        key = f"{ASSEMBLY}_{package.id}"
         used = package.used(*texts)
         with self._recording:
             before = store.get(self._history, key)
@@ -251,7 +252,8 @@ class ContextAssembler:
 
     def _ends(self, tier: str, count: int) -> list[MemoryItem]:
         """Return the memory of a tier written last, the first one, the last but one, and so on."""
-        store, scope = self.memories.memory_store, self._scope(tier)
+        store = self.memories.memory_store
+        scope = self._scope(tier)
         newest = store.query(scope, self._wanted, limit=count, order_by=NEWEST)
         oldest = store.query(scope, self._wanted, limit=count, order_by=OLDEST)
         return [item for pair in zip(newest, oldest, strict=False) for item in pair]
@@ -293,6 +295,3 @@ def _check_counts(**counts: object) -> None:
     for name, count in counts.items():
         if not isinstance(count, int) or count < 0:
             raise InvalidArgumentError(f"{name} is a whole number, 0 or more, not {count!r}")
-
-
-__all__ = ["AllocationAdvice", "ContextAssembler", "ContextPackage"]

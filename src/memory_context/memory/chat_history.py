@@ -190,7 +190,8 @@ class _SessionsInProcess:
     """Sessions in memory, the one that was added to last at the end."""
 
     def __init__(self, limit: int | None, idle: timedelta | None) -> None:
-        self._limit, self._idle = limit, idle
+        self._limit = limit
+        self._idle = idle
         self._lock = Lock()
         self._sessions = OrderedDict[str, tuple[datetime, deque[str]]]()
 
@@ -234,7 +235,8 @@ class _SessionsInStore:
     """Sessions in a store: a memory for each addition, under keys that count up."""
 
     def __init__(self, manager: MemoryManager, limit: int | None) -> None:
-        self._manager, self._limit = manager, limit
+        self._manager = manager
+        self._limit = limit
 
     def add(
         self,

@@ -19,8 +19,10 @@ from memory_context.runtime.deadlines import within
 from memory_context.text.similarity import groups, merged, shingles, word_set
 from memory_context.text.terms import names
 
-FROM, HASHES = "consolidated_from", "consolidated_hashes"
-INTO, BY = "consolidated_into", "consolidated_by"
+FROM = "consolidated_from"
+HASHES = "consolidated_hashes"
+INTO = "consolidated_into"
+BY = "consolidated_by"
 OLDEST = "-created_at"
 NAMES_KEPT = 0.8
 RELATED = 0.3  # of their words, for a merger to be asked
@@ -265,7 +267,8 @@ def _finish(memories: MemoryManager, notes: Sequence[MemoryItem], *, dry_run: bo
 
 def _evict(memories: MemoryManager, read: MemoryItem, into: str) -> bool:
     """Evict a source, with the key of the merged note, unless it was changed since it was read."""
-    store, scope = memories.memory_store, memories.scope
+    store = memories.memory_store
+    scope = memories.scope
     item = store.get(scope, read.memory_key)
     if item is None or item.content_hash != read.content_hash or item.tier_id != read.tier_id:
         return False
@@ -309,7 +312,8 @@ def _grouped(
 
 def _portions(group: Sequence[MemoryItem], limit: int) -> list[list[MemoryItem]]:
     """Divide a group into portions of at most `limit` tokens; a longer note is one of its own."""
-    portions, left = list[list[MemoryItem]](), 0
+    portions = list[list[MemoryItem]]()
+    left = 0
     for note in group:
         left -= note.token_count
         if not portions or left < 0:

@@ -26,7 +26,8 @@ from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.similarity import runs
 from memory_context.text.terms import names
 
-TASK, GLOBAL = "task", "global"
+TASK = "task"
+GLOBAL = "global"
 # Five words in a row hardly stand in two texts by chance.
 QUOTED_WORDS = 5
 SAME_BEGINNING = 24
@@ -316,7 +317,8 @@ def _candidate(memory: RankedMemory, count: Count, budget: int) -> AssemblyCandi
 
 def _entry(memory: RankedMemory, allotment: Allotment, task: str, count: Count) -> PackageEntry:
     """Return a memory in the form that it gets; as a reference where no excerpt fits."""
-    item, tier = memory.item, memory.tier
+    item = memory.item
+    tier = memory.tier
     if allotment.form == "whole":
         text = whole_text(item)
         return PackageEntry(item, tier, "whole", text, count(text), item.token_count)
@@ -364,7 +366,8 @@ def _in_reading_order(
 
 def _originals(ranked: Sequence[RankedMemory]) -> dict[str, str]:
     """Return the keys of memories that repeat the text of another one, with the key of that one."""
-    first, originals = dict[str, str](), dict[str, str]()
+    first = dict[str, str]()
+    originals = dict[str, str]()
     for memory in sorted(ranked, key=lambda memory: memory.kept is None):
         digest = memory.item.content_hash
         if not digest:

@@ -87,7 +87,8 @@ class ExportReader:
             raise InvalidRecordError(
                 f"this export has format {version}, this library reads {VERSION}; upgrade it"
             )
-        memories, deletions = facts.get("memories"), facts.get("deletions")
+        memories = facts.get("memories")
+        deletions = facts.get("deletions")
         if version == VERSION and isinstance(memories, int) and isinstance(deletions, int):
             return memories + deletions
         raise InvalidRecordError(

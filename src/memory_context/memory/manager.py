@@ -66,7 +66,7 @@ from memory_context.runtime.after_fork import Lock
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.runtime.telemetry import Who, count, operation
 from memory_context.runtime.what_models_read import HIDDEN
-from memory_context.stores import Filters, Mode, as_auditor, as_store, reindexed
+from memory_context.stores import Filters, Mode, SQLAlchemyStore, as_auditor, as_store, reindexed
 from memory_context.stores.protocol import keeper_of, redactor_of, replace_all
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.read.line_ranges import parse_lines, span_of_lines
@@ -204,7 +204,7 @@ class MemoryManager(ClosedAtExit):
     def note_call(self, what: ModelCall | Decision) -> None:
         """Have it kept what a model was sent, or what was decided before, if the store keeps that; never fails."""
         keeper = keeper_of(self.memory_store)
-        if keeper is not None:
+        if keeper:
             keeper.note_call(CallRecord(*self.who, what))
 
     def calls(
@@ -235,7 +235,7 @@ class MemoryManager(ClosedAtExit):
         """
         wanted = CallFilter(self.scope.user_id, thread_id, kind, since, until, prompts)
         keeper = keeper_of(self.memory_store)
-        return KeptCalls([] if keeper is None else keeper.calls(wanted, limit))
+        return KeptCalls(keeper.calls(wanted, limit) if keeper else [])
 
     def call_totals(self, *, thread_id: str | None = None) -> KeptTotals:
         """Return what the model calls of each conversation add up to, the newest first; or those of one.
@@ -244,9 +244,7 @@ class MemoryManager(ClosedAtExit):
             StoreError: The store could not do it.
         """
         keeper = keeper_of(self.memory_store)
-        if keeper is None:
-            return KeptTotals()
-        return KeptTotals(keeper.call_totals(self.scope.user_id, thread_id))
+        return KeptTotals(keeper.call_totals(self.scope.user_id, thread_id) if keeper else [])
 
     @property
     def counter(self) -> TokenCounter:
@@ -452,11 +450,11 @@ class MemoryManager(ClosedAtExit):
             MemoryNotFoundError: There is none, or it is another user's.
         """
         item = self.memory_store.get(self.scope, check_key(key))
-        if item is not None:
+        if item:
             return item
         # Only now: a key that was deleted and stored again has a record.
         deletion = self.memory_store.deletion(self.scope, key)
-        if deletion is not None:
+        if deletion:
             raise MemoryDeletedError(
                 f"the memory {key!r} was deleted on {deletion.deleted_at:%Y-%m-%d %H:%M} UTC ({deletion.reason})"
             )
@@ -712,7 +710,7 @@ class MemoryManager(ClosedAtExit):
 
     def hits(self, scope: Scope, query: str, **how: Any) -> list[MemoryItem]:  # noqa: ANN401 - see `MemoryStore.search`
         """Return what `MemoryStore.search` finds; the store and its embedder get the query without secrets."""
-        words = query if self.redactor is None else self.redactor.words(query)
+        words = self.redactor.words(query) if self.redactor else query
         # Of nothing but secrets no words are left; a search without words would list all there is.
         if query.strip() and not words:
             return []
@@ -721,7 +719,8 @@ class MemoryManager(ClosedAtExit):
     def _holding(self, part: str, limit: int, filters: Filters) -> list[MemoryItem]:
         """Return the newest memories whose description or content holds *part*, in any case."""
         found = list[MemoryItem]()
-        wanted, part = {"char_count": {"$lte": LONGEST_SCANNED}, **filters}, part.casefold()
+        wanted = {"char_count": {"$lte": LONGEST_SCANNED}, **filters}
+        part = part.casefold()
         for item in self.memory_store.query(self.scope, wanted, limit=SCANNED):
             shown = with_changes(item, content=HIDDEN) if is_secret(item) else item
             lines = f"{one_line(item.summary)}\n{shown.text}".split("\n")
@@ -866,6 +865,9 @@ class MemoryManager(ClosedAtExit):
             raise NotSerializableError(
                 "a counter of your own cannot be serialized; use set_default_counter() in each process"
             )
+        variable = self._password_variable
+        if isinstance(self.memory_store, SQLAlchemyStore):
+            variable = self.memory_store.password_variable
         audit: str | bool = self._audits_here
         if self._auditor and not self._audits_here:
             audit = reopening.trail_url(self._auditor)
@@ -873,9 +875,7 @@ class MemoryManager(ClosedAtExit):
             "user_id": self.scope.user_id,
             "store": url,
             "agent_id": self.agent_id,
-            "password_variable": reopening.password_variable_of(
-                self.memory_store, self._password_variable
-            ),
+            "password_variable": variable,
             "audit": audit,
         }
 

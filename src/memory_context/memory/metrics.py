@@ -14,7 +14,7 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.model.tiers_and_limits import Usage
 from memory_context.runtime import events
 from memory_context.runtime.closed_at_exit import ClosedAtExit
-from memory_context.runtime.telemetry import ATTRIBUTES, METRICS, WHO, identify_users, meter
+from memory_context.runtime.telemetry import ATTRIBUTES, METRICS, WHO, meter
 from memory_context.stores.protocol import url_of
 
 Unit: TypeAlias = Literal["items", "bytes"]
@@ -82,7 +82,7 @@ def _observations(unit: Unit, _: CallbackOptions) -> Iterable[Observation]:
     observations = list[Observation]()
     for (tier, user), total in sums.items():
         attributes = {ATTRIBUTES["tier"]: tier}
-        if user is not None:
+        if user:
             attributes[WHO[0]] = user
         observations.append(Observation(total, attributes))
     return observations
@@ -96,5 +96,3 @@ def _create_gauge(unit: Unit) -> None:
 
 _create_gauge("items")
 _create_gauge("bytes")
-
-__all__ = ["Observed", "identify_users", "observe"]

@@ -47,7 +47,8 @@ class _MemoriesAsTables:
     """Gives the memories that a statement names as tables, and notes their keys as its sources."""
 
     def __init__(self, store: MemoryStore, scope: Scope) -> None:
-        self._store, self._scope = store, scope
+        self._store = store
+        self._scope = scope
         self.sources: dict[str, None] = {}
 
     def named(self, name: str) -> TextTable:

@@ -156,7 +156,8 @@ def redact_memories(
     """
     scopes = [Scope(user) for user in users_of(store, user_id)]
     total = sum(store.count(scope, {"is_active": [True, False]}) for scope in scopes)
-    counts, done = Counter[str](), 0
+    counts = Counter[str]()
+    done = 0
     for scope in scopes:
         for item in store.list_all(scope):
             counts += _redact_stored(store, item, redactor)
@@ -183,7 +184,7 @@ def users_of(store: MemoryStore, user_id: str | int | None) -> list[str]:
 
 def _redact_stored(store: MemoryStore, item: MemoryItem | None, redactor: Redactor) -> Counter[str]:
     """Write a record without its secrets; return how many it had."""
-    while item is not None:
+    while item:
         redaction = Redaction(redactor)
         cleared = redacted_record(item, redaction, default_counter().count)
         if cleared == item:

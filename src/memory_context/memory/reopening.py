@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_context.exceptions import NotSerializableError
 from memory_context.model.audit import Auditor
-from memory_context.stores import MemoryStore, SQLAlchemyStore
+from memory_context.stores import MemoryStore
 from memory_context.stores.protocol import StoreSettings, url_of
 
 
@@ -25,11 +25,6 @@ def store_url(store: MemoryStore) -> str:
                 "a quota cannot be serialized; give each process a store of its own with it"
             )
     return url
-
-
-def password_variable_of(store: MemoryStore, default: str) -> str:
-    """Return the environment variable that holds the password of the database in `store`."""
-    return store.password_variable if isinstance(store, SQLAlchemyStore) else default
 
 
 def trail_url(auditor: Auditor) -> str:

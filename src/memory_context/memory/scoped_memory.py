@@ -212,7 +212,7 @@ class ScopedMemory(TierNotes):
         """
         changes = self._changes(content, category, tags, metadata, priority)
         count_tokens = self.manager.counter.count
-        while (old := self._note(key)) is not None:
+        while old := self._note(key):
             redaction = self.manager.redaction(old.memory_type)
             new = redacted_record(replace(old, **changes), redaction, count_tokens)
             new = replace(new, origin=lowest((old.origin, origin)))
@@ -223,7 +223,7 @@ class ScopedMemory(TierNotes):
             if not self._is_confirmed(question):
                 return None
             written = self._replaced(old, new)
-            if written is not None:
+            if written:
                 self.manager.note_redacted(redaction)
                 return written
         return None
@@ -367,8 +367,9 @@ class ScopedMemory(TierNotes):
             StoreError: The store could not do it; the memory is where it was.
         """
         tier_id = self.tier_id(to)
-        store, scope = self.manager.memory_store, self.manager.scope
-        while (old := store.get(scope, check_key(key))) is not None:
+        store = self.manager.memory_store
+        scope = self.manager.scope
+        while old := store.get(scope, check_key(key)):
             self._check_wider(old, to)
             new = replace(old, tier=to, tier_id=tier_id, identity=None, is_active=True)
             if old.tier in self.policies and self.policies[old.tier].lifetime == "run":
@@ -378,7 +379,7 @@ class ScopedMemory(TierNotes):
             if old.memory_type != PATTERN and not self._is_confirmed(question):
                 return None
             written = self._replaced(old, new)
-            if written is not None:
+            if written:
                 return written
         return None
 

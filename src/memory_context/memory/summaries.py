@@ -117,7 +117,8 @@ class Summaries:
             with self._lock:
                 self.failures += 1
                 self._breaker.note_failure()
-            summarizer, problem = type(self.summarizer).__name__, type(answer).__name__
+            summarizer = type(self.summarizer).__name__
+            problem = type(answer).__name__
             events.SUMMARIZER_FAILED.log(summarizer=summarizer, problem=problem)
             return description
         count("summarizer_calls", outcome="answered")

@@ -233,7 +233,7 @@ class TierNotes(ClosedAtExit):
             InvalidTierError: The key belongs to a memory that is not a note.
         """
         item = self.manager.memory_store.get(self.manager.scope, check_key(key))
-        if item is not None and item.tier not in self.policies:
+        if item and item.tier not in self.policies:
             raise InvalidTierError(
                 f"{key!r} is not a note: its tier is {item.tier!r}; promote() makes it one"
             )

@@ -124,7 +124,8 @@ def export_memories(
         InvalidArgumentError: `ALL_USERS` of a store that cannot list its users.
         StoreError: The store could not do it, or the file cannot be written.
     """
-    target, users = Path(path), _users(store, user_id)
+    target = Path(path)
+    users = _users(store, user_id)
     memories, deletions = _counts(store, users)
     written = {"memories": 0, "deletions": 0}
     with new_file(target) as file:
@@ -275,11 +276,12 @@ def _restored(
     records: Iterable[OwnedRecord], store: MemoryStore, total: int, progress: Progress | None
 ) -> Transferred:
     """Write records into a store, batch by batch; without secrets, if it has a redactor."""
-    done, sum_of_all = 0, Restored()
+    done = 0
+    sum_of_all = Restored()
     redactor = redactor_of(store)
     for user, owned in groupby(records, key=lambda pair: pair[0]):
         incoming = (record for _, record in owned)
-        if redactor is not None:
+        if redactor:
             incoming = (redacted_import(record, redactor) for record in incoming)
         for batch in batches_of(incoming, size_of):
             sum_of_all += store.restore(Scope(user), batch)
@@ -287,16 +289,3 @@ def _restored(
             if progress:
                 progress(done, max(done, total))
     return Transferred(sum_of_all.written, sum_of_all.unchanged, sum_of_all.conflicts)
-
-
-__all__ = [
-    "ALL_USERS",
-    "Backup",
-    "DamagedLine",
-    "Exported",
-    "Transferred",
-    "backup_database",
-    "copy_memories",
-    "export_memories",
-    "import_memories",
-]

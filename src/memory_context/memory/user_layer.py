@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memory_context.memory.assembler import NEWEST, ContextAssembler, ContextPackage
+from memory_context.memory.assembler import NEWEST, ContextAssembler
+from memory_context.memory.context_package import ContextPackage
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import SECRET, MemoryItem
 from memory_context.model.reference import leading_key, one_line
@@ -71,7 +72,7 @@ def user_layer(
             continue
         lines.append(line)
         key = leading_key(line.removeprefix("- "))
-        if key is not None:
+        if key:
             keys.append(key)
     if not package and len(lines) == 1:
         return None

@@ -34,7 +34,8 @@ def chat_of_autogen(messages: Sequence[Json]) -> list[Json]:
 
 
 def _chat_of(message: Json) -> Iterator[Json]:
-    kind, content = message["type"], message["content"]
+    kind = message["type"]
+    content = message["content"]
     if kind == "FunctionExecutionResultMessage":
         for result in content:
             yield {
@@ -45,9 +46,11 @@ def _chat_of(message: Json) -> Iterator[Json]:
                 "status": "error" if result.get("is_error") else "success",
             }
     elif kind == "AssistantMessage":
-        words, calls = "", content
+        words = ""
+        calls = content
         if isinstance(content, str):
-            words, calls = content, list[Json]()
+            words = content
+            calls = list[Json]()
         yield {
             "role": "assistant",
             # What a model says beside its calls AutoGen keeps as a thought.

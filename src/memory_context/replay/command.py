@@ -122,7 +122,8 @@ def explain(console: Console) -> None:
 
 def _show_run(options: ReplayOptions, name: str, console: Console) -> None:
     policy = parse_policy(next(iter(options.policies), f"memory:threshold={options.threshold}"))
-    meter, price = TokenMeter(), parse_price(options.price)
+    meter = TokenMeter()
+    price = parse_price(options.price)
     check_policy(policy, meter)
     recording = _run_named(name, options.files)
     calls = asyncio.run(calls_of_run(recording, policy, meter, price))

@@ -19,7 +19,8 @@ SUMMARY: Final = "Here is a summary of the conversation to date:\n\n"
 RESULTS, RESULTS_END, CUT = "[Tool results: ", "]", "... [truncated]"
 LONGEST: Final = 4096
 # Shares of a budget: above the first old results are put together, above the second the oldest messages go.
-COLLAPSED_ABOVE, TRUNCATED_ABOVE = 0.5, 0.8
+COLLAPSED_ABOVE = 0.5
+TRUNCATED_ABOVE = 0.8
 
 
 class SummarizingContext:
@@ -78,7 +79,8 @@ class CompactingContext:
 
     def __init__(self, counter: TokenCounter, tokens: int, keep: int) -> None:
         self._messages = list[Message]()
-        self._counter, self._keep = counter, keep
+        self._counter = counter
+        self._keep = keep
         self._collapsed_above = int(tokens * COLLAPSED_ABOVE)
         self._truncated_above = int(tokens * TRUNCATED_ABOVE)
 

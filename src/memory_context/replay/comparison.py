@@ -237,7 +237,7 @@ class Comparing:
         for name, calls in calls_of.items():
             self._tallies.setdefault(name, _Tally()).add(calls)
         ours = next((policy.name for policy in self.policies if is_ours(policy.name)), None)
-        if ours is not None and needs:
+        if ours and needs:
             unbounded = calls_of[self._bases()[0].name]
             run = ReplayedRun(recording.id, tuple(unbounded), tuple(calls_of[ours]))
             worst = sorted(
@@ -259,7 +259,8 @@ class Comparing:
             ]
             row = comparison.row(policy.name, figures)
             results[policy.name] = Result(row, figures, tuple(means))
-        policies, reached = tuple(results.values()), tuple(self._reached)
+        policies = tuple(results.values())
+        reached = tuple(self._reached)
         return Results(policies, unbounded, self.runs, reached, tuple(self._worst))
 
     def _tally(self, policy: Policy) -> _Tally:

@@ -90,7 +90,8 @@ def call_of(part: object) -> Json | None:
     kind = _kind(part)
     if kind not in _CALLS:
         return None
-    fields, (own_id, *places) = cast("Json", part), _CALLS[kind]
+    fields = cast("Json", part)
+    own_id, *places = _CALLS[kind]
     function = {"name": fields.get("name"), "arguments": _first(fields, places)}
     return {"id": fields.get(own_id), "function": function}
 

@@ -185,10 +185,12 @@ async def replay(
     """
     replayed = policy.open(meter)
     try:
-        feed, texts = ContextFeed(replayed), StoredTexts(replayed.stored)
+        feed = ContextFeed(replayed)
+        texts = StoredTexts(replayed.stored)
         unanswered = iter(needs)
         carried = replayed.carried
-        calls, before = list[Figures](), list[ChargedMessage]()
+        calls = list[Figures]()
+        before = list[ChargedMessage]()
         for messages in together(recording.messages):
             if messages[0].role == "assistant":
                 spent = replayed.spent()
@@ -200,7 +202,7 @@ async def replay(
                 # They stand before everything, so only the first request pays for them in full.
                 paid = price.call(carried, carried if calls else 0)
                 calls.append(replace(figures, all_counted=figures.cost + paid))
-                if watch is not None:
+                if watch:
                     watch(call, sight, calls[-1])
                 before = prompt
                 # A context that never waits would keep Ctrl-C out until the end of the run.
@@ -225,7 +227,7 @@ def sight_of(call: ReplayedCall, texts: StoredTexts, meter: TokenMeter) -> Sight
     stored = texts.behind(call.prompt) if hidden else {}
     for need in hidden:
         key = next((key for key, text in stored.items() if need.value in text), None)
-        if key is not None:
+        if key:
             behind[need.value] = key
     return Sight(named, visible, hidden, behind)
 

@@ -38,7 +38,8 @@ class NeededValue:
 def needs_by_call(messages: Iterable[Message], meter: TokenMeter) -> list[tuple[NeededValue, ...]]:
     """Return what each model call of a recording needed: one tuple for each message of the assistant."""
     calls = list[tuple[NeededValue, ...]]()
-    outputs, others = list[str](), list[str]()
+    outputs = list[str]()
+    others = list[str]()
     for message in messages:
         if message.role == "assistant":
             calls.append(needs_of(message, Past(tuple(outputs), tuple(others)), meter))
@@ -62,7 +63,8 @@ def needs_of(reply: Message, past: Past, meter: TokenMeter) -> tuple[NeededValue
 
 def past_of(messages: Iterable[Message]) -> Past:
     """Return the outputs and the other texts of `messages`."""
-    outputs, others = list[str](), list[str]()
+    outputs = list[str]()
+    others = list[str]()
     for message in messages:
         if message.role == "tool":
             outputs += message.texts.values()

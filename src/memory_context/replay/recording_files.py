@@ -73,7 +73,8 @@ def stream_recordings(path: Path, watch: Watch | None = None) -> Iterator[Record
 
 def _whole_runs(name: str, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, object]]:
     """Yield the values of a file's lines, each with the number of its line; the pieces of runs as one list."""
-    pieces, beginning = list[object](), 0
+    pieces = list[object]()
+    beginning = 0
     for number, line in lines:
         try:
             document: object = _parse(line)

@@ -215,7 +215,8 @@ def _kind(message: Json) -> str:
 
 def _openai_form(message: Json) -> Json:
     """Return a message of LangChain's as OpenAI's chat form has it."""
-    fields, kind = _fields(message), _kind(message)
+    fields = _fields(message)
+    kind = _kind(message)
     return {
         **fields,
         "role": fields.get("role") if kind == "chat" else _ROLES[kind],

@@ -40,7 +40,8 @@ class RememberingContext:
         self._notes = notes if keeps_notes else None
         view = self._manager.within(notes.places)
         view.set_places(notes.places, offered_places(notes))
-        fail_open, cache = FailOpen(ContextStats()), settings.new_cache(view)
+        fail_open = FailOpen(ContextStats())
+        cache = settings.new_cache(view)
         self._conversation = Conversation(view, settings, fail_open, cache, named_thread=True)
         self._messages = list[Message]()
         self._facts = ConversationFacts()
@@ -68,7 +69,7 @@ class RememberingContext:
         schemas = list[str]()
         for verb in memory_verbs(queries=self.settings.fold.queries):
             schemas.append(_schema(verb, self._manager))
-        if self._notes is not None:
+        if self._notes:
             schemas += [_schema(verb, self._notes) for verb in NOTE_VERBS]
         return "\n".join(schemas)
 

@@ -38,7 +38,8 @@ def _message(item: Json) -> Json:
 
 
 def _joined(messages: Sequence[Json]) -> Json:
-    contents, calls = list[object](), list[object]()
+    contents = list[object]()
+    calls = list[object]()
     for message in messages:
         content: object = message.get("content") or []
         contents += cast("list[object]", content) if isinstance(content, list) else [content]

@@ -111,7 +111,8 @@ def short(tokens: int) -> str:
 
 
 def _policy_json(result: Result) -> dict[str, Any]:
-    row, figures = result.row, result.figures
+    row = result.row
+    figures = result.figures
     return {
         "policy": row.policy,
         "tokens": figures.tokens,

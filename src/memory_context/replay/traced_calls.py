@@ -26,7 +26,8 @@ NO_TEXTS = (
 _CALLING = ("chat", "generate_content", "text_completion")
 # As LangSmith has them, and as other tracers of LangChain do.
 _MODEL_RUNS = ("llm", "chat_model")
-_IN, _OUT = "gen_ai.input.messages", "gen_ai.output.messages"
+_IN = "gen_ai.input.messages"
+_OUT = "gen_ai.output.messages"
 _SYSTEM = "gen_ai.system_instructions"
 # Where older conventions spread the messages, and what stands around each of them.
 _SPREAD = (
@@ -207,7 +208,8 @@ def _message(gathered: Json) -> Json:
 
 def _call_of_run(run: Json) -> Iterator[TracedCall]:
     """Yield the call that a run of LangSmith's is, if it is one."""
-    inputs, outputs = _object(run.get("inputs")), _object(run.get("outputs"))
+    inputs = _object(run.get("inputs"))
+    outputs = _object(run.get("outputs"))
     prompt = _flat(inputs.get("messages"))
     if run["run_type"] not in _MODEL_RUNS or not prompt:
         return

@@ -6,7 +6,6 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from types import TracebackType
 from typing import Protocol
 from weakref import WeakValueDictionary
 
@@ -62,12 +61,7 @@ class Lock:
         if not self._lock.acquire(timeout=-1 if seconds is None else seconds):
             raise TimeoutError(f"another thread has been at it for {seconds:g} s")
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._lock.release()
 
     def after_fork(self) -> None:

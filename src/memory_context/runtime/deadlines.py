@@ -58,9 +58,11 @@ def unless_hung(seconds: float, work: Callable[[], T], name: str) -> T:
         TimeoutError: The thread has waited for *seconds*, and not done anything.
         Exception: What *work* raises.
     """
-    future, used = _Abandonable(work, name), -1.0
+    future = _Abandonable(work, name)
+    used = -1.0
     while not wait([future], seconds).done:
-        before, used = used, future.seconds_used()
+        before = used
+        used = future.seconds_used()
         if used == before:
             raise TimeoutError(f"nothing has happened for {seconds} s")
     return future.result()

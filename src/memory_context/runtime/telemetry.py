@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Literal, Self, TypeAlias
 
 from opentelemetry import context as context_api
@@ -207,16 +206,15 @@ class operation:  # noqa: N801 - used as a statement, like a function of context
     def __exit__(
         self,
         kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        *_: object,
     ) -> None:
         """End. Only the type of an error is recorded: its message may quote content."""
         measured: dict[str, Value] = {"operation": self._name}
-        if kind is not None:
+        if kind:
             measured["error"] = kind.__qualname__
             self._span.set_status(StatusCode.ERROR)
             self.note(error=kind.__qualname__)
         _DURATION.record(time.perf_counter() - self._started, _named(measured))
-        if self._attached is not None:
+        if self._attached:
             context_api.detach(self._attached)
         self._span.end()

@@ -173,7 +173,7 @@ class FaultyStore(_Verbs):
         fault = self._next_fault(verb)
         if fault in DELAYING_FAULTS:
             time.sleep(self.delay)
-        if fault is not None and fault in REFUSALS:
+        if fault and fault in REFUSALS:
             error, message = REFUSALS[fault]
             raise error(message)
         yield

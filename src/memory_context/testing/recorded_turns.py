@@ -31,11 +31,13 @@ def turns_of(messages: RecordedRun) -> list[ScriptedTurn]:
     said = list[Message]()
     replies = list[ScriptedReply]()
     for index, message in enumerate(messages):
-        role, text = message["role"], message.get("content") or ""
+        role = message["role"]
+        text = message.get("content") or ""
         if role in ("system", "user"):
             if replies:
                 turns.append(_turn(said, replies))
-                said, replies = [], []
+                said = []
+                replies = []
             said.append(Message("", role, role, {0: text}))
         elif role == "assistant":
             replies.append(ScriptedReply(text, tuple(_results(messages, index))))

@@ -143,7 +143,8 @@ class ReferenceHost:
 
     def _end_run(self) -> None:
         """Take the notes of the run out of the store and out of the prompt."""
-        ended, state = self._notes, self._state
+        ended = self._notes
+        state = self._state
         if ended.run_id is None:
             return
         self._show(ScopedMemory(self._owner))

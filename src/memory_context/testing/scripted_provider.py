@@ -72,7 +72,8 @@ def problem_of_messages(messages: Sequence[Wire]) -> str | None:
     """Return why OpenAI refuses *messages*; None if it takes them."""
     waiting = set[str]()
     for index, message in enumerate(messages):
-        role, call_id = message["role"], message.get("tool_call_id")
+        role = message["role"]
+        call_id = message.get("tool_call_id")
         if role == "tool" and call_id not in waiting:
             return (
                 f"messages[{index}]: a 'tool' message must follow a message with its 'tool_calls'"

@@ -190,19 +190,22 @@ def _page(files: AgentFiles, template: str, text: str, first: int, offset: int, 
 
 
 def _create(files: AgentFiles, args: FileArgs, _: int) -> str:
-    path, text = args.path_inside(), args.needed("file_text")
+    path = args.path_inside()
+    text = args.needed("file_text")
     files.service.create(files.agent_instance_id, path, text)
     return prompts.FILES_CREATED.format(path=_shown(path), size=len(text.encode()))
 
 
 def _str_replace(files: AgentFiles, args: FileArgs, _: int) -> str:
-    path, old = args.path_inside(), args.needed("old_str")
+    path = args.path_inside()
+    old = args.needed("old_str")
     line = files.service.str_replace(files.agent_instance_id, path, old, args.new_str or "")
     return prompts.FILES_REPLACED.format(path=_shown(path), line=line)
 
 
 def _insert(files: AgentFiles, args: FileArgs, _: int) -> str:
-    path, line = args.path_inside(), args.needed("insert_line")
+    path = args.path_inside()
+    line = args.needed("insert_line")
     # Some models give the text under the name that it has in str_replace.
     is_misnamed = args.insert_text is None and args.new_str
     text = args.needed("new_str" if is_misnamed else "insert_text")

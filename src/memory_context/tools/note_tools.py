@@ -152,7 +152,8 @@ def _listed(notes: ScopedMemory, page: list[MemoryItem], offset: int, most: int)
 
 def _shortened(note: MemoryItem, budget: int, notes: ScopedMemory) -> str:
     """Return a note that is too long to be shown whole: its reference, and some of it."""
-    count, text = notes.counter.count, note.ref.render()
+    count = notes.counter.count
+    text = note.ref.render()
     left = budget - count(text) - 1
     if left >= LEAST_TEXT and not is_secret(note):
         part = excerpt(note.text, "", left, count).text

@@ -136,9 +136,11 @@ def _search(manager: MemoryManager, args: SearchArgs, most: int) -> ToolAnswer:
 def _hit_text(manager: MemoryManager, hit: MemoryItem, query: str) -> str:
     if is_secret(hit):
         return prompts.FOUND.format(ref=hit.ref, passage=prompts.HIDDEN)
-    text, first = hit.text, 1
+    text = hit.text
+    first = 1
     if hit.match and hit.match.lines:
-        text, first = hit.match.passage, hit.match.lines[0]
+        text = hit.match.passage
+        first = hit.match.lines[0]
     passage = excerpt(text, query, PASSAGE_TOKENS, manager.counter.count, first_line=first)
     return prompts.FOUND.format(ref=hit.ref, passage=passage.text)
 

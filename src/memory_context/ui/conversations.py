@@ -24,7 +24,8 @@ ROWS = 100
 # A chart and its days are made of so many of the newest calls.
 CHARTED = 5000
 DAYS = 30
-SENT, IN_FULL = Mark(1, "sent", is_ours=True), Mark(8, "with every text in full")
+SENT = Mark(1, "sent", is_ours=True)
+IN_FULL = Mark(8, "with every text in full")
 NO_CALLS = (
     "No model calls are kept. They are for 30 days, in the database, "
     "once an agent runs with this version on it."
@@ -153,7 +154,8 @@ def _record_row(visit: Visit, thread: str, record: CallRecord) -> list[str]:
     if isinstance(what, Decision):
         return [when(what.at), "", "", "", _decision(visit, what)]
     moment = tag("a", when(what.at), href=visit.address("call", id=thread, at=what.at.isoformat()))
-    sent, full = f"{what.tokens_sent:,}", f"{what.tokens_full:,}"
+    sent = f"{what.tokens_sent:,}"
+    full = f"{what.tokens_full:,}"
     return [moment, sent, full, _share(what.tokens_full, what.tokens_sent), _changes(visit, what)]
 
 
@@ -184,7 +186,8 @@ def one_call(visit: Visit) -> Html:
     models = [one.what for one in records if isinstance(one.what, ModelCall)]
     if not models or models[0].at != at:
         raise MemoryNotFoundError(f"no call of {thread!r:.80} at {at} is kept")
-    call, earlier = models[0], models[1:]
+    call = models[0]
+    earlier = models[1:]
     since = earlier[0].at if earlier else None
     decisions = [
         one.what

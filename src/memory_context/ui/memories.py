@@ -26,7 +26,8 @@ HITS = 20
 # A memory's uses are looked for in so many of the newest calls of its conversation.
 LOOKED_THROUGH = 5000
 # The lines of a text that are shown on one page, and the characters of each.
-LINES, LONGEST = 1000, 10_000
+LINES = 1000
+LONGEST = 10_000
 FACETS = ("type", "tier", "tool", "category", "thread", "since", "until")
 # Tiers whose notes belong to one run, session, plan, task or project.
 OWNED = ("run", "session", "plan", "task", "project")
