@@ -5,14 +5,17 @@
     python benchmarks/soak.py sqlite --trace      # also which lines hold what has come since the third minute; slower
 
 Every conversation is a new `MemoryContext` on one store: a question, large outputs, references that are opened, a note,
-a compaction. Of the store's calls 5% fail, in any way. A line a minute says how large the process is. The exit code is
-1 if a run raised, a reference could not be redeemed, or the second half grew by more than `GROWTH`.
+a compaction. Of the store's calls 5% fail, in any way. A line a minute says how large the process is, and how much of
+that is in use: glibc keeps what was freed in an arena for each thread, so that a process grows until each has seen its
+largest texts (`MALLOC_ARENA_MAX=2` keeps it smaller). The exit code is 1 if a run raised, a reference could not be
+redeemed, or what is in use grew by more than `GROWTH` in the second half.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import ctypes
 import gc
 import logging
 import random
@@ -48,6 +51,28 @@ WINDOW = 20
 PAGE_KIB = 4
 
 
+class Mallinfo(ctypes.Structure):
+    """What glibc says of its heaps; see its manual, `mallinfo2`."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "mapped", "usmblks", "fsmblks"),
+            *("in_use", "free", "keepcost"),
+        )
+    ]
+
+
+_libc = ctypes.CDLL(None)
+_libc.mallinfo2.restype = Mallinfo
+
+
+def in_use() -> float:
+    """Return what was allocated and is not freed, in megabytes, without the small objects of Python's own arenas."""
+    said = _libc.mallinfo2()
+    return float(said.in_use + said.mapped) / 2**20
+
+
 def resident() -> float:
     """Return this process's resident memory, in megabytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
@@ -76,6 +101,7 @@ class Soak:
         redeemed: How many references were opened and compared.
         wrong: How many of them led to another text.
         failures: How often the store failed.
+        sizes: What was in use in each minute, in megabytes.
     """
 
     store: FaultyStore
@@ -133,10 +159,11 @@ class Soak:
             least = float("inf")
             for _ in range(WINDOW):
                 await asyncio.sleep(1)
-                least = min(least, resident())
+                least = min(least, in_use())
             self.sizes.append(least)
             print(
-                f"minute {minute}: {least:.1f} MB, {self.made} outputs, {self.failures} failures",
+                f"minute {minute}: {resident():.1f} MB, {least:.1f} in use; {sys.getallocatedblocks():,} small objects;"
+                f" {self.made} outputs, {self.failures} failures",
                 flush=True,
             )
             if trace:
@@ -201,7 +228,7 @@ def main() -> None:
     grown = run.sizes[-1] - run.sizes[len(run.sizes) // 2 - 1]
     print(
         f"{run.made} outputs, {run.folds} folded, {run.redeemed} references opened, {run.wrong} wrong,"
-        f" {run.failures} failures of the store; {grown:+.1f} MB in the second half"
+        f" {run.failures} failures of the store; {grown:+.1f} MB in use in the second half"
     )
     sys.exit(run.wrong > 0 or grown > GROWTH)
 
