@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -43,6 +43,8 @@ from memory_context.exceptions import (
     InvalidScopeError,
 )
 from memory_context.model.category import check_category
+from memory_context.model.item import MemoryItem
+from memory_context.model.scope import Scope
 from memory_context.stores import Codec, Compressed, Encrypted
 
 LABELS = st.sampled_from(["users", "ann@example", "notes", "a b", "ü"])
@@ -403,6 +405,61 @@ async def test_everything_at_once(store_url: str) -> None:
         store.batch([PutOp(space, f"key{number}", None) for number in range(5)])
     assert [] == store.search(())
     shared.close()
+
+
+class Batches(SQLAlchemyStore):
+    """A store that notes how many records are written together."""
+
+    def __init__(self) -> None:
+        super().__init__("sqlite://")
+        self.written = list[int]()
+
+    def replace_all(self, scope: Scope, items: Sequence[MemoryItem]) -> None:
+        """Note it."""
+        self.written.append(len(items))
+        super().replace_all(scope, items)
+
+
+async def test_calls_of_one_turn_are_one_batch() -> None:
+    """What tasks put at once is one transaction for each user; who is cancelled takes nothing from the others."""
+    shared = Batches()
+    ann, bob = adapter("ann", shared), adapter("bob", shared)
+    puts = [store.aput(("n",), f"{n}", {"x": n}) for n in range(20) for store in (ann, ann, bob)]
+    first, *others = map(asyncio.ensure_future, puts)
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.gather(*others)
+    assert [20, 20] == shared.written
+    items = await asyncio.gather(*(ann.aget(("n",), f"{n}") for n in range(20)))
+    assert [*range(20)] == [item.value["x"] for item in items if item]
+
+
+async def test_a_call_that_fails_fails_alone() -> None:
+    """What is asked for in the same turn as a value that cannot be stored, or a namespace that is none, is done."""
+    store = adapter()
+    bad: list[Any] = [
+        store.aput(("n",), "b", {"x": object()}),
+        store.aget(("a.b",), "a"),
+        store.asearch(("n",), filter={"x": {"$near": 1}}),
+    ]
+    await store.aput(("n",), "first", {"x": 1})
+    results = await asyncio.gather(
+        store.aput(("n",), "a", {"x": 1}), *bad, store.aget(("n",), "first"), return_exceptions=True
+    )
+    done, value, space, operator, item = results
+    assert None is done
+    assert isinstance(value, InvalidContentError)
+    assert isinstance(space, InvalidNamespaceError)
+    assert isinstance(operator, InvalidArgumentError)
+    assert "first" == item.key  # type: ignore[union-attr] # an item
+    assert ["first", "a"] == [one.key for one in await store.asearch(("n",))]
+
+
+@pytest.mark.parametrize("name", ["x') = 1 OR '1'='1", "first name", "", "größe"])
+def test_no_name_of_a_field(name: str) -> None:
+    """What LangGraph's own store in SQLite does not filter by is refused as there."""
+    with pytest.raises(ValueError, match="Invalid filter key"):
+        adapter().search((), filter={name: 1})
 
 
 def test_batches_with_some_keys_in_common(store_url: str) -> None:

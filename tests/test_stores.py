@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
-from memory_context.model.item import Deletion
+from memory_context.exceptions import InvalidFilterError
+from memory_context.model.item import Deletion, MemoryItem
 from memory_context.stores import MemoryStore, SQLAlchemyStore
+from memory_context.stores.protocol import Filters
 from memory_context.testing import MemoryStoreContract
 from memory_context.testing.sample_memories import ANN
 
@@ -30,3 +34,33 @@ def test_many_deletions_are_listed() -> None:
         store.restore(ANN, [Deletion(f"k{number}", moment, "") for number in range(1100)])
 
         assert 1100 == len({deletion.memory_key for deletion in store.list_deleted(ANN)})
+
+
+def test_kept_statements_take_no_other_values(store_url: str) -> None:
+    """Filters of one shape share a statement: each finds by its own values, and what is no value of a column is refused."""
+    with SQLAlchemyStore(store_url) as store:
+        for number in range(30):
+            item = MemoryItem(
+                user_id=ANN.user_id, memory_key=f"k{number}", content=f"text {number}"
+            )
+            store.put(ANN, replace(item, category=f"a/{number}", importance=number / 30))
+        for number in (3, 4):
+            wanted: list[Filters] = [
+                {"category": f"a/{number}"},
+                {"category": {"$under": f"a/{number}//"}},
+                {"memory_key": [f"k{number}", None]},
+                {"content": {"$contains": f"text {number}"}, "char_count": {"$lt": 7}},
+                {"importance": [{"$lt": 0}, number / 30], "expires_at": None},
+            ]
+            for filters in wanted:
+                assert [f"k{number}"] == [one.memory_key for one in store.query(ANN, filters)]
+        keys = [f"k{number}" for number in range(2, 28)]
+        assert 26 == len(store.query(ANN, {"memory_key": keys}))
+        assert [] == store.query(ANN, {"memory_key": []})
+        naive = datetime.now(UTC).replace(tzinfo=None)
+        good: dict[str, Any] = {"category": "a", "is_active": True, "created_at": datetime.now(UTC)}
+        for name, value in good.items():
+            store.query(ANN, {name: {"$eq": value}})
+        for name, value in {"category": "a\0", "is_active": 1, "created_at": naive}.items():
+            with pytest.raises(InvalidFilterError):
+                store.query(ANN, {name: {"$eq": value}})

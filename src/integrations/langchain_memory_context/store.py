@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 from itertools import takewhile
 from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -31,8 +33,10 @@ from langchain_memory_context.run_user import RunUser, user_of_run
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidFilterError,
+    MemoryContextError,
     RecordChangedError,
     StoreError,
+    StoreUnavailableError,
 )
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import (
@@ -65,10 +69,13 @@ WRITTEN_TOGETHER = 100
 LEAST_REFRESH = 0.01
 UPDATED = "updated_at"
 _PLAIN = re.compile(r"[\w-]+")
+_FIELD = re.compile(r"[a-zA-Z0-9_.-]+")
 _SPECIAL = re.compile(r"\W")
 _WRITTEN = re.compile(r"-x([0-9a-f]{1,6})-")
 # A category has at most 255 characters: what a namespace has beyond these stands there as a hash.
 LONGEST_PATH = 200
+# How many labels are kept as they are written.
+LABELS = 10_000
 _HASHED = re.compile(r"(?:^|/)-x[0-9a-f]{40}-$")
 # Whole numbers up to here are written in one way.
 _EXACT = 10**15
@@ -129,6 +136,7 @@ class MemoryStoreAdapter(BaseStore):
         self._manager = manager
         self._user_id = user_id
         self._store = None if manager is not None else as_store(store)
+        self._turns: dict[_Turn, _JoinedCalls] = {}
 
     @property
     def manager(self) -> MemoryManager:
@@ -147,7 +155,8 @@ class MemoryStoreAdapter(BaseStore):
         Raises:
             InvalidNamespaceError: A namespace that is not a tuple of texts, or has a label that LangGraph does not take.
                 Nothing was done then.
-            InvalidArgumentError: An unknown operation or operator.
+            InvalidArgumentError: An unknown operation or operator, or a filter on a name with other characters than letters,
+                digits, ``_``, ``.`` and ``-``.
             InvalidContentError: JSON cannot express a value.
             InvalidScopeError: Nobody says whose run it is.
             StoreError: The store could not do it, or something in it left no item under the key; a search leaves
@@ -156,8 +165,37 @@ class MemoryStoreAdapter(BaseStore):
         return _StoredItems(self.manager).batch(list(ops))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """As `batch`, off the event loop."""
-        return await off_loop(self.batch, list(ops))
+        """As `batch`, off the event loop.
+
+        Operations that tasks ask for one by one, in the same turn of the loop and for the same user, are one batch, as in
+        LangGraph's own asynchronous stores. One that fails leaves the others as they would be without it.
+        """
+        match list(ops):
+            case [op]:
+                return [await self._joined(op)]
+            case several:
+                return await off_loop(self.batch, several)
+
+    async def _joined(self, op: Op) -> Result:
+        _check(op)
+        items = _StoredItems(self.manager)
+        turn = asyncio.get_running_loop(), items.scope.user_id
+        if turn not in self._turns:
+            # Its task has its turn when all have had theirs that are ready now.
+            task = asyncio.create_task(self._done(turn))
+            self._turns[turn] = _JoinedCalls(items, task)
+        calls = self._turns[turn]
+        place = len(calls.ops)
+        calls.ops.append(op)
+        # Whoever is cancelled, the others still wait for it.
+        result = (await asyncio.shield(calls.task))[place]
+        if isinstance(result, MemoryContextError):
+            raise result
+        return result
+
+    async def _done(self, turn: _Turn) -> list[Result | MemoryContextError]:
+        calls = self._turns.pop(turn)
+        return await off_loop(calls.items.results, calls.ops)
 
     def sweep_ttl(self) -> int:
         """Delete the user's items that have expired; return how many there were.
@@ -166,6 +204,18 @@ class MemoryStoreAdapter(BaseStore):
             StoreError: The store could not do it.
         """
         return _StoredItems(self.manager).sweep()
+
+
+_Turn: TypeAlias = tuple[asyncio.AbstractEventLoop, str]
+
+
+@dataclass(slots=True)
+class _JoinedCalls:
+    """What is asked for in one turn of an event loop, and the task that does it."""
+
+    items: _StoredItems
+    task: asyncio.Task[list[Result | MemoryContextError]]
+    ops: list[Op] = field(default_factory=list[Op])
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +230,7 @@ class _StoredItems:
 
     def batch(self, ops: Sequence[Op]) -> list[Result]:
         for op in ops:
-            _check_namespaces(op)
+            _check(op)
         results = [self._read(op) for op in ops]
         # Of several writes to one key only the last counts.
         writes = {(tuple(op.namespace), op.key): op for op in ops if isinstance(op, PutOp)}
@@ -189,6 +239,15 @@ class _StoredItems:
         for start in range(0, len(writes), WRITTEN_TOGETHER):
             self._write(list(writes.values())[start : start + WRITTEN_TOGETHER])
         return results
+
+    def results(self, ops: Sequence[Op]) -> list[Result | MemoryContextError]:
+        """Return the results of operations of several callers; of one that fails, its error."""
+        try:
+            return [*self.batch(ops)]
+        except StoreUnavailableError:
+            raise
+        except MemoryContextError as error:
+            return [error] if len(ops) == 1 else [self.results([op])[0] for op in ops]
 
     def _read(self, op: Op) -> Result:
         match op:
@@ -342,11 +401,12 @@ class InvalidStoreNamespaceError(InvalidArgumentError, InvalidNamespaceError):
     """A namespace that is none; LangGraph's error and ours."""
 
 
-def _check_namespaces(op: Op) -> None:
-    """Refuse an operation on what is no namespace, as LangGraph's own stores do.
+def _check(op: Op) -> None:
+    """Refuse an operation on what is no namespace, or by a filter on what is no field, as LangGraph's own stores do.
 
     Raises:
-        InvalidStoreNamespaceError: It is none.
+        InvalidStoreNamespaceError: It is no namespace.
+        InvalidFilterError: It is no name that LangGraph's `SqliteStore` takes.
     """
     match op:
         case PutOp():
@@ -359,6 +419,10 @@ def _check_namespaces(op: Op) -> None:
             _check_labels(op.namespace)
         case SearchOp():
             _check_labels(op.namespace_prefix)
+            for name in op.filter or ():
+                if not _FIELD.fullmatch(name):
+                    message = f"Invalid filter key: {name!r:.80}; a field's name has ASCII letters, digits, _ . and - only"
+                    raise InvalidFilterError(message)
         case ListNamespacesOp():
             for condition in op.match_conditions or ():
                 # A text is as many labels as it has characters, as in LangGraph's own stores.
@@ -396,9 +460,9 @@ def namespace_of(category: str) -> tuple[str, ...] | None:
 
 def _path_of(namespace: Sequence[str]) -> str:
     """Return as many of the labels as a category has room for."""
-    labels = list(map(_written, namespace))
-    while len(path := "/".join(labels)) > LONGEST_PATH:
-        labels.pop()
+    path = "/".join(map(_written, namespace))
+    while len(path) > LONGEST_PATH:
+        path = path.rpartition("/")[0]
     return path
 
 
@@ -406,6 +470,7 @@ def _is_cut(namespace: Sequence[str]) -> bool:
     return len("/".join(map(_written, namespace))) > LONGEST_PATH
 
 
+@lru_cache(maxsize=LABELS)
 def _written(label: str) -> str:
     """Return a label as categories can hold it: ``new york`` as ``new-x20-york``."""
     if _PLAIN.fullmatch(label) and not _WRITTEN.search(label):
@@ -430,8 +495,8 @@ def _hint(wanted: Mapping[str, Any]) -> Filters:
         plain = _as_written(value)
         if plain is not None:
             # Of a name with dots, its last part may be the name of a field further below.
-            field = json.dumps(name.rpartition(".")[2], ensure_ascii=False)
-            return {"content": {"$contains": f"{field[1:]}: {plain}"}}
+            last = json.dumps(name.rpartition(".")[2], ensure_ascii=False)
+            return {"content": {"$contains": f"{last[1:]}: {plain}"}}
     return {}
 
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
+from itertools import count
 from typing import Any, NamedTuple, TypeAlias, cast
 from uuid import UUID
 
@@ -28,24 +30,25 @@ Conditions: TypeAlias = Sequence[Condition]
 SCOPES = 1000
 
 
-def _under(column: sa.ColumnElement[Any], path: str) -> Condition:
+def _under(column: sa.ColumnElement[Any], path: object) -> Condition:
     """Match *path* and what is below it, in the order of code points.
 
     LIKE would not do: on SQLite it ignores case.
     """
-    path = path.rstrip("/")
+    start = sa.func.rtrim(path, "/", type_=sa.Text)
     # One range, which an index can look up; paths such as `path-2` and `path.old` lie in it, too.
-    in_range = (column >= path) & (column < f"{path}0")  # 0 follows / in ASCII
-    return in_range & ((column == path) | (column >= f"{path}/"))
+    in_range = (column >= start) & (column < start + "0")  # 0 follows / in ASCII
+    return in_range & ((column == start) | (column >= start + "/"))
 
 
-def _contains(column: sa.ColumnElement[Any], text: str, dialect: str) -> Condition:
-    """Match values that hold *text*; of contents, bytes that hold it in UTF-8, too."""
+def _contains(column: sa.ColumnElement[Any], text: object, dialect: str) -> Condition:
+    """Match values that hold a text; of contents, bytes that hold it in UTF-8, too."""
     is_sqlite = dialect == "sqlite"
     found = (sa.func.instr if is_sqlite else sa.func.strpos)(column, text) > 0
     if column is not memories.c.content:
         return found
-    data = sa.literal(text.encode(), sa.LargeBinary)
+    utf_8 = sa.func.convert_to(text, "UTF8", type_=sa.LargeBinary)
+    data = sa.cast(text, sa.LargeBinary) if is_sqlite else utf_8
     stored = memories.c.content_bytes
     place = sa.func.instr(stored, data) if is_sqlite else sa.func.position(data.op("IN")(stored))
     return sa.func.coalesce(found, place > 0)
@@ -94,8 +97,12 @@ def matching(
         InvalidFilterError: No such column or operator, or a value that the column cannot hold; or the column is
             *hidden* by the store's codec.
     """
-    conditions = within(scope)
-    filters = filters or {}
+    return [*within(scope), *conditions_of(filters or {}, dialect, hidden)]
+
+
+def conditions_of(filters: Filters, dialect: str, hidden: Collection[str]) -> list[Condition]:
+    """Do as `matching`, for the records of every scope."""
+    conditions: list[Condition] = []
     if "is_active" not in filters:
         conditions.append(memories.c.is_active.is_(sa.true()))
     for name, wanted in filters.items():
@@ -189,6 +196,49 @@ def shape_of(scope: Scope) -> tuple[ScopeShape, dict[str, Any]]:
         for number, tier_id in enumerate(tier_ids):
             values[f"open_{place}_{number}"] = tier_id
     return ScopeShape(tuple(narrowed), tuple(len(ids) for _, ids in open_ids)), values
+
+
+@dataclass(frozen=True, slots=True)
+class FilterShape:
+    """What conditions filters need, whatever their values are: statements are kept by it.
+
+    Attributes:
+        text: The filters with the kinds of their values, of which those of one kind are valid together or not at all.
+        filters: Filters of this shape.
+    """
+
+    text: str
+    filters: Filters = field(compare=False)
+
+    def bound(self) -> Filters:
+        """Return the filters to be executed with the values of `shape_of_filters`."""
+        numbers = count()
+        bound: Filters = _with_leaves(
+            self.filters, lambda _: sa.bindparam(f"value_{next(numbers)}")
+        )
+        return bound
+
+
+def shape_of_filters(filters: Filters) -> tuple[FilterShape, dict[str, Any]]:
+    """Return the shape of *filters*, and the values that its conditions are executed with."""
+    values: dict[str, Any] = {}
+
+    def kind_of(value: Any) -> object:  # noqa: ANN401 - whatever a caller gives
+        values[f"value_{len(values)}"] = value
+        is_whole = not isinstance(value, str) or is_storable(value)
+        return type(value), is_whole, getattr(value, "tzinfo", None) is not None
+
+    return FilterShape(repr(_with_leaves(filters, kind_of)), filters), values
+
+
+def _with_leaves(wanted: Any, leaf: Callable[[Any], object]) -> Any:  # noqa: ANN401 - filters, or a part of them
+    """Return filters with what *leaf* makes of each of their values; None stays."""
+    if isinstance(wanted, Mapping):
+        parts = cast("Mapping[str, object]", wanted)
+        return {name: _with_leaves(part, leaf) for name, part in parts.items()}
+    if isinstance(wanted, _LISTS):
+        return [_with_leaves(one, leaf) for one in cast("Iterable[object]", wanted)]
+    return None if wanted is None else leaf(wanted)
 
 
 def _is_one_of(column: sa.Column[Any], values: Iterable[Any]) -> Condition:
@@ -286,10 +336,10 @@ def _one_of(column: sa.Column[Any], wanted: Sequence[object], dialect: str) -> C
     listed = [_checked(column, value) for value in values if value is not None]
     asked = [cast("object", one) for one in wanted if isinstance(one, Mapping)]
     others = [_condition(column, one, dialect) for one in asked]
-    if None in values:
+    if any(value is None for value in values):
         others.append(column.is_(None))
     # An empty list, looked up row by row, takes as long as the rest.
-    return sa.or_(column.in_(listed), *others) if listed or not others else sa.or_(*others)
+    return sa.or_(column.in_(listed) if listed else sa.false(), *others)
 
 
 def _content_condition(wanted: object, dialect: str, hidden: Collection[str]) -> Condition:
@@ -315,7 +365,8 @@ def _compared(column: sa.Column[Any], name: object, value: object, dialect: str)
             f"no operator {name!r}; there are {', '.join(_OPERATORS)}, $contains"
         )
     takes = _OF_TEXTS.get(str(name))
-    if takes and not (isinstance(value, str) and isinstance(column.type, sa.Text)):
+    is_text = isinstance(value, str | sa.BindParameter)
+    if takes and not (is_text and isinstance(column.type, sa.Text)):
         raise InvalidFilterError(
             f"{name} takes {takes}, of a column with texts; not {value!r:.80} of {column.name}"
         )
@@ -325,7 +376,7 @@ def _compared(column: sa.Column[Any], name: object, value: object, dialect: str)
         )
     checked = _checked(column, value)
     if name == "$contains":
-        return _contains(column, str(checked), dialect)
+        return _contains(column, checked, dialect)
     compared = _by_code_points(column, dialect) if name in _ORDERED else column
     return _OPERATORS[str(name)](compared, checked)
 
@@ -336,6 +387,8 @@ def _checked(column: sa.Column[Any], value: object) -> object:
     Raises:
         InvalidFilterError: It cannot be compared.
     """
+    if isinstance(value, sa.BindParameter):
+        return sa.bindparam(value.key, type_=column.type)  # of `FilterShape.bound`
     kind, right = next(
         found for column_type, found in _KINDS.items() if isinstance(column.type, column_type)
     )

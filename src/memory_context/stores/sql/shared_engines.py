@@ -35,6 +35,7 @@ Transaction: TypeAlias = Literal["statement", "read", "write"]
 """What a transaction does: one statement that reads, several, or writing, too."""
 TRANSACTION = "memory_context_transaction"
 """The execution option that says it."""
+_OVERWRITES = "memory_context_overwrites"
 # WAL lets others read while somebody writes. With synchronous=NORMAL a power cut may undo the last
 # commits, but never damages the file; a killed process loses nothing.
 _SQLITE_PRAGMAS: tuple[str, ...] = (
@@ -242,7 +243,9 @@ def _begin_sqlite(connection: sa.Connection) -> None:
         return
     # Overwrite what is deleted, whatever this build of SQLite does by default: a user is forgotten
     # without a trace only if nothing of theirs was left in free pages before.
-    execute(connection, "PRAGMA secure_delete=ON")
+    if not connection.info.get(_OVERWRITES):
+        execute(connection, "PRAGMA secure_delete=ON")
+        connection.info[_OVERWRITES] = True
     execute(connection, "BEGIN IMMEDIATE")
 
 

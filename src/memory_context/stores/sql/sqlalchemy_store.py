@@ -47,11 +47,14 @@ from memory_context.stores.sql.dialects import insert_into
 from memory_context.stores.sql.filters import (
     Condition,
     Conditions,
+    FilterShape,
     ScopeShape,
+    conditions_of,
     counted_column,
     matching,
     order_of,
     shape_of,
+    shape_of_filters,
     within,
 )
 from memory_context.stores.sql.index import indexing, keyword_index, search, vector_index
@@ -80,8 +83,10 @@ T = TypeVar("T")
 
 # PostgreSQL takes at most 65,535 bound parameters in a statement, SQLite 32,766.
 KEYS_PER_STATEMENT = 5000
-# Of how many shapes of scopes the statement is kept that reads records by their keys.
+# Of how many shapes of scopes and filters the statements are kept that read records.
 STATEMENTS = 100
+# With more values than that, a statement is of use once.
+LONGEST_KEPT = 20
 # How much a search indexes before it answers, in characters: a minute or so of work.
 CATCH_UP = 32_000_000
 CALLS_KEPT = timedelta(days=30)
@@ -237,16 +242,17 @@ class SQLAlchemyStore(ClosedAtExit):
                 f"a limit is 0 or more, or None for all, an offset 0 or more; not {limit} and {offset}"
             )
         dialect, hidden = self.database.dialect, self.codec.hidden
-        matching, order = self._matching(scope, filters), order_of(order_by, dialect, hidden)
-        if limit is None:
-            every = RECORDS.where(*matching).order_by(*order)
-            return self.database.items(every.offset(offset or None))
-        # What is wide is read of the page alone, after it was chosen.
-        page = sa.select(memories.c.id).where(*matching).order_by(*order)
-        chosen = memories.c.id.in_(page.limit(limit).offset(offset or None))
-        mine = RECORDS.where(memories.c.user_id == scope.user_id, chosen)
-        again = order_of(order_by, dialect, hidden, by_index=False)
-        return self.database.items(mine.order_by(*again))
+        filters = filters or {}
+        if limit is None or "tags" in filters:
+            order = order_of(order_by, dialect, hidden)
+            every = RECORDS.where(*self._matching(scope, filters)).order_by(*order)
+            return self.database.items(every.limit(limit).offset(offset or None))
+        filter_shape, wanted = shape_of_filters(filters)
+        shape, values = shape_of(scope)
+        make = _page.__wrapped__ if len(wanted) > LONGEST_KEPT else _page
+        page = make(shape, filter_shape, order_by, dialect, hidden)
+        values |= wanted
+        return self.database.items(page, values | {"limit": limit, "offset": offset})
 
     def search(
         self,
@@ -642,7 +648,7 @@ class SQLAlchemyStore(ClosedAtExit):
         return len(item.text) - place.offset
 
 
-# The two are kept, because making them takes longer than reading a record by them; by shape, because
+# These are kept, because making them takes longer than reading a record by them; by shape, because
 # by scope each conversation would leave its own behind.
 @lru_cache(maxsize=STATEMENTS)
 def _by_key(shape: ScopeShape) -> Prepared:
@@ -656,6 +662,25 @@ def _by_keys(shape: ScopeShape) -> AnySelect:
     """Return the statement for the records of a scope under the ``keys`` that it is executed with."""
     wanted = sa.bindparam("keys", type_=sa.Text(), expanding=True)
     return RECORDS.where(*shape.conditions(), memories.c.memory_key.in_(wanted))
+
+
+@lru_cache(maxsize=STATEMENTS)
+def _page(
+    shape: ScopeShape, filters: FilterShape, order_by: str, dialect: str, hidden: frozenset[str]
+) -> Prepared:
+    """Return the statement for a page of the records of a scope that match."""
+    conditions_of(filters.filters, dialect, hidden)  # checks the values
+    matching = [*shape.conditions(), *conditions_of(filters.bound(), dialect, hidden)]
+    order = order_of(order_by, dialect, hidden)
+    page = sa.select(memories.c.id).where(*matching).order_by(*order)
+    # What is wide is read of the page alone, after it was chosen.
+    chosen = page.limit(sa.bindparam("limit")).offset(sa.bindparam("offset"))
+    mine = RECORDS.where(
+        memories.c.user_id == sa.bindparam("scope_user_id"), memories.c.id.in_(chosen)
+    )
+    again = order_of(order_by, dialect, hidden, by_index=False)
+    statement = mine.order_by(*again)
+    return Prepared(lambda _: statement)
 
 
 def _check_scope(scope: Scope, item: MemoryItem) -> None:
