@@ -54,7 +54,7 @@ def doctor(*, store: opt.Store = None, as_json: opt.AsJson = False) -> int:
     for check in examined(store or database_here()):
         checks.append(asdict(check))
         if not as_json:  # at once: a check may take its time
-            line = Text(f"{check.status.value:<8}", style=_STYLES[check.status.value])
+            line = Text(f"{check.status:<8}", style=_STYLES[check.status])
             line.append_text(plain(f"{check.name}: {check.found}"))
             if check.remedy:
                 line.append_text(plain(f"\n{'':8}-> {check.remedy}"))

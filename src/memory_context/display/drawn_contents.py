@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from memory_context.display.escaped_html import Html, folded, image, joined, soft
 from memory_context.display.json_tree import JsonTree, rows_of
@@ -27,7 +27,7 @@ from memory_context.text.rows.text_table import TextTable
 
 PARSED_AT_MOST = 1_000_000
 LARGEST_PICTURE = 500_000
-PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp")
+PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp")
 SECRET_NOTE = "a secret: its content is not shown here; .content has it"  # noqa: S105 - a sentence about secrets
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable
-from typing import Final
 
 import regex
 
 BAR_WIDTH = 16
-_EIGHTHS: Final = " ▏▎▍▌▋▊▉"
+_EIGHTHS = " ▏▎▍▌▋▊▉"
 # Control and format characters, unassigned ones, and separators of lines; not line breaks, tabs, and the joiners that
 # some scripts need.
 _UNSEEN = regex.compile(
@@ -22,7 +21,7 @@ _UNSEEN = regex.compile(
 )
 # MathJax would read formulas into texts with dollar signs; Jupyter's two versions of it leave these classes alone.
 _ROOT = "mc tex2jax_ignore mathjax_ignore"
-STYLE: Final = """
+STYLE = """
 .mc{font:13px/1.45 system-ui,sans-serif;overflow-x:auto;max-width:1100px}
 .mc pre,.mc code{font:12px/1.45 ui-monospace,Menlo,Consolas,monospace;
 background:none;color:inherit;padding:0;border:0}

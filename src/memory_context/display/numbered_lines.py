@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from memory_context.display.escaped_html import Html, escaped, joined, tag
 from memory_context.text.describe.logs import level_of
@@ -14,7 +14,7 @@ TAIL = 6
 NOTABLE = 10
 LONGEST_LINE = 400
 BEFORE_MARK = 120
-LOOKED_AT: Final = 2_000_000
+LOOKED_AT = 2_000_000
 
 
 class NumberedLine(NamedTuple):
@@ -91,7 +91,7 @@ def log_line(text: str) -> Html:
     return tag("span", shortened(text), cls=level) if level else plain_line(text)
 
 
-_DIFF_MARKS: Final = (
+_DIFF_MARKS = (
     ("+++", "name"),
     ("---", "name"),
     ("diff ", "name"),

@@ -44,14 +44,14 @@ class Check:
 
     Attributes:
         name: Which.
-        status: The outcome.
         found: What was found, in words.
+        status: The outcome.
         remedy: What to do; "" where nothing has to be done.
     """
 
     name: str
-    status: CheckStatus
     found: str
+    status: CheckStatus = CheckStatus.OK
     remedy: str = ""
 
 
@@ -62,25 +62,25 @@ def examined(store: str | None) -> Iterator[Check]:
     makes impossible to look at is left out.
     """
     found = f"{__version__}, Python {platform.python_version()}"
-    yield Check("memory-context", CheckStatus.OK, found)
+    yield Check("memory-context", found)
     yield _token_counting()
     if store:
         yield from _database(store)
     else:
         remedy = "name it: --store URL, or MEMORY_CONTEXT_STORE"
-        yield Check("database", CheckStatus.NOTE, "not looked at", remedy)
+        yield Check("database", "not looked at", CheckStatus.NOTE, remedy)
 
 
 def _token_counting() -> Check:
     counter = default_counter()
     if counter.name != "estimate":
-        return Check("token counting", CheckStatus.OK, f"exact, by {counter.name}")
+        return Check("token counting", f"exact, by {counter.name}")
     found = "estimated: the ranks of o200k_base are not here"
     remedy = (
         "pip install 'memory-context[exact]', let the machine reach the internet once, or put tiktoken's file of ranks "
         "into TIKTOKEN_CACHE_DIR"
     )
-    return Check("token counting", CheckStatus.WARNING, found, remedy)
+    return Check("token counting", found, CheckStatus.WARNING, remedy)
 
 
 def _database(url: str) -> Iterator[Check]:
@@ -91,16 +91,16 @@ def _database(url: str) -> Iterator[Check]:
         # Asked before it is opened: SQLite would create the file.
         elif path := inspection.missing_file(innermost_url):
             remedy = f"check the path, or {_MIGRATE}"
-            yield Check("database", CheckStatus.PROBLEM, f"there is no file {path!r}", remedy)
+            yield Check("database", f"there is no file {path!r}", CheckStatus.PROBLEM, remedy)
             return
         else:
             with cast("SQLAlchemyStore", as_store(url.removeprefix("redacted+"))) as store:
                 found = f"{look(store, inspection.server)}, {store.url or 'in memory'}"
-                yield Check("database", CheckStatus.OK, found)
+                yield Check("database", found)
                 yield from _schema_and_index(store)
     except MemoryContextError as error:
         remedy = "check the URL, the server, and the rights of this user"
-        yield Check("database", CheckStatus.PROBLEM, str(error), remedy)
+        yield Check("database", str(error), CheckStatus.PROBLEM, remedy)
         return
     if innermost_url != url:
         yield _encoded_contents(url)
@@ -110,16 +110,16 @@ def _folder(url: str) -> Iterator[Check]:
     with cast("FileStore", as_store(url)) as store:
         if not store.directory.is_dir():
             found = f"there is no folder {str(store.directory)!r}"
-            yield Check("folder", CheckStatus.PROBLEM, found, "check the path")
+            yield Check("folder", found, CheckStatus.PROBLEM, "check the path")
             return
-        yield Check("folder", CheckStatus.OK, str(store.directory))
+        yield Check("folder", str(store.directory))
         damaged = store.damaged()
     if not damaged:
-        yield Check("files", CheckStatus.OK, "all are memories")
+        yield Check("files", "all are memories")
         return
     found = f"{len(damaged):,} are not memories, the first: {damaged[0].path}, {damaged[0].reason}"
     remedy = "repair or remove them; until then they are skipped"
-    yield Check("files", CheckStatus.WARNING, found, remedy)
+    yield Check("files", found, CheckStatus.WARNING, remedy)
 
 
 def _encoded_contents(url: str) -> Check:
@@ -131,15 +131,15 @@ def _encoded_contents(url: str) -> Check:
                 store.query(Scope(user), {"is_active": [True, False]}, limit=1)
     except MemoryContextError as error:
         remedy = "give the keys that it was written with"
-        return Check("contents", CheckStatus.PROBLEM, str(error), remedy)
+        return Check("contents", str(error), CheckStatus.PROBLEM, remedy)
     found = f"can be read, of each user the newest (users looked at: {len(users)})"
-    return Check("contents", CheckStatus.OK, found)
+    return Check("contents", found)
 
 
 def _schema_and_index(store: SQLAlchemyStore) -> Iterator[Check]:
     if look(store, is_foreign):
         found = "another program has made the table agent_memories"
-        yield Check("schema", CheckStatus.PROBLEM, found, "memory-context adopt")
+        yield Check("schema", found, CheckStatus.PROBLEM, "memory-context adopt")
         return
     revision = look(store, revision_of)
     yield _schema(revision, look(store, lambda connection: connection.dialect.name))
@@ -157,48 +157,48 @@ def _schema_and_index(store: SQLAlchemyStore) -> Iterator[Check]:
 
 def _schema(revision: str | None, dialect: str) -> Check:
     if revision == HEAD:
-        return Check("schema", CheckStatus.OK, f"revision {revision}")
+        return Check("schema", f"revision {revision}")
     if revision is None:
         remedy = f"nothing: the first use creates it; or {_MIGRATE}"
-        return Check("schema", CheckStatus.NOTE, "none yet", remedy)
+        return Check("schema", "none yet", CheckStatus.NOTE, remedy)
     if revision not in REVISIONS:
         found = f"revision {revision}, this library knows {HEAD}"
-        return Check("schema", CheckStatus.PROBLEM, found, "upgrade memory-context")
+        return Check("schema", found, CheckStatus.PROBLEM, "upgrade memory-context")
     found = f"revision {revision}, this library needs {HEAD}"
     if dialect == "sqlite":
         remedy = f"nothing: the next use upgrades it; or {_MIGRATE}"
-        return Check("schema", CheckStatus.WARNING, found, remedy)
-    return Check("schema", CheckStatus.PROBLEM, found, _MIGRATE)
+        return Check("schema", found, CheckStatus.WARNING, remedy)
+    return Check("schema", found, CheckStatus.PROBLEM, _MIGRATE)
 
 
 def _tables(store: SQLAlchemyStore) -> Check:
     if damage := look(store, inspection.damage):
         found = f"the file is damaged: {'; '.join(damage)}"
-        return Check("tables", CheckStatus.PROBLEM, found, "restore a backup")
+        return Check("tables", found, CheckStatus.PROBLEM, "restore a backup")
     if missing := look(store, inspection.missing):
         remedy = (
             "create them as postgresdb.sql in the project's repository does, or restore a backup"
         )
-        return Check("tables", CheckStatus.PROBLEM, f"missing: {', '.join(missing)}", remedy)
-    return Check("tables", CheckStatus.OK, "all tables and indexes are there")
+        return Check("tables", f"missing: {', '.join(missing)}", CheckStatus.PROBLEM, remedy)
+    return Check("tables", "all tables and indexes are there")
 
 
 def _analyzer(version: int) -> Check:
     if version == VERSION:
-        return Check("analyzer", CheckStatus.OK, f"version {version}")
+        return Check("analyzer", f"version {version}")
     found = f"the index was made by version {version}, this library has {VERSION}"
     remedy = _REINDEX
     if version > VERSION:
         remedy = "upgrade memory-context, or searches miss what others store"
-    return Check("analyzer", CheckStatus.WARNING, found, remedy)
+    return Check("analyzer", found, CheckStatus.WARNING, remedy)
 
 
 def _pending(count: int) -> Check:
     if not count:
-        return Check("pending", CheckStatus.OK, "everything is indexed")
+        return Check("pending", "everything is indexed")
     found = f"{count:,} memories are not indexed yet"
     remedy = f"nothing: the next searches of their owners do it; or {_REINDEX}"
-    return Check("pending", CheckStatus.WARNING, found, remedy)
+    return Check("pending", found, CheckStatus.WARNING, remedy)
 
 
 def _index(store: SQLAlchemyStore) -> Check:
@@ -211,12 +211,12 @@ def _index(store: SQLAlchemyStore) -> Check:
     }
     faults = [f"{count:,} {fault}" for fault, count in counts.items() if count]
     if faults:
-        return Check("index", CheckStatus.PROBLEM, ", ".join(faults), _REINDEX)
-    return Check("index", CheckStatus.OK, "it holds what is stored")
+        return Check("index", ", ".join(faults), CheckStatus.PROBLEM, _REINDEX)
+    return Check("index", "it holds what is stored")
 
 
 def _expired(count: int) -> Check:
     if not count:
-        return Check("expired", CheckStatus.OK, "no memory has expired")
+        return Check("expired", "no memory has expired")
     found = f"{count:,} memories have expired"
-    return Check("expired", CheckStatus.NOTE, found, "memory-context gc deletes them")
+    return Check("expired", found, CheckStatus.NOTE, "memory-context gc deletes them")

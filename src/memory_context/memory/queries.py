@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain
 
 from memory_context.exceptions import InvalidQueryError, InvalidSelectionError
 from memory_context.model.item import MemoryItem, is_secret
@@ -90,9 +89,14 @@ class _MemoriesAsTables:
             raise InvalidQueryError(
                 prompts.NO_TABLE.format(name=pattern, tables=self._tables_told())
             )
+
+        def rows() -> Iterator[Row]:
+            for key, table in parts:
+                for row in table.rows():
+                    yield [key, *row]
+
         first = parts[0][1]
-        columns = (KEY_COLUMN, *first.columns)
-        return replace(first, columns=columns, rows=_rows_below_keys(parts), name=pattern)
+        return replace(first, columns=(KEY_COLUMN, *first.columns), rows=rows, name=pattern)
 
     def _matching(self, pattern: str) -> list[MemoryItem]:
         """Return the memories whose keys match, oldest first, without secrets and binary content."""
@@ -119,10 +123,3 @@ class _MemoriesAsTables:
             if not is_secret(item):
                 told.append(f"{item.memory_key} ({item.summary})")
         return "; ".join(told) or "nothing"
-
-
-def _rows_below_keys(parts: list[tuple[str, TextTable]]) -> Callable[[], Iterator[Row]]:
-    def rows_of(key: str, table: TextTable) -> Iterator[Row]:
-        return ([key, *row] for row in table.rows())
-
-    return lambda: chain.from_iterable(rows_of(key, table) for key, table in parts)

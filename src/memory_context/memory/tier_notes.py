@@ -83,7 +83,14 @@ class TierNotes(ClosedAtExit):
         project_id: str | int | None = None,
         policies: Iterable[TierPolicy] = (),
     ) -> None:
-        self._owner = _manager(manager, user_id)
+        if isinstance(manager, MemoryManager):
+            if user_id is not None:
+                raise InvalidArgumentError(
+                    "the manager has its user; give user_id with a store only"
+                )
+            self._owner = manager
+        else:
+            self._owner = MemoryManager(manager, user_id=user_id)  # type: ignore[arg-type] # says what is wrong with None
         self._closes_owner = self._owner is not manager
         self.run_id = run_id
         self.session_id = session_id or self._owner.thread_id
@@ -278,14 +285,6 @@ class TierNotes(ClosedAtExit):
             return True
         answer = confirm(question)
         return bool(result_of(answer) if isawaitable(answer) else answer)
-
-
-def _manager(manager: MemoryManager | AnyStore | None, user_id: str | int | None) -> MemoryManager:
-    if not isinstance(manager, MemoryManager):
-        return MemoryManager(manager, user_id=user_id)  # type: ignore[arg-type] # says what is wrong with None
-    if user_id is not None:
-        raise InvalidArgumentError("the manager has its user; give user_id with a store only")
-    return manager
 
 
 def first_line(content: object) -> str | None:

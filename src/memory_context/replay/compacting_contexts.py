@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from memory_context.conversation.message import Message
 from memory_context.conversation.message_groups import groups
@@ -12,12 +11,12 @@ from memory_context.replay.prices import charged, tokens_of
 from memory_context.text.tokens.counter import TokenCounter
 
 # What LangChain 1.5 asks for a summary by, in tokens of o200k_base, and the most tokens of messages that it shows.
-SUMMARY_PROMPT: Final = 491
-SUMMARIZED: Final = 4000
-SUMMARY: Final = "Here is a summary of the conversation to date:\n\n"
+SUMMARY_PROMPT = 491
+SUMMARIZED = 4000
+SUMMARY = "Here is a summary of the conversation to date:\n\n"
 # By Agent Framework 1.23 the results of old calls are one text, of so many characters at most.
 RESULTS, RESULTS_END, CUT = "[Tool results: ", "]", "... [truncated]"
-LONGEST: Final = 4096
+LONGEST = 4096
 # Shares of a budget: above the first old results are put together, above the second the oldest messages go.
 COLLAPSED_ABOVE = 0.5
 TRUNCATED_ABOVE = 0.8

@@ -59,9 +59,8 @@ def page(summary: Summary) -> str:
 
 
 def _table(summary: Summary, marks: Sequence[Mark]) -> Html:
-    rows = list[list[str]]()
-    for mark, row in zip(marks, summary.results.rows, strict=True):
-        rows.append([_named(mark), *cells(row)[1:]])
+    pairs = zip(marks, summary.results.rows, strict=True)
+    rows = [[_named(mark), *cells(row)[1:]] for mark, row in pairs]
     return table(COLUMNS, rows, labels=True)
 
 

@@ -66,9 +66,8 @@ class RememberingContext:
 
     def schemas(self) -> str:
         """Return the schemas of the tools that every request carries, a line each."""
-        schemas = list[str]()
-        for verb in memory_verbs(queries=self.settings.fold.queries):
-            schemas.append(_schema(verb, self._manager))
+        verbs = memory_verbs(queries=self.settings.fold.queries)
+        schemas = [_schema(verb, self._manager) for verb in verbs]
         if self._notes:
             schemas += [_schema(verb, self._notes) for verb in NOTE_VERBS]
         return "\n".join(schemas)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import sys
-from typing import Final
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -12,7 +11,7 @@ from starlette.types import ASGIApp
 from memory_context.runtime.signals import ending
 
 # A client may keep its connection open for ever, and `docker stop` kills after ten seconds.
-SECONDS_TO_END: Final = 3
+SECONDS_TO_END = 3
 
 
 def serve_web(application: ASGIApp, listener: socket.socket, url: str) -> None:

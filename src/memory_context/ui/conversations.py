@@ -276,9 +276,8 @@ def _prompt(
         return tag("p", said, cls="soft")
     count = visit.memory.counter.count
     view = Transcript("", (), tuple(entries_of(messages, count)), stored_behind(messages, known))
-    exact = list[str]()
-    for line in prompt.split("\n"):
-        exact.append(json.dumps(json.loads(line), ensure_ascii=False, indent=1))
+    lines = map(json.loads, prompt.split("\n"))
+    exact = [json.dumps(line, ensure_ascii=False, indent=1) for line in lines]
     return joined((conversation(view), folded("as it was kept", tag("pre", "\n".join(exact)))))
 
 

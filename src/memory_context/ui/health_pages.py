@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from memory_context.display.escaped_html import Html, joined, soft, tag
+from memory_context.display.escaped_html import Html, joined, tag
 from memory_context.memory.health import examined
 from memory_context.stores.sql.catalog import Catalog
 from memory_context.ui.visit import Visit, listing, when
@@ -16,7 +16,7 @@ def health(visit: Visit) -> Html:
     """Draw what the checks of `memory-context doctor` find, and how much is stored."""
     checks = list[list[str]]()
     for check in examined(visit.url):
-        status = tag("b", check.status.value, cls=f"status {check.status.value}")
+        status = tag("b", check.status, cls=f"status {check.status}")
         remedy = tag("div", f"→ {check.remedy}") if check.remedy else Html("")
         checks.append([status, check.name, joined((check.found, remedy))])
     parts = [tag("h1", "Health"), listing(("", "check", "found"), checks)]
@@ -61,4 +61,4 @@ def audit(visit: Visit) -> Html:
     links = [visit.link("← newer", "audit", **{"from": max(start - ROWS, 0)})] if start else []
     if len(found) > ROWS:
         links.append(visit.link("older →", "audit", **{"from": start + ROWS}))
-    return joined((*parts, tag("p", *(joined((one, " ")) for one in links)), soft("")))
+    return joined((*parts, tag("p", *(joined((one, " ")) for one in links))))

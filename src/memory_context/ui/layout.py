@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from memory_context.display.documents import document
 from memory_context.display.escaped_html import STYLE as DRAWN
 from memory_context.display.escaped_html import Html, tag
 from memory_context.ui.visit import Visit, button
 
-PAGES: Final = {
+PAGES = {
     "": "Conversations",
     "memories": "Memories",
     "notes": "Notes",
@@ -18,7 +16,7 @@ PAGES: Final = {
     "audit": "Audit",
 }
 # Where other pages belong.
-BELOW: Final = {"thread": "", "call": "", "memory": "memories"}
+BELOW = {"thread": "", "call": "", "memory": "memories"}
 STYLE = """
 body{font-size:15px}a{color:var(--k0)}a:focus-visible,button:focus-visible,summary:focus-visible,
 input:focus-visible,select:focus-visible,textarea:focus-visible{outline:2px solid var(--k0);outline-offset:2px}

@@ -7,7 +7,6 @@ import secrets
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
@@ -47,7 +46,7 @@ from memory_context.ui.visit import Visit
 
 LOOPBACK = "127.0.0.1"
 LARGEST_FORM = 20_000_000
-VIEWS: Final[Mapping[str, Callable[[Visit], Html]]] = {
+VIEWS: Mapping[str, Callable[[Visit], Html]] = {
     "": overview,
     "thread": timeline,
     "call": one_call,
@@ -58,13 +57,13 @@ VIEWS: Final[Mapping[str, Callable[[Visit], Html]]] = {
     "health": health,
     "audit": audit,
 }
-CHANGES: Final[Mapping[str, Callable[[Visit], str]]] = {
+CHANGES: Mapping[str, Callable[[Visit], str]] = {
     "confirm": confirm,
     "edit": edit,
     "expire": expire,
     "forget": forget,
 }
-HEADERS: Final = {
+HEADERS = {
     # A page's own rule stands in its head; here for those who frame it, or send forms elsewhere.
     "Content-Security-Policy": f"{CONTENT_POLICY}; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     "X-Content-Type-Options": "nosniff",
