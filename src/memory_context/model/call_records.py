@@ -172,6 +172,11 @@ class CallTotals:
 class KeptCalls(Displayed, list[CallRecord]):
     """A list of what models were sent and what was decided. A notebook shows it as a table."""
 
+    @property
+    def model_calls(self) -> list[ModelCall]:
+        """Return what models were sent, without what was decided."""
+        return [one.what for one in self if isinstance(one.what, ModelCall)]
+
 
 class KeptTotals(Displayed, list[CallTotals]):
     """A list of what the calls of conversations add up to. A notebook shows it as a table."""

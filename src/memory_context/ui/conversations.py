@@ -77,23 +77,22 @@ def _figures(totals: Sequence[CallTotals]) -> Html:
 
 def _days(visit: Visit) -> Html:
     """Draw the tokens of each of the last days on which models were asked."""
+    records = visit.memory.calls(kind="model", limit=CHARTED, prompts=False)
     days = dict[str, list[int]]()
-    for record in reversed(visit.memory.calls(kind="model", limit=CHARTED, prompts=False)):
-        call = record.what
-        if isinstance(call, ModelCall):
-            day = days.setdefault(f"{call.at.astimezone():%Y-%m-%d}", [0, 0])
-            day[0] += call.tokens_sent
-            day[1] += call.tokens_full
-    newest = list(days.items())[-DAYS:]
+    for call in reversed(records.model_calls):
+        day = days.setdefault(f"{call.at.astimezone():%Y-%m-%d}", [0, 0])
+        day[0] += call.tokens_sent
+        day[1] += call.tokens_full
+    newest = list(days)[-DAYS:]
     if len(newest) < 2:
         return Html("")
-    across = f"days with model calls, {newest[0][0]} to {newest[-1][0]}"
-    sent = [day[0] for _, day in newest]
-    full = [day[1] for _, day in newest]
-    return _chart("Tokens per day", sent, full, across)
+    across = f"days with model calls, {newest[0]} to {newest[-1]}"
+    return _chart("Tokens per day", [days[day] for day in newest], across)
 
 
-def _chart(title: str, sent: Sequence[int], full: Sequence[int], across: str) -> Html:
+def _chart(title: str, points: Sequence[Sequence[int]], across: str) -> Html:
+    """Draw two lines: the tokens that were sent, and those with every text in full, at each of *points*."""
+    sent, full = zip(*points, strict=True)
     drawn = line_chart([(IN_FULL, full), (SENT, sent)], title, across)
     caption = tag(
         "figcaption",
@@ -130,17 +129,15 @@ def timeline(visit: Visit) -> Html:
     """Draw one conversation: its prompts' sizes, and each call and decision, the newest first."""
     thread = visit.word("id")
     records = visit.memory.calls(thread_id=thread, limit=CHARTED, prompts=False)
-    calls = [one.what for one in reversed(records) if isinstance(one.what, ModelCall)]
+    points = [(call.tokens_sent, call.tokens_full) for call in reversed(records.model_calls)]
     parts = [
         tag("h1", "Conversation ", tag("code", thread)),
         tag("p", visit.link("what it has stored", "memories", thread=thread)),
     ]
     if not records:
         return joined((*parts, tag("p", NO_CALLS, cls="soft")))
-    if len(calls) > 1:
-        sent = [call.tokens_sent for call in calls]
-        full = [call.tokens_full for call in calls]
-        parts.append(_chart("Tokens per call", sent, full, "number of the call"))
+    if len(points) > 1:
+        parts.append(_chart("Tokens per call", points, "number of the call"))
     start = visit.number("from")
     shown = records[start : start + ROWS]
     rows = [_record_row(visit, thread, record) for record in shown]
@@ -183,7 +180,7 @@ def one_call(visit: Visit) -> Html:
     thread = visit.word("id")
     at, until = _moment_and_next(visit.word("at"))
     records = visit.memory.calls(thread_id=thread, until=until, limit=CHARTED, prompts=False)
-    models = [one.what for one in records if isinstance(one.what, ModelCall)]
+    models = records.model_calls
     if not models or models[0].at != at:
         raise MemoryNotFoundError(f"no call of {thread!r:.80} at {at} is kept")
     call = models[0]
@@ -225,7 +222,7 @@ def one_call(visit: Visit) -> Html:
 def _prompt_of(visit: Visit, thread: str, at: datetime, until: datetime) -> str:
     """Return the prompt of a call as it was kept; nothing where it was not recorded."""
     records = visit.memory.calls(thread_id=thread, kind="model", since=at, until=until, limit=1)
-    return next((one.what.prompt for one in records if isinstance(one.what, ModelCall)), "")
+    return next((call.prompt for call in records.model_calls), "")
 
 
 def _behind_references(call: ModelCall, earlier: Iterable[ModelCall]) -> list[str]:

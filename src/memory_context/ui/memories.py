@@ -12,7 +12,6 @@ from memory_context.display.json_tree import rows_of
 from memory_context.exceptions import InvalidArgumentError, InvalidQueryError
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.search_filters import search_filters
-from memory_context.model.call_records import ModelCall
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.keys import made_by
 from memory_context.model.origin import CONFIRMED, PERSON
@@ -180,12 +179,10 @@ def _uses(visit: Visit, item: MemoryItem) -> Html:
     """Draw the calls that folded it or brought it back, and what the audit trail says."""
     rows = list[list[str]]()
     if item.thread_id:
-        for record in visit.memory.calls(
+        records = visit.memory.calls(
             thread_id=item.thread_id, kind="model", limit=LOOKED_THROUGH, prompts=False
-        ):
-            call = record.what
-            if not isinstance(call, ModelCall):
-                continue
+        )
+        for call in records.model_calls:
             did = ", ".join(verb for verb, keys in call.changes() if item.memory_key in keys)
             if did:
                 href = visit.address("call", id=item.thread_id, at=call.at.isoformat())
