@@ -26,6 +26,7 @@ _VALUE = regex.compile(
 # JSON may stand in JSON: up to seven backslashes before each quotation mark.
 _KIND_IN_JSON = regex.compile(r"\"kind\\{0,7}\"\s{0,4}:\s{0,4}\\{0,7}\"Secret\\{0,7}\"")
 _BRACE = regex.compile("[{}]")
+# Values are texts: the first closing brace ends the data.
 _DATA_IN_JSON = regex.compile(r"\\{0,7}\"(?:data|stringData)\\{0,7}\"\s{0,4}:\s{0,4}\{[^{}]*+\}")
 _VALUE_IN_JSON = regex.compile(r":\s{0,4}\\{0,7}\"(?P<value>[^\"\\\s]++)\\{0,7}\"")
 
