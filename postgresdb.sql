@@ -1,6 +1,6 @@
 -- The schema of memory-context for PostgreSQL, for people who manage their own database.
 -- Equal to what the library creates (a test holds it so); regenerate with:
---     python -c "from memory_context.stores.sql.migrate import postgres_ddl; print(postgres_ddl(), end='')"
+--     python tests/plain_ddl.py
 -- Applied again it changes nothing; tables of other programs or revisions are an error.
 
 BEGIN;

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from autogen_core import FunctionCall
 from autogen_core.models import (
@@ -17,7 +18,7 @@ from autogen_core.models import (
 )
 from hypothesis import strategies as st
 
-from memory_context.autogen.messages import neutral_of, restored
+from memory_context.autogen.messages import hosts_id, made_of, neutral_of
 from memory_context.conversation.message import Message, from_lines
 
 LOG = "\n".join(
@@ -53,6 +54,19 @@ def results(
             for i, text in enumerate(texts)
         ]
     )
+
+
+def restored(messages: Iterable[Message]) -> Iterator[LLMMessage]:
+    """Yield AutoGen's messages of which *messages* were made; results side by side are one message."""
+    for _, group in groupby(messages, key=hosts_id):
+        yield made_of(list(group))
+
+
+def texts_of(message: LLMMessage) -> list[str]:
+    """Return the texts of a message of a user or with results, recalled ones included."""
+    if not isinstance(message, UserMessage | FunctionExecutionResultMessage):
+        return []
+    return [text for part in neutral_of(message, "") for text in part.texts.values()]
 
 
 def dumps(messages: Sequence[LLMMessage]) -> list[str]:

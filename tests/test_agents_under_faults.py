@@ -19,11 +19,10 @@ from autogen_core.models import FunctionExecutionResultMessage, LLMMessage
 from autogen_core.tools import FunctionTool
 
 from memory_context import FoldPolicy, MemoryContext, MemoryItem, MemoryRef, SQLMemory
-from memory_context.autogen.messages import texts_of
 from memory_context.exceptions import MemoryNotFoundError
 from memory_context.model.item import encodable
 from memory_context.testing import Fault, FaultyStore, ScriptedChatClient, check_prompt, seeded_keys
-from messages import LOG, call, dumps, results, stored_messages
+from messages import LOG, call, dumps, results, stored_messages, texts_of
 from under_faults import KINDS, SOAK, check_counted, stores
 
 pytestmark = pytest.mark.long

@@ -28,11 +28,20 @@ from hypothesis import given
 from examples import examples
 from for_each import for_each
 from memory_context import MemoryContext, MemoryRef, default_counter, exceptions
-from memory_context.autogen.messages import restored
 from memory_context.conversation.message import as_lines, from_lines
 from memory_context.conversation.message_groups import groups
 from memory_context.testing import check_prompt
-from messages import LOG, call, conversations, dumps, neutral, results, stored_messages, user
+from messages import (
+    LOG,
+    call,
+    conversations,
+    dumps,
+    neutral,
+    restored,
+    results,
+    stored_messages,
+    user,
+)
 from teams import unchecked
 from test_context import fill, shown
 

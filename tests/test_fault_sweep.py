@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 from pytest_mock import MockerFixture
 
 from memory_context import FoldPolicy, MemoryContext, MemoryRef, RecallPolicy, SQLAlchemyStore
-from memory_context.autogen.messages import texts_of
 from memory_context.conversation import fail_open
 from memory_context.runtime import breaker
 from memory_context.stores import Codec, Compressed, Encrypted
 from memory_context.testing import Fault, FaultyStore, check_prompt
-from messages import LOG, conversations, dumps, results
+from messages import LOG, conversations, dumps, results, texts_of
 from test_agents_under_faults import check_folds, check_kept
 from test_context import fill, shown
 from under_faults import DELAY, SOAK

@@ -17,6 +17,7 @@ from memory_context.model.scope import Scope
 from memory_context.stores import SQLAlchemyStore
 from memory_context.stores.sql import migrate
 from memory_context.stores.sql.schema import metadata
+from plain_ddl import postgres_ddl
 
 ROOT = Path(__file__).parents[1]
 PLAIN_DDL = (ROOT / "postgresdb.sql").read_text("utf-8")
@@ -31,7 +32,7 @@ def apply(url: str) -> None:
 
 def test_plain_ddl_is_the_schema(postgres_url: str) -> None:
     """postgresdb.sql is what the library creates, and a database made with it is used as it is; ids have a default."""
-    assert PLAIN_DDL.endswith("\n\n" + migrate.postgres_ddl())
+    assert PLAIN_DDL.endswith("\n\n" + postgres_ddl())
 
     apply(postgres_url)
     execute(postgres_url, "INSERT INTO agent_memories (user_id, memory_key) VALUES ('ann', 'k')")

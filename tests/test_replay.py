@@ -35,7 +35,7 @@ from for_each import for_each
 from langchain_memory_context.messages import neutral_of as langchain_neutral
 from langchain_memory_context.testing import ScriptedChatModel
 from memory_context.agent_framework.messages import held_by
-from memory_context.autogen.messages import neutral_of, restored
+from memory_context.autogen.messages import neutral_of
 from memory_context.conversation.message import Message
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.replay import (
@@ -73,6 +73,7 @@ from memory_context.replay.terminal_report import report
 from memory_context.runtime.what_models_read import ABOUT_REFERENCES
 from memory_context.testing import ScriptedChatClient
 from memory_context.text.tokens.counter import CallableCounter, TokenCounter
+from messages import restored
 
 OUTPUT = "the build of job-4711 has failed on host alpha.example"
 LONG = "\n".join(f"step {number} of the build went well" for number in range(40)) + f"\n{OUTPUT}"

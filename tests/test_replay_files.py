@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 
 from for_each import for_each
 from memory_context import MemoryContext
-from memory_context.autogen.messages import restored
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay import Recording, parse_recording, read_recordings, stream_recordings
 from memory_context.testing import ScriptedChatClient
+from messages import restored
 
 EXPECTED = (
     Message("0", "system", "system", {0: "Be short."}),

@@ -94,11 +94,13 @@ def _structured(model: BaseChatModel) -> Runnable[Any, Any]:
 
 def _parts_of(given: Any) -> tuple[BaseMessage, str | None]:  # noqa: ANN401 - with a schema a dict, without one a message
     """Return the model's message, and its answer as JSON if LangChain has read it."""
-    if not isinstance(given, dict):
-        return given, None
-    parts = cast("dict[str, Any]", given)
-    parsed = parts.get("parsed")
-    return parts["raw"], parsed.model_dump_json() if isinstance(parsed, JudgeAnswer) else None
+    match given:
+        case {"raw": raw, "parsed": JudgeAnswer() as parsed}:
+            return raw, parsed.model_dump_json()
+        case {"raw": raw}:
+            return raw, None
+        case _:
+            return given, None
 
 
 def _tokens(messages: list[BaseMessage], answer: BaseMessage) -> int:

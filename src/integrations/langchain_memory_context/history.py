@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
@@ -24,9 +24,7 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.model.audit import AuditTrail
 from memory_context.model.scope import UserId
 from memory_context.runtime.threads import off_loop
-
-if TYPE_CHECKING:
-    from memory_context.stores import AnyStore
+from memory_context.stores import AnyStore
 
 
 class MemoryContextChatMessageHistory(BaseChatMessageHistory):

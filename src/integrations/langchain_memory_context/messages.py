@@ -163,10 +163,11 @@ def _text_blocks(content: str | list[str | dict[str, Any]]) -> Iterator[tuple[in
 
 
 def _text_of(block: str | dict[str, Any]) -> str | None:
-    if isinstance(block, str):
-        return block
-    text = block.get("text") if block.get("type") == "text" else None
-    return text if isinstance(text, str) else None
+    match block:
+        case str(text) | {"type": "text", "text": str(text)}:
+            return text
+        case _:
+            return None
 
 
 def written(arguments: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Self, TypeAlias, cast
+from typing import Annotated, Any, Literal, NotRequired, Self, TypeAlias, cast
 from uuid import uuid4
 
 from langchain.agents.middleware import (
@@ -38,7 +38,6 @@ from langchain_memory_context.state_through_parent_graphs import (
 )
 from langchain_memory_context.tool_results import ToolOutcome, as_redactor, fold_outcome
 from langchain_memory_context.tools import MemoryTool, ask_tools, memory_tools, note_tools
-from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import (
     Conversation,
     ConversationSettings,
@@ -51,8 +50,10 @@ from memory_context.conversation.conversation_settings import (
     recall_policy_of,
 )
 from memory_context.conversation.decision_note import DecisionNote, note_of
-from memory_context.conversation.hosted_conversations import HostedConversations
-from memory_context.conversation.kept_calls import Decisions
+from memory_context.conversation.hosted_conversations import (
+    HostedConversations,
+    HostOfConversations,
+)
 from memory_context.conversation.key_trust import RunningCall
 from memory_context.conversation.message import Edits, edits_between, trusted_keys
 from memory_context.conversation.pass_by_reference import (
@@ -70,10 +71,7 @@ from memory_context.model.scope import UserId
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import off_loop, wait_for
-
-if TYPE_CHECKING:
-    from memory_context.stores import AnyStore
-
+from memory_context.stores import AnyStore
 
 AnyRequest: TypeAlias = ModelRequest[Any]
 AnyResponse: TypeAlias = ModelResponse[Any]
@@ -122,7 +120,7 @@ class AgentConversation:
         return trusted_keys(self.carried.messages, self.carried.note.facts.trusted)
 
 
-class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
+class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContextState, Any, Any]):
     """Keeps large texts of an agent's conversation in a store, and brings back what the next step needs.
 
     A tool's large result is committed to the store before it enters the agent's state; a reference and a preview take
@@ -224,28 +222,6 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         """Return `MEMORY_INSTRUCTIONS`, for a system prompt where no reference explains itself (see `FoldPolicy`)."""
         return prompts.MEMORY_INSTRUCTIONS
 
-    def stats(self, *, user_id: UserId | None = None, thread_id: str | None = None) -> ContextStats:
-        """Return what this middleware has done so far, for all users.
-
-        With a user and a thread also what the store keeps of this conversation's model calls (``kept``).
-
-        Raises:
-            InvalidArgumentError: A user without a thread, or a thread without its user.
-        """
-        return self._hosted.stats(user_id, thread_id)
-
-    def decisions(
-        self, *, user_id: UserId | None = None, thread_id: str | None = None
-    ) -> Decisions:
-        """Return what was decided to bring back, by whom and why: the newest 1,000 decisions of this process.
-
-        With a user and a thread: those of this conversation, of earlier processes too, as far as the store keeps them.
-
-        Raises:
-            InvalidArgumentError: A user without a thread, or a thread without its user.
-        """
-        return self._hosted.decisions(user_id, thread_id)
-
     def end_task(self, task: str, *, user_id: UserId | None = None) -> int:
         """Delete the notes of a task that has ended, and return how many there were.
 
@@ -258,10 +234,6 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         fixed = self._user_id
         owner = user_id if fixed is None or callable(fixed) else fixed
         return self._hosted.end_task(task, owner)  # type: ignore[arg-type] # says what is wrong with None
-
-    def close(self) -> None:
-        """Give back the store's connections, unless the store is the caller's. The middleware may be used again."""
-        self._hosted.close()
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolOutcome]

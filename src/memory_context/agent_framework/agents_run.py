@@ -181,26 +181,6 @@ class RunningAgent:
         return as_shown(held, self.note, seen[-1] + 1 if seen else None)
 
 
-class PromptStrategy:
-    """The framework's form of what makes a prompt; it is the last to see the messages before the client.
-
-    Args:
-        run: The agent's run.
-        users: The strategy that the agent or its client was given.
-    """
-
-    def __init__(self, run: RunningAgent, users: CompactionStrategy | None) -> None:
-        self._run, self._users = run, users
-
-    async def __call__(self, messages: list[FrameworkMessage]) -> bool:
-        """Make the prompt of *messages* in place; return whether the user's own strategy has changed them, too."""
-        await self._run.prepare(messages)
-        if self._users is None:
-            return False
-        annotate_message_groups(messages)
-        return await self._users(messages)
-
-
 class PromptMiddleware(ChatMiddleware):
     """Makes the prompts of one run, and hears what the model answers."""
 
@@ -209,9 +189,19 @@ class PromptMiddleware(ChatMiddleware):
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
         """See `ChatMiddleware`."""
-        users = getattr(context.client, "compaction_strategy", None)
+        users: CompactionStrategy | None = getattr(context.client, "compaction_strategy", None)
         users = context.kwargs.get("compaction_strategy", users)
-        context.kwargs["compaction_strategy"] = PromptStrategy(self._run, users)
+
+        async def strategy(messages: list[FrameworkMessage]) -> bool:
+            """Make the prompt, the last before the client; say whether the user's own strategy has changed it, too."""
+            await self._run.prepare(messages)
+            if users is None:
+                return False
+            annotate_message_groups(messages)
+            is_changed: bool = await users(messages)
+            return is_changed
+
+        context.kwargs["compaction_strategy"] = strategy
         context.messages = [
             context.record_message_replacement(copied(message), message)
             for message in context.messages

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from uuid import UUID, uuid4
 
 from agent_framework import (
@@ -21,7 +21,6 @@ from memory_context.agent_framework.agents_run import (
 )
 from memory_context.agent_framework.messages import copied
 from memory_context.agent_framework.tools import MemoryFunctionTool, memory_tools
-from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import ConversationSettings, new_message_id
 from memory_context.conversation.conversation_settings import (
     FoldPolicy,
@@ -31,8 +30,10 @@ from memory_context.conversation.conversation_settings import (
     recall_policy_of,
     refuse_middleware_settings,
 )
-from memory_context.conversation.hosted_conversations import HostedConversations
-from memory_context.conversation.kept_calls import Decisions
+from memory_context.conversation.hosted_conversations import (
+    HostedConversations,
+    HostOfConversations,
+)
 from memory_context.conversation.pass_by_reference import PassingPolicy
 from memory_context.conversation.run_notes import AgentRun
 from memory_context.exceptions import InvalidScopeError
@@ -41,18 +42,16 @@ from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.audit import AuditTrail
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime.threads import off_loop
+from memory_context.stores import AnyStore
 from memory_context.tools.ask_memory import ASKING
 from memory_context.tools.verbs import answer_limit
-
-if TYPE_CHECKING:
-    from memory_context.stores import AnyStore
 
 UserId = str | int | UUID
 # What a person's answer to a request for approval is among the contents of a message.
 APPROVAL = "function_approval_response"
 
 
-class MemoryContextProvider(ContextProvider):
+class MemoryContextProvider(HostOfConversations, ContextProvider):
     """Keeps large texts of an agent's conversation in a store, and brings back what the next step needs.
 
     A tool's large result is committed to the store before it enters the conversation; a reference and a preview take
@@ -127,32 +126,6 @@ class MemoryContextProvider(ContextProvider):
         self._passing = PassingPolicy.of(pass_by_reference)
         if user_id is not None and not callable(user_id):
             self._hosted.memories(_plain(user_id))
-
-    def stats(self, *, user_id: UserId | None = None, thread_id: str | None = None) -> ContextStats:
-        """Return what this provider has done so far, for all users.
-
-        With a user and a thread also what the store keeps of this conversation's model calls (``kept``).
-
-        Raises:
-            InvalidArgumentError: A user without a thread, or a thread without its user.
-        """
-        return self._hosted.stats(user_id, thread_id)
-
-    def decisions(
-        self, *, user_id: UserId | None = None, thread_id: str | None = None
-    ) -> Decisions:
-        """Return what was decided to bring back, by whom and why: the newest 1,000 decisions of this process.
-
-        With a user and a thread: those of this conversation, of earlier processes too, as far as the store keeps them.
-
-        Raises:
-            InvalidArgumentError: A user without a thread, or a thread without its user.
-        """
-        return self._hosted.decisions(user_id, thread_id)
-
-    def close(self) -> None:
-        """Give back the store's connections, unless the store is the caller's. The provider may be used again."""
-        self._hosted.close()
 
     async def before_run(
         self,

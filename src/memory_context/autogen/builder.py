@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memory_context.autogen.context import MemoryContext
+from memory_context.stores import AnyStore
 from memory_context.stores.sql.urls import HasEngine, synchronous
-
-if TYPE_CHECKING:
-    from memory_context.stores import AnyStore
 
 
 def build_model_context(

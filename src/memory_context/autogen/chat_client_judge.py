@@ -74,27 +74,26 @@ class LLMJudge(ModelJudge, ComponentBase[LLMJudgeConfig], Component[LLMJudgeConf
 
     async def ask(self, prompt: str, settings: Mapping[str, int]) -> tuple[Any, int]:
         """Return what the model answers, and the tokens of the call."""
-        messages: list[LLMMessage] = [
-            SystemMessage(content=prompts.JUDGE_SYSTEM),
-            UserMessage(content=prompt, source="user"),
-        ]
         info = self.model_client.model_info
         output: bool | type[BaseModel] | None = info.get("json_output") or None
         if info.get("structured_output"):
             output = JudgeAnswer
-        result = await self.model_client.create(
-            messages, json_output=output, extra_create_args=settings
+        return await self._created(
+            prompts.JUDGE_SYSTEM, prompt, json_output=output, extra_create_args=settings
         )
-        return result.content, _tokens_of(result, messages)
 
     async def complete(self, system: str, prompt: str) -> tuple[str, int]:
         """Return what the model answers to any question, and the tokens of the call; see `LightModel`."""
+        content, tokens = await self._created(system, prompt)
+        return str(content), tokens
+
+    async def _created(self, system: str, prompt: str, **options: Any) -> tuple[Any, int]:  # noqa: ANN401 - the client's
         messages: list[LLMMessage] = [
             SystemMessage(content=system),
             UserMessage(content=prompt, source="user"),
         ]
-        result = await self.model_client.create(messages)
-        return str(result.content), _tokens_of(result, messages)
+        result = await self.model_client.create(messages, **options)
+        return result.content, _tokens_of(result, messages)
 
     def _to_config(self) -> LLMJudgeConfig:
         return LLMJudgeConfig(model_client=self.model_client.dump_component())

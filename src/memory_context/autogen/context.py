@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 from uuid import uuid4
 from weakref import WeakSet
 
@@ -66,11 +66,7 @@ from memory_context.model.transcript import Transcript
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
 from memory_context.runtime.what_models_read import MEMORY_INSTRUCTIONS
-from memory_context.stores import SQLAuditTrail, as_store
-
-if TYPE_CHECKING:
-    from memory_context.stores import AnyStore
-
+from memory_context.stores import AnyStore, SQLAuditTrail, as_store
 
 P = ParamSpec("P")
 T = TypeVar("T")

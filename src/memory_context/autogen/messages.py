@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import Any
 
 from autogen_core import FunctionCall as AutoGenCall
@@ -74,12 +73,6 @@ def hosts_id(message: Message) -> str:
     return message.id.partition(".")[0]
 
 
-def restored(messages: Iterable[Message]) -> Iterator[LLMMessage]:
-    """Yield AutoGen's messages of which *messages* were made; results side by side are one message."""
-    for _, group in groupby(messages, key=hosts_id):
-        yield made_of(list(group))
-
-
 def made_of(parts: Sequence[Message]) -> LLMMessage:
     """Return AutoGen's message that says what *parts* say: one message, or the results of a turn's calls."""
     message = parts[0]
@@ -121,13 +114,6 @@ def calls_of(message: LLMMessage) -> list[AutoGenCall]:
     if isinstance(message, AssistantMessage) and isinstance(message.content, list):
         return message.content
     return []
-
-
-def texts_of(message: LLMMessage) -> list[str]:
-    """Return the texts of a message of a user or with results, recalled ones included."""
-    if not isinstance(message, UserMessage | FunctionExecutionResultMessage):
-        return []
-    return [text for part in neutral_of(message, "") for text in part.texts.values()]
 
 
 def is_question(message: LLMMessage) -> bool:

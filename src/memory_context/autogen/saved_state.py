@@ -96,12 +96,8 @@ def _check_names(facts: ContextFacts) -> None:
 
 def _version(state: object) -> int:
     """The version that a state names; this one where it names none."""
-    facts = (
-        cast("Mapping[str, Any]", state).get("memory_context")
-        if isinstance(state, Mapping)
-        else None
-    )
-    version = (
-        cast("Mapping[str, Any]", facts).get("version") if isinstance(facts, Mapping) else None
-    )
-    return version if isinstance(version, int) else VERSION
+    match state:
+        case {"memory_context": {"version": int(version)}}:
+            return version
+        case _:
+            return VERSION

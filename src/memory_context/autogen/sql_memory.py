@@ -6,7 +6,7 @@ import asyncio
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from autogen_core import CancellationToken, Component, Image
 from autogen_core.memory import (
@@ -31,9 +31,7 @@ from memory_context.model.scope import Scope
 from memory_context.runtime import events
 from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import off_loop
-
-if TYPE_CHECKING:
-    from memory_context.stores import AnyStore
+from memory_context.stores import AnyStore
 
 T = TypeVar("T")
 

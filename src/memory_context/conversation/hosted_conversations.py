@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import (
@@ -25,10 +24,7 @@ from memory_context.model.audit import AuditTrail
 from memory_context.model.scope import UserId
 from memory_context.model.tiers_and_limits import Lifetime
 from memory_context.runtime import events
-from memory_context.stores import as_auditor, as_store
-
-if TYPE_CHECKING:
-    from memory_context.stores import AnyStore
+from memory_context.stores import AnyStore, as_auditor, as_store
 
 KEPT_CONVERSATIONS = 1000
 ENDING: tuple[Lifetime, ...] = ("run", "task")
@@ -189,3 +185,35 @@ class HostedConversations:
         while len(self._caches) > KEPT_CONVERSATIONS:
             self._caches.popitem(last=False)
         return cache
+
+
+class HostOfConversations:
+    """What an object of a host tells of the conversations that it keeps."""
+
+    _hosted: HostedConversations
+
+    def stats(self, *, user_id: UserId | None = None, thread_id: str | None = None) -> ContextStats:
+        """Return what has been done here so far, for all users.
+
+        With a user and a thread also what the store keeps of this conversation's model calls (``kept``).
+
+        Raises:
+            InvalidArgumentError: A user without a thread, or a thread without its user.
+        """
+        return self._hosted.stats(user_id, thread_id)
+
+    def decisions(
+        self, *, user_id: UserId | None = None, thread_id: str | None = None
+    ) -> Decisions:
+        """Return what was decided to bring back, by whom and why: the newest 1,000 decisions of this process.
+
+        With a user and a thread: those of this conversation, of earlier processes too, as far as the store keeps them.
+
+        Raises:
+            InvalidArgumentError: A user without a thread, or a thread without its user.
+        """
+        return self._hosted.decisions(user_id, thread_id)
+
+    def close(self) -> None:
+        """Give back the store's connections, unless the store is the caller's. This may be used again."""
+        self._hosted.close()

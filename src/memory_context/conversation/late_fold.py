@@ -10,13 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
 
 from memory_context.conversation.conversation_settings import PREVIEW_PART
 from memory_context.conversation.fold import Folded
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.conversation.message_folder import MessageFolder
-from memory_context.conversation.pass_by_reference import strings_in
+from memory_context.conversation.pass_by_reference import strings_in, with_strings
 from memory_context.model.item import MemoryItem
 from memory_context.model.tool_names import FILE_READERS, READING_TOOLS, RETRIEVE
 from memory_context.runtime import what_models_read as prompts
@@ -198,22 +197,9 @@ def _with_references(call: FunctionCall, references: Mapping[str, str]) -> Funct
     """Return *call* with references in place of some texts of its arguments."""
     if not references:
         return call
-    arguments = _replaced(json.loads(call.arguments), references)
+    written = json.loads(call.arguments)
+    arguments = with_strings(written, lambda text: references.get(text, text))
     return replace(call, arguments=json.dumps(arguments, ensure_ascii=False))
-
-
-def _replaced(value: Any, references: Mapping[str, str]) -> Any:  # noqa: ANN401 - whatever JSON holds
-    match value:
-        case str():
-            return references.get(value, value)
-        case dict():
-            named = cast("Mapping[str, Any]", value)
-            return {name: _replaced(member, references) for name, member in named.items()}
-        case list():
-            members = cast("Sequence[Any]", value)
-            return [_replaced(member, references) for member in members]
-        case _:
-            return value
 
 
 def _applied(late: LateFold, message: Message, folder: MessageFolder) -> Message:

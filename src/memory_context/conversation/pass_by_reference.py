@@ -189,6 +189,20 @@ def strings_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON hol
                 pass
 
 
+def with_strings(value: Any, changed: Callable[[str], str]) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return a copy of a JSON value with every text *changed*, at any depth, but not the names of properties."""
+    match value:
+        case str():
+            return changed(value)
+        case Mapping():
+            members = cast("Mapping[str, Any]", value)
+            return {name: with_strings(member, changed) for name, member in members.items()}
+        case list():
+            return [with_strings(member, changed) for member in cast("Sequence[Any]", value)]
+        case _:
+            return value
+
+
 def _key(text: str) -> str | None:
     """Return the key of the reference that *text* consists of; None for any other text."""
     value = text.strip()

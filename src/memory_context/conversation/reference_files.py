@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import mimetypes
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
 from memory_context.conversation.pass_by_reference import (
@@ -15,6 +15,7 @@ from memory_context.conversation.pass_by_reference import (
     readable_item,
     strings_in,
     with_passed_texts,
+    with_strings,
 )
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import JSON, TEXT, MemoryItem, encoded
@@ -91,7 +92,9 @@ def with_files(
         for key, content in contents.items():
             _write(directory, names[key], content)
     manager.audit("passed", *items)
-    return _renamed(arguments, names)
+    return with_strings(
+        arguments, lambda text: with_references_as(text, lambda ref: names[ref.key])
+    )
 
 
 def file_name(item: MemoryItem) -> str:
@@ -125,16 +128,3 @@ def _write(directory: Path, name: str, content: bytes) -> None:
     except OSError as error:
         message = prompts.FILE_NOT_WRITTEN.format(name=name, problem=error.strerror)
         raise NotPassedError(message) from error
-
-
-def _renamed(arguments: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - whatever JSON holds
-    match arguments:
-        case str():
-            return with_references_as(arguments, lambda ref: names[ref.key])
-        case Mapping():
-            members = cast("Mapping[str, Any]", arguments).items()
-            return {name: _renamed(value, names) for name, value in members}
-        case list():
-            return [_renamed(value, names) for value in cast("Sequence[Any]", arguments)]
-        case _:
-            return arguments

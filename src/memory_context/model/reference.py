@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import regex
@@ -119,11 +119,6 @@ def check_key(key: object) -> str:
     raise InvalidKeyError(
         f"not a memory key: {str(key)[:80]!r}; a key has 1 to 255 characters out of A-Z a-z 0-9 _ . -"
     )
-
-
-def found_at(text: str) -> Iterator[tuple[int, MemoryRef]]:
-    """Return every reference in *text*, in order, with the offset of its first character."""
-    return ((match.start(), _from(match)) for match in _REFERENCE.finditer(text))
 
 
 def leading_key(text: str) -> str | None:

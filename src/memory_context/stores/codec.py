@@ -35,16 +35,13 @@ class Codec:
         accept_plain: Whether records are read that another codec, or none, has written.
         hidden: The columns that hold something else than the record's own value, so that nothing can be filtered or
             ordered by them.
+        url_prefix: What stands before a store's URL for this codec; None where no URL can say it.
     """
 
     index: IndexMode = "plain"
     accept_plain: bool = True
     hidden: ClassVar[frozenset[str]] = frozenset()
-
-    @property
-    def url_prefix(self) -> str | None:
-        """Return what stands before a store's URL for this codec; None where no URL can say it."""
-        return ""
+    url_prefix: str | None = ""
 
     def encode(self, item: MemoryItem) -> MemoryItem:
         """Return what is stored for *item*.
@@ -108,11 +105,7 @@ class Compressed(Codec):
 
     hidden: ClassVar[frozenset[str]] = frozenset({"media_type", "content"})
     media_type: ClassVar[str] = f"{SEALED}compressed"
-
-    @property
-    def url_prefix(self) -> str | None:
-        """Return what stands before a store's URL for this codec."""
-        return "compressed+"
+    url_prefix = "compressed+"
 
     def encode(self, item: MemoryItem) -> MemoryItem:
         """See `Codec.encode`."""

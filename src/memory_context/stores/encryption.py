@@ -62,17 +62,13 @@ class Encrypted(Codec):
         self.index = index
         self.accept_plain = accept_plain
         self._keys = Keyring(keys)
-        self._is_told_by_url = keys is None and index == "blind" and not accept_plain
+        is_told_by_url = keys is None and index == "blind" and not accept_plain
+        self.url_prefix = "encrypted+" if is_told_by_url else None
 
     @staticmethod
     def generate_key() -> str:
         """Return a new key in base64, as ``MEMORY_CONTEXT_KEYS`` takes it."""
         return base64.b64encode(os.urandom(KEY_BYTES)).decode()
-
-    @property
-    def url_prefix(self) -> str | None:
-        """Return what stands before a store's URL for this codec; None with keys or settings of the caller's own."""
-        return "encrypted+" if self._is_told_by_url else None
 
     def encode(self, item: MemoryItem) -> MemoryItem:
         """See `Codec.encode`."""
@@ -86,7 +82,7 @@ class Encrypted(Codec):
         facts["generated_key"] = item.generated_key
         return replace(
             item,
-            content=self._sealed(packed(facts, data), _place_of(item)),
+            content=self.seal(packed(facts, data), _place_of(item)),
             summary=HIDDEN,
             content_metadata={},
             media_type=self.media_type,
@@ -108,7 +104,7 @@ class Encrypted(Codec):
             raise SealError(
                 f"{item.memory_key!r} is not encrypted, as all in this store is; accept_plain=True reads it"
             )
-        plain = self._opened(item.data, _place_of(item), repr(item.memory_key))
+        plain = self.unseal(item.data, _place_of(item), repr(item.memory_key))
         facts, data = unpacked(item, plain)
         # Readable, so that they can be filtered by. What was sealed before they were noted has the least of both.
         sealed = facts.get("origin", IMPORT), facts.get("generated_key", False)
@@ -129,37 +125,32 @@ class Encrypted(Codec):
 
     def seal(self, data: bytes, place: bytes) -> bytes:
         """See `Codec.seal`."""
-        return self._sealed(data, place)
-
-    def unseal(self, data: bytes, place: bytes) -> bytes:
-        """See `Codec.unseal`."""
-        return self._opened(data, place, "this database")
-
-    def _head(self) -> bytes:
-        """Return what bytes begin with that the newest key seals: the version of the form, and the key's id."""
-        key_id = self._keys.newest().id.encode()
-        return _VERSION + len(key_id).to_bytes() + key_id
-
-    def _sealed(self, plain: bytes, place: bytes) -> bytes:
         nonce = os.urandom(_NONCE_BYTES)
-        return self._head() + nonce + self._keys.newest().cipher.encrypt(nonce, plain, place)
+        _, cipher = self._keys.newest()
+        return self._head() + nonce + cipher.encrypt(nonce, data, place)
 
-    def _opened(self, sealed: bytes, place: bytes, name: str) -> bytes:
-        if sealed[:1] != _VERSION:
+    def unseal(self, data: bytes, place: bytes, name: str = "this database") -> bytes:
+        """See `Codec.unseal`; errors call it *name*."""
+        if data[:1] != _VERSION:
             raise SealError(
                 f"{name} was encrypted by another version of memory-context, or it was changed"
             )
-        start = 2 + int.from_bytes(sealed[1:2])
-        key_id = sealed[2:start].decode(errors="replace")
-        nonce = sealed[start : start + _NONCE_BYTES]
-        cipher = self._keys.named(key_id).cipher
+        start = 2 + int.from_bytes(data[1:2])
+        key_id = data[2:start].decode(errors="replace")
+        nonce = data[start : start + _NONCE_BYTES]
+        cipher = self._keys.named(key_id)
         try:
-            return cipher.decrypt(nonce, sealed[start + _NONCE_BYTES :], place)
+            return cipher.decrypt(nonce, data[start + _NONCE_BYTES :], place)
         # ValueError: of a nonce that was cut off.
         except (InvalidTag, ValueError) as error:
             raise SealError(
                 f"{name} cannot be decrypted: it was changed or moved, or the key {key_id!r} is another one"
             ) from error
+
+    def _head(self) -> bytes:
+        """Return what bytes begin with that the newest key seals: the version of the form, and the key's id."""
+        key_id = self._keys.newest()[0].encode()
+        return _VERSION + len(key_id).to_bytes() + key_id
 
 
 def _place_of(item: MemoryItem) -> bytes:

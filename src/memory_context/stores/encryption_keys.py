@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from memory_context.exceptions import (
@@ -32,14 +31,6 @@ Keys: TypeAlias = Mapping[str, bytes]
 KeySource: TypeAlias = Keys | Callable[[], Keys]
 
 
-@dataclass(frozen=True, slots=True)
-class DerivedKey:
-    """The cipher of one secret key, which is not used as it is but derived (HKDF, RFC 5869)."""
-
-    id: str
-    cipher: AESGCM = field(repr=False)
-
-
 class Keyring:
     """The keys by their ids; the first one encrypts, all of them decrypt.
 
@@ -54,18 +45,18 @@ class Keyring:
 
     def __init__(self, source: KeySource | None) -> None:
         self._source = from_environment if source is None else source
-        self._keys: dict[str, DerivedKey] = {}
+        self._keys: dict[str, AESGCM] = {}
         if not callable(self._source):
             self._load()
 
-    def newest(self) -> DerivedKey:
-        """Return the key that encrypts: the first one."""
+    def newest(self) -> tuple[str, AESGCM]:
+        """Return the id and the cipher of the key that encrypts: the first one."""
         if not self._keys:
             self._load()
-        return next(iter(self._keys.values()))
+        return next(iter(self._keys.items()))
 
-    def named(self, key_id: str) -> DerivedKey:
-        """Return the key of that id.
+    def named(self, key_id: str) -> AESGCM:
+        """Return the cipher of the key of that id.
 
         Raises:
             EncryptionError: It is not at hand.
@@ -89,7 +80,7 @@ class Keyring:
             raise InvalidArgumentError(
                 f"encryption needs at least one key of {KEY_BYTES} bytes; Encrypted.generate_key() makes one"
             )
-        self._keys = {key_id: derived(key_id, key) for key_id, key in keys.items()}
+        self._keys = {key_id: _cipher(key_id, key) for key_id, key in keys.items()}
 
 
 def _asked(source: Callable[[], Keys]) -> Keys:
@@ -139,8 +130,8 @@ def _decoded(text: str) -> bytes:
         return b""
 
 
-def derived(key_id: object, key: object) -> DerivedKey:
-    """What is encrypted and hashed with.
+def _cipher(key_id: object, key: object) -> AESGCM:
+    """Return the cipher of a secret key, which is not used as it is but derived (HKDF, RFC 5869).
 
     Raises:
         InvalidArgumentError: An id that is none, or a key that is not 32 bytes long.
@@ -153,4 +144,4 @@ def derived(key_id: object, key: object) -> DerivedKey:
             f"the key {key_id!r} must be {KEY_BYTES} bytes, not {size}; Encrypted.generate_key() makes one"
         )
     expanded = HKDF(SHA256(), KEY_BYTES, salt=None, info=b"memory-context content").derive(key)
-    return DerivedKey(key_id, AESGCM(expanded))
+    return AESGCM(expanded)

@@ -168,7 +168,7 @@ class FileStore(ClosedAtExit):
 
     def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
         """See `MemoryStore.list_all`."""
-        return scan(self.read_tables, scope)
+        return scan(self, scope)
 
     def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
         """See `MemoryStore.list_deleted`."""

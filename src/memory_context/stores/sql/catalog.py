@@ -215,9 +215,7 @@ class Catalog:
             where = matching(scope, filters, connection.dialect.name, hidden)
             statement = columns.where(*where).order_by(*_ORDERS[sort]).limit(limit).offset(offset)
             rows = connection.execute(statement)
-            if hidden:
-                return [_entry_of(decode_row(connection, row)) for row in rows]
-            return [_entry(row) for row in rows]
+            return [_entry(decode_row(connection, row) if hidden else row) for row in rows]
 
         return self._tables.read_tables(read)
 
@@ -361,14 +359,10 @@ class Catalog:
         return self._tables.read_tables(lambda connection: connection.execute(statement).all())
 
 
-def _entry(row: AnyRow) -> CatalogEntry:
-    values: dict[str, Any] = dict(row._mapping)  # noqa: SLF001 - public, in spite of its name
+def _entry(record: AnyRow | MemoryItem) -> CatalogEntry:
+    values: dict[str, Any] = {one.name: getattr(record, one.name) for one in fields(CatalogEntry)}
     values["tags"] = tuple(values["tags"])
     return CatalogEntry(**values)
-
-
-def _entry_of(item: MemoryItem) -> CatalogEntry:
-    return CatalogEntry(**{field.name: getattr(item, field.name) for field in fields(CatalogEntry)})
 
 
 def _of(user: str | None) -> Conditions:

@@ -5,10 +5,10 @@ Only a bounded number of characters is in memory at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -16,21 +16,12 @@ import sqlalchemy as sa
 from memory_context.model.batches import batches_of
 from memory_context.model.item import Deletion, MemoryItem
 from memory_context.model.scope import Scope
+from memory_context.stores.sql.catalog import TableStore
 from memory_context.stores.sql.filters import Conditions, within
 from memory_context.stores.sql.row import RECORDS, decode_deletion, decode_row
 from memory_context.stores.sql.schema import UTCDateTime, deletions, memories
 
-T = TypeVar("T")
-
 PAGE = 1000
-
-
-class Read(Protocol):
-    """Runs work on a connection that only reads."""
-
-    def __call__(self, work: Callable[[sa.Connection], T], /) -> T:
-        """Return what *work* returns."""
-        ...
 
 
 class ScanPosition(NamedTuple):
@@ -41,13 +32,13 @@ class ScanPosition(NamedTuple):
     size: int
 
 
-def scan(read: Read, scope: Scope) -> Iterator[MemoryItem]:
-    """Yield the memories of *scope*, oldest first; each page is read by a call of *read*."""
+def scan(store: TableStore, scope: Scope) -> Iterator[MemoryItem]:
+    """Yield the memories of *scope*, oldest first."""
     where = within(scope)
     last: ScanPosition | None = None
-    while page := read(partial(_positions_after, where=where, last=last)):
+    while page := store.read_tables(partial(_positions_after, where=where, last=last)):
         for batch in batches_of(page, lambda position: position.size):
-            yield from read(partial(_items_at, where=where, positions=batch))
+            yield from store.read_tables(partial(_items_at, where=where, positions=batch))
         last = page[-1]
 
 

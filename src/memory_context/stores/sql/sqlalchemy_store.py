@@ -397,7 +397,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
         """See `MemoryStore.list_all`."""
-        return scan(self.read_tables, scope)
+        return scan(self, scope)
 
     def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
         """See `MemoryStore.list_deleted`."""

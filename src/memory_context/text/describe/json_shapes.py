@@ -121,12 +121,11 @@ def _describe_list(
 def _error_in(value: Dict) -> str:
     """Return the message of an object that says that something failed; nothing if it is another."""
     for key in _ERROR_KEYS:
-        error: object = value.get(key)
-        if isinstance(error, dict):
-            fields = cast("Dict", error)
-            error = fields.get("message")
-        if isinstance(error, str) and error and len(value) <= MANY:
-            return error
+        match value.get(key):
+            case str(error) | {"message": str(error)} if error and len(value) <= MANY:
+                return error
+            case _:
+                pass
     return ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 
+from memory_context.text.ranges import joined
 from memory_context.text.terms import FAULTS, MOST_OCCURRENCES, occurrences, terms, weight
 
 LARGE = 100_000
@@ -31,14 +32,7 @@ def hotspots(text: str, question: str) -> list[tuple[int, int]]:
     chosen = [*best, *faulty[:FAULTY_BLOCKS], *faulty[-FAULTY_BLOCKS:]]
     spots = [(0, HEAD), (len(text) - TAIL, len(text))]
     spots += [(block * BLOCK, (block + 1) * BLOCK) for block in chosen]
-    joined = list[tuple[int, int]]()
-    for start, end in sorted(_whole_lines(text, *spot) for spot in spots):
-        # Regions that touch become one: there is nothing to mark as left out between them.
-        if joined and start <= joined[-1][1] + 1:
-            joined[-1] = joined[-1][0], max(end, joined[-1][1])
-        else:
-            joined.append((start, end))
-    return joined
+    return joined(_whole_lines(text, *spot) for spot in spots)
 
 
 def _whole_lines(text: str, start: int, end: int) -> tuple[int, int]:

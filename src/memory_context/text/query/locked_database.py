@@ -6,7 +6,8 @@ import re
 import resource
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, Self
@@ -138,7 +139,7 @@ class LockedDatabase:
         """Create the tables that a statement names, still empty."""
         while True:
             try:
-                with _Locked(self._database, self._allow, self._stops):
+                with self._locked():
                     self._database.execute(f"EXPLAIN {sql}").close()
             except sqlite3.OperationalError as error:
                 missing = _MISSING.fullmatch(str(error))
@@ -240,7 +241,7 @@ class LockedDatabase:
             sqlite3.SQLITE_LIMIT_LENGTH, self._longest_cell + LEAST_LENGTH
         )
         try:
-            with _Locked(self._database, self._allow, self._stops):
+            with self._locked():
                 cursor = self._database.execute(sql)
                 names = tuple(description[0] for description in cursor.description)
                 for row in cursor:
@@ -256,6 +257,17 @@ class LockedDatabase:
         finally:
             self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, previous)
         return Selected(names, rows)
+
+    @contextmanager
+    def _locked(self) -> Generator[None]:
+        """Let the database compile and run nothing but what is allowed, in the body."""
+        self._database.set_authorizer(self._allow)
+        self._database.set_progress_handler(self._stops, STEPS)
+        try:
+            yield
+        finally:
+            self._database.set_authorizer(None)
+            self._database.set_progress_handler(None, STEPS)
 
     def _stops(self) -> bool:
         return self._limit.is_over or _memory_used() - self._memory_before > MOST_MEMORY
@@ -281,23 +293,6 @@ class LockedDatabase:
         for name, table in self._tables.items():
             told.append(f"{name} has the columns {columns_told(table)}")
         return "; ".join(told)
-
-
-class _Locked:
-    """Lets the database compile and run nothing but what is allowed, while it lasts."""
-
-    def __init__(
-        self, database: sqlite3.Connection, allow: Callable[..., int], stops: Callable[[], bool]
-    ) -> None:
-        self._database, self._allow, self._stops = database, allow, stops
-
-    def __enter__(self) -> None:
-        self._database.set_authorizer(self._allow)
-        self._database.set_progress_handler(self._stops, STEPS)
-
-    def __exit__(self, *_: object) -> None:
-        self._database.set_authorizer(None)
-        self._database.set_progress_handler(None, STEPS)
 
 
 def columns_told(table: TextTable) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from memory_context.exceptions import InvalidLinesError
+from memory_context.text.ranges import joined
 
 # Twelve digits: enough for every text, and no number that takes long to convert.
 _LINES = re.compile(
@@ -67,14 +68,7 @@ def parse_ranges(lines: str, count: int) -> list[tuple[int, int]]:
     Raises:
         InvalidLinesError: See `parse_lines`.
     """
-    merged = list[tuple[int, int]]()
-    for first, last in sorted(parse_lines(part, count) for part in lines.split(",")):
-        # Adjacent ranges are joined too: between them there is nothing to mark as left out.
-        if merged and first <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
-        else:
-            merged.append((first, last))
-    return merged
+    return joined(parse_lines(part, count) for part in lines.split(","))
 
 
 def span_of_lines(text: str, first: int, last: int) -> LineSpan:

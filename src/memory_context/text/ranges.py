@@ -1,0 +1,16 @@
+"""Ranges of lines and of characters, as pairs of a first and a last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return *ranges*, sorted, each in one only: those that overlap, or with nothing between them, become one."""
+    found = list[tuple[int, int]]()
+    for first, last in sorted(ranges):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(last, found[-1][1]))
+        else:
+            found.append((first, last))
+    return found
