@@ -43,20 +43,28 @@ def test_kept_statements_take_no_other_values(store_url: str) -> None:
             item = MemoryItem(
                 user_id=ANN.user_id, memory_key=f"k{number}", content=f"text {number}"
             )
-            store.put(ANN, replace(item, category=f"a/{number}", importance=number / 30))
+            store.put(
+                ANN,
+                replace(item, category=f"a/{number}", importance=number / 30, tags=(f"t{number}",)),
+            )
         for number in (3, 4):
             wanted: list[Filters] = [
                 {"category": f"a/{number}"},
                 {"category": {"$under": f"a/{number}//"}},
                 {"memory_key": [f"k{number}", None]},
                 {"content": {"$contains": f"text {number}"}, "char_count": {"$lt": 7}},
+                {"tags": [f"t{number}", "other"]},
                 {"importance": [{"$lt": 0}, number / 30], "expires_at": None},
             ]
             for filters in wanted:
                 assert [f"k{number}"] == [one.memory_key for one in store.query(ANN, filters)]
         keys = [f"k{number}" for number in range(2, 28)]
         assert 26 == len(store.query(ANN, {"memory_key": keys}))
-        assert [] == store.query(ANN, {"memory_key": []})
+        assert [] == store.query(ANN, {"memory_key": []}) == store.query(ANN, {"tags": []})
+        assert 26 == sum(usage.items for usage in store.usage(ANN, {"memory_key": keys}))
+        assert [f"k{number}" for number in (1, 0)] == [
+            one.memory_key for one in store.query(ANN, {"tags": ["t0", "t1"]}, limit=None)
+        ]
         naive = datetime.now(UTC).replace(tzinfo=None)
         good: dict[str, Any] = {"category": "a", "is_active": True, "created_at": datetime.now(UTC)}
         for name, value in good.items():

@@ -29,7 +29,7 @@ from memory_context.stores.sql import (
 )
 from memory_context.stores.sql.index import keyword_index
 from memory_context.stores.sql.prepared import Prepared, Values, is_heard, of_sqlalchemy
-from memory_context.stores.sql.row import ROW_FORMAT, RowFormat, decode_row, decoded_row
+from memory_context.stores.sql.row import ROW_FORMAT, RowFormat, decoded_row
 from memory_context.stores.sql.schema import AnyRow, AnySelect
 from memory_context.stores.sql.shared_engines import Transaction
 from memory_context.text.index.analyzer import VERSION
@@ -39,6 +39,8 @@ T = TypeVar("T")
 
 # SQLite's message, PostgreSQL's, and the name of psycopg's class.
 _SCHEMA_GONE = re.compile(r"no such table|relation .* does not exist|UndefinedTable")
+
+_NONE: Values = {}
 
 
 class Database:
@@ -177,24 +179,23 @@ class Database:
             lambda connection: connection.execute(statement).all(), kind="statement"
         )
 
-    def items(
-        self, statement: AnySelect | Prepared, values: Values | None = None
-    ) -> list[MemoryItem]:
+    def items(self, statement: AnySelect | Prepared, values: Values = _NONE) -> list[MemoryItem]:
         """Return the records that *statement*, on `RECORDS`, selects with *values*: as `rows` does."""
-        self._prepare_schema()
-        if (
-            isinstance(statement, Prepared)
-            and self.dialect == "sqlite"
-            and not is_heard(self.engine)
-        ):
-            rows: Sequence[Sequence[Any]] = self._read_alone(statement, values or {})
-            return [decoded_row(self._row_format, row) for row in rows]
-        with self._transaction("statement") as connection:
-            if isinstance(statement, Prepared):
-                rows = statement.rows(connection, values or {})
-            else:
+        if isinstance(statement, Prepared):
+            rows: Sequence[Sequence[Any]] = self.prepared_rows(statement, values)
+        else:
+            self._prepare_schema()
+            with self._transaction("statement") as connection:
                 rows = connection.execute(statement, values).all()
-            return [decode_row(connection, row) for row in rows]
+        return [decoded_row(self._row_format, row) for row in rows]
+
+    def prepared_rows(self, statement: Prepared, values: Values) -> list[list[Any]]:
+        """Do as `rows`, with *values*."""
+        self._prepare_schema()
+        if self.dialect == "sqlite" and not is_heard(self.engine):
+            return self._read_alone(statement, values)
+        with self._transaction("statement") as connection:
+            return statement.rows(connection, values)
 
     def _read_alone(self, statement: Prepared, values: Values) -> list[list[Any]]:
         """Return the rows of a statement that needs no transaction: SQLAlchemy's would take longer than it."""

@@ -97,11 +97,10 @@ def matching(
         InvalidFilterError: No such column or operator, or a value that the column cannot hold; or the column is
             *hidden* by the store's codec.
     """
-    return [*within(scope), *conditions_of(filters or {}, dialect, hidden)]
+    return [*within(scope), *_conditions_of(filters or {}, dialect, hidden)]
 
 
-def conditions_of(filters: Filters, dialect: str, hidden: Collection[str]) -> list[Condition]:
-    """Do as `matching`, for the records of every scope."""
+def _conditions_of(filters: Filters, dialect: str, hidden: Collection[str]) -> list[Condition]:
     conditions: list[Condition] = []
     if "is_active" not in filters:
         conditions.append(memories.c.is_active.is_(sa.true()))
@@ -217,6 +216,14 @@ class FilterShape:
             self.filters, lambda _: sa.bindparam(f"value_{next(numbers)}")
         )
         return bound
+
+
+def conditions_by_shape(
+    scope: ScopeShape, filters: FilterShape, dialect: str, hidden: Collection[str]
+) -> list[Condition]:
+    """Do as `matching`, to be executed with the values of `shape_of` and `shape_of_filters`."""
+    _conditions_of(filters.filters, dialect, hidden)  # checks the values
+    return [*scope.conditions(), *_conditions_of(filters.bound(), dialect, hidden)]
 
 
 def shape_of_filters(filters: Filters) -> tuple[FilterShape, dict[str, Any]]:
@@ -412,13 +419,15 @@ def _has_tag(wanted: object, dialect: str) -> Condition:
     words = [wanted]
     if isinstance(wanted, _LISTS):
         words = list(cast("Iterable[object]", wanted))
-    if not all(isinstance(word, str) and is_storable(word) for word in words):
+    if not all(map(_is_word, words)):
         raise InvalidFilterError(
             f"tags are filtered by a word or a list of words, not {wanted!r:.80}"
         )
-    tags = memories.c.tags
-    if dialect == "sqlite":
-        elements = sa.func.json_each(tags).table_valued("value")
-    else:
-        elements = sa.func.jsonb_array_elements_text(tags).table_valued("value")
-    return sa.exists(sa.select(elements.c.value).where(elements.c.value.in_(words)))
+    each = sa.func.json_each if dialect == "sqlite" else sa.func.jsonb_array_elements_text
+    elements = each(memories.c.tags).table_valued(sa.column("value", sa.Text))
+    is_wanted = elements.c.value.in_(words) if words else sa.false()
+    return sa.exists(sa.select(elements.c.value).where(is_wanted))
+
+
+def _is_word(word: object) -> bool:
+    return isinstance(word, sa.BindParameter) or (isinstance(word, str) and is_storable(word))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -49,7 +49,7 @@ from memory_context.stores.sql.filters import (
     Conditions,
     FilterShape,
     ScopeShape,
-    conditions_of,
+    conditions_by_shape,
     counted_column,
     matching,
     order_of,
@@ -241,18 +241,8 @@ class SQLAlchemyStore(ClosedAtExit):
             raise InvalidArgumentError(
                 f"a limit is 0 or more, or None for all, an offset 0 or more; not {limit} and {offset}"
             )
-        dialect, hidden = self.database.dialect, self.codec.hidden
-        filters = filters or {}
-        if limit is None or "tags" in filters:
-            order = order_of(order_by, dialect, hidden)
-            every = RECORDS.where(*self._matching(scope, filters)).order_by(*order)
-            return self.database.items(every.limit(limit).offset(offset or None))
-        filter_shape, wanted = shape_of_filters(filters)
-        shape, values = shape_of(scope)
-        make = _page.__wrapped__ if len(wanted) > LONGEST_KEPT else _page
-        page = make(shape, filter_shape, order_by, dialect, hidden)
-        values |= wanted
-        return self.database.items(page, values | {"limit": limit, "offset": offset})
+        page, values = self._kept(_page, scope, filters, order_by, limit is None)
+        return self.database.items(page, {**values, "limit": limit, "offset": offset})
 
     def search(
         self,
@@ -509,15 +499,8 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def usage(self, scope: Scope, filters: Filters | None = None) -> list[Usage]:
         """See `MemoryStore.usage`."""
-        group = (memories.c.tier, memories.c.category)
-        statement = sa.select(
-            *group,
-            sa.func.count(),
-            total_of(memories.c.char_count),
-            total_of(memories.c.byte_count),
-        )
-        statement = statement.where(*self._matching(scope, filters)).group_by(*group)
-        usages = [Usage(*row) for row in self.database.rows(statement)]
+        added_up, values = self._kept(_usage, scope, filters)
+        usages = [Usage(*row) for row in self.database.prepared_rows(added_up, values)]
         return sorted(usages, key=lambda usage: (usage.tier, usage.category or ""))
 
     @deadlines.waiting(None)
@@ -594,6 +577,21 @@ class SQLAlchemyStore(ClosedAtExit):
                 pass
         return self.database.write(row_deletion.delete, user_id, where, reason)
 
+    def _kept(
+        self,
+        make: Any,  # noqa: ANN401 - a function with a cache, for which there is no public type
+        scope: Scope,
+        filters: Filters | None,
+        *how: object,
+    ) -> tuple[Prepared, dict[str, Any]]:
+        """Return the statement that *make* makes of what is asked for, or has made, and the values it is executed with."""
+        shape, values = shape_of(scope)
+        filter_shape, wanted = shape_of_filters(filters or {})
+        if len(wanted) > LONGEST_KEPT:
+            make = make.__wrapped__
+        statement = make(shape, filter_shape, self.database.dialect, self.codec.hidden, *how)
+        return statement, values | wanted
+
     def _matching(self, scope: Scope, filters: Filters | None) -> list[Condition]:
         return matching(scope, filters, self.database.dialect, self.codec.hidden)
 
@@ -666,20 +664,37 @@ def _by_keys(shape: ScopeShape) -> AnySelect:
 
 @lru_cache(maxsize=STATEMENTS)
 def _page(
-    shape: ScopeShape, filters: FilterShape, order_by: str, dialect: str, hidden: frozenset[str]
+    shape: ScopeShape,
+    filters: FilterShape,
+    dialect: str,
+    hidden: frozenset[str],
+    order_by: str,
+    whole: bool,  # noqa: FBT001 - by place, because a cache takes it so
 ) -> Prepared:
-    """Return the statement for a page of the records of a scope that match."""
-    conditions_of(filters.filters, dialect, hidden)  # checks the values
-    matching = [*shape.conditions(), *conditions_of(filters.bound(), dialect, hidden)]
+    """Return the statement for the records of a scope that match: a page of them, or the *whole*."""
+    matching = conditions_by_shape(shape, filters, dialect, hidden)
     order = order_of(order_by, dialect, hidden)
-    page = sa.select(memories.c.id).where(*matching).order_by(*order)
+    skipped = sa.bindparam("offset", type_=sa.BigInteger)
+    if whole:
+        every = RECORDS.where(*matching).order_by(*order).offset(skipped)
+        return Prepared(lambda _: every)
     # What is wide is read of the page alone, after it was chosen.
-    chosen = page.limit(sa.bindparam("limit")).offset(sa.bindparam("offset"))
-    mine = RECORDS.where(
-        memories.c.user_id == sa.bindparam("scope_user_id"), memories.c.id.in_(chosen)
-    )
-    again = order_of(order_by, dialect, hidden, by_index=False)
-    statement = mine.order_by(*again)
+    page = sa.select(memories.c.id).where(*matching).order_by(*order).offset(skipped)
+    chosen = memories.c.id.in_(page.limit(sa.bindparam("limit", type_=sa.BigInteger)))
+    mine = RECORDS.where(memories.c.user_id == sa.bindparam("scope_user_id"), chosen)
+    again = mine.order_by(*order_of(order_by, dialect, hidden, by_index=False))
+    return Prepared(lambda _: again)
+
+
+@lru_cache(maxsize=STATEMENTS)
+def _usage(
+    shape: ScopeShape, filters: FilterShape, dialect: str, hidden: frozenset[str]
+) -> Prepared:
+    """Return the statement for what the records of a scope that match add up to, by tier and category."""
+    group = (memories.c.tier, memories.c.category)
+    sizes = (total_of(memories.c.char_count), total_of(memories.c.byte_count))
+    matching = conditions_by_shape(shape, filters, dialect, hidden)
+    statement = sa.select(*group, sa.func.count(), *sizes).where(*matching).group_by(*group)
     return Prepared(lambda _: statement)
 
 
