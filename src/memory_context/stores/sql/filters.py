@@ -212,9 +212,11 @@ class FilterShape:
     def bound(self) -> Filters:
         """Return the filters to be executed with the values of `shape_of_filters`."""
         numbers = count()
-        bound: Filters = _with_leaves(
-            self.filters, lambda _: sa.bindparam(f"value_{next(numbers)}")
-        )
+
+        def placeholder(_: object) -> sa.BindParameter[Any]:
+            return sa.bindparam(f"value_{next(numbers)}")
+
+        bound: Filters = _with_leaves(self.filters, placeholder)
         return bound
 
 
@@ -233,7 +235,7 @@ def shape_of_filters(filters: Filters) -> tuple[FilterShape, dict[str, Any]]:
     def kind_of(value: Any) -> object:  # noqa: ANN401 - whatever a caller gives
         values[f"value_{len(values)}"] = value
         is_whole = not isinstance(value, str) or is_storable(value)
-        return type(value), is_whole, getattr(value, "tzinfo", None) is not None
+        return value.__class__, is_whole, getattr(value, "tzinfo", None) is not None
 
     return FilterShape(repr(_with_leaves(filters, kind_of)), filters), values
 
@@ -366,14 +368,18 @@ def _content_condition(wanted: object, dialect: str, hidden: Collection[str]) ->
     return _compared(memories.c.content, "$contains", asked["$contains"], dialect)
 
 
+def _is_text(value: object) -> bool:
+    """Return whether *value* is a text, or stands for one that was looked at when the statement was kept."""
+    return isinstance(value, str | sa.BindParameter)
+
+
 def _compared(column: sa.Column[Any], name: object, value: object, dialect: str) -> Condition:
     if name not in _OPERATORS and name != "$contains":
         raise InvalidFilterError(
             f"no operator {name!r}; there are {', '.join(_OPERATORS)}, $contains"
         )
     takes = _OF_TEXTS.get(str(name))
-    is_text = isinstance(value, str | sa.BindParameter)
-    if takes and not (is_text and isinstance(column.type, sa.Text)):
+    if takes and not (_is_text(value) and isinstance(column.type, sa.Text)):
         raise InvalidFilterError(
             f"{name} takes {takes}, of a column with texts; not {value!r:.80} of {column.name}"
         )

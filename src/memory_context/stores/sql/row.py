@@ -121,7 +121,7 @@ def decoded_row(row_format: RowFormat, row: Sequence[Any]) -> MemoryItem:
         SealError: The codec did not write it, or it was changed.
         EncryptionError: Its key is not at hand.
     """
-    values = [*row, None]
+    values: list[Any] = [*row, None]
     values[_TAGS] = tuple(values[_TAGS])
     if values[_CONTENT] is None:
         values[_CONTENT] = decoded(bytes(values[_BYTES] or b""), values[_MEDIA_TYPE])
