@@ -1,27 +1,74 @@
-"""What an index says of lexemes: on every database the same, and the same as the texts themselves."""
+"""What an index says of terms: on every database the same, and the same as the texts themselves."""
 
 from __future__ import annotations
 
 from memory_context import MemoryManager
 from memory_context.stores import term_hits_in
-from memory_context.text.index.term_hits import term_hits
+from memory_context.text.index.term_hits import (
+    CHUNKS_OF_TERM,
+    MOST_CHUNKS,
+    ChunkPlace,
+    best_chunks,
+    term_hits,
+)
 
 TEXTS = {
     "orders": "\n".join(f"order {number} of worker-{number}" for number in range(200)),
     "log": "worker-22 failed\nworker-2231 done",
+    "elsewhere": "worker-22 of another conversation",
 }
+ASKED_ABOUT = ["orders", "log"]
 
 
 def test_an_index_says_what_the_texts_say(store_url: str) -> None:
-    """The chunks that hold each lexeme whole, and how many there are."""
+    """The chunks that hold most of the terms whole, how many hold each lexeme, and which are there."""
     with MemoryManager(store_url, user_id="ann") as memory:
         for key, text in TEXTS.items():
             memory.store(text, key=key)
         items = [memory.get(key) for key in TEXTS]
-        wanted = ["worker-22", "order", "22", "nowhere"]
-        found = term_hits_in(memory.memory_store, memory.scope, wanted, {"memory_key": list(TEXTS)})
+        wanted = [["worker-22", "worker", "22"], ["order", "22"], ["nowhere"], []]
+        found = term_hits_in(memory.memory_store, memory.scope, wanted, {"memory_key": ASKED_ABOUT})
         expected = term_hits(items, wanted)
 
     assert expected.chunks == found.chunks
-    assert dict(expected.holding or {}) == dict(found.holding or {})
-    assert set(expected.hits) == set(found.hits)
+    assert expected.holding == dict(found.holding)
+    assert {"worker-22", "worker", "22", "order"} == found.here
+    assert {place for place in expected.places if place.memory_key in ASKED_ABOUT} == {
+        *found.places
+    }
+    assert ChunkPlace("log", 0, len(TEXTS["log"])) in found.places
+
+
+def test_a_common_word_of_a_large_text_leads_to_few_chunks(store_url: str) -> None:
+    """However many chunks hold it, only the best are read: those with the rarer word come first."""
+    rows = "\n".join(f"row {number} of the dock" for number in range(20_000))
+    with MemoryManager(store_url, user_id="ann") as memory:
+        memory.store(rows.replace("row 9000 ", "row kestrel "), key="rows")
+        found = term_hits_in(memory.memory_store, memory.scope, [["dock"], ["kestrel"]], {})
+        text = memory.get("rows").text
+
+    assert found.holding["dock"] == found.chunks > 5 * MOST_CHUNKS
+    assert len(found.places) == MOST_CHUNKS
+    assert "kestrel" in text[found.places[0].start : found.places[0].stop]
+
+
+def test_the_chunks_that_hold_a_whole_phrase_come_before_others_with_its_rarest_word() -> None:
+    """Each term has its best chunks among those that are read, also where the rest of the message stands elsewhere."""
+    others = set(range(100))
+    held = {
+        "much": others,
+        "more": others,
+        "mara": {200, *range(60, 80)},
+        "lind": {200, 201, *range(300, 400)},
+    }
+    rarity = {"much": 2.0, "more": 2.0, "mara": 3.0, "lind": 0.1}.__getitem__
+
+    best = best_chunks([["much"], ["more"], ["mara", "lind"]], held, rarity)
+
+    assert 200 in best
+    assert MOST_CHUNKS <= len(best) <= MOST_CHUNKS + CHUNKS_OF_TERM
+
+
+def test_a_term_without_a_word_in_the_index_has_no_chunks() -> None:
+    """A phrase of which the rarest word stands nowhere is nowhere."""
+    assert not best_chunks([[], ["nowhere"]], {}, lambda _: 1.0)

@@ -10,7 +10,6 @@ from typing import TypeAlias
 from memory_context.conversation.asked_terms import AskedTerm, asked_terms
 from memory_context.conversation.relevant_places import (
     found_in,
-    promising_chunks,
     relevant,
     wanted_lexemes,
 )
@@ -19,6 +18,7 @@ from memory_context.model.call_records import Intent
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.text.excerpt.record import Record
 from memory_context.text.index.term_hits import TermHits, term_hits
+from memory_context.text.read.line_ranges import LineNumbers
 from memory_context.text.terms import is_name, terms, weight
 
 LEAST_SHARE = 0.5
@@ -154,24 +154,23 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
         if isinstance(candidate.item.content, bytes) or is_secret(candidate.item):
             del candidates[key]
     texts = {key: candidate.item.text for key, candidate in candidates.items()}
+    numbers = {key: LineNumbers(text) for key, text in texts.items()}
     asked = asked_terms(question.message)
     hits = question.hits
     if hits is None:
         items = [candidate.item for candidate in candidates.values()]
-        hits = term_hits(items, wanted_lexemes(asked))
+        hits = term_hits(items, list(map(wanted_lexemes, asked)))
 
     def is_seen(key: str, start: int, stop: int) -> bool:
-        text = texts[key]
-        first = 1 + text.count("\n", 0, start)
-        last = first + text.count("\n", start, stop)
+        first, last = numbers[key].at(start), numbers[key].at(stop)
         if any(begin <= first and last <= end for begin, end in candidates[key].seen):
             return True
-        record = text[start:stop]
+        record = texts[key][start:stop]
         return record in question.message or question.in_sight(record)
 
-    chunks = [chunk for chunk in promising_chunks(asked, hits) if chunk[0] in texts]
-    spoken = [chunk for chunk in chunks if is_conversation(texts[chunk[0]])]
-    others = [chunk for chunk in chunks if not is_conversation(texts[chunk[0]])]
+    chunks = [chunk for chunk in hits.places if chunk.memory_key in texts]
+    spoken = [chunk for chunk in chunks if is_conversation(texts[chunk.memory_key])]
+    others = [chunk for chunk in chunks if not is_conversation(texts[chunk.memory_key])]
     found = found_in(asked, hits, others, texts.__getitem__)
     recency = {key: candidate.recency for key, candidate in candidates.items()}
     relevances, is_clear = relevant(question.message, found, texts.__getitem__, is_seen, recency)
@@ -208,12 +207,11 @@ def _searched(question: Question, asked: Sequence[AskedTerm]) -> Verdict | None:
         why = f"{phrase.group()!r} refers to earlier conversations; searched them"
         return Verdict("ambiguous", search=rest, why=why)
     hits = question.hits or TermHits()
-    here = {hit.lexeme for hit in hits.hits}
     unknown = list[AskedTerm]()
     for term in asked:
-        lexemes = wanted_lexemes([term])
-        is_here = question.in_sight(term.text) or here.issuperset(lexemes)
-        is_anywhere = not (hits.holding or {}).keys().isdisjoint(lexemes)
+        lexemes = wanted_lexemes(term)
+        is_here = question.in_sight(term.text) or hits.here.issuperset(lexemes)
+        is_anywhere = not hits.holding.keys().isdisjoint(lexemes)
         if is_anywhere and not (is_here or term.is_short_number):
             unknown.append(term)
     names = [term.text for term in unknown if term.is_name]

@@ -22,7 +22,6 @@ from memory_context.conversation.recall_request import RecallRequest
 from memory_context.conversation.relevant_places import (
     best_lines,
     found_in,
-    promising_chunks,
     wanted_lexemes,
 )
 from memory_context.conversation.relevant_turns import is_conversation, show_turns
@@ -125,10 +124,9 @@ class Recaller:
         asked = asked_terms(request.message)
         term_hits = TermHits()
         if asked:
-            wanted = wanted_lexemes(asked)
+            wanted = list(map(wanted_lexemes, asked))
             term_hits = term_hits_in(store, scope, wanted, {"memory_key": others})
-        chunks = promising_chunks(asked, term_hits)
-        keys = dict.fromkeys(key for key, _, _ in chunks)
+        keys = dict.fromkeys(chunk.memory_key for chunk in term_hits.places)
         if self.bounded_judge.sees_beyond_keywords:
             # A model may see that a text is meant which shares no word with the message: the newest come first, in
             # their order. They begin at a multiple of ten, so that the list mostly grows at its end.
@@ -140,7 +138,7 @@ class Recaller:
                 items[item.memory_key] = item
         lines = dict[str, str]()
         if self.bounded_judge.sees_beyond_keywords:
-            chunks = [chunk for chunk in chunks if chunk[0] in items]
+            chunks = [chunk for chunk in term_hits.places if chunk.memory_key in items]
             found = found_in(asked, term_hits, chunks, lambda key: items[key].text)
             lines = best_lines(found, lambda key: items[key].text)
         candidates = list[RecallCandidate]()

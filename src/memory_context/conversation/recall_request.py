@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from memory_context.conversation.asked_terms import asked_terms
 from memory_context.conversation.keyword_judge import Ranges
@@ -97,7 +98,8 @@ def _answers_before(text: str, before: Sequence[Message]) -> set[str]:
 
 
 def _lexemes(text: str) -> set[str]:
-    return set(wanted_lexemes(asked_terms(without_references(text))))
+    asked = asked_terms(without_references(text))
+    return set(chain.from_iterable(map(wanted_lexemes, asked)))
 
 
 def _last_turns(before: Sequence[Message]) -> str:

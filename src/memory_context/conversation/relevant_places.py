@@ -6,14 +6,13 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from memory_context.conversation.asked_terms import AskedTerm, refers_back
 from memory_context.text.excerpt.record import Record, record_at
 from memory_context.text.index.analyzer import COMPOUND, lexemes_of
-from memory_context.text.index.term_hits import TermHits
+from memory_context.text.index.term_hits import ChunkPlace, TermHits
 
-MOST_CHUNKS = 40
-CHUNKS_OF_TERM = 8
 FEW = 3
 NEAR = 300
 ACROSS = 60
@@ -94,42 +93,15 @@ class FoundTerms:
         return sum(self.weights[term] for term in self.held_near(place))
 
 
-def wanted_lexemes(terms: Iterable[AskedTerm]) -> list[str]:
+def wanted_lexemes(term: AskedTerm) -> list[str]:
     """Return the lexemes that the index is asked for."""
-    wanted = dict[str, None]()
-    for term in terms:
-        for word in term.words:
-            wanted.update(dict.fromkeys(lexemes_of(word)))
-    return list(wanted)
-
-
-def promising_chunks(terms: Sequence[AskedTerm], hits: TermHits) -> list[tuple[str, int, int]]:
-    """Return the chunks to look at: for each term its best ones, and those with most of the message.
-
-    A chunk is a key with the offsets of its first character and of the one behind its last.
-    """
-    held_by = defaultdict[tuple[str, int, int], set[str]](set)
-    for hit in hits.hits:
-        held_by[hit.memory_key, hit.start, hit.stop].add(hit.lexeme)
-    rarities = {lexeme: hits.rarity(lexeme) for lexeme in {hit.lexeme for hit in hits.hits}}
-    scores = {chunk: sum(rarities[lexeme] for lexeme in held) for chunk, held in held_by.items()}
-    ranked = sorted(held_by, key=lambda chunk: -scores[chunk])
-    chosen = dict.fromkeys(ranked[:MOST_CHUNKS])
-    for term in terms:
-        main = {lexemes_of(word)[0] for word in term.words if lexemes_of(word)}
-        if not main:
-            continue
-        rarest = max(main, key=hits.rarity)
-        holding = [chunk for chunk in ranked if rarest in held_by[chunk]]
-        holding.sort(key=lambda chunk: -len(main & held_by[chunk]))
-        chosen.update(dict.fromkeys(holding[:CHUNKS_OF_TERM]))
-    return list(chosen)
+    return list(dict.fromkeys(chain.from_iterable(map(lexemes_of, term.words))))
 
 
 def found_in(
     terms: Sequence[AskedTerm],
     hits: TermHits,
-    chunks: Iterable[tuple[str, int, int]],
+    chunks: Iterable[ChunkPlace],
     text_of: Callable[[str], str],
 ) -> FoundTerms:
     """Return where the terms stand in some chunks."""
@@ -138,54 +110,45 @@ def found_in(
         rarities = [hits.rarity(lexemes_of(word)[0]) for word in term.words if lexemes_of(word)]
         weights.append(max(rarities, default=0.0))
     found = FoundTerms(terms, weights)
-    for key, start, stop in chunks:
-        _add_occurrences(found, key, text_of(key), start, stop)
+    for chunk in chunks:
+        _add_occurrences(found, chunk, text_of(chunk.memory_key))
     return found
 
 
-def _add_occurrences(found: FoundTerms, key: str, text: str, start: int, stop: int) -> None:
+def _add_occurrences(found: FoundTerms, chunk: ChunkPlace, text: str) -> None:
     # A name may lie across the end of a chunk.
-    words = list(COMPOUND.finditer(text, max(0, start - ACROSS), stop + ACROSS))
-    held = [lexemes_of(word.group()) for word in words]
+    words = list(COMPOUND.finditer(text, max(0, chunk.start - ACROSS), chunk.stop + ACROSS))
+    # Each different word is compared once: the rows of a table repeat theirs.
     places = defaultdict[str, list[int]](list)
-    for place, lexemes in enumerate(held):
-        for lexeme in lexemes:
-            places[lexeme].append(place)
+    for place, word in enumerate(words):
+        places[word.group()].append(place)
+    forms = defaultdict[str, list[str]](list)
+    for written in places:
+        for lexeme in lexemes_of(written):
+            forms[lexeme].append(written)
     for number, term in enumerate(found.terms):
         mains = [lexemes_of(word) for word in term.words]
-        if not mains[0] and len(mains) == 1:
+        anchor = next((index for index in range(len(mains) - 1, -1, -1) if mains[index]), None)
+        if anchor is None:
             continue
-        for place in _places_of(term, mains, places, words):
-            run = words[place : place + len(term.words)]
-            is_exact = all(
-                asked.casefold() == word.group().casefold()
-                for asked, word in zip(term.words, run, strict=True)
-            )
+        folded = [asked.casefold() for asked in term.words]
+        starts = [
+            place - anchor
+            for written in forms.get(mains[anchor][0], ())
+            if _is_word(term.words[anchor], written)
+            for place in places[written]
+        ]
+        for start in sorted(starts):
+            run = words[start : start + len(mains)] if start >= 0 else []
+            held = [word.group() for word in run]
+            if len(held) < len(mains) or not all(map(_is_word, term.words, held)):
+                continue
+            is_exact = [word.casefold() for word in held] == folded
             begin, end = run[0].start(), run[-1].end()
+            key = chunk.memory_key
             found.occurrences.setdefault(
                 (number, key, begin), Occurrence(number, key, begin, end, is_exact)
             )
-
-
-def _places_of(
-    term: AskedTerm,
-    mains: Sequence[tuple[str, ...]],
-    places: Mapping[str, Sequence[int]],
-    words: Sequence[re.Match[str]],
-) -> Iterable[int]:
-    anchor = next((index for index in range(len(mains) - 1, -1, -1) if mains[index]), None)
-    if anchor is None:
-        return
-    for place in places.get(mains[anchor][0], ()):
-        start = place - anchor
-        if start < 0 or start + len(mains) > len(words):
-            continue
-        beside = range(start, start + len(mains))
-        if all(
-            _is_word(asked, words[index].group())
-            for asked, index in zip(term.words, beside, strict=True)
-        ):
-            yield start
 
 
 def _is_word(asked: str, written: str) -> bool:

@@ -327,18 +327,18 @@ class SearchIndexed(Protocol):
 class TermIndexed(Protocol):
     """A store whose index knows which chunks hold a lexeme."""
 
-    def term_hits(self, scope: Scope, lexemes: Sequence[str], filters: Filters) -> TermHits:
-        """Return which chunks of the memories that match hold each lexeme, and how rare each is."""
+    def term_hits(self, scope: Scope, terms: Sequence[Sequence[str]], filters: Filters) -> TermHits:
+        """Return where terms stand in the memories that match, each given by its lexemes, and how rare these are."""
         ...
 
 
 def term_hits_in(
-    store: MemoryStore, scope: Scope, lexemes: Sequence[str], filters: Filters
+    store: MemoryStore, scope: Scope, terms: Sequence[Sequence[str]], filters: Filters
 ) -> TermHits:
-    """Return what a store's index knows of some lexemes; without an index, what the newest texts say."""
+    """Return what a store's index knows of some terms; without an index, what the newest texts say."""
     if isinstance(store, TermIndexed):
-        return store.term_hits(scope, lexemes, filters)
-    return term_hits(store.query(scope, filters, order_by="-created_at"), lexemes)
+        return store.term_hits(scope, terms, filters)
+    return term_hits(store.query(scope, filters, order_by="-created_at"), terms)
 
 
 def reindexed(store: MemoryStore, progress: Callable[[int, int], object] | None = None) -> int:

@@ -142,14 +142,15 @@ passages = sa.Table(
     sqlite_autoincrement=True,
 )
 
-# What statements of the keyword index select: chunks by rank, and those that hold a lexeme.
+# What statements of the keyword index select: chunks by rank, and the ids of those that hold a lexeme.
 HIT_COLUMNS = (
     *(passages.c.id, passages.c.memory_id, passages.c.start, passages.c.stop, passages.c.line),
     sa.column("score", sa.Float),
 )
 HELD_COLUMNS = (
     sa.column("lexeme", sa.Text),
-    *(passages.c.memory_id, passages.c.start, passages.c.stop),
+    passages.c.memory_id,
+    sa.column("chunks", sa.JSON),
 )
 
 # Memories that are not fully indexed: the index holds their chunks up to the offset `done` only.

@@ -281,14 +281,14 @@ class SQLAlchemyStore(ClosedAtExit):
             return [replace(item, match=Match(hit.score, "")) for item, hit in found]
         return [search.with_match(item, hit, query, wanted) for item, hit in found]
 
-    def term_hits(self, scope: Scope, lexemes: Sequence[str], filters: Filters) -> TermHits:
-        """Return which chunks hold each of the lexemes, and how rare each is (see `TermHits`)."""
+    def term_hits(self, scope: Scope, terms: Sequence[Sequence[str]], filters: Filters) -> TermHits:
+        """Return where terms stand, each given by its lexemes, and how rare these are (see `TermHits`)."""
         if self.codec.index == "none":
-            return term_hits(self._opened(scope, filters), lexemes)
+            return term_hits(self._opened(scope, filters), terms)
         if self.database.read(indexing.is_pending, scope.user_id):
             self._catch_up(scope.user_id)
         conditions = self._matching(scope, filters)
-        return self.database.read(keyword_index.term_hits, scope.user_id, lexemes, conditions)
+        return self.database.read(keyword_index.term_hits, scope.user_id, terms, conditions)
 
     def _search_opened(
         self, scope: Scope, query: str, limit: int, filters: Filters | None, *, passages: bool

@@ -30,6 +30,8 @@ REACHES = (8_000, 64_000)
 _TOKEN = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[{}\[\]]""")
 # Where an object begins: an unescaped quote right behind a brace cannot stand inside a string.
 _OBJECT_START = re.compile(r"""\{\s*["']""")
+# A slice of what lies between two records would copy a whole text.
+_SAYS = re.compile(r"\S")
 
 Span = tuple[int, int]
 
@@ -82,14 +84,14 @@ def show_records(text: str, records: Sequence[Record], budget: int, cost: Cost) 
         behind = stop
         if text[start - 1 : start] in ("", "\n") and text[stop : stop + 1] in ("", "\n"):
             ranges.append((line, line + text.count("\n", start, stop)))
-    if shown and text[behind:].strip():
+    if shown and _SAYS.search(text, behind):
         shown += f" {GAP}"
     return Excerpt(shown, tuple(ranges))
 
 
 def _gap_before(text: str, behind: int, start: int, line: int) -> str:
     """Return what stands between what is shown already and the next part."""
-    if not text[behind:start].strip():
+    if not _SAYS.search(text, behind, start):
         return "\n" if behind else ""
     if text[start - 1] == "\n":
         gap = GAP_AT_LINE.format(line=line) + "\n"

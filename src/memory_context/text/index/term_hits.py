@@ -1,29 +1,31 @@
-"""Where the lexemes of a message stand: the chunks that hold each of them, and how rare each is."""
+"""Where the terms of a message stand: the chunks that hold most of them, and how rare each lexeme is."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 
 from memory_context.model.item import MemoryItem
 from memory_context.text.index.analyzer import analyze
 from memory_context.text.index.bm25 import idf
 from memory_context.text.index.chunks import card_of, end_of_chunk, searchable
 
+MOST_CHUNKS = 40
+CHUNKS_OF_TERM = 8
+
 
 @dataclass(frozen=True, slots=True)
-class TermHit:
-    """A chunk of a memory that holds a lexeme.
+class ChunkPlace:
+    """A chunk of a memory.
 
     Attributes:
-        lexeme: The lexeme.
         memory_key: The memory.
         start: The offset of the chunk's first character.
         stop: The offset behind its last character.
     """
 
-    lexeme: str
     memory_key: str
     start: int
     stop: int
@@ -31,37 +33,70 @@ class TermHit:
 
 @dataclass(frozen=True, slots=True)
 class TermHits:
-    """What an index knows of some lexemes.
+    """What an index knows of the terms of a message, each of which is some lexemes.
 
     Attributes:
         chunks: How many chunks the user has.
         holding: How many of them hold each lexeme; none that no chunk holds.
-        hits: The chunks that hold one, of the memories that were asked about. Lexemes that are too common to be read
-            have none.
+        here: The lexemes that the memories hold that were asked about. Those that are too common to be read are left
+            out.
+        places: The chunks of these memories that are worth reading: see `best_chunks`.
     """
 
     chunks: int = 0
-    holding: Mapping[str, int] | None = None
-    hits: Sequence[TermHit] = ()
+    holding: Mapping[str, int] = field(default_factory=dict[str, int])
+    here: frozenset[str] = frozenset()
+    places: Sequence[ChunkPlace] = ()
 
     def rarity(self, lexeme: str) -> float:
         """Return how much a lexeme tells apart: as BM25 has it."""
-        return idf((self.holding or {}).get(lexeme, 0), self.chunks)
+        return idf(self.holding.get(lexeme, 0), self.chunks)
 
 
-def term_hits(items: Iterable[MemoryItem], lexemes: Iterable[str]) -> TermHits:
+def best_chunks(
+    terms: Iterable[Sequence[str]],
+    held: Mapping[str, set[int]],
+    rarity: Callable[[str], float],
+) -> list[int]:
+    """Return the chunks to look at: those that hold most of a message, and for each of its terms the best ones.
+
+    Args:
+        terms: The lexemes of each term.
+        held: The numbers of the chunks that hold each lexeme.
+        rarity: How much a lexeme tells apart.
+    """
+    scores = defaultdict[int, float](float)
+    for lexeme, chunks in held.items():
+        worth = rarity(lexeme)
+        for chunk in chunks:
+            scores[chunk] += worth
+    ranked = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
+    chosen = dict.fromkeys(ranked[:MOST_CHUNKS])
+    for term in terms:
+        of_rarest = held.get(max(term, key=rarity, default=""), set[int]())
+        holding = [chunk for chunk in ranked if chunk in of_rarest]
+        if len(term) > 1:
+            others = [held[lexeme] for lexeme in term if lexeme in held]
+            together = {chunk: sum(chunk in other for other in others) for chunk in holding}
+            holding.sort(key=together.__getitem__, reverse=True)
+        chosen.update(dict.fromkeys(holding[:CHUNKS_OF_TERM]))
+    return list(chosen)
+
+
+def term_hits(items: Iterable[MemoryItem], terms: Sequence[Sequence[str]]) -> TermHits:
     """Return what an index of *items* would say, by analyzing their texts: for stores without an index."""
-    wanted = frozenset(lexemes)
-    holding = Counter[str]()
-    hits = list[TermHit]()
-    chunks = 0
+    wanted = frozenset(chain.from_iterable(terms))
+    held = defaultdict[str, set[int]](set)
+    places = list[ChunkPlace]()
     for item in items:
         card, text, start = wanted.intersection(card_of(item)), searchable(item), 0
         while start < len(text):
             stop = end_of_chunk(text, start)
-            held = card.union(wanted.intersection(analyze(text[start:stop]).counts))
-            holding.update(held)
-            hits += [TermHit(lexeme, item.memory_key, start, stop) for lexeme in sorted(held)]
-            chunks += 1
+            for lexeme in card.union(wanted.intersection(analyze(text[start:stop]).counts)):
+                held[lexeme].add(len(places))
+            places.append(ChunkPlace(item.memory_key, start, stop))
             start = stop
-    return TermHits(chunks, holding, hits)
+    holding = {lexeme: len(chunks) for lexeme, chunks in held.items()}
+    known = TermHits(len(places), holding)
+    best = best_chunks(terms, held, known.rarity)
+    return TermHits(len(places), holding, frozenset(held), [places[number] for number in best])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from memory_context.exceptions import InvalidLinesError
 from memory_context.text.ranges import joined
 
+LINE_BLOCK = 1 << 14  # characters
 # Twelve digits: enough for every text, and no number that takes long to convert.
 _LINES = re.compile(
     r"""
@@ -29,6 +30,22 @@ class LineSpan:
     end: int
     first: int
     last: int
+
+
+class LineNumbers:
+    """The numbers of lines of a text, which is gone through once, however many places are asked about."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._before = [0]
+
+    def at(self, place: int) -> int:
+        """Return the number, from 1, of the line that holds the offset `place`."""
+        block, counted = place // LINE_BLOCK, len(self._before)
+        for start in range((counted - 1) * LINE_BLOCK, block * LINE_BLOCK, LINE_BLOCK):
+            more = self._text.count("\n", start, start + LINE_BLOCK)
+            self._before.append(self._before[-1] + more)
+        return 1 + self._before[block] + self._text.count("\n", block * LINE_BLOCK, place)
 
 
 def parse_lines(lines: str, count: int) -> tuple[int, int]:

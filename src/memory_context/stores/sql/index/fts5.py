@@ -73,13 +73,15 @@ BEST = (
     .subquery("scored")
 )
 
-# Each name is looked up by itself, and leads to the chunks that hold it.
+# Each name is looked up by itself, and leads to the chunks that hold it. A common word of a large text
+# has thousands: as many rows of a result would cost most of a question's time.
 HOLDING = (
     sa.text("""
-SELECT q.value ->> 0 AS lexeme, p.memory_id, p.start, p.stop
+SELECT q.value ->> 0 AS lexeme, p.memory_id, json_group_array(p.id) AS chunks
 FROM json_each(:names) AS q
 CROSS JOIN agent_memory_index AS i ON i.agent_memory_index MATCH (q.value ->> 1)
 CROSS JOIN agent_memory_passages AS p ON p.id = i.rowid AND p.user_id = :user
+GROUP BY q.key, p.memory_id
 """)
     .columns(*HELD_COLUMNS)
     .subquery("held")

@@ -7,9 +7,11 @@ query reads nothing of what other users have. Every function works in the caller
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -37,7 +39,7 @@ from memory_context.text.index import bm25
 from memory_context.text.index.analyzer import VERSION
 from memory_context.text.index.bm25 import Owner, Statistics
 from memory_context.text.index.chunks import Chunk
-from memory_context.text.index.term_hits import TermHit, TermHits
+from memory_context.text.index.term_hits import ChunkPlace, TermHits, best_chunks
 
 ANALYZER = "analyzer"
 # Of a hashed lexeme: 80 bits, so that no two words of a database share one.
@@ -217,13 +219,17 @@ def ranked(
 
 
 def term_hits(
-    connection: sa.Connection, user_id: str, lexemes: Sequence[str], conditions: Conditions
+    connection: sa.Connection,
+    user_id: str,
+    terms: Sequence[Sequence[str]],
+    conditions: Conditions,
 ) -> TermHits:
-    """Return which chunks hold each lexeme, of the memories that meet the conditions.
+    """Return where the terms, of some lexemes each, stand in the memories that meet the conditions.
 
     Lexemes that stand in so many chunks that they tell nothing apart are counted only.
     """
     statistics = statistics_of(connection, user_id)
+    lexemes = list(dict.fromkeys(chain.from_iterable(terms)))
     if statistics is None or not lexemes:
         return TermHits()
     index = _INDEXES[connection.dialect.name]
@@ -232,13 +238,25 @@ def term_hits(
     for lexeme in bm25.readable(holding):
         of_lexeme = statistics.owner.names_of(lexeme)
         names += [(lexeme, index.quoted(name)) for name in of_lexeme]
+    hits = TermHits(statistics.passages, holding)
     if not names:
-        return TermHits(statistics.passages, holding)
-    held = index.HOLDING
+        return hits
+    listed = index.HOLDING
     statement = (
-        sa.select(held.c.lexeme, memories.c.memory_key, held.c.start, held.c.stop)
-        .join(memories, memories.c.id == held.c.memory_id)
+        sa.select(listed.c.lexeme, memories.c.memory_key, listed.c.chunks)
+        .join(memories, memories.c.id == listed.c.memory_id)
         .where(memories.c.user_id == user_id, checked_last(conditions))
     )
-    rows = connection.execute(statement, {"names": json.dumps(names), "user": user_id})
-    return TermHits(statistics.passages, holding, [TermHit(*row) for row in rows])
+    held = defaultdict[str, set[int]](set)
+    keys = dict[int, str]()
+    values = {"names": json.dumps(names), "user": user_id}
+    for lexeme, key, chunks in connection.execute(statement, values):
+        held[lexeme].update(chunks)
+        keys.update(dict.fromkeys(chunks, key))
+    best = best_chunks(terms, held, hits.rarity)
+    places = sa.select(passages.c.id, passages.c.start, passages.c.stop).where(
+        passages.c.user_id == user_id, passages.c.id.in_(best)
+    )
+    spans = {chunk: span for chunk, *span in connection.execute(places)}
+    found = [ChunkPlace(keys[chunk], *spans[chunk]) for chunk in best if chunk in spans]
+    return replace(hits, here=frozenset(held), places=found)
