@@ -18,6 +18,9 @@ MAX_TRIED = 256
 MAX_READ = 200_000
 # Of so many chunks together it is looked up which lexeme they hold.
 MAX_HELD = 6_000
+# A lexeme in more than half of the chunks tells nothing apart: probability would have it count against them
+# (Robertson and Zaragoza, 3.5). Among so few it is looked up all the same.
+FEW_CHUNKS = 300
 LENGTH_BITS = 7
 FINE_BITS = 4
 # The largest length whose step has seven bits: (16 + 15) << 6.
@@ -124,9 +127,11 @@ def rarest(frequencies: Mapping[str, Sequence[int]], terms: int = MAX_TERMS) -> 
     return rarest_first[: max(min(cheap, terms), MAX_TERMS)]
 
 
-def readable(holding: Mapping[str, int]) -> list[str]:
-    """Return the lexemes whose chunks are few enough to be looked up one by one, rarest first."""
-    rarest_first = sorted(holding, key=holding.__getitem__)
+def readable(holding: Mapping[str, int], chunks: int) -> list[str]:
+    """Return the lexemes that tell `chunks` apart and whose own are few enough to be looked up, rarest first."""
+    most = max(FEW_CHUNKS, chunks // 2)
+    telling = [lexeme for lexeme, count in holding.items() if count <= most]
+    rarest_first = sorted(telling, key=holding.__getitem__)
     read = accumulate(holding[lexeme] for lexeme in rarest_first)
     return rarest_first[: sum(entries <= MAX_HELD for entries in read)]
 

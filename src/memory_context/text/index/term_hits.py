@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -38,14 +39,13 @@ class TermHits:
     Attributes:
         chunks: How many chunks the user has.
         holding: How many of them hold each lexeme; none that no chunk holds.
-        here: The lexemes that the memories hold that were asked about. Those that are too common to be read are left
-            out.
+        here: The lexemes that the memories hold that were asked about, with those that are too common to be looked up.
         places: The chunks of these memories that are worth reading: see `best_chunks`.
     """
 
     chunks: int = 0
     holding: Mapping[str, int] = field(default_factory=dict[str, int])
-    here: frozenset[str] = frozenset()
+    here: AbstractSet[str] = frozenset()
     places: Sequence[ChunkPlace] = ()
 
     def rarity(self, lexeme: str) -> float:
@@ -99,4 +99,4 @@ def term_hits(items: Iterable[MemoryItem], terms: Sequence[Sequence[str]]) -> Te
     holding = {lexeme: len(chunks) for lexeme, chunks in held.items()}
     known = TermHits(len(places), holding)
     best = best_chunks(terms, held, known.rarity)
-    return TermHits(len(places), holding, frozenset(held), [places[number] for number in best])
+    return TermHits(len(places), holding, held.keys(), [places[number] for number in best])

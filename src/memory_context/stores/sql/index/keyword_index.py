@@ -235,10 +235,11 @@ def term_hits(
     index = _INDEXES[connection.dialect.name]
     holding = index.holding_of(connection, user_id, statistics, lexemes)
     names: list[tuple[str, str]] = []
-    for lexeme in bm25.readable(holding):
+    readable = bm25.readable(holding, statistics.passages)
+    for lexeme in readable:
         of_lexeme = statistics.owner.names_of(lexeme)
         names += [(lexeme, index.quoted(name)) for name in of_lexeme]
-    hits = TermHits(statistics.passages, holding)
+    hits = TermHits(statistics.passages, holding, holding.keys() - set(readable))
     if not names:
         return hits
     listed = index.HOLDING
@@ -259,4 +260,4 @@ def term_hits(
     )
     spans = {chunk: span for chunk, *span in connection.execute(places)}
     found = [ChunkPlace(keys[chunk], *spans[chunk]) for chunk in best if chunk in spans]
-    return replace(hits, here=frozenset(held), places=found)
+    return replace(hits, here=hits.here | held.keys(), places=found)
