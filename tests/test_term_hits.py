@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memory_context import MemoryManager
 from memory_context.stores import term_hits_in
+from memory_context.text.index.bm25 import FEW_CHUNKS
 from memory_context.text.index.term_hits import (
     CHUNKS_OF_TERM,
     MOST_CHUNKS,
@@ -50,6 +51,18 @@ def test_a_common_word_of_a_large_text_leads_to_few_chunks(store_url: str) -> No
     assert found.holding["dock"] == found.chunks > 5 * MOST_CHUNKS
     assert len(found.places) == MOST_CHUNKS
     assert "kestrel" in text[found.places[0].start : found.places[0].stop]
+
+
+def test_a_word_in_more_than_half_of_many_chunks_is_not_looked_up(store_url: str) -> None:
+    """It tells nothing apart; it counts as one that stands there, so nobody looks for it elsewhere."""
+    rows = "\n".join(f"row {number} of the dock" for number in range(60_000))
+    with MemoryManager(store_url, user_id="ann") as memory:
+        memory.store(rows, key="rows")
+        found = term_hits_in(memory.memory_store, memory.scope, [["dock"], ["59999"]], {})
+
+    assert found.holding["dock"] > FEW_CHUNKS
+    assert found.here == {"dock", "59999"}
+    assert len(found.places) == 1
 
 
 def test_the_chunks_that_hold_a_whole_phrase_come_before_others_with_its_rarest_word() -> None:
