@@ -67,12 +67,12 @@ def test_a_word_in_more_than_half_of_many_chunks_is_not_looked_up(store_url: str
 
 def test_the_chunks_that_hold_a_whole_phrase_come_before_others_with_its_rarest_word() -> None:
     """Each term has its best chunks among those that are read, also where the rest of the message stands elsewhere."""
-    others = set(range(100))
+    others = dict.fromkeys(range(100), 1.0)
     held = {
         "much": others,
         "more": others,
-        "mara": {200, *range(60, 80)},
-        "lind": {200, 201, *range(300, 400)},
+        "mara": dict.fromkeys((200, *range(60, 80)), 1.0),
+        "lind": dict.fromkeys((200, 201, *range(300, 400)), 1.0),
     }
     rarity = {"much": 2.0, "more": 2.0, "mara": 3.0, "lind": 0.1}.__getitem__
 
@@ -80,6 +80,13 @@ def test_the_chunks_that_hold_a_whole_phrase_come_before_others_with_its_rarest_
 
     assert 200 in best
     assert MOST_CHUNKS <= len(best) <= MOST_CHUNKS + CHUNKS_OF_TERM
+
+
+def test_of_chunks_that_hold_the_same_those_that_hold_it_more_often_come_first() -> None:
+    """Where most chunks hold a word, where they begin says nothing."""
+    held = {"dock": {number: 6.0 if number == 70 else 1.0 for number in range(80)}}
+
+    assert best_chunks([["dock"]], held, lambda _: 1.0)[:2] == [70, 0]
 
 
 def test_a_term_without_a_word_in_the_index_has_no_chunks() -> None:

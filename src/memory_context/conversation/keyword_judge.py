@@ -210,7 +210,7 @@ def _searched(question: Question, asked: Sequence[AskedTerm]) -> Verdict | None:
     unknown = list[AskedTerm]()
     for term in asked:
         lexemes = wanted_lexemes(term)
-        is_here = question.in_sight(term.text) or hits.here.issuperset(lexemes)
+        is_here = question.in_sight(term.text) or hits.here >= set(lexemes)
         is_anywhere = not hits.holding.keys().isdisjoint(lexemes)
         if is_anywhere and not (is_here or term.is_short_number):
             unknown.append(term)

@@ -149,6 +149,7 @@ HIT_COLUMNS = (
 )
 HELD_COLUMNS = (
     sa.column("lexeme", sa.Text),
+    sa.column("often", sa.Float),
     passages.c.memory_id,
     sa.column("chunks", sa.JSON),
 )

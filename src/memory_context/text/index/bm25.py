@@ -99,6 +99,11 @@ def length_at(step: int) -> int:
     return (step - (above << FINE_BITS)) << above
 
 
+def often(count: int) -> float:
+    """Return the count that stands for the step of a count."""
+    return float(count) if count < 3 else STEPS[2][1] if count < 5 else STEPS[3][1]
+
+
 def encoded(counts: Mapping[str, int]) -> str:
     """Return the names of a chunk's lexemes in the index, with a space between them."""
     names = list[str]()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from itertools import chain
 
 from memory_context.model.item import MemoryItem
 from memory_context.text.index.analyzer import analyze
-from memory_context.text.index.bm25 import idf
+from memory_context.text.index.bm25 import idf, often
 from memory_context.text.index.chunks import card_of, end_of_chunk, searchable
 
 MOST_CHUNKS = 40
@@ -55,25 +55,26 @@ class TermHits:
 
 def best_chunks(
     terms: Iterable[Sequence[str]],
-    held: Mapping[str, set[int]],
+    held: Mapping[str, Mapping[int, float]],
     rarity: Callable[[str], float],
 ) -> list[int]:
     """Return the chunks to look at: those that hold most of a message, and for each of its terms the best ones.
 
     Args:
         terms: The lexemes of each term.
-        held: The numbers of the chunks that hold each lexeme.
+        held: The numbers of the chunks that hold each lexeme, with how often they do: more often breaks ties.
         rarity: How much a lexeme tells apart.
     """
-    scores = defaultdict[int, float](float)
+    scores, counts = defaultdict[int, float](float), defaultdict[int, float](float)
     for lexeme, chunks in held.items():
         worth = rarity(lexeme)
-        for chunk in chunks:
+        for chunk, count in chunks.items():
             scores[chunk] += worth
-    ranked = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
+            counts[chunk] += count
+    ranked = sorted(scores, key=lambda chunk: (-scores[chunk], -counts[chunk], chunk))
     chosen = dict.fromkeys(ranked[:MOST_CHUNKS])
     for term in terms:
-        of_rarest = held.get(max(term, key=rarity, default=""), set[int]())
+        of_rarest = held.get(max(term, key=rarity, default=""), {})
         holding = [chunk for chunk in ranked if chunk in of_rarest]
         if len(term) > 1:
             others = [held[lexeme] for lexeme in term if lexeme in held]
@@ -86,14 +87,16 @@ def best_chunks(
 def term_hits(items: Iterable[MemoryItem], terms: Sequence[Sequence[str]]) -> TermHits:
     """Return what an index of *items* would say, by analyzing their texts: for stores without an index."""
     wanted = frozenset(chain.from_iterable(terms))
-    held = defaultdict[str, set[int]](set)
+    held = defaultdict[str, dict[int, float]](dict)
     places = list[ChunkPlace]()
     for item in items:
-        card, text, start = wanted.intersection(card_of(item)), searchable(item), 0
+        card, text, start = card_of(item), searchable(item), 0
         while start < len(text):
             stop = end_of_chunk(text, start)
-            for lexeme in card.union(wanted.intersection(analyze(text[start:stop]).counts)):
-                held[lexeme].add(len(places))
+            counts = Counter(analyze(text[start:stop]).counts)
+            counts.update(card)
+            for lexeme in wanted.intersection(counts):
+                held[lexeme][len(places)] = often(counts[lexeme])
             places.append(ChunkPlace(item.memory_key, start, stop))
             start = stop
     holding = {lexeme: len(chunks) for lexeme, chunks in held.items()}

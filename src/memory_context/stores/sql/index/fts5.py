@@ -77,7 +77,7 @@ BEST = (
 # has thousands: as many rows of a result would cost most of a question's time.
 HOLDING = (
     sa.text("""
-SELECT q.value ->> 0 AS lexeme, p.memory_id, json_group_array(p.id) AS chunks
+SELECT q.value ->> 0 AS lexeme, q.value ->> 2 AS often, p.memory_id, json_group_array(p.id) AS chunks
 FROM json_each(:names) AS q
 CROSS JOIN agent_memory_index AS i ON i.agent_memory_index MATCH (q.value ->> 1)
 CROSS JOIN agent_memory_passages AS p ON p.id = i.rowid AND p.user_id = :user

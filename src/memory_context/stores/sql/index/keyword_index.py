@@ -234,25 +234,26 @@ def term_hits(
         return TermHits()
     index = _INDEXES[connection.dialect.name]
     holding = index.holding_of(connection, user_id, statistics, lexemes)
-    names: list[tuple[str, str]] = []
+    names: list[tuple[str, str, float]] = []
     readable = bm25.readable(holding, statistics.passages)
     for lexeme in readable:
         of_lexeme = statistics.owner.names_of(lexeme)
-        names += [(lexeme, index.quoted(name)) for name in of_lexeme]
+        for name, (_, often) in zip(of_lexeme, bm25.STEPS, strict=True):
+            names.append((lexeme, index.quoted(name), often))
     hits = TermHits(statistics.passages, holding, holding.keys() - set(readable))
     if not names:
         return hits
     listed = index.HOLDING
     statement = (
-        sa.select(listed.c.lexeme, memories.c.memory_key, listed.c.chunks)
+        sa.select(listed.c.lexeme, listed.c.often, memories.c.memory_key, listed.c.chunks)
         .join(memories, memories.c.id == listed.c.memory_id)
         .where(memories.c.user_id == user_id, checked_last(conditions))
     )
-    held = defaultdict[str, set[int]](set)
+    held = defaultdict[str, dict[int, float]](dict)
     keys = dict[int, str]()
     values = {"names": json.dumps(names), "user": user_id}
-    for lexeme, key, chunks in connection.execute(statement, values):
-        held[lexeme].update(chunks)
+    for lexeme, often, key, chunks in connection.execute(statement, values):
+        held[lexeme].update(dict.fromkeys(chunks, often))
         keys.update(dict.fromkeys(chunks, key))
     best = best_chunks(terms, held, hits.rarity)
     places = sa.select(passages.c.id, passages.c.start, passages.c.stop).where(

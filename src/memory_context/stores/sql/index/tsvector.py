@@ -70,13 +70,16 @@ GROUP BY id, memory_id, start, stop, line
 # OFFSET 0 as above.
 HOLDING = (
     sa.text("""
-SELECT q.lexeme, p.memory_id, json_agg(p.id) AS chunks
-FROM (SELECT value ->> 0 AS lexeme, value ->> 1 AS name FROM json_array_elements(CAST(:names AS json))) AS q
+SELECT q.lexeme, q.often, p.memory_id, json_agg(p.id) AS chunks
+FROM (
+    SELECT value ->> 0 AS lexeme, value ->> 1 AS name, CAST(value ->> 2 AS float8) AS often
+    FROM json_array_elements(CAST(:names AS json))
+) AS q
 CROSS JOIN LATERAL (
     SELECT id, memory_id FROM agent_memory_passages
     WHERE user_id = :user AND lexemes @@ CAST(q.name AS tsquery) OFFSET 0
 ) AS p
-GROUP BY q.lexeme, p.memory_id
+GROUP BY q.lexeme, q.often, p.memory_id
 """)
     .columns(*HELD_COLUMNS)
     .subquery("held")
