@@ -38,6 +38,7 @@ from memory_context.model.call_records import (
 )
 from memory_context.model.item import (
     SECRET,
+    AnyContent,
     Content,
     Match,
     MemoryItem,
@@ -253,7 +254,7 @@ class MemoryManager(ClosedAtExit):
 
     def store(
         self,
-        content: Content | dict[str, Any] | list[Any],
+        content: AnyContent,
         description: str | None = None,
         type: str = "note",  # noqa: A002 - the word that the record uses
         **details: Any,  # noqa: ANN401 - those of `remember`
@@ -263,7 +264,7 @@ class MemoryManager(ClosedAtExit):
 
     def remember(  # noqa: PLR0913 - each is a column of the record, with a default
         self,
-        content: Content | dict[str, Any] | list[Any],
+        content: AnyContent,
         description: str | None = None,
         type: str = "note",  # noqa: A002 - the word that the record uses
         *,

@@ -20,7 +20,7 @@ from memory_context.model.category import Category, check_category, trees
 from memory_context.model.item import (
     PATTERN,
     PREFERENCE,
-    Content,
+    AnyContent,
     MemoryItem,
     MemoryList,
     check_metadata,
@@ -82,7 +82,7 @@ class ScopedMemory(TierNotes):
 
     def save(  # noqa: PLR0913 - each is a column of the record, with a default
         self,
-        content: Content | dict[str, Any] | list[Any],
+        content: AnyContent,
         category: str | None = None,
         tags: Iterable[str] = (),
         metadata: Mapping[str, Any] | None = None,
@@ -186,7 +186,7 @@ class ScopedMemory(TierNotes):
     def update(
         self,
         key: str,
-        content: Content | dict[str, Any] | list[Any] | None = None,
+        content: AnyContent | None = None,
         *,
         category: str | None = None,
         tags: Iterable[str] | None = None,
@@ -438,9 +438,7 @@ class ScopedMemory(TierNotes):
             text, "task", "reasoning", 0.5, tags=[_stage(stage_id)], metadata=facts, origin=MODEL
         )
 
-    def add_tool_output(
-        self, tool_id: str, output: Content | dict[str, Any] | list[Any], stage_id: str = ""
-    ) -> str:
+    def add_tool_output(self, tool_id: str, output: AnyContent, stage_id: str = "") -> str:
         """Keep a tool's output in the task or a stage of it (importance 0.7); return its key."""
         tags = [f"tool:{tool_id}"]
         facts = {"tool_id": tool_id}
@@ -500,7 +498,7 @@ class ScopedMemory(TierNotes):
 
     def _changes(
         self,
-        content: Content | dict[str, Any] | list[Any] | None,
+        content: AnyContent | None,
         category: str | None,
         tags: Iterable[str] | None,
         metadata: Mapping[str, Any] | None,

@@ -24,7 +24,7 @@ from memory_context.model.item import (
     PATTERN,
     PREFERENCE,
     SECRET,
-    Content,
+    AnyContent,
     MemoryItem,
     MemoryList,
     now,
@@ -182,7 +182,7 @@ class TierNotes(ClosedAtExit):
 
     def _keep(
         self,
-        content: Content | dict[str, Any] | list[Any],
+        content: AnyContent,
         tier: str,
         type: str,  # noqa: A002 - the word that the record uses
         importance: float,

@@ -37,6 +37,8 @@ HIGHEST_PRIORITY = 10
 FRESH = timedelta(minutes=1)
 
 Content: TypeAlias = str | bytes
+AnyContent: TypeAlias = Content | dict[str, Any] | list[Any]
+"""What can be kept: a dict or a list becomes JSON."""
 
 
 def now() -> datetime:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from memory_context.conversation.message import Message
 from memory_context.conversation.message_groups import groups
-from memory_context.replay.baselines import flat
+from memory_context.replay.baselines import ShorteningContext, flat
 from memory_context.replay.prices import charged, tokens_of
 from memory_context.text.tokens.counter import TokenCounter
 
@@ -22,7 +22,7 @@ COLLAPSED_ABOVE = 0.5
 TRUNCATED_ABOVE = 0.8
 
 
-class SummarizingContext:
+class SummarizingContext(ShorteningContext):
     """Has the oldest messages summarized at a limit, as LangChain's `SummarizationMiddleware` does.
 
     What a model would write is not known: the summary is as long as *words* say, and holds no value.
@@ -35,13 +35,9 @@ class SummarizingContext:
     """
 
     def __init__(self, counter: TokenCounter, trigger: int, keep: int, words: int) -> None:
+        super().__init__()
         self.spent = 0
-        self._messages = list[Message]()
         self._counter, self._trigger, self._keep, self._words = counter, trigger, keep, words
-
-    async def add(self, messages: Sequence[Message]) -> None:
-        """Add messages that came together."""
-        self._messages += messages
 
     async def prompt(self) -> list[Message]:
         """Return a summary and what came later. The system's messages are no part of LangChain's conversation."""
@@ -67,7 +63,7 @@ class SummarizingContext:
         return tokens_of(map(charged, messages), self._counter)
 
 
-class CompactingContext:
+class CompactingContext(ShorteningContext):
     """Puts old results together and drops the oldest messages, as Agent Framework's `ContextWindowCompactionStrategy` does.
 
     Args:
@@ -77,15 +73,11 @@ class CompactingContext:
     """
 
     def __init__(self, counter: TokenCounter, tokens: int, keep: int) -> None:
-        self._messages = list[Message]()
+        super().__init__()
         self._counter = counter
         self._keep = keep
         self._collapsed_above = int(tokens * COLLAPSED_ABOVE)
         self._truncated_above = int(tokens * TRUNCATED_ABOVE)
-
-    async def add(self, messages: Sequence[Message]) -> None:
-        """Add messages that came together."""
-        self._messages += messages
 
     async def prompt(self) -> list[Message]:
         """Return what is left."""
