@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, cast
 
 from memory_context.exceptions import MemoryContextError
+from memory_context.memory.search_filters import ANY_STATE
 from memory_context.model.scope import Scope
 from memory_context.runtime.version import __version__
 from memory_context.stores import SQLAlchemyStore, as_store
@@ -128,7 +129,7 @@ def _encoded_contents(url: str) -> Check:
         with cast("SQLAlchemyStore", as_store(url)) as store:
             users = store.users()[:USERS_LOOKED_AT]
             for user in users:
-                store.query(Scope(user), {"is_active": [True, False]}, limit=1)
+                store.query(Scope(user), ANY_STATE, limit=1)
     except MemoryContextError as error:
         remedy = "give the keys that it was written with"
         return Check("contents", str(error), CheckStatus.PROBLEM, remedy)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from memory_context.exceptions import InvalidArgumentError, RecordChangedError
+from memory_context.memory.search_filters import ANY_STATE
 from memory_context.model.item import (
     ASSEMBLY,
     CONVERSATION,
@@ -155,7 +156,7 @@ def redact_memories(
         StoreError: The store could not do it; what was done until then is done.
     """
     scopes = [Scope(user) for user in users_of(store, user_id)]
-    total = sum(store.count(scope, {"is_active": [True, False]}) for scope in scopes)
+    total = sum(store.count(scope, ANY_STATE) for scope in scopes)
     counts = Counter[str]()
     done = 0
     for scope in scopes:

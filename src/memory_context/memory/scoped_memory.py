@@ -14,7 +14,7 @@ from memory_context.exceptions import (
 )
 from memory_context.memory.manager import SearchMode
 from memory_context.memory.redaction import redacted_record
-from memory_context.memory.search_filters import as_list
+from memory_context.memory.search_filters import ANY_STATE, as_list
 from memory_context.memory.tier_notes import NEWEST_FIRST, TierNotes, check_content, first_line
 from memory_context.model.category import Category, check_category, trees
 from memory_context.model.item import (
@@ -47,7 +47,6 @@ from memory_context.stores import Filters
 
 DEFAULT_TIER = "session"
 DEFAULT_PRIORITY = 5
-ANY_STATE = {"is_active": [True, False]}
 
 
 class ScopedMemory(TierNotes):
@@ -177,7 +176,7 @@ class ScopedMemory(TierNotes):
         wanted = self._filters(tier, category, tags, filters)
         if key is None:
             return self._counted(self._query(wanted, limit))
-        wanted = ANY_STATE | wanted | {"memory_key": check_key(key)}
+        wanted = {**ANY_STATE, **wanted, "memory_key": check_key(key)}
         if tier is None:
             wanted["tier"] = [*self.open_tiers, DETAIL]
         found = self._counted(self._query(wanted, limit=1))
@@ -260,7 +259,7 @@ class ScopedMemory(TierNotes):
             StoreError: The store could not do it; what was deleted until then is gone.
         """
         scope = replace(self.manager.scope, tier=tier, tier_id=self.tier_id(tier))
-        wanted = ANY_STATE | self._filters(tier, category, tags)
+        wanted = {**ANY_STATE, **self._filters(tier, category, tags)}
         store = self.manager.memory_store
         count = store.count(scope, wanted)
         if count and not self._is_confirmed(Confirmation("clear", tier, count=count)):

@@ -10,6 +10,7 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.item import with_zone
 from memory_context.stores import Filters
 
+ANY_STATE: Filters = {"is_active": [True, False]}
 # The last character of Unicode: what begins with a text sorts below that text with this behind it.
 LAST_CHARACTER = "\U0010ffff"
 

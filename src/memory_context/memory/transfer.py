@@ -28,6 +28,7 @@ from memory_context.memory.export_file import (
     write_line,
 )
 from memory_context.memory.redaction import redacted_import, users_of
+from memory_context.memory.search_filters import ANY_STATE
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.item import Conflict, MemoryItem, Restored, now
 from memory_context.model.origin import IMPORT
@@ -35,7 +36,6 @@ from memory_context.model.scope import Scope
 from memory_context.stores import MemoryStore, SQLAlchemyStore
 from memory_context.stores.protocol import redactor_of
 
-ANY_STATE = {"is_active": [True, False]}
 # With microseconds and in this order: names sort by time, and two copies in a second differ.
 STAMP = "%Y%m%dT%H%M%S%fZ"
 
