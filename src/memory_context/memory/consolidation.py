@@ -16,6 +16,7 @@ from memory_context.model.scope import DETAIL
 from memory_context.runtime import events
 from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.deadlines import within
+from memory_context.stores.protocol import Progress
 from memory_context.text.similarity import groups, merged, shingles, word_set
 from memory_context.text.terms import names
 
@@ -113,7 +114,7 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
     similarity: float = 0.6,
     seconds: float = 30.0,
     dry_run: bool = False,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Progress | None = None,
 ) -> ConsolidationReport:
     """Merge the notes of a tier that say the same; with a `merger`, related and oversized ones too.
 

@@ -68,7 +68,7 @@ from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.runtime.telemetry import Who, count, operation
 from memory_context.runtime.what_models_read import HIDDEN
 from memory_context.stores import Filters, Mode, SQLAlchemyStore, as_auditor, as_store, reindexed
-from memory_context.stores.protocol import keeper_of, redactor_of, replace_all
+from memory_context.stores.protocol import Progress, keeper_of, redactor_of, replace_all
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.read.line_ranges import parse_lines, span_of_lines
 from memory_context.text.read.partial_read import DEFAULT_ANSWER, answer, read_part
@@ -735,7 +735,7 @@ class MemoryManager(ClosedAtExit):
                 break
         return found
 
-    def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
+    def reindex(self, progress: Progress | None = None) -> int:
         """Rebuild the search index of the whole database (every user's), and count its memories.
 
         Args:

@@ -23,6 +23,7 @@ from memory_context.model.item import (
 )
 from memory_context.model.scope import Scope
 from memory_context.stores import Administration, MemoryStore, SQLAlchemyStore
+from memory_context.stores.protocol import Progress
 from memory_context.text.redact import JsonForm, Redaction
 from memory_context.text.tokens.counter import default_counter
 
@@ -137,7 +138,7 @@ def redact_memories(
     redactor: Redactor,
     *,
     user_id: str | int | None = None,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, int]:
     """Take the secrets out of memories that were stored without a redactor; return how many, by kind.
 

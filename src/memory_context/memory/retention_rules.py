@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -16,6 +16,7 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.audit import AuditTrail
 from memory_context.model.item import FIRST, in_utc, now, with_zone
 from memory_context.stores import MemoryStore, as_auditor
+from memory_context.stores.protocol import Progress
 from memory_context.stores.sql.catalog import EXPIRED, Catalog, Expiry
 
 # Each batch is one transaction, and other writers wait for it.
@@ -126,7 +127,7 @@ def delete_expired(
     *,
     user_id: str | None = None,
     at: datetime | None = None,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Progress | None = None,
     audit: AuditTrail | str | bool | None = None,
     agent_id: str | None = None,
 ) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import groupby
@@ -34,7 +34,7 @@ from memory_context.model.item import Conflict, MemoryItem, Restored, now
 from memory_context.model.origin import IMPORT
 from memory_context.model.scope import Scope
 from memory_context.stores import MemoryStore, SQLAlchemyStore
-from memory_context.stores.protocol import redactor_of
+from memory_context.stores.protocol import Progress, redactor_of
 
 # With microseconds and in this order: names sort by time, and two copies in a second differ.
 STAMP = "%Y%m%dT%H%M%S%fZ"
@@ -48,7 +48,6 @@ class Everybody(Enum):
 
 ALL_USERS: Final = Everybody.ALL_USERS
 User: TypeAlias = str | int | Literal[Everybody.ALL_USERS]
-Progress: TypeAlias = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, slots=True)

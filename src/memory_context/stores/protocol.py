@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Filters: TypeAlias = Mapping[str, Any]
 Mode: TypeAlias = Literal["hybrid", "keyword", "semantic"]
+Progress: TypeAlias = Callable[[int, int], object]
+"""Called with how many are done, and of how many."""
 
 
 @runtime_checkable
@@ -311,7 +313,7 @@ class StoreSettings(Protocol):
 class SearchIndexed(Protocol):
     """A store with a search index that can be rebuilt."""
 
-    def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
+    def reindex(self, progress: Progress | None = None) -> int:
         """Rebuild the search index, and missing vectors; return how many memories there are.
 
         Args:
@@ -341,7 +343,7 @@ def term_hits_in(
     return term_hits(store.query(scope, filters, order_by="-created_at"), terms)
 
 
-def reindexed(store: MemoryStore, progress: Callable[[int, int], object] | None = None) -> int:
+def reindexed(store: MemoryStore, progress: Progress | None = None) -> int:
     """Rebuild the search index of a store; return how many memories it holds.
 
     Raises:

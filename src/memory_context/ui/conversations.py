@@ -108,7 +108,7 @@ def _thread_row(
     visit: Visit, name: str, stored: ThreadSummary | None, total: CallTotals | None
 ) -> list[str]:
     numbers = ["", "", ""]
-    avoided = Html("")
+    avoided = ""
     if total:
         numbers = [f"{total.calls:,}", f"{total.tokens_sent:,}", f"{total.tokens_full:,}"]
         avoided = _share(total.tokens_full, total.tokens_sent)
@@ -166,7 +166,7 @@ def _decision(visit: Visit, decision: Decision) -> Html:
     """Draw who opened what, and why."""
     keys = (*decision.opened, *decision.found)
     opened = visit.keys(keys) if keys else soft("nothing")
-    cost = soft(f" · {decision.tokens:,} tokens") if decision.tokens else Html("")
+    cost = soft(f" · {decision.tokens:,} tokens") if decision.tokens else ""
     return joined((decision.judge, soft(" opened "), opened, f": {decision.why}", cost))
 
 

@@ -17,7 +17,7 @@ def health(visit: Visit) -> Html:
     checks = list[list[str]]()
     for check in examined(visit.url):
         status = tag("b", check.status, cls=f"status {check.status}")
-        remedy = tag("div", f"→ {check.remedy}") if check.remedy else Html("")
+        remedy = tag("div", f"→ {check.remedy}") if check.remedy else ""
         checks.append([status, check.name, joined((check.found, remedy))])
     parts = [tag("h1", "Health"), listing(("", "check", "found"), checks)]
     catalog = Catalog(visit.memory.memory_store)

@@ -70,9 +70,7 @@ def found(visit: Visit) -> Html:
         ]
         for one in entries
     ]
-    listed = (
-        listing(("key", "type", "tokens", "stored", "summary"), rows, (2,)) if rows else Html("")
-    )
+    listed = listing(("key", "type", "tokens", "stored", "summary"), rows, (2,)) if rows else ""
     return joined(
         (tag("h1", "Memories"), form, listed, visit.pages(len(rows), ROWS, total, **asked))
     )
@@ -107,7 +105,7 @@ def _day(text: str) -> datetime | None:
 
 def _hit(visit: Visit, item: MemoryItem) -> Html:
     match = item.match
-    why = soft(f" · found by {', '.join(match.why)}") if match and match.why else Html("")
+    why = soft(f" · found by {', '.join(match.why)}") if match and match.why else ""
     size = soft(f"· {item.memory_type} · {item.token_count:,} tokens")
     head = joined((visit.key(item.memory_key), f" {item.summary} ", size, why))
     if match and match.passage and not is_secret(item):
