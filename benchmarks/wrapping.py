@@ -32,7 +32,7 @@ from memory_context import FoldPolicy, MemoryManager
 from memory_context.conversation import ConversationSettings, Message
 from memory_context.conversation.pass_by_reference import PassingPolicy
 from memory_context.mcp.connections import WrappedServer
-from memory_context.mcp.wrapped_memory import WrappedMemory
+from memory_context.mcp.folded_results import WrappedMemory
 from memory_context.mcp.wrapper import Wrapper
 from memory_context.replay import (
     Figures,

@@ -16,10 +16,10 @@ from memory_context.conversation.conversation_settings import FoldPolicy
 from memory_context.conversation.pass_by_reference import PassingPolicy
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.mcp.connections import WrappedServer
+from memory_context.mcp.folded_results import WrappedMemory
 from memory_context.mcp.http_server import LOOPBACK, listening, serve_http, token_of
 from memory_context.mcp.sdk import NAME, mcp_server
 from memory_context.mcp.stdio_server import serve_stdio, serve_streams
-from memory_context.mcp.wrapped_memory import WrappedMemory
 from memory_context.mcp.wrapper import Wrapper, WrapSettings
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory

@@ -27,6 +27,7 @@ from memory_context.mcp.connections import (
     result_of,
     written,
 )
+from memory_context.mcp.folded_results import WrappedMemory
 from memory_context.mcp.requests import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -38,7 +39,6 @@ from memory_context.mcp.requests import (
 )
 from memory_context.mcp.sdk import NAME, wire_of
 from memory_context.mcp.tool_list import failed
-from memory_context.mcp.wrapped_memory import WrappedMemory
 from memory_context.runtime import events
 from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.version import __version__

@@ -15,7 +15,7 @@ from memory_context.stores.files import changes as _changes
 from memory_context.stores.files.changes import Changes, UserAndId
 from memory_context.stores.sql import restore
 from memory_context.stores.sql.index import indexing
-from memory_context.stores.sql.row import RECORDS
+from memory_context.stores.sql.row_encoding import RECORDS
 from memory_context.stores.sql.schema import access, belongs, memories, pending
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.text.index.embedders import AnyEmbedder

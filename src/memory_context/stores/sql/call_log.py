@@ -34,7 +34,7 @@ from memory_context.runtime.telemetry import count
 from memory_context.stores.codec import Codec
 from memory_context.stores.sql.database import Database
 from memory_context.stores.sql.filters import Condition
-from memory_context.stores.sql.row import format_of
+from memory_context.stores.sql.row_encoding import format_of
 from memory_context.stores.sql.schema import AnyRow, calls, total_of
 
 # Rows that wait to be written; the oldest are dropped where a database stays away.

@@ -17,7 +17,7 @@ from memory_context.model.keys import RANDOM_CHARACTERS
 from memory_context.model.scope import Scope
 from memory_context.stores.protocol import Filters, MemoryStore
 from memory_context.stores.sql.filters import Condition, Conditions, matching, within
-from memory_context.stores.sql.row import RECORDS, decode_row, format_of
+from memory_context.stores.sql.row_encoding import RECORDS, decode_row, format_of
 from memory_context.stores.sql.schema import (
     AnyRow,
     AnySelect,

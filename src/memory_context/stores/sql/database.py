@@ -29,7 +29,7 @@ from memory_context.stores.sql import (
 )
 from memory_context.stores.sql.index import keyword_index
 from memory_context.stores.sql.prepared import Prepared, Values, is_heard, of_sqlalchemy
-from memory_context.stores.sql.row import ROW_FORMAT, RowFormat, decoded_row
+from memory_context.stores.sql.row_encoding import ROW_FORMAT, RowFormat, decoded_row
 from memory_context.stores.sql.schema import AnyRow, AnySelect
 from memory_context.stores.sql.shared_engines import Transaction
 from memory_context.text.index.analyzer import VERSION

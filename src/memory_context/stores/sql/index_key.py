@@ -16,7 +16,7 @@ from memory_context.model.item import SEALED
 from memory_context.stores.codec import Codec
 from memory_context.stores.sql.dialects import note_setting, setting
 from memory_context.stores.sql.index import keyword_index
-from memory_context.stores.sql.row import RowFormat
+from memory_context.stores.sql.row_encoding import RowFormat
 from memory_context.stores.sql.schema import memories
 
 _KEY = "index_key"

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from memory_context.model.item import MemoryItem, now
 from memory_context.stores.sql.dialects import is_postgresql, is_sqlite
 from memory_context.stores.sql.index import fts5, keyword_index, tsvector
-from memory_context.stores.sql.row import RECORDS, decode_row
+from memory_context.stores.sql.row_encoding import RECORDS, decode_row
 from memory_context.stores.sql.schema import (
     access,
     belongs,

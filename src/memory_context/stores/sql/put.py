@@ -21,7 +21,7 @@ from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import ChunkBatch
 from memory_context.stores.sql.prepared import Prepared
 from memory_context.stores.sql.restore import insert_record, insert_records
-from memory_context.stores.sql.row import RECORDS, decode_row, encode_row, format_of
+from memory_context.stores.sql.row_encoding import RECORDS, decode_row, encode_row, format_of
 from memory_context.stores.sql.schema import memories
 
 # Built once: a fold puts many records, and looks each up by its identity first.

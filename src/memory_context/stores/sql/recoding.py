@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from memory_context.model.item import MemoryItem
 from memory_context.stores.sql import index_key
 from memory_context.stores.sql.put import rewrite
-from memory_context.stores.sql.row import RECORDS, decode_row, format_of
+from memory_context.stores.sql.row_encoding import RECORDS, decode_row, format_of
 from memory_context.stores.sql.schema import memories
 
 # Of a sealed content, more than its head: the version, and the id of its key.

@@ -18,7 +18,7 @@ from memory_context.stores.sql.dialects import INSERT, insert_into
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import ChunkBatch
 from memory_context.stores.sql.prepared import Prepared
-from memory_context.stores.sql.row import RowFormat, decode_deletion, encode_row, format_of
+from memory_context.stores.sql.row_encoding import RowFormat, decode_deletion, encode_row, format_of
 from memory_context.stores.sql.schema import access, deletions, memories
 
 # What changes without the record being changed; and what an import takes away of it.

@@ -18,7 +18,7 @@ from memory_context.model.item import Deletion, MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.stores.sql.catalog import TableStore
 from memory_context.stores.sql.filters import Conditions, within
-from memory_context.stores.sql.row import RECORDS, decode_deletion, decode_row
+from memory_context.stores.sql.row_encoding import RECORDS, decode_deletion, decode_row
 from memory_context.stores.sql.schema import UTCDateTime, deletions, memories
 
 PAGE = 1000

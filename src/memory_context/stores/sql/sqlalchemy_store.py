@@ -60,7 +60,7 @@ from memory_context.stores.sql.filters import (
 from memory_context.stores.sql.index import indexing, keyword_index, search, vector_index
 from memory_context.stores.sql.index.embedding_worker import EmbeddingWorker
 from memory_context.stores.sql.prepared import Prepared
-from memory_context.stores.sql.row import RECORDS, decode_deletion
+from memory_context.stores.sql.row_encoding import RECORDS, decode_deletion
 from memory_context.stores.sql.scan import deletions_after, scan
 from memory_context.stores.sql.schema import (
     AnySelect,

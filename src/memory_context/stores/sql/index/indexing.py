@@ -19,7 +19,7 @@ from memory_context.model.item import MemoryItem
 from memory_context.stores.sql.dialects import is_sqlite
 from memory_context.stores.sql.filters import Conditions
 from memory_context.stores.sql.index import fts5, keyword_index, vector_index
-from memory_context.stores.sql.row import RECORDS, decode_row
+from memory_context.stores.sql.row_encoding import RECORDS, decode_row
 from memory_context.stores.sql.schema import (
     AnySelect,
     belongs,

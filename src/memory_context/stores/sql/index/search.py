@@ -14,7 +14,7 @@ from memory_context.runtime.what_models_read import HIDDEN
 from memory_context.stores.sql.filters import Conditions, checked_last
 from memory_context.stores.sql.index import indexing, keyword_index, vector_index
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
-from memory_context.stores.sql.row import RECORDS, decode_row
+from memory_context.stores.sql.row_encoding import RECORDS, decode_row
 from memory_context.stores.sql.schema import AnySelect, memories
 from memory_context.text.index.analyzer import held_by, wanted_by, words_found_by
 from memory_context.text.index.bm25 import MAX_TERMS, MAX_TRIED
