@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from autogen_core import CancellationToken
@@ -36,12 +37,27 @@ def refused() -> None:
     raise RuntimeError(message)
 
 
-@for_each("breaks", [refused, lambda: time.sleep(60)])
+hung = threading.Event()
+
+
+@pytest.fixture(autouse=True)
+def _released() -> Iterator[None]:
+    """Let threads that hang end with their test."""
+    yield
+    hung.set()
+
+
+@for_each("breaks", [refused, lambda: hung.wait(60)])
 async def test_an_embedder_that_fails(
     breaks: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Keyword search and recall go on without the vectors, in time, and no model reads what the embedder said."""
+    """Keyword search and recall go on without the vectors, in time, and no model reads what the embedder said.
+
+    Nor does it keep the store from being closed.
+    """
     monkeypatch.setattr(embedding_worker, "QUERY_SECONDS", 0.2)
+    monkeypatch.setattr(embedding_worker, "EXIT_SECONDS", 0.2)
+    hung.clear()
     embedder = Embedder()
     with SQLAlchemyStore("sqlite://", embedder=embedder) as store:
         context = MemoryContext("ann", store=store)
@@ -58,3 +74,4 @@ async def test_an_embedder_that_fails(
         answer = await searching.run_json({"query": "Orbit"}, CancellationToken())
         assert "Orbit Rentals" in str(answer)
         assert "4711" not in str(answer)
+    assert time.monotonic() - started < 50

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from memory_context.exceptions import StoreError
 from memory_context.runtime import events
 from memory_context.runtime.after_fork import Lock, in_child
-from memory_context.runtime.deadlines import within
+from memory_context.runtime.deadlines import EXIT_SECONDS, within
 from memory_context.stores.sql.database import Database
 from memory_context.stores.sql.index import indexing, vector_index
 from memory_context.text.index.chunks import searchable
@@ -115,17 +115,16 @@ class EmbeddingWorker:
                 self._thread.start()
 
     def close(self) -> None:
-        """End the thread after its batch.
+        """End the thread after its batch; where the embedder hangs, do not wait for it.
 
         Vectors that are missing then are made after the next `put`, or by `reindex`.
         """
         with self._lock:
             thread = self._thread
-            self._closing = True
+            self._closing = thread is not None
         # A finalizer may close the store in this very thread, which cannot wait for itself.
         if thread and thread is not threading.current_thread():
-            thread.join()
-        self._closing = False
+            thread.join(EXIT_SECONDS)
 
     def _work(self) -> None:
         while user_id := self._next_user():
@@ -139,6 +138,7 @@ class EmbeddingWorker:
             if self._waiting and not self._closing:
                 return self._waiting.pop()
             self._thread = None
+            self._closing = False
             return None
 
     def _own_table(self) -> sa.Table:
