@@ -7,6 +7,7 @@ Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond"
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -27,6 +28,8 @@ FINE_BITS = 4
 LONGEST = 1984
 # The mark that a name has behind it, for each step, and the count that stands for it.
 STEPS = (("", 1.0), ("\u00b2", 2.0), ("\u00b3", 3.5), ("\u2075", 6.0))
+# The least count of each step.
+LEAST_COUNTS = (1, 2, 3, 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,23 +102,23 @@ def length_at(step: int) -> int:
     return (step - (above << FINE_BITS)) << above
 
 
+def _count_step(count: int) -> tuple[str, float]:
+    """Return the step of a count: its mark, and the count that stands for it."""
+    return STEPS[bisect(LEAST_COUNTS, count) - 1]
+
+
 def often(count: int) -> float:
     """Return the count that stands for the step of a count."""
-    return float(count) if count < 3 else STEPS[2][1] if count < 5 else STEPS[3][1]
+    _, stands_for = _count_step(count)
+    return stands_for
 
 
 def encoded(counts: Mapping[str, int]) -> str:
     """Return the names of a chunk's lexemes in the index, with a space between them."""
     names = list[str]()
     for lexeme, count in counts.items():
-        if count == 1:
-            names.append(lexeme)
-        elif count == 2:
-            names.append(lexeme + STEPS[1][0])
-        elif count < 5:
-            names.append(lexeme + STEPS[2][0])
-        else:
-            names.append(lexeme + STEPS[3][0])
+        mark, _ = _count_step(count)
+        names.append(lexeme + mark)
     return " ".join(names)
 
 
