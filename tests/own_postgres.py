@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,14 +50,17 @@ class OwnServer:
     def frozen(self) -> Iterator[None]:
         """In the body every process of it is stopped: connections stay open, new ones are taken, nobody answers."""
         postmaster = psutil.Process(self.server.get_pid())
+        postmaster.suspend()  # first: from here on it begins no other
         processes = [postmaster, *postmaster.children()]
-        for process in processes:
-            process.suspend()
+        for process in processes[1:]:
+            with suppress(psutil.NoSuchProcess):  # it was about to end
+                process.suspend()
         try:
             yield
         finally:
             for process in processes:
-                process.resume()
+                with suppress(psutil.NoSuchProcess):
+                    process.resume()
 
     def _control(self, *words: str) -> None:
         waiting = ("-w", "-t", str(SECONDS), "-D", str(self.server.pgdata))
