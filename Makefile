@@ -12,6 +12,8 @@ HOST ?= autogen
 FUZZED := $(wildcard $(addprefix tests/test_,$(addsuffix .py,\
 	analyzer arguments codecs describe display excerpt filenames items keys pages parsers parts \
 	policy reading redaction redaction_of_records refs replay replay_files rows scopes tokens)))
+# Without bytecode each of the hundreds of processes that tests start would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 export MEMORY_CONTEXT_TEST_MCP_SERVERS ?= $(abspath $(VENV)-mcp-servers)
 export MEMORY_CONTEXT_TEST_CHAINLIT ?= $(abspath $(VENV)-chainlit)/bin/chainlit
 

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, settings
 
 
 def examples(count: int, *suppressed: HealthCheck) -> settings:
-    """Return settings for *count* examples in the long suite, and a fifth of them in the quick one."""
+    """Return settings for *count* examples in the long suite, and an eighth of them in the quick one."""
     profile = settings()
     return settings(
         max_examples=max(count * profile.max_examples // 100, 1),

@@ -157,7 +157,9 @@ def key_of(message: BaseMessage) -> str:
     return ref.key
 
 
-@pytest.mark.parametrize("schema", [None, LeanAgentState], ids=["whole", "lean"])
+@pytest.mark.parametrize(
+    "schema", [None, pytest.param(LeanAgentState, marks=pytest.mark.long)], ids=["whole", "lean"]
+)
 async def test_goes_on_where_it_stopped(talk: Talk, schema: type[LeanAgentState] | None) -> None:
     """An interrupt before a tool, its resume, a recall and what follows, each opened anew: no prompt is rewritten."""
     talk.schema = schema

@@ -153,7 +153,7 @@ def test_a_refusal_is_no_traceback() -> None:
     assert "frobnicate" in one_line(in_this_process("frobnicate"))
 
 
-@for_each("module", ["autogen_core", "autogen_agentchat", "pytest"])
+@for_each("module", ["autogen_agentchat", "pytest"])
 def test_a_missing_extra_takes_one_line(module: str) -> None:
     """Without a package that it needs, the demo says which extra to install."""
     code = (
@@ -289,6 +289,7 @@ def test_the_demo_counts_every_call(kept: Kept) -> None:
     assert sent < without / 20
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("host", HOSTS[1:])
 def test_the_demo_runs_on_every_host(host: str) -> None:
     """On each host the same outputs are folded, the same lines are recalled, and the query answers."""

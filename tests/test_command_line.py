@@ -127,6 +127,7 @@ def test_a_record_on_each_line(ann: Screen) -> None:
         assert "--json and --csv" in refused
 
 
+@pytest.mark.long
 def test_the_main_verbs_in_processes(url: str) -> None:
     """On both databases, piped: plain tables, exit code 0, one record a line however long; the JSON is one object."""
     for arguments, said in (

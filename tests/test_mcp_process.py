@@ -191,6 +191,7 @@ def test_what_nobody_expected(talkative: Server) -> None:
     assert "hunter2" in "\n".join(errors)
 
 
+@pytest.mark.long
 def test_lines_that_are_no_messages(server: Server) -> None:
     """Lines that are no JSON, no message or no UTF-8 do not end the server."""
     for line in (
@@ -228,6 +229,7 @@ def test_end_of_input(server: Server) -> None:
     assert "the memories of 'ann' in " in errors[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals(server: Server, number: signal.Signals) -> None:
     """Ctrl-C and SIGTERM end it, with code 0 and without a stack trace, though its input stays open."""
@@ -256,6 +258,7 @@ def test_signals_over_http(sqlite_url: str, number: signal.Signals) -> None:
     assert url.endswith("/mcp")
 
 
+@pytest.mark.long
 def test_a_client_that_is_gone(server: Server) -> None:
     """If nobody reads the answers any more, the server ends without a stack trace."""
     server.stdout.close()
@@ -316,6 +319,7 @@ def test_a_token_that_is_none(
     assert token not in errors
 
 
+@pytest.mark.long
 def test_requests_that_are_too_large(sqlite_url: str) -> None:
     """Over HTTP a request has four megabytes at most, a limit of the SDK; the next one is answered."""
     with http_server("--store", sqlite_url, "--user", "ann") as (_, url):
@@ -398,6 +402,7 @@ def test_import_loads_no_sdk() -> None:
     )
 
 
+@pytest.mark.long
 def test_settings_from_the_environment(sqlite_url: str) -> None:
     """Store and user may come from the environment, as in the configuration of a client."""
     with MemoryManager(sqlite_url, user_id="ann") as memory:

@@ -31,6 +31,7 @@ def test_code_runs_as_it_stands(code: str, tmp_path: Path) -> None:
     assert (0, "") == (run.returncode, run.stderr)
 
 
+@pytest.mark.long
 def test_first_example_run_again(tmp_path: Path) -> None:
     """The first example run three times in one folder behaves the same three times."""
     printed = list[str]()

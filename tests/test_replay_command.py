@@ -326,6 +326,7 @@ def test_nothing_of_the_users_is_changed(runs: Path, tmp_path: Path) -> None:
     assert folder == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
 
+@pytest.mark.long
 def test_ctrl_c_shows_what_is_done_so_far(tmp_path: Path) -> None:
     """A bar with the time left while it works; after Ctrl-C the figures of whole runs, and exit code 130."""
     many = write(tmp_path / "many.jsonl", *(run_of(f"r{number}", 4) for number in range(400)))

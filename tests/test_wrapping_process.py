@@ -47,6 +47,7 @@ async def test_a_command(mode: str, tmp_path: Path) -> None:
     assert 2 == len(json.loads(done.stdout)["memories"])
 
 
+@pytest.mark.long
 async def test_a_url(sqlite_url: str, tmp_path: Path) -> None:
     """A server that listens somewhere is wrapped, with the token that a file of servers has for it; beside another."""
     with MemoryManager(sqlite_url, user_id="ann") as memory:
