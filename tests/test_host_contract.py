@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
 from examples import examples
 from hosts import AgentFrameworkHost, AutoGenHost, LangChainHost
 from memory_context.testing.host_contract import ConversationHostContract
@@ -70,3 +78,16 @@ class TestProvider(ConversationHostContract):
     def host(self, start: HostStart) -> ConversationHost:
         """An agent."""
         return AgentFrameworkHost(start)
+
+
+@pytest.mark.long
+def test_recordings_in_a_relative_folder(tmp_path: Path) -> None:
+    """A folder of recordings is found from where pytest was started, wherever fixtures have gone."""
+    run = {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hi."}]}
+    (tmp_path / "runs.jsonl").write_text(json.dumps(run), "utf-8")
+    here = Path(__file__).parents[1]
+    folder = os.path.relpath(tmp_path, here)
+    chosen = ["tests/test_host_contract.py", "-k", "TestReferenceHost and recorded"]
+    command = [sys.executable, "-m", "pytest", *chosen, "--recordings", folder]
+    done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
+    assert "1 passed" in done.stdout

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, repeat, zip_longest
-from pathlib import Path
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -83,9 +82,11 @@ class ConversationHostContract:
         """The recorded runs of the folder that ``--recordings`` names give the same prompts."""
         folder = request.config.getoption(OPTION, None)
         assert folder is not None, f"{OPTION} names no folder"
+        # As the caller names it: a suite's fixtures may have gone elsewhere.
+        folder = request.config.invocation_params.dir / folder
         compared = 0
         fold = FoldPolicy(counter=by_length)
-        for name, turns in recorded_scripts(Path(folder)):
+        for name, turns in recorded_scripts(folder):
             conversation = GeneratedConversation(ConversationSettings(fold), tuple(turns))
             try:
                 asyncio.run(compare(self, conversation))
