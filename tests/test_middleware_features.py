@@ -614,10 +614,12 @@ class TestBeside:
 
         class Waits(AgentMiddleware[Any, Any, Any]):
             waits = False
+            entered = asyncio.Event()
 
             async def awrap_model_call(self, request: Any, handler: Any) -> Any:
                 if self.waits:
-                    await asyncio.sleep(60)
+                    self.entered.set()
+                    await asyncio.sleep(3600)
                 return await handler(request)
 
         slow = Waits()
@@ -626,8 +628,12 @@ class TestBeside:
             await run(agent, turn(number), "ainvoke")
         slow.waits = True
         for number in range(6, 10):
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(run(agent, turn(number), "ainvoke"), 0.2)
+            slow.entered.clear()
+            task = asyncio.ensure_future(run(agent, turn(number), "ainvoke"))
+            await slow.entered.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
         slow.waits = False
         await run(agent, turn(10), "ainvoke")
         assert size_of(store, model.prompts[-1]) <= LIMIT

@@ -44,7 +44,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     folder.mkdir()
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(folder))
     monkeypatch.setenv("NO_PROXY", "*")
-    monkeypatch.setattr(ranks, "DOWNLOAD_SECONDS", 0.5)
+    monkeypatch.setattr(ranks, "DOWNLOAD_SECONDS", 60)
     yield folder
     assert _downloads_end()
 
@@ -297,15 +297,19 @@ def test_an_address_that_is_none_is_no_error(url: str) -> None:
 
 
 @pytest.mark.usefixtures("cache")
-def test_a_silent_server_is_not_waited_for() -> None:
+def test_a_silent_server_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that takes the connection and never answers costs the deadline, and leaves no thread behind."""
+    monkeypatch.setattr(ranks, "DOWNLOAD_SECONDS", 0.5)
     with _silent_server() as file:
         assert load_encoding(file) is None
         assert _downloads_end()
 
 
-def test_a_slow_file_serves_the_next_process(cache: Path) -> None:
+def test_a_slow_file_serves_the_next_process(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that drips is left at the deadline too, and what arrives later is kept for the next time."""
+    monkeypatch.setattr(
+        ranks, "DOWNLOAD_SECONDS", 2
+    )  # each of ten pieces comes within it, all do not
     with _server(_sending(DATA, pause=0.4)) as (file, _):
         assert load_encoding(file) is None
         assert _downloads_end()

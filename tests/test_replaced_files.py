@@ -326,7 +326,8 @@ async def test_autogen(
     client = ScriptedChatClient(
         [*([FunctionCall(str(i), "{}", "run_job")] for i in range(4)), "done"]
     )
-    context = MemoryContext("ann", store=f"sqlite:///{path}")
+    # A thread that writes model calls could find the new file before the agent does.
+    context = MemoryContext("ann", store=SQLAlchemyStore(f"sqlite:///{path}", calls_kept=None))
     job = FunctionTool(jobs.run_job, "Run a job.")
     agent = AssistantAgent(
         "coder", client, tools=[job], model_context=context, max_tool_iterations=9
@@ -345,7 +346,8 @@ def test_langchain(
     """The same for LangChain's middleware."""
     jobs = Jobs(path, way)
     script: Any = [*([call("run_job", str(number))] for number in range(4)), "done"]
-    own = MemoryContextMiddleware(f"sqlite:///{path}", user_id="ann")
+    store = SQLAlchemyStore(f"sqlite:///{path}", calls_kept=None)
+    own = MemoryContextMiddleware(store, user_id="ann")
     agent: Any = create_agent(
         ScriptedChatModel(script=script), [tool(jobs.run_job)], middleware=[own]
     )
