@@ -58,6 +58,8 @@ def run(notebook: Any, folder: Path) -> None:
         client = NotebookClient(
             notebook,
             timeout=TIMEOUT,
+            startup_timeout=TIMEOUT,
+            iopub_timeout=TIMEOUT,
             record_timing=False,
             coalesce_streams=True,
             resources={"metadata": {"path": str(folder)}},

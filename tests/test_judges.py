@@ -175,7 +175,7 @@ class TestModel:
     async def test_too_late(self) -> None:
         """A model that is late is not waited for."""
         model = Model([answer()])
-        model.delay = 30
+        model.delay = 3600
         context = MemoryContext(
             "ann",
             store="sqlite://",
@@ -184,7 +184,7 @@ class TestModel:
         )
         await folded(context, SPOKEN)
 
-        messages = await asyncio.wait_for(fill(context, user(ABOUT_LEASES)), 5)
+        messages = await asyncio.wait_for(fill(context, user(ABOUT_LEASES)), 300)
 
         assert "the mirror refused" in shown(messages[-2])
         assert context.decisions()[-1].tokens > 200  # what was sent is paid for

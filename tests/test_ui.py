@@ -334,6 +334,7 @@ class Reader:
     def __init__(self, browser: Browser, width: int, scheme: Literal["light", "dark"]) -> None:
         size = ViewportSize(width=width, height=800)
         self.page = browser.new_context(viewport=size, color_scheme=scheme).new_page()
+        self.page.set_default_timeout(120_000)  # on a busy machine
         self.said = list[str]()
         self.page.on("console", lambda message: self.said.append(message.text))
         self.page.on("dialog", lambda dialog: self.said.append(dialog.message))

@@ -287,7 +287,7 @@ async def test_a_person_may_take_longer() -> None:
         [upstream] = client.wrapper.upstreams
         upstream.asking = 1
         params = {"name": "deaf", "arguments": {}}
-        call = asyncio.create_task(upstream.request("tools/call", params, 0.01))
+        call = asyncio.create_task(upstream.request("tools/call", params, 0.05))
         await asyncio.wait([call], timeout=0.2)
         assert not call.done()
         upstream.asking = 0
