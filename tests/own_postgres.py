@@ -34,7 +34,8 @@ def started(folder: Path) -> Any:
     create the same user.
     """
 
-    def without_deadline(*words: Any, timeout: float = 0.0, **options: Any) -> Any:  # noqa: ARG001 - ten seconds
+    # It is given ten seconds to start, which a busy machine may not keep.
+    def without_deadline(*words: Any, timeout: float = 0.0, **options: Any) -> Any:  # noqa: ARG001 - left out on purpose
         return pgexec(*words, **options)
 
     lock = fasteners.InterProcessLock(Path(tempfile.gettempdir()) / "memory-context-tests-pg.lock")

@@ -153,7 +153,7 @@ def test_a_refusal_is_no_traceback() -> None:
     assert "frobnicate" in one_line(in_this_process("frobnicate"))
 
 
-@for_each("module", ["autogen_agentchat", "pytest"])
+@for_each("module", ["autogen_core", "autogen_agentchat", "pytest"])
 def test_a_missing_extra_takes_one_line(module: str) -> None:
     """Without a package that it needs, the demo says which extra to install."""
     code = (

@@ -16,8 +16,11 @@ from memory_context.testing.host_contract import ConversationHostContract
 from memory_context.testing.reference_host import ReferenceHost
 from memory_context.testing.scripted_turns import ConversationHost, HostStart
 
-# Each of them is a conversation of many turns, held twice.
-CONVERSATIONS = examples(50).max_examples
+
+class HostContract(ConversationHostContract):
+    """The contract on fewer examples than properties have: each is a conversation of many turns, held twice."""
+
+    examples = examples(50).max_examples
 
 
 class TestReferenceHost(ConversationHostContract):
@@ -30,50 +33,40 @@ class TestReferenceHost(ConversationHostContract):
         return ReferenceHost(start)
 
 
-class TestMemoryContext(ConversationHostContract):
+class TestMemoryContext(HostContract):
     """AutoGen's context."""
-
-    examples = CONVERSATIONS
 
     def host(self, start: HostStart) -> ConversationHost:
         """A context."""
         return AutoGenHost(start)
 
 
-class TestMiddleware(ConversationHostContract):
+class TestMiddleware(HostContract):
     """LangChain's middleware at top level."""
-
-    examples = CONVERSATIONS
 
     def host(self, start: HostStart) -> ConversationHost:
         """An agent."""
         return LangChainHost(start, "invoke")
 
 
-class TestMiddlewareAsync(ConversationHostContract):
+class TestMiddlewareAsync(HostContract):
     """LangChain's middleware at top level, asynchronously."""
-
-    examples = CONVERSATIONS
 
     def host(self, start: HostStart) -> ConversationHost:
         """An agent."""
         return LangChainHost(start, "ainvoke")
 
 
-class TestMiddlewareInParentGraph(ConversationHostContract):
+class TestMiddlewareInParentGraph(HostContract):
     """LangChain's middleware in an agent that is a node of a parent graph."""
-
-    examples = CONVERSATIONS
 
     def host(self, start: HostStart) -> ConversationHost:
         """A parent graph."""
         return LangChainHost(start, "invoke", in_parent=True)
 
 
-class TestProvider(ConversationHostContract):
+class TestProvider(HostContract):
     """Agent Framework's provider."""
-
-    examples = CONVERSATIONS
 
     def host(self, start: HostStart) -> ConversationHost:
         """An agent."""

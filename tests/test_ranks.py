@@ -307,9 +307,8 @@ def test_a_silent_server_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_slow_file_serves_the_next_process(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that drips is left at the deadline too, and what arrives later is kept for the next time."""
-    monkeypatch.setattr(
-        ranks, "DOWNLOAD_SECONDS", 2
-    )  # each of ten pieces comes within it, all do not
+    # Each of ten pieces comes within it, all of them do not.
+    monkeypatch.setattr(ranks, "DOWNLOAD_SECONDS", 2)
     with _server(_sending(DATA, pause=0.4)) as (file, _):
         assert load_encoding(file) is None
         assert _downloads_end()

@@ -92,8 +92,8 @@ def test_a_late_summarizer_is_not_waited_for() -> None:
     assert ["as it is"] * 8 == [summaries.summary("x", "as it is") for _ in range(8)]
     while len(words.texts) < 4:
         time.sleep(0.001)  # a thread that was begun may not have come so far
-    gate.set()
     assert 4 == len(words.texts)
+    gate.set()
 
 
 def test_it_is_asked_so_often_and_shown_so_much() -> None:
