@@ -28,7 +28,7 @@ from memory_context.stores.sql import (
     urls,
 )
 from memory_context.stores.sql.index import keyword_index
-from memory_context.stores.sql.prepared import Prepared, Values, is_heard, of_sqlalchemy
+from memory_context.stores.sql.prepared import HEARD, Prepared, Values, is_heard, of_sqlalchemy
 from memory_context.stores.sql.row_encoding import ROW_FORMAT, RowFormat, decoded_row
 from memory_context.stores.sql.schema import AnyRow, AnySelect
 from memory_context.stores.sql.shared_engines import Transaction
@@ -153,7 +153,11 @@ class Database:
 
     @contextmanager
     def _transaction(self, kind: Transaction) -> Generator[sa.Connection]:
-        options: dict[str, Any] = {shared_engines.TRANSACTION: kind, ROW_FORMAT: self._row_format}
+        options: dict[str, Any] = {
+            shared_engines.TRANSACTION: kind,
+            ROW_FORMAT: self._row_format,
+            HEARD: is_heard(self.engine),
+        }
         # A dialect that did not open its connections itself, as on a pool, does not know how to do it.
         if kind == "statement" and self.dialect == "postgresql" and not self._is_pool:
             # Without BEGIN and COMMIT, each of which is a way to the server and back.

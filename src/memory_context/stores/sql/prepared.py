@@ -18,6 +18,8 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 Values: TypeAlias = Mapping[str, Any]
 _Processor: TypeAlias = Callable[[Any], Any]
+# The option of a connection that says whether somebody listens: to ask each time would take as long as a small statement.
+HEARD = "memory_context_heard"
 
 
 @dataclass(slots=True)
@@ -105,7 +107,7 @@ class Prepared:
         """Execute it with each of *values*; return how many rows each of them changed."""
         compiled = self._for(connection.dialect)
         parameters = list(map(compiled.parameters, values))
-        if len(parameters) == 1 or connection.dialect.name == "sqlite" or is_heard(connection):
+        if len(parameters) == 1 or connection.dialect.name == "sqlite" or _is_heard_on(connection):
             return [execute(connection, compiled.text, one).rowcount for one in parameters]
         # One way to the server and back for all of them.
         cursor = execute(connection, compiled.text, parameters, returning=True)
@@ -144,7 +146,7 @@ def _compile(
 
 def execute(connection: sa.Connection, text: str, parameters: Any = (), **options: bool) -> Any:  # noqa: ANN401 - a driver's parameters and cursor
     """Execute SQL as the driver takes it, with parameters, or a list of them; return what has its rows or their number."""
-    if is_heard(connection):
+    if _is_heard_on(connection):
         return connection.exec_driver_sql(text, parameters or None)
     return _driven(connection, connection.engine, text, parameters, **options)
 
@@ -194,7 +196,11 @@ def driver_of(connection: sa.Connection | sa.PoolProxiedConnection) -> Any:  # n
     return pooled.driver_connection
 
 
-def is_heard(statements: sa.Connection | sa.Engine) -> bool:
+def _is_heard_on(connection: sa.Connection) -> bool:
+    return bool(connection.get_execution_options().get(HEARD, True))
+
+
+def is_heard(engine: sa.Engine) -> bool:
     """Return whether somebody listens to the statements of an engine."""
-    listeners = statements.dispatch
+    listeners = engine.dispatch
     return bool(listeners.before_cursor_execute or listeners.after_cursor_execute)
