@@ -113,6 +113,42 @@ def test_what_has_no_text_stands_in_brackets() -> None:
 
 
 @for_each(
+    "part, text",
+    [
+        ({"type": "tool_reference", "tool_name": "WebFetch"}, "WebFetch"),
+        (
+            {"type": "search_result", "title": "Docks", "content": []},
+            '{"title": "Docks", "content": []}',
+        ),
+        ({"type": "container_upload", "file_id": "f1"}, "[container_upload]"),
+    ],
+)
+def test_anthropics_parts_of_results_are_read(part: dict[str, object], text: str) -> None:
+    """Claude Code's search for tools answers with references to tools, and a tool may answer with search results."""
+    messages = parse_recording(json.dumps(anthropic([part], ""))).messages
+    assert messages[2].text == text
+
+
+def test_what_a_provider_ran_itself_belongs_to_the_response() -> None:
+    """A search of the provider's is no call of a tool of ours; what it encrypted is no text, all else is."""
+    found = {"type": "web_search_result", "title": "Docks", "encrypted_content": "gAAA"}
+    page = {"type": "document", "source": {"type": "base64", "data": "JVBE"}, "title": "Map"}
+    parts: list[dict[str, object]] = [
+        {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "dock 2"}},
+        {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [found]},
+        {"type": "web_fetch_tool_result", "tool_use_id": "s2", "content": {"content": page}},
+        {"type": "mcp_tool_use", "id": "s3", "name": "map", "server_name": "maps", "input": {}},
+        {"type": "text", "text": ANSWER},
+    ]
+    [message] = parse_recording(json.dumps([{"role": "assistant", "content": parts}])).messages
+    assert message.calls == ()
+    for said in ("web_search", "dock 2", "Docks", "Map", "maps", ANSWER):
+        assert said in message.text
+    assert "gAAA" not in message.text
+    assert "JVBE" not in message.text
+
+
+@for_each(
     "messages",
     [
         [{"role": "user", "content": [{"type": "hologram", "data": "x"}]}],
@@ -142,7 +178,7 @@ def test_a_message_that_says_nothing_is_refused(message: object) -> None:
         parse_recording(json.dumps([message]))
 
 
-KINDS = "text refusal thinking tool_result function_result tool_use tool_call function_call custom_tool_call hologram"
+KINDS = "text refusal thinking tool_result function_result tool_use tool_call function_call custom_tool_call search_result server_tool_use x_tool_result hologram"
 PLACES = "text content input arguments output result refusal thinking"
 
 

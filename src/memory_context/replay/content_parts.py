@@ -23,6 +23,8 @@ _TEXTS = {
     "refusal": "refusal",
     "thinking": "thinking",
     "reasoning": "reasoning",
+    "tool_reference": "tool_name",
+    "compaction": "content",
 }
 # Where the id of a call stands, and where its arguments may.
 _CALLS = {
@@ -40,10 +42,13 @@ _RESULTS = {
 # What has no text: its kind in brackets stands for it.
 _WITHOUT_TEXT = (
     *("image", "image_url", "input_image", "audio", "input_audio", "video"),
-    *("file", "input_file", "document", "redacted_thinking"),
+    *("file", "input_file", "document", "container_upload", "redacted_thinking"),
     *("blob", "uri", "data"),
 )
 
+# What the model reads as a whole: search results, and what Anthropic ran itself, within one response. So are its
+# results, `web_search_tool_result` and others.
+_WHOLE = ("search_result", "server_tool_use", "mcp_tool_use")
 
 # What a call or a result may have beside its name, its ids and what it says.
 _FACTS = {"type", "id", "call_id", "tool_use_id", "name", "is_error", "status", "cache_control"}
@@ -76,13 +81,30 @@ def _text_of_part(part: object) -> str:
         raise InvalidArgumentError(f"a {kind} where none can stand: {json.dumps(part)[:60]}")
     if kind in _WITHOUT_TEXT:
         return f"[{kind}]"
+    if kind in _WHOLE or kind.endswith("_tool_result"):
+        return json.dumps(_readable(fields), ensure_ascii=False)
     for place in (_TEXTS.get(kind, "content"), "content"):
         if kind in _TEXTS and place in fields:
             return text_of_content(fields[place])
-    known = ", ".join((*filter(None, _TEXTS), *_CALLS, *_RESULTS, *_WITHOUT_TEXT))
+    known = ", ".join((*filter(None, _TEXTS), *_CALLS, *_RESULTS, *_WHOLE, *_WITHOUT_TEXT))
     raise InvalidArgumentError(
         f"a part of unknown kind, {json.dumps(part)[:60]}; known are {known}"
     )
+
+
+def _readable(value: object) -> object:
+    """Return a part, or what stands in it, without kinds and ids, and without what is encrypted or in base64."""
+    if isinstance(value, list):
+        return [_readable(one) for one in cast("list[object]", value)]
+    if not isinstance(value, dict):
+        return value
+    fields = cast("Json", value)
+    hidden = {"type", "id", "tool_use_id"} | ({"data"} if _kind(fields) == "base64" else set())
+    return {
+        name: _readable(told)
+        for name, told in fields.items()
+        if name not in hidden and not name.startswith("encrypted_")
+    }
 
 
 def call_of(part: object) -> Json | None:
