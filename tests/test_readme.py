@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from memory_context import FoldPolicy
+
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
 # Keys are generated from a seed, so that the README can show one.
 SEEDED = (
@@ -62,3 +64,9 @@ def test_first_example_does_what_is_said(tmp_path: Path) -> None:
     assert f"The model saw {preview.count(' done')} of the lines" in README
     assert (tmp_path / "memory.db").exists()
     assert shown.split()[1] in README.split("retrieve(")[1]
+
+
+def test_what_is_read_in_full_is_what_is_promised() -> None:
+    """With `after_reading` an output of more tokens than the README says is folded before a model has seen it."""
+    promised = re.findall(r'"after_reading"`[^.]*?of up to ([\d,]+) tokens', README)
+    assert [f"{FoldPolicy().read_cap:,}"] * README.count('"after_reading"') == promised

@@ -16,7 +16,8 @@ class ContextStats(Displayed):
     """What a context has done so far; tokens as its counter counts them.
 
     Attributes:
-        messages: Messages added to a `MemoryContext`, initial and loaded ones included; elsewhere 0.
+        messages: Messages added to a `MemoryContext`, initial ones and those of AutoGen's own states included;
+            elsewhere 0.
         folds: Texts that were replaced by a reference.
         tokens_folded: Their tokens.
         tokens_shown: The tokens of the references and previews in their place.
