@@ -984,6 +984,13 @@ def test_everything_moves(file_url: str, postgres_url: str, tmp_path: Path) -> N
     )
 
 
+def test_an_export_into_no_folder_names_the_file(ann: Screen, tmp_path: Path) -> None:
+    """The error is about the file that was asked for, not about the draft that would have taken its place."""
+    file = tmp_path / "nowhere" / "all.jsonl"
+    _, err = ann.both("export", str(file), user=None, code=2)
+    assert f"memory-context: {file} cannot be written: No such file or directory" == err.strip()
+
+
 def test_an_import_says_what_it_could_not_write(ann: Screen, tmp_path: Path) -> None:
     """A damaged line and a key that is taken are named on standard error, the rest is written; code 2."""
     file = tmp_path / "all.jsonl"

@@ -615,7 +615,7 @@ class TestBadInput:
     @for_each("threshold", [49, 0, -1, 2.5])
     async def test_threshold(self, threshold: int) -> None:
         """A threshold below 50 is refused."""
-        with pytest.raises(exceptions.InvalidThresholdError, match="50 tokens or more"):
+        with pytest.raises(exceptions.InvalidThresholdError, match="tokens, 50 or more"):
             MemoryContext("ann", store="sqlite://", threshold=threshold)
 
     @for_each("user_id", ["", "  ", None, True, "a\0"])

@@ -61,6 +61,14 @@ def test_not_a_store(store: object) -> None:
         MemoryManager(store, user_id=1)  # type: ignore[arg-type]
 
 
+def test_a_path_is_not_a_store() -> None:
+    """A path may mean a database or a folder of files: the error shows the URLs of both."""
+    with pytest.raises(
+        InvalidArgumentError, match=r"not PosixPath; write 'sqlite:///n\.db' or 'file:n\.db'"
+    ):
+        MemoryManager(Path("n.db"), user_id=1)  # type: ignore[arg-type]
+
+
 @for_each("url", ["postgres://u@h/d", "postgresql://u@h/d", "postgresql+psycopg://u@h/d"])
 def test_postgresql_means_psycopg(url: str) -> None:
     """Every usual way to write a PostgreSQL URL leads to psycopg 3."""
@@ -97,8 +105,11 @@ def test_unreachable_server() -> None:
 
 
 def test_unreachable_file(tmp_path: Path) -> None:
-    """A folder that is not there is one clear error."""
-    with pytest.raises(StoreUnavailableError, match="unable to open database file"):
+    """A folder that is not there is one clear error, which names it."""
+    with pytest.raises(
+        StoreUnavailableError,
+        match=f"unable to open database file: there is no folder '{tmp_path}/nowhere'",
+    ):
         SQLAlchemyStore(f"sqlite:///{tmp_path}/nowhere/memory.db").count(ANN)
 
 

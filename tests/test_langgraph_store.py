@@ -609,3 +609,10 @@ def test_each_run_has_its_own_users_items() -> None:
         )
     with pytest.raises(InvalidArgumentError, match="a manager has a store"):
         MemoryStoreAdapter(adapter().manager, user_id="ann")
+
+
+def test_a_url_is_no_manager() -> None:
+    """A URL in the manager's place is refused where it stands, not at the first item."""
+    url: Any = "sqlite://"
+    with pytest.raises(InvalidArgumentError, match="a URL or a store is store=, beside user_id="):
+        MemoryStoreAdapter(url)

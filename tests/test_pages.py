@@ -206,6 +206,12 @@ def test_lines_that_mean_nothing_are_refused(lines: str) -> None:
     assert f"lines={lines!r}" in str(error.value)
 
 
+def test_a_range_that_runs_backwards_is_called_so() -> None:
+    """The lines are there, only in the other order: to say that the text lacks them would send a model elsewhere."""
+    with pytest.raises(InvalidLinesError, match="lines='50-10' ends before it begins"):
+        parse_lines("50-10", 600)
+
+
 @for_each("lines", ["1", "1-", "-40", "0"])
 def test_an_empty_text_has_no_lines(lines: str) -> None:
     """No line of an empty text can be asked for, from whichever end."""

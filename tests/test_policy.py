@@ -139,8 +139,11 @@ def test_a_policy_without_arguments() -> None:
 @for_each("threshold", [49, 0, -1, 500.0, "500", None, True])
 def test_a_threshold_is_fifty_tokens_or_more(threshold: Any) -> None:
     """Below, a reference would be longer than what it replaces; the rule holds for each source too, and names it."""
-    with pytest.raises(InvalidThresholdError, match="'threshold'"):
+    with pytest.raises(InvalidThresholdError) as error:
         FoldPolicy(threshold=threshold)
+    assert f"threshold must be a whole number of tokens, 50 or more, not {threshold!r}" == str(
+        error.value
+    )
     with pytest.raises(InvalidThresholdError, match="'planner'"):
         FoldPolicy(source_thresholds={"planner": threshold})
     if threshold is not None:

@@ -124,7 +124,7 @@ def test_a_run_as_json(runs: Path) -> None:
     "arguments, said",
     [
         (["--call=1"], "--call is a call of one run: name it with --run"),
-        (["--run=third"], "no run of the files is called 'third'"),
+        (["--run=third"], "no run of the files is called 'third'; there are first, second"),
         (["--run=first", "--call=9"], "the run has 4 model calls; there is no call 9"),
     ],
 )

@@ -178,7 +178,10 @@ def test_a_message_that_says_nothing_is_refused(message: object) -> None:
         parse_recording(json.dumps([message]))
 
 
-KINDS = "text refusal thinking tool_result function_result tool_use tool_call function_call custom_tool_call search_result server_tool_use x_tool_result hologram"
+KINDS = (
+    "text refusal thinking tool_result function_result tool_use tool_call function_call custom_tool_call "
+    "search_result server_tool_use x_tool_result hologram"
+)
 PLACES = "text content input arguments output result refusal thinking"
 
 

@@ -187,7 +187,9 @@ def test_changes(store: SQLAlchemyStore, pages: TestClient) -> None:
 def test_sql(store: SQLAlchemyStore, pages: TestClient) -> None:
     """The box runs a SELECT over memories, and shows what is wrong with another statement."""
     MemoryManager(store, user_id="ann").store([{"a": 1}, {"a": 41}], key="rows")
-    assert "42" in words(pages.get("query", params={"sql": "SELECT sum(a) AS s FROM rows"}).text)
+    shown = words(pages.get("query", params={"sql": "SELECT sum(a) AS s FROM rows"}).text)
+    assert "42" in shown
+    assert "1 row, from" in shown
     refused = pages.get("query", params={"sql": "DROP TABLE rows"})
     assert 200 == refused.status_code
     assert 'class="error"' in refused.text

@@ -132,6 +132,11 @@ class MemoryStoreAdapter(BaseStore):
         if manager is not None and (store is not None or user_id is not None):
             message = "a manager has a store and a user: give it, or store= and user_id="
             raise InvalidArgumentError(message)
+        given: object = manager
+        if not isinstance(given, MemoryManager | None):
+            # Without what was given: a URL may hold a password.
+            message = "manager= takes a MemoryManager; a URL or a store is store=, beside user_id="
+            raise InvalidArgumentError(message)
         self.ttl_config = ttl
         self._manager = manager
         self._user_id = user_id

@@ -90,10 +90,10 @@ class FoldPolicy:
         """Check every setting."""
         _check_threshold("threshold", self.threshold)
         for source, threshold in self.source_thresholds.items():
-            _check_threshold(source, threshold)
+            _check_threshold(f"the threshold for {source!r}", threshold)
         for tool, limit in self.tool_thresholds.items():
             if limit is not None:
-                _check_threshold(tool, limit)
+                _check_threshold(f"the threshold for {tool!r}", limit)
         _check_tokens("preview_tokens", self.preview_tokens)
         _check_tokens("read_cap", self.read_cap)
         _check_tokens("page_tokens", self.page_tokens)
@@ -308,7 +308,7 @@ def notes_policy_of(notes: bool | NotesPolicy) -> NotesPolicy | None:  # noqa: F
 def _check_threshold(name: str, threshold: object) -> None:
     if not _is_whole(threshold) or threshold < LEAST_THRESHOLD:
         raise InvalidThresholdError(
-            f"the threshold for {name!r} must be {LEAST_THRESHOLD} tokens or more, not {threshold!r}"
+            f"{name} must be a whole number of tokens, {LEAST_THRESHOLD} or more, not {threshold!r}"
         )
 
 

@@ -193,4 +193,4 @@ def new_file(path: Path) -> Generator[IO[bytes]]:
             else:
                 yield raw
     except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error}") from error
+        raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error

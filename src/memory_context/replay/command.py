@@ -34,6 +34,8 @@ from memory_context.replay.terminal_report import report
 from memory_context.replay.token_meter import TokenMeter
 
 PIPED_WIDTH = 110
+# So many runs an error names.
+NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +141,14 @@ def _show_run(options: ReplayOptions, name: str, console: Console) -> None:
 
 
 def _run_named(name: str, files: Sequence[Path]) -> Recording:
+    names = list[str]()
     for file in files:
         for recording in stream_recordings(file):
             if recording.id == name:
                 return recording
-    raise InvalidArgumentError(f"no run of the files is called {name!r:.60}")
+            names.append(recording.id)
+    there = ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
+    raise InvalidArgumentError(f"no run of the files is called {name!r:.60}; there are {there}")
 
 
 def _replay_and_show(options: ReplayOptions, console: Console) -> None:

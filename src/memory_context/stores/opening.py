@@ -56,8 +56,9 @@ def as_store(store: AnyStore | None, password_variable: str = PASSWORD_VARIABLE)
         return SQLAlchemyStore(named, password_variable=password_variable)
     if isinstance(named, MemoryStore):
         return named
+    right = f"; write 'sqlite:///{named}' or 'file:{named}'" if isinstance(named, Path) else ""
     raise InvalidArgumentError(
-        f"a store is a URL, an engine, a pool or a MemoryStore, not {type(store).__name__}"
+        f"a store is a URL, an engine, a pool or a MemoryStore, not {type(store).__name__}{right}"
     )
 
 

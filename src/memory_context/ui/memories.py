@@ -17,6 +17,7 @@ from memory_context.model.keys import made_by
 from memory_context.model.origin import CONFIRMED, PERSON
 from memory_context.model.scope import DETAIL
 from memory_context.stores.sql.catalog import Catalog
+from memory_context.text.describe.description import counted
 from memory_context.text.rows.text_table import TextTable
 from memory_context.ui.visit import Visit, button, choice, field, labelled, listing, when
 
@@ -291,5 +292,8 @@ def query(visit: Visit) -> Html:
         else:
             answer = TextTable(result.columns, lambda: map(list, result.rows), "the answer")
             read = visit.keys(result.sources)
-            parts += [rows_of(answer), tag("p", soft(f"{len(result):,} rows, from "), read)]
+            parts += [
+                rows_of(answer),
+                tag("p", soft(f"{counted(len(result), 'row')}, from "), read),
+            ]
     return joined(parts)

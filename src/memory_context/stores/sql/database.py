@@ -309,6 +309,9 @@ class Database:
 
     def _store_error(self, error: SQLAlchemyError) -> StoreError:
         message = f"{urls.shown_url(self.url)}: {_first_line(_cause(error))}"
+        file = urls.file_of(self.url)
+        if file and not file.parent.is_dir():
+            message += f": there is no folder '{file.parent}'"
         if isinstance(error, OperationalError | InterfaceError | PoolTimeoutError):
             return StoreUnavailableError(message)
         return StoreError(message)

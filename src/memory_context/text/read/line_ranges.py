@@ -70,7 +70,9 @@ def parse_lines(lines: str, count: int) -> tuple[int, int]:
             last = int(match["last"])
         elif not match["to"]:
             last = first
-    if not 1 <= first <= min(last, count):
+    if last < first:
+        raise InvalidLinesError(f"lines={lines!r} ends before it begins")
+    if not 1 <= first <= count:
         raise InvalidLinesError(
             f"lines={lines!r} lies outside the text, which has lines 1 to {count}"
         )
