@@ -134,6 +134,18 @@ def test_runs_and_calls_that_are_not_there(runs: Path, arguments: list[str], sai
     assert (2, True) == (done.returncode, said in done.stderr)
 
 
+def test_sessions_in_which_nothing_was_said_are_left_out(runs: Path, tmp_path: Path) -> None:
+    """Claude Code keeps such files among its sessions: one of them does not end the replay, and a line names it."""
+    title = {"type": "summary", "summary": "Orders", "leafUuid": "u"}
+    silent = write(tmp_path / "silent.jsonl", title)
+    alone, done = replay(silent), replay(silent, runs, "--policy=memory")
+    said = "silent.jsonl, line 1: the lines of a session hold no message of a person or a model"
+    assert (2, True) == (alone.returncode, said in alone.stderr)
+    assert (0, True) == (done.returncode, f"{said}; left out" in done.stderr)
+    assert "2 runs" in done.stdout
+    assert "job-0-150" in replay(silent, runs, "--run=first").stdout
+
+
 def test_worst_runs_are_named(tmp_path: Path) -> None:
     """Runs with most look-ups come first: in the table, as JSON, and in the report with all their calls."""
     runs = write(tmp_path / "many.jsonl", *(run_of(f"run {count}", count) for count in range(1, 8)))
@@ -252,7 +264,7 @@ def test_explain_says_what_the_figures_mean(runs: Path, tmp_path: Path) -> None:
         ("nowhere.jsonl", "there is no file 'nowhere.jsonl'"),
         ("FOLDER", "there is no file"),
         ("RUNS --policy best", "there is no policy 'best'; the policies are unbounded"),
-        ("RUNS --policy memory:threshold=1", "50 tokens or more"),
+        ("RUNS --policy memory:threshold=1", "tokens, 50 or more"),
         ("RUNS --policy buffered:size=x", "size is a whole number"),
         ("RUNS --threshold 10", "--threshold"),
         ("RUNS --report FOLDER/no/such/folder.html", "in a folder that exists"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,8 +27,9 @@ from memory_context.replay.one_run import (
 )
 from memory_context.replay.policies import check_policy, default_policies, parse_policy
 from memory_context.replay.prices import parse_price
-from memory_context.replay.recording_files import stream_recordings
+from memory_context.replay.recording_files import Watch, stream_recordings
 from memory_context.replay.recordings import Recording
+from memory_context.replay.session_lines import NoMessagesError
 from memory_context.replay.summary import Summary, verdict
 from memory_context.replay.terminal_report import report
 from memory_context.replay.token_meter import TokenMeter
@@ -140,10 +141,18 @@ def _show_run(options: ReplayOptions, name: str, console: Console) -> None:
         console.print(part)
 
 
+def _runs_in(file: Path, watch: Watch | None = None) -> Iterator[Recording]:
+    """Yield the runs of a file; in a session nothing may have been said, which a line on standard error says then."""
+    try:
+        yield from stream_recordings(file, watch)
+    except NoMessagesError as error:
+        Console(stderr=True, soft_wrap=True).print(plain(f"{error}; left out"))
+
+
 def _run_named(name: str, files: Sequence[Path]) -> Recording:
     names = list[str]()
     for file in files:
-        for recording in stream_recordings(file):
+        for recording in _runs_in(file):
             if recording.id == name:
                 return recording
             names.append(recording.id)
@@ -223,5 +232,7 @@ def _replay_files(files: Sequence[Path], comparing: Comparing) -> None:
         for file in files:
             name = escape(plain(file.name).plain)
             watch = partial(progress.wrap_file, total=file.stat().st_size, description=name)
-            for recording in stream_recordings(file, watch):
+            for recording in _runs_in(file, watch):
                 runner.run(comparing.add(recording))
+    if not comparing.runs:
+        raise InvalidArgumentError("the files hold no run")

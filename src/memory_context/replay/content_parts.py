@@ -99,7 +99,7 @@ def _readable(value: object) -> object:
     if not isinstance(value, dict):
         return value
     fields = cast("Json", value)
-    hidden = {"type", "id", "tool_use_id"} | ({"data"} if _kind(fields) == "base64" else set())
+    hidden = {"type", "id", "tool_use_id", *(["data"] if _kind(fields) == "base64" else [])}
     return {
         name: _readable(told)
         for name, told in fields.items()

@@ -51,6 +51,7 @@ def stream_recordings(path: Path, watch: Watch | None = None) -> Iterator[Record
     Raises:
         InvalidArgumentError: It cannot be read, or is not a recording; names file and line, and says what would be
             right.
+        NoMessagesError: It is a session in which nothing was said.
     """
     with _opened(path, watch) as lines:
         numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
@@ -65,7 +66,7 @@ def stream_recordings(path: Path, watch: Watch | None = None) -> Iterator[Record
             try:
                 recordings = list(recordings_in(text))
             except InvalidArgumentError as error:
-                raise InvalidArgumentError(f"{path.name}, line {position}: {error}") from error
+                raise type(error)(f"{path.name}, line {position}: {error}") from error
             for recording in recordings:
                 name = recording.id or f"{path.name}:{position}"
                 yield Recording(name, recording.messages)

@@ -19,7 +19,12 @@ from memory_context.replay.autogen_form import chat_of_autogen, is_autogens
 from memory_context.replay.content_parts import Json, as_list
 from memory_context.replay.recordings import Recording, to_messages
 from memory_context.replay.response_items import chat_of_items, is_item
-from memory_context.replay.session_lines import NO_MESSAGES, is_session_line, sessions_of
+from memory_context.replay.session_lines import (
+    NO_MESSAGES,
+    NoMessagesError,
+    is_session_line,
+    sessions_of,
+)
 from memory_context.replay.traced_calls import NO_TEXTS, grown_runs, is_traced, traced_calls
 
 RIGHT = (
@@ -93,7 +98,7 @@ def _recordings_of_pieces(pieces: Sequence[object]) -> Iterator[Recording]:
             f"the pieces of a run have parts of the wrong kind: {error}; {RIGHT}"
         ) from error
     if not runs:
-        raise InvalidArgumentError(NO_MESSAGES if of_session else NO_TEXTS)
+        raise NoMessagesError(NO_MESSAGES) if of_session else InvalidArgumentError(NO_TEXTS)
     yield from (Recording(name, tuple(messages)) for name, messages in runs)
 
 

@@ -11,12 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
+from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.content_parts import Json
 
-NO_MESSAGES = "the lines of a session hold no message of a person or a model"
 # The first of them stands in every line of a message, the others in lines that may come before.
 _MARKS = ("sessionId", "leafUuid", "snapshot")
 _SPEAKING = ("user", "assistant")
+NO_MESSAGES = "the lines of a session hold no message of a person or a model"
+
+
+class NoMessagesError(InvalidArgumentError):
+    """Nothing was said in a session."""
 
 
 def is_session_line(document: object) -> bool:
