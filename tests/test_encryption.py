@@ -409,7 +409,7 @@ def test_keys_from_the_environment(sqlite_url: str, monkeypatch: pytest.MonkeyPa
     with pytest.raises(InvalidArgumentError, match="set MEMORY_CONTEXT_KEYS to id:key"):
         opened().put(ANN, memory())
     first, second = Encrypted.generate_key(), Encrypted.generate_key()
-    for wrong in ("k:not base64!", "k:\u00e4", "k:QUJD", f"{second}:k", f"{second}:2026"):
+    for wrong in ("k:not base64!", "k:\u00e4", "k:QUJD", f"{second}:k", f"{second}:2026", second):
         monkeypatch.setenv("MEMORY_CONTEXT_KEYS", f"a:{first},{wrong}")
         with pytest.raises(InvalidArgumentError, match="not entry 2") as caught:
             opened().put(ANN, memory())

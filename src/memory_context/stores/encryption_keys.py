@@ -110,9 +110,8 @@ def from_environment() -> Keys:
     for place, entry in enumerate(entries, 1):
         key_id, _, text = entry.rpartition(":")
         keys[key_id] = _decoded(text)
-        if (
-            len(keys[key_id]) != KEY_BYTES
-        ):  # which of both is the key is not known, so neither is shown
+        if not key_id or len(keys[key_id]) != KEY_BYTES:
+            # Which of both is the key is not known, so neither is shown.
             raise InvalidArgumentError(
                 f"{KEYS_VARIABLE} reads id:key,id:key, keys of {KEY_BYTES} bytes in base64, but not entry {place}"
             )
