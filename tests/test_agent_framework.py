@@ -91,6 +91,21 @@ async def test_notes_of_a_run(store: SQLAlchemyStore) -> None:
     assert "apollo" == left["ship on Monday"]
 
 
+async def test_a_run_is_streamed(store: SQLAlchemyStore) -> None:
+    """A streamed run folds and recalls as another one does, and its answer comes as updates."""
+    memory = MemoryContextProvider(store, user_id="ann")
+    agent, client = agent_of([call("read_log"), "Read.", "It ran out of space."], memory)
+    session = agent.create_session()
+    for text in ("Read the log.", "Why did worker-777 crash?"):
+        streamed = agent.run(text, session=session, stream=True)
+        told = [update.text async for update in streamed]
+        assert "".join(told) == (await streamed.get_final_response()).text
+
+    assert "It ran out of space." == "".join(told)
+    assert LOG not in said(client.prompts[1])
+    assert "no space left on /dev/sdx9" in said(client.prompts[-1])
+
+
 async def test_a_run_that_was_left_behind(store: SQLAlchemyStore) -> None:
     """Notes of a run that failed are deleted when the session's next one begins."""
 

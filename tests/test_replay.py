@@ -261,9 +261,18 @@ def test_prices() -> None:
     assert 10 + 2000 + 150 == pytest.approx(Price().trip(100, 9000))
 
 
-@for_each("cost, said", [(4e5, "$1.00"), (3.2e5, "$0.80"), (3e4, "$0.075"), (4e8, "$1,000.00")])
+@for_each(
+    "cost, said",
+    [
+        (4e5, "$1.00"),
+        (3.2e5, "$0.80"),
+        (3e4, "$0.075"),
+        (4e8, "$1,000.00"),
+        (8, "less than $0.0001"),
+    ],
+)
 def test_dollars(cost: float, said: str) -> None:
-    """Cents, and two digits of what is less than ten of them."""
+    """Cents, two digits of what is less than ten of them, and no exponent."""
     assert said == Price().in_dollars(cost)
 
 

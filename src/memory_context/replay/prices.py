@@ -12,6 +12,7 @@ from memory_context.text.tokens.counter import TokenCounter
 TOKENS_PER_MESSAGE = 4
 # Sums below it need more digits.
 CENTS = 0.1  # dollars
+LEAST = 0.0001  # dollars; below it Python would write 2e-05
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,8 @@ class Price:
     def in_dollars(self, cost: float) -> str:
         """Return what *cost*, in tokens at the full price, comes to: cents, and as many digits as a small sum needs."""
         dollars = cost * self.dollars / 1e6
+        if dollars < LEAST:
+            return f"less than ${LEAST}"
         return f"${dollars:,.2f}" if dollars >= CENTS else f"${dollars:.2g}"
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from agent_framework import (
     BaseChatClient,
     ChatMiddlewareLayer,
     ChatResponse,
+    ChatResponseUpdate,
     Content,
     FunctionInvocationLayer,
+    ResponseStream,
 )
 from agent_framework import Message as FrameworkMessage
 
@@ -21,7 +23,7 @@ FrameworkStep: TypeAlias = FrameworkReply | Callable[[Sequence[FrameworkMessage]
 class ScriptedFrameworkClient(
     FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], BaseChatClient[Any]
 ):
-    """Answers with the steps of a script, one per call, and remembers every prompt; it does not stream.
+    """Answers with the steps of a script, one per call, and remembers every prompt; a stream brings one content after the other.
 
     A step is a text, contents such as ``Content.from_function_call(…)``, or a callable that gives one of these for the
     prompt.
@@ -49,13 +51,35 @@ class ScriptedFrameworkClient(
         self.prompts = list[list[FrameworkMessage]]()
         self.options = list[Mapping[str, Any]]()
 
-    async def _inner_get_response(  # pyright: ignore[reportIncompatibleMethodOverride] # it does not stream
+    def _inner_get_response(
         self,
         *,
         messages: Sequence[FrameworkMessage],
+        stream: bool,
         options: Mapping[str, Any],
         **_: Any,  # noqa: ANN401 - the framework's own, which a script does not heed
+    ) -> Awaitable[ChatResponse[Any]] | ResponseStream[ChatResponseUpdate, ChatResponse[Any]]:
+        if stream:
+            return self._build_response_stream(self._updates(messages, options))
+        return self._response(messages, options)
+
+    async def _response(
+        self, messages: Sequence[FrameworkMessage], options: Mapping[str, Any]
     ) -> ChatResponse[Any]:
+        answer = FrameworkMessage("assistant", self._next_contents(messages, options))
+        return ChatResponse(messages=[answer], conversation_id=self._service_session_id)
+
+    async def _updates(
+        self, messages: Sequence[FrameworkMessage], options: Mapping[str, Any]
+    ) -> AsyncIterator[ChatResponseUpdate]:
+        for content in self._next_contents(messages, options):
+            yield ChatResponseUpdate(
+                contents=[content], role="assistant", conversation_id=self._service_session_id
+            )
+
+    def _next_contents(
+        self, messages: Sequence[FrameworkMessage], options: Mapping[str, Any]
+    ) -> list[Content]:
         if len(self.prompts) >= len(self.script):
             raise RuntimeError(
                 f"the script has {len(self.script)} steps, and the model was asked once more"
@@ -64,6 +88,4 @@ class ScriptedFrameworkClient(
         self.prompts.append(list(messages))
         self.options.append(options)
         reply = step(messages) if callable(step) else step
-        contents = [Content.from_text(reply)] if isinstance(reply, str) else list(reply)
-        answer = FrameworkMessage("assistant", contents)
-        return ChatResponse(messages=[answer], conversation_id=self._service_session_id)
+        return [Content.from_text(reply)] if isinstance(reply, str) else list(reply)
