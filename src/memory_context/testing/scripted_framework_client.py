@@ -23,7 +23,7 @@ FrameworkStep: TypeAlias = FrameworkReply | Callable[[Sequence[FrameworkMessage]
 class ScriptedFrameworkClient(
     FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], BaseChatClient[Any]
 ):
-    """Answers with the steps of a script, one per call, and remembers every prompt; a stream brings one content after the other.
+    """Answers with the steps of a script, one per call, and remembers every prompt; a stream brings content by content.
 
     A step is a text, contents such as ``Content.from_function_call(…)``, or a callable that gives one of these for the
     prompt.

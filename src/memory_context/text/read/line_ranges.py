@@ -70,7 +70,7 @@ def parse_lines(lines: str, count: int) -> tuple[int, int]:
             last = int(match["last"])
         elif not match["to"]:
             last = first
-    if last < first:
+    if match["last"] and last < first:
         raise InvalidLinesError(f"lines={lines!r} ends before it begins")
     if not 1 <= first <= count:
         raise InvalidLinesError(
