@@ -12,7 +12,6 @@ from agent_framework import (
     Agent,
     BaseChatClient,
     ChatMiddlewareLayer,
-    ChatResponse,
     Content,
     FunctionInvocationLayer,
     tool,
@@ -77,10 +76,12 @@ class TracedClient(
         super().__init__()
         self._scripted = ScriptedFrameworkClient(script)
 
-    async def _inner_get_response(
-        self, *, messages: Sequence[Any], options: Any, **_: Any
-    ) -> ChatResponse[Any]:
-        return await self._scripted._inner_get_response(messages=messages, options=options)  # noqa: SLF001 - as a layer
+    def _inner_get_response(
+        self, *, messages: Sequence[Any], stream: bool, options: Any, **_: Any
+    ) -> Any:
+        return self._scripted._inner_get_response(  # noqa: SLF001 - as a layer
+            messages=messages, stream=stream, options=options
+        )
 
 
 @tool
