@@ -6,7 +6,7 @@ Records, numbers and messages that need nothing are made here (`recall_data.py`)
 A conversation gets large outputs, then one question, and the prompt is looked at. Right is
 
 - for **records**: number, code and owner's id of a named record stand in what came back, or in the prompt before it;
-- for **numbers and names**: the line that answers stands there, whole;
+- for **numbers and names**: the line that answers stands in either, whole;
 - for **messages that need nothing**: nothing came;
 - for **compacted conversations** (``max_tokens=1500``): the name or number that answers a plain question about an early
   turn, after 2, 8 and 26 compactions. Beside it: BM25 over the turns, and the newest turns, in as many tokens.
@@ -274,11 +274,12 @@ def measure_exact(rows: Rows, chance: random.Random, scale: float, folder: Path)
             row = (
                 "order N in 1,500 lines" if "order" in question.text else "worker-N, T-N, /dev/sdXN"
             )
-            right = question.line in brought.text
+            right = question.line in f"{brought.text}\n{brought.prompt}"
             # A reference's description may quote the first line of a text.
             shown = re.sub(r"(?m)^\[MemoryRef: .*", "", brought.text)
-            alike = [line for output in outputs for line in output.split("\n") if line in shown]
-            tally(rows, row, way).add(brought, right, 1, share=len(alike) - right)
+            lines = [line for output in outputs for line in output.split("\n")]
+            others = sum(line in shown for line in lines if line != question.line)
+            tally(rows, row, way).add(brought, right, 1, share=others)
         if way != "the newest three":
             measure_quiet(rows, "messages that need nothing, lists", way, bring)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -544,3 +545,41 @@ def test_a_preview_shows_either_end(line: str) -> None:
 
     assert "it begins here" in shown.text
     assert "it ends here" in shown.text
+
+
+UNIFORM_TEXTS: dict[str, Callable[[int], str]] = {
+    "equal lines": lambda count: "INFO heartbeat ok\n" * count,
+    "a log": lambda count: "\n".join(
+        f"12:{n // 60 % 60:02}:{n % 60:02} INFO worker-{n % 7} ok" for n in range(count)
+    ),
+    "numbers": lambda count: "\n".join(map(str, range(count))),
+    "CSV": lambda count: "a,b,c\n" + "\n".join(f"{n},{n * 2},x" for n in range(count)),
+    "a Markdown table": lambda count: (
+        "| a | b | c |\n|---|---|---|\n" + "\n".join(f"| {n} | x | y |" for n in range(count))
+    ),
+    "a line of numbers": lambda count: json.dumps(list(range(count))),
+    "records": lambda count: json.dumps([{"id": n, "state": "ok"} for n in range(count)]),
+    "indented records": lambda count: json.dumps([{"id": n} for n in range(count)], indent=2),
+    "JSON lines": lambda count: "\n".join(json.dumps({"id": n, "s": "ok"}) for n in range(count)),
+    "prose in one line": lambda count: "so the queue was empty and nobody asked, " * count,
+    "lines of prose": lambda count: "So the queue was empty, and nobody asked for more.\n" * count,
+    "Chinese": lambda count: "一切正常,没有错误。" * count,
+    "names": lambda count: "\n".join(f"u_{n * 7919:08x},name{n},Oslo" for n in range(count)),
+}
+
+
+@property_test
+@given(st.sampled_from(list(UNIFORM_TEXTS)), st.integers(6_000, 20_000), st.integers(200, 400))
+def test_a_preview_of_a_text_far_larger_uses_its_budget(form: str, count: int, budget: int) -> None:
+    """However uniform a text is, its preview has both ends and leaves 15% of its budget, or less than one piece takes."""
+    text = UNIFORM_TEXTS[form](count)
+    counted = default_counter().count
+    shown = excerpt(text, "", budget, counted, ranking=PREVIEW).text
+    first, *_, last = split(text).segments
+    # A large text is shown in pieces of lines, whatever its form.
+    pieces = split(text, structured=False).segments
+    piece = max(counted(text[one.start : one.end]) for one in (*pieces[:40], *pieces[-40:]))
+
+    assert budget - counted(shown) <= max(0.15 * budget, 1.25 * piece)
+    for end in (first, last):
+        assert text[end.start : end.end].strip() in shown

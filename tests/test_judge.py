@@ -95,6 +95,64 @@ def test_a_record_comes_with_its_head() -> None:
     assert ["id,login,city", "57,u57,Town 57"] == [text[start:stop] for start, stop in record.spans]
 
 
+NOTATIONS = {
+    "psql": ("", "-[ RECORD {n} ]---\nid    | {n}\nlogin | {login}\nowner | {owner}\n"),
+    "vCard": ("", "BEGIN:VCARD\nUID:{n}\nNICKNAME:{login}\nORG:{owner}\nEND:VCARD\n"),
+    "sections": ("", "[account {n}]\nlogin={login}\nowner={owner}\n"),
+    "rules": ("", "id = {n}\nlogin = {login}\nowner = {owner}\n--------\n"),
+    "blank lines": ("", "id={n}\n\nlogin={login}\n\nowner={owner}\n\n\n"),
+    "XML": (
+        "<all>\n",
+        " <one>\n  <id>{n}</id>\n  <login>{login}</login>\n  <o>{owner}</o>\n </one>\n",
+    ),
+    "Markdown": ("# All\n\n", "## Number {n}\n\n- Login: {login}\n\nBelongs to {owner}.\n\n"),
+    "mails": ("", "From {n}\nFrom: {login}\nSubject: hi\n\nDear all,\nit is {owner}.\nRegards\n\n"),
+    "braces": (
+        "",
+        "account {n} {{\n    login {login};\n    at {{\n        owner {owner};\n    }}\n}}\n",
+    ),
+}
+
+
+@for_each("head, record", NOTATIONS.values())
+def test_a_record_comes_whole_in_any_notation(head: str, record: str) -> None:
+    """Its lines are known by coming again in the next one, wherever blank lines and indentation stand."""
+    text = head + "".join(
+        record.format(n=n, login=f"u-{n * 37}-x", owner=f"own_{n * 7919:06}")
+        for n in range(100, 200)
+    )
+    (shown,) = _shown("Who owns the account of u-5550-x at the moment?", text)
+    assert "150" in shown
+    assert "u-5550-x" in shown
+    assert "own_1187850" in shown
+    assert "own_1179931" not in shown
+    assert "own_1195769" not in shown
+
+
+def test_a_record_within_a_long_one_comes_with_what_opens_that() -> None:
+    """An account that does not say whose it is stands below the line that does, however far that is."""
+    accounts = "".join(
+        f"## Owner own_{n // 50}\n\n" * (n % 50 == 0)
+        + f"### User {n}\n\nLogin u-{n}-x.\n\nCode c{n}.\n\n"
+        for n in range(200)
+    )
+    (expansion,) = _opened("Which owner has u-57-x?", [_item(accounts)])
+    (record,) = expansion.records
+    shown = [accounts[start:stop] for start, stop in record.spans]
+    assert ["## Owner own_1", "### User 57\n\nLogin u-57-x.\n\nCode c57."] == shown
+
+
+@for_each("name", ["محمد النجار", "ليلى الشامي الكبير", "राजेश शर्मा", "吴敏", "Ελένη Παπα"])
+def test_a_name_is_one_in_any_script(name: str) -> None:
+    """Among letters that have capitals, words of a script without them are a name, met whole."""
+    part = name[0] if len(name) == 2 else name.split(maxsplit=1)[0]
+    others = [
+        f"name:{part}丽 code:{n}" if len(name) == 2 else f"name: {part} Al{n}" for n in range(50)
+    ]
+    text = "\n".join([*others[:25], f"name:{name} code:abc", *others[25:]])
+    assert [f"name:{name} code:abc"] == _shown(f"Please check which code {name} has now.", text)
+
+
 @for_each(
     "seen, chosen",
     [

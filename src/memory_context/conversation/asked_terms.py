@@ -39,7 +39,8 @@ class AskedTerm:
     Attributes:
         text: It, as it is written there.
         words: The words that must stand side by side; one, or several for a phrase.
-        is_name: Whether it is written as a name: with a digit, with signs, quoted, or as a phrase of names.
+        is_name: Whether it is written as a name: with a digit, with signs, quoted, in letters that have no capitals
+            among letters that have some, or as a phrase of names.
         is_capitalised: Whether a capital begins it in mid-sentence.
     """
 
@@ -72,14 +73,33 @@ def refers_back(message: str) -> int:
 def asked_terms(message: str) -> list[AskedTerm]:
     """Return the terms of a message, each once: phrases first, then words in their order."""
     text = message[:READ_AT_MOST]
+    has_capitals = _has_capitals(text)
     terms = dict[tuple[str, ...], AskedTerm]()
-    for term in (*_phrases(text), *_words(text)):
+    for term in (
+        *_phrases(text, has_capitals=has_capitals),
+        *_words(text, has_capitals=has_capitals),
+    ):
         folded = tuple(word.casefold() for word in term.words)
         terms.setdefault(folded, term)
     return list(terms.values())[:MOST_TERMS]
 
 
-def _words(text: str) -> Iterator[AskedTerm]:
+def _has_capitals(text: str) -> bool:
+    """Return whether most letters of a text have an upper and a lower case."""
+    letters = [letter for letter in text if letter.isalpha()]
+    return 2 * sum(map(_has_case, letters)) > len(letters)
+
+
+def _has_case(text: str) -> bool:
+    return text.lower() != text.upper()
+
+
+def _begins_name(word: str, *, has_capitals: bool) -> bool:
+    """Return whether a word is capitalised, or of a script without capitals in a text that has some."""
+    return word[0].isupper() or (has_capitals and word[0].isalpha() and not _has_case(word))
+
+
+def _words(text: str, *, has_capitals: bool) -> Iterator[AskedTerm]:
     quoted = {match["text"].strip() for match in _QUOTED.finditer(text)}
     for match in COMPOUND.finditer(text):
         word = match.group().strip("./:@#\\-_")
@@ -92,7 +112,13 @@ def _words(text: str) -> Iterator[AskedTerm]:
         has_sign = not word.isalpha() or not (
             word[1:].islower() or word.isupper() or len(word) == 1
         )
-        yield AskedTerm(word, (word,), has_sign or word in quoted, _is_capitalised(text, match))
+        is_foreign = (
+            word.isalpha()
+            and not word[0].isupper()
+            and _begins_name(word, has_capitals=has_capitals)
+        )
+        is_name = has_sign or is_foreign or word in quoted
+        yield AskedTerm(word, (word,), is_name, _is_capitalised(text, match))
 
 
 def _is_capitalised(text: str, match: re.Match[str]) -> bool:
@@ -102,8 +128,8 @@ def _is_capitalised(text: str, match: re.Match[str]) -> bool:
     return _SENTENCE_START.search(before) is None
 
 
-def _phrases(text: str) -> Iterator[AskedTerm]:
-    """Yield what is quoted, runs of capitalised words, and numbers with the word before them."""
+def _phrases(text: str, *, has_capitals: bool) -> Iterator[AskedTerm]:
+    """Yield what is quoted, runs of words that are written as names, and numbers with the word before them."""
     for match in _QUOTED.finditer(text):
         words = tuple(COMPOUND.findall(match["text"]))
         if 1 < len(words) <= MOST_IN_PHRASE:
@@ -113,10 +139,11 @@ def _phrases(text: str) -> Iterator[AskedTerm]:
     for match in COMPOUND.finditer(text):
         word = match.group()
         follows = previous is not None and text[previous.end() : match.start()] in (" ", " #")
-        if not (word[0].isupper() and follows and run):
+        begins_name = _begins_name(word, has_capitals=has_capitals)
+        if not (begins_name and follows and run):
             yield from _run(text, run)
             run = []
-        if word[0].isupper():
+        if begins_name:
             run.append(match)
         before = previous.group() if previous and follows else ""
         if word.isdigit() and before.isalpha() and lexemes_of(before):

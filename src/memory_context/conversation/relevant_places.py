@@ -107,8 +107,7 @@ def found_in(
     """Return where the terms stand in some chunks."""
     weights = list[float]()
     for term in terms:
-        rarities = [hits.rarity(lexemes_of(word)[0]) for word in term.words if lexemes_of(word)]
-        weights.append(max(rarities, default=0.0))
+        weights.append(max(map(hits.rarity, wanted_lexemes(term)), default=0.0))
     found = FoundTerms(terms, weights)
     for chunk in chunks:
         _add_occurrences(found, chunk, text_of(chunk.memory_key))
@@ -152,13 +151,16 @@ def _add_occurrences(found: FoundTerms, chunk: ChunkPlace, text: str) -> None:
 
 
 def _is_word(asked: str, written: str) -> bool:
-    """Return whether a word of a text is the one that was asked for: a number whole, others by their lexeme."""
+    """Return whether a word of a text is the one that was asked for: a number whole, others by their lexemes."""
     if asked.casefold() == written.casefold():
         return True
     if asked.isdigit():
         parts = re.split(r"[/:@#\\_-]", written)
         return asked in parts and not all(part.isdigit() for part in parts) and "." not in written
     lexemes = lexemes_of(asked)
+    if not asked.isascii():
+        # Of a script without spaces the first one is a single character, which many words have.
+        return set(lexemes).issubset(lexemes_of(written))
     return not lexemes or lexemes[0] in lexemes_of(written)
 
 
@@ -216,7 +218,8 @@ def relevant(
         )
         text = text_of(place.key)
         record = record_at(text, place.start, place.stop)
-        is_open = is_open or not (record.heads or _is_value(text, place))
+        is_listed = bool(record.heads) or record.comes_again or _is_value(text, place)
+        is_open = is_open or not is_listed
         seen = is_seen(place.key, record.start, record.stop)
         chosen.add(place.key, record, number, is_shown=not seen)
     back = refers_back(message)

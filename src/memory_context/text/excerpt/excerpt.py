@@ -14,17 +14,19 @@ from dataclasses import dataclass, replace
 from memory_context.model.selection import Cost
 from memory_context.runtime.what_models_read import GAP, GAP_AT_LINE, MORE_MEMBERS
 from memory_context.text.excerpt.hotspots import LARGE, hotspots
-from memory_context.text.excerpt.lines_within_budget import SegmentPacker
+from memory_context.text.excerpt.lines_within_budget import SAMPLE, SegmentPacker
 from memory_context.text.excerpt.regions import fill
-from memory_context.text.excerpt.scoring import Ranking, score
+from memory_context.text.excerpt.scoring import Ranking, from_both_ends, score
 from memory_context.text.excerpt.segments import Segment, Segmentation, split, split_regions
 
 CHARACTERS_PER_UNIT = 8
 # Of the budget of a question a fifth, but 400 at least, goes to the best segments wherever they stand.
 BEST_PART = 5
 LEAST_BEST = 400
-# A preview of which little is worth its price shows either end, up to this part of its budget.
+# A preview of which little is worth its price shows either end, up to this part of its budget; of a text that costs so
+# many times as much up to all of it, for beside what folding saves there a preview costs nothing.
 ENDS_PART = 0.3
+FAR_LARGER = 16
 GAP_TOKENS = 2
 READING = Ranking(names=0, plain=0, before=0, share=0.5, least=0, fills=True)
 ANSWER = replace(READING, fills=False)
@@ -77,11 +79,17 @@ def excerpt(
         first_line: The number of the text's first line.
     """
     found = split(text) if len(text) <= LARGE else split_regions(text, hotspots(text, question))
+    is_far_larger = ranking == PREVIEW and _is_far_larger(text, budget, cost)
+    room = budget
+    if is_far_larger:
+        # Either end has its room first, unless it is so long that the rest would have none.
+        ends = sum(_price(text, found, index, cost) + GAP_TOKENS for index in (0, -1))
+        room -= ends if ends <= budget // 2 else 0
 
     def packed(question: str, ranking: Ranking) -> list[int]:
         scores = score(text, found, question, ranking, known)
         if not ranking.fills:
-            return SegmentPacker(text, found, scores, ranking, cost).pack(budget)
+            return SegmentPacker(text, found, scores, ranking, cost).pack(room)
         first = min(budget, max(budget // BEST_PART, LEAST_BEST))
         best = SegmentPacker(text, found, scores, ranking, cost).pack(first)
         scores = score(text, found, question, replace(ranking, share=0), known)
@@ -97,40 +105,58 @@ def excerpt(
     if not chosen:
         return _beginning(text, budget, cost)
     if ranking == PREVIEW:
-        chosen = _with_ends(text, found, chosen, budget * ENDS_PART, cost)
-    while chosen:
-        shown = _rendered(text, found, first_line, sorted(chosen))
-        spent = cost(shown.text)
-        if spent <= budget:
-            return shown
-        # Segments cost more together than one by one. The least of them come last.
-        # As many as the overspending says, and one at least, so that this ends.
-        del chosen[min(len(chosen) - 1, len(chosen) * budget // spent) :]
-    return NOTHING_SHOWN
+        most = budget if is_far_larger else budget * ENDS_PART
+        chosen = _with_ends(text, found, chosen, most, cost)
+    return _within(budget, text, found, first_line, chosen, cost)
+
+
+def _is_far_larger(text: str, budget: float, cost: Cost) -> bool:
+    """Return whether a text costs far more than *budget*, by what its beginning costs."""
+    return len(text) * cost(text[:SAMPLE]) > FAR_LARGER * budget * SAMPLE
 
 
 def _with_ends(
-    text: str, found: Segmentation, chosen: list[int], budget: float, cost: Cost
+    text: str, found: Segmentation, chosen: Sequence[int], budget: float, cost: Cost
 ) -> list[int]:
-    """Return *chosen* with segments from either end of the text, one after the other, as far as *budget* goes.
+    """Return *chosen* with segments from either end of the text, one after the other, as far as *budget* goes."""
+    shown = dict.fromkeys(chosen)
+    left = budget - sum(_price(text, found, index, cost) for index in shown)
+    for index in from_both_ends(range(len(found.segments))):
+        if index in shown:
+            continue
+        left -= _price(text, found, index, cost)
+        if index - 1 not in shown and index + 1 not in shown:
+            left -= GAP_TOKENS
+        if left < 0:
+            break
+        shown[index] = None
+    return list(shown)
 
-    Of a large text the first and the last one are shown in any case.
-    """
-    segments = found.segments
-    last = len(segments) - 1
-    if len(text) > LARGE:
-        ends = [index for index in (0, last) if index not in chosen]
-        chosen = [*ends, *chosen]
-    left = budget - sum(cost(text[segments[i].start : segments[i].end]) for i in chosen)
-    for distance in range(len(segments)):
-        for index in (distance, last - distance):
-            if index in chosen:
-                continue
-            left -= cost(text[segments[index].start : segments[index].end]) + GAP_TOKENS
-            if left < 0:
-                return chosen
-            chosen = [*chosen, index]
-    return chosen
+
+def _price(text: str, found: Segmentation, index: int, cost: Cost) -> int:
+    """Return what a segment costs, with the path that stands before it if it is of a record."""
+    segment = found.segments[index]
+    return cost(found.containers[segment.container].path + text[segment.start : segment.end])
+
+
+def _within(
+    budget: int,
+    text: str,
+    found: Segmentation,
+    first_line: int,
+    chosen: list[int],
+    cost: Cost,
+) -> Excerpt:
+    """Write the *chosen* segments; without those that come last as long as all of them cost more than *budget*."""
+    while chosen:
+        shown = _rendered(text, found, first_line, sorted(chosen))
+        over = cost(shown.text) - budget
+        if over <= 0:
+            return shown
+        # Segments cost more together than one by one: at least one goes, so that this ends.
+        while chosen and over > 0:
+            over -= _price(text, found, chosen.pop(), cost)
+    return NOTHING_SHOWN
 
 
 def _beginning(text: str, budget: int, cost: Cost) -> Excerpt:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from memory_context.model.selection import Cost
 from memory_context.runtime.what_models_read import GAP, GAP_AT_LINE
 from memory_context.text.excerpt.excerpt import Excerpt
+from memory_context.text.excerpt.repeated_forms import repeated_block
 from memory_context.text.excerpt.segments import end_of_header
 
 LONGEST_RECORD = 1200
@@ -30,6 +31,8 @@ REACHES = (8_000, 64_000)
 _TOKEN = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[{}\[\]]""")
 # Where an object begins: an unescaped quote right behind a brace cannot stand inside a string.
 _OBJECT_START = re.compile(r"""\{\s*["']""")
+# What stands behind a list that is a member of another container, or all that there is; not behind `[section]` or `[12:40]`.
+_ENDS_MEMBER = re.compile(r"\s*(?:[,\]}]|\Z)")
 # A slice of what lies between two records would copy a whole text.
 _SAYS = re.compile(r"\S")
 
@@ -44,11 +47,13 @@ class Record:
         start: Where it begins.
         stop: Where it ends.
         heads: What stands before it and says whose it is: header of a table, ids of the objects around it.
+        comes_again: Whether its form comes again before or behind it, as in a list.
     """
 
     start: int
     stop: int
     heads: list[Span] = field(default_factory=list[Span])
+    comes_again: bool = False
 
     @property
     def spans(self) -> list[Span]:
@@ -120,6 +125,10 @@ def record_at(text: str, start: int, stop: int) -> Record:
     if header and not _is_data(text[:header]):
         heads = [(0, header)] if line_start > header else []
         return Record(line_start, line_stop, heads)
+    repeated = repeated_block(text, line_start, line_stop)
+    if repeated is not None:
+        (begin, end), heads = repeated
+        return Record(begin, end, heads, comes_again=True)
     return _block_at(text, line_start, line_stop)
 
 
@@ -160,7 +169,7 @@ def _object_at(text: str, start: int) -> Record | None:
         if end is None:
             break
         remaining.pop()
-        if text[begin] == "{" or record is None:
+        if text[begin] == "{" or (record is None and _ENDS_MEMBER.match(text, end)):
             record = (begin, end)
     if record is None:
         return None

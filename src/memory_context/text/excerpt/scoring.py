@@ -121,7 +121,7 @@ def score(
     if ranking.names:
         worth = _collect_names(text, found, names, ranking, known)
         faulty = sorted(set[int]().union(*(held_by.get(fault, ()) for fault in FAULTS)))
-        for rank, index in enumerate(_from_both_ends(faulty)):
+        for rank, index in enumerate(from_both_ends(faulty)):
             # A name that no text holds: to tell of an error is worth something where nothing is named.
             fault = f"fault {index:09}"
             names[index].append(fault)
@@ -202,7 +202,7 @@ def _is_field(text: str, start: int, end: int) -> bool:
     return text[start - 2 : start] in VALUE_BEGINS and text[end : end + 1] in VALUE_ENDS
 
 
-def _from_both_ends(indexes: list[int]) -> list[int]:
+def from_both_ends(indexes: Sequence[int]) -> list[int]:
     """Return the first, the last, the second, the last but one, and so on."""
     last_first = reversed(indexes)
     alternating = chain.from_iterable(zip(indexes, last_first, strict=True))
