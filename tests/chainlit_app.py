@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
+from free_ports import free_port
+
 ROOT = Path(__file__).parents[1]
 APP = ROOT / "examples/chainlit/app.py"
 VARIABLE = "MEMORY_CONTEXT_TEST_CHAINLIT"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-SECONDS = 120  # for whatever a page or server does on a busy machine
+SECONDS = 300  # for whatever a page or server does on a busy machine
+expect.set_options(timeout=SECONDS * 1000)
 
 
 def chainlit() -> str:
@@ -48,7 +49,7 @@ def browser() -> str:
 @contextmanager
 def served(folder: Path, database: str) -> Iterator[str]:
     """Run the app on a database; gives its address."""
-    port = _free_port()
+    port = free_port()
     environment = os.environ | {
         "CHAINLIT_APP_ROOT": str(folder),  # where it writes its settings
         "CHAINLIT_AUTH_SECRET": "a secret of this test, long enough for HS256",
@@ -68,15 +69,6 @@ def served(folder: Path, database: str) -> Iterator[str]:
             process.wait(SECONDS)
 
 
-def _free_port() -> int:
-    """Return a port below those that other programs are given: Chainlit takes it seconds later."""
-    for port in random.sample(range(20_000, 32_000), 50):
-        with socket.socket() as free, suppress(OSError):
-            free.bind(("127.0.0.1", port))
-            return port
-    pytest.fail("fifty ports are taken")
-
-
 def _wait_for(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline and process.poll() is None:
@@ -94,7 +86,9 @@ def headless() -> Iterator[Browser]:
     """A browser without a window."""
     with sync_playwright() as playwright:
         # Chromium's own sandbox needs rights that containers do not have, and no page of others is opened here.
-        opened = playwright.chromium.launch(executable_path=browser(), args=["--no-sandbox"])
+        opened = playwright.chromium.launch(
+            executable_path=browser(), args=["--no-sandbox"], timeout=SECONDS * 1000
+        )
         yield opened
         opened.close()
 
@@ -119,16 +113,16 @@ class Person:
         before = self.answers.count()
         self.page.fill("#chat-input", question)
         self.page.click("#chat-submit:enabled")
-        expect(self.answers).to_have_count(before + 1, timeout=SECONDS * 1000)
+        expect(self.answers).to_have_count(before + 1)
         # The text follows the element.
-        expect(self.answers.last).not_to_have_text("", timeout=SECONDS * 1000)
+        expect(self.answers.last).not_to_have_text("")
         return self.answers.last.inner_text()
 
     def begin_again(self) -> None:
         """Begin a new conversation."""
         self.page.click("#new-chat-button")
         self.page.click("#confirm")
-        expect(self.page.locator("[data-step-type]")).to_have_count(0, timeout=SECONDS * 1000)
+        expect(self.page.locator("[data-step-type]")).to_have_count(0)
 
     @property
     def answers(self) -> Locator:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from chainlit_app import SECONDS, Person, browser, chainlit, headless, served
+from chainlit_app import Person, browser, chainlit, headless, served
 from memory_context import MemoryManager
 
 pytestmark = pytest.mark.long
@@ -32,9 +32,7 @@ def test_two_people_and_a_resumed_conversation(
         with served(tmp_path, database) as address:
             stranger = Person(opened, address)
             stranger.sign_in("ann", "bob's")
-            expect(stranger.page.locator(".alert, [role=alert]").first).to_be_visible(
-                timeout=SECONDS * 1000
-            )
+            expect(stranger.page.locator(".alert, [role=alert]").first).to_be_visible()
 
             ann = Person(opened, address)
             ann.sign_in("ann", "ann's")
@@ -54,9 +52,9 @@ def test_two_people_and_a_resumed_conversation(
             again = Person(opened, address)
             again.sign_in("ann", "ann's", f"/thread/{first}")
             # A page that is asked for before the answer to the form has brought the cookie is the form again.
-            expect(again.page.locator("#chat-input")).to_be_visible(timeout=SECONDS * 1000)
+            expect(again.page.locator("#chat-input")).to_be_visible()
             again.page.goto(f"{address}/thread/{first}")
-            expect(again.answers).to_have_count(2, timeout=SECONDS * 1000)
+            expect(again.answers).to_have_count(2)
             assert order(42) in again.ask("What was order 42?")
             assert first == again.thread_id != second
 

@@ -19,6 +19,7 @@ from mcp import ClientSession, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 
 import commands
+from free_ports import free_port
 from mcp_clients import Client, as_json
 from memory_context.model.reference import MemoryRef
 
@@ -302,8 +303,7 @@ def served(folder: Path) -> Iterator[str]:
 @contextmanager
 def everything_over_http() -> Iterator[str]:
     """The server that uses everything, on a port that is free."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler) as finder:
-        port = str(finder.server_port)
+    port = str(free_port())
     command = [program("mcp-server-everything"), "streamableHttp"]
     with subprocess.Popen(
         command, env={**os.environ, "PORT": port}, stderr=subprocess.PIPE, text=True
