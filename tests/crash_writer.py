@@ -25,6 +25,7 @@ from memory_context.memory.transfer import backup_database
 from memory_context.model.item import hash_content
 from memory_context.testing import check_prompt
 from messages import call, results, user
+from patient import PATIENT
 
 WORDS = (
     "rocket",
@@ -204,6 +205,7 @@ def live(url: str, folder: Path, seed: int, verb: str) -> None:
 
 def main() -> None:
     """Fork a writer for each line that is read: a database, a folder, a seed, and what it is to do."""
+    exec(PATIENT)
     with MemoryManager("sqlite://", user_id="ann") as manager:
         manager.search(manager.store("what is slow the first time"))
     for line in sys.stdin:

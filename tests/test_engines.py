@@ -31,6 +31,7 @@ from memory_context.exceptions import (
 from memory_context.model.scope import Scope
 from memory_context.stores import SQLAlchemyStore, as_store
 from memory_context.stores.sql import shared_engines, sqlalchemy_store, urls
+from patient import PATIENT
 
 ANN = Scope("ann")
 
@@ -263,8 +264,8 @@ def test_fork(request: pytest.FixtureRequest, fixture: str) -> None:
 
     child = context.Process(target=_store_in_child, args=(manager, "child", queue))
     child.start()
-    answer = queue.get(timeout=30)
-    child.join(30)
+    answer = queue.get(timeout=600)
+    child.join()
 
     assert ("from the child", 0) == (answer, child.exitcode)
     assert "from the child" == manager.retrieve("child")
@@ -294,7 +295,7 @@ with ThreadPoolExecutor(2) as pool:
 def test_many_processes(request: pytest.FixtureRequest, fixture: str) -> None:
     """Four processes with two threads each lose nothing, fail nowhere and make no duplicate."""
     url = request.getfixturevalue(fixture)
-    commands = [[sys.executable, "-c", _WRITER, url, str(agent)] for agent in range(4)]
+    commands = [[sys.executable, "-c", PATIENT + _WRITER, url, str(agent)] for agent in range(4)]
 
     processes = [
         subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for command in commands

@@ -41,6 +41,12 @@ def server() -> Iterator[OwnServer]:
         yield server
 
 
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that does not take connections is given up as soon as outside of tests."""
+    monkeypatch.setattr(shared_engines, "CONNECT_SECONDS", 5)
+
+
 @contextmanager
 def frozen(server: OwnServer, seconds: float = SILENCE) -> Iterator[None]:
     """In the body the server is stopped, and given up after so many seconds; outside it has its usual time."""

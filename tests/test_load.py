@@ -11,7 +11,7 @@ import pytest
 
 pytestmark = pytest.mark.long
 
-LOAD = Path(__file__).parents[1] / "benchmarks" / "load.py"
+LOAD = Path(__file__).with_name("patient_load.py")
 LONG = pytest.mark.soak
 SMALL = ["--processes", "2", "--agents", "4", "--seconds", "10"]
 
@@ -52,7 +52,7 @@ def test_agents_side_by_side(
     assert verdict.endswith("0 lost; no error")
 
 
-@pytest.mark.parametrize("seconds", [20, pytest.param(120, marks=LONG)])
+@pytest.mark.parametrize("seconds", [30, pytest.param(120, marks=LONG)])
 def test_connections_are_cut(
     postgres_url: str,
     seconds: int,

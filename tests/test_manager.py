@@ -16,6 +16,7 @@ import pytest
 
 from for_each import for_each
 from memory_context import MemoryManager, Selection, exceptions
+from memory_context.stores.sql import shared_engines
 from memory_context.text.read.partial_read import read_part
 from messages import LOG
 
@@ -315,12 +316,14 @@ def test_replace_changes_more_than_the_content(manager: MemoryManager) -> None:
     assert ("new", "secret") == (manager.get("k").summary, manager.get("k").memory_type)
 
 
-def test_reads_go_on_under_a_write_lock(sqlite_url: str) -> None:
+def test_reads_go_on_under_a_write_lock(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """While another process holds the write lock, a fresh store reads, also after a write of its own has failed."""
     with MemoryManager(sqlite_url, user_id="ann") as first:
         first.store("text", key="k")
     other = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
+    pragmas = (*shared_engines._SQLITE_PRAGMAS, "PRAGMA busy_timeout=200")  # noqa: SLF001
+    monkeypatch.setattr(shared_engines, "_SQLITE_PRAGMAS", pragmas)
     manager = MemoryManager(sqlite_url, user_id="ann")
 
     assert "text" == manager.get("k").content

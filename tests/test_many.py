@@ -15,6 +15,7 @@ from autogen_core.models import LLMMessage
 from memory_context import MemoryContext, MemoryManager
 from memory_context.conversation.ledger import Ledger
 from messages import LOG, call, neutral, results, user
+from patient import PATIENT
 
 pytestmark = pytest.mark.long
 
@@ -52,7 +53,7 @@ def test_contexts_in_threads_and_processes(
     url = request.getfixturevalue(fixture)
     tests = str(request.path.parent)
     commands = [
-        [sys.executable, "-c", _AGENTS, url, str(process), str(rounds), tests]
+        [sys.executable, "-c", PATIENT + _AGENTS, url, str(process), str(rounds), tests]
         for process in range(4)
     ]
 

@@ -16,6 +16,7 @@ from memory_context.model.scope import Scope
 from memory_context.stores import SQLAlchemyStore
 from memory_context.stores.sql import migrate
 from memory_context.stores.sql.schema import metadata, version
+from patient import PATIENT
 from schema_memories import letters
 
 DATABASES = pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
@@ -124,7 +125,7 @@ def test_schema_is_created_once(request: pytest.FixtureRequest, fixture: str) ->
     """Several processes that open an empty database at once all find it ready."""
     url = request.getfixturevalue(fixture)
     code = "import sys; from memory_context import MemoryManager; print(MemoryManager(sys.argv[1], user_id=1).store('x'))"
-    command = [sys.executable, "-c", code, url]
+    command = [sys.executable, "-c", PATIENT + code, url]
 
     processes = [
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

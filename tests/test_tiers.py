@@ -37,6 +37,7 @@ from memory_context.model.tiers_and_limits import (
     Room,
 )
 from memory_context.stores import MemoryStore, SQLAlchemyStore
+from patient import PATIENT
 
 IDS: dict[str, Any] = {"run_id": "r1", "session_id": "s1", "task_id": "t1", "project_id": "p1"}
 TIERS = ("run", "plan", "session", "task", "project", "global")
@@ -767,7 +768,8 @@ def test_processes_cannot_pass_a_limit_together(
     url = request.getfixturevalue(database)
     MemoryManager(url, user_id="ann").store("open it")
     writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, url, name]) for name in ("a", "b", "c", "d")
+        subprocess.Popen([sys.executable, "-c", PATIENT + WRITER, url, name])
+        for name in ("a", "b", "c", "d")
     ]
 
     assert [0] * 4 == [writer.wait() for writer in writers]

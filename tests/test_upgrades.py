@@ -29,6 +29,7 @@ from memory_context.stores.sql import migrate
 from memory_context.stores.sql.index import indexing as _indexing
 from memory_context.stores.sql.index import keyword_index
 from memory_context.stores.sql.schema import memories, passages, pending, version
+from patient import PATIENT
 from schema_memories import SEARCHES, letters, told
 from test_faults import run_agent, warnings_of
 
@@ -253,13 +254,13 @@ def test_several_migrate_at_once(oldest: str, count: int, code: str) -> None:
     backend = "sqlite" if oldest.startswith("sqlite") else "postgresql"
     if backend == "postgresql" and code == OPEN:
         code = f"{MIGRATE}\n{OPEN}"
-    command = [sys.executable, "-c", code, oldest]
+    command = [sys.executable, "-c", PATIENT + code, oldest]
 
     processes = [
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(count)
     ]
-    results = [(*process.communicate(timeout=100), process.returncode) for process in processes]
+    results = [(*process.communicate(), process.returncode) for process in processes]
 
     assert [([], 0)] * count == [(error.splitlines()[-1:], status) for _, error, status in results]
     if code == MIGRATE:
@@ -272,7 +273,10 @@ def test_several_migrate_at_once(oldest: str, count: int, code: str) -> None:
 def waits_for_a_lock(url: str) -> None:
     """Wait until a connection to the database waits for another one."""
     engine = sa.create_engine(url)
-    waiting = sa.text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+    waiting = sa.text(
+        "SELECT count(*) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         while not connection.execute(waiting).scalar():
             time.sleep(0.02)
@@ -298,7 +302,7 @@ class TestIndexMadeAnew:
                 keyword_index.reset(first)
                 second = threads.submit(store.search, Scope("ann"), "zebrafish-4711")
                 waits_for_a_lock(url)
-            assert ["large"] == [hit.memory_key for hit in second.result(timeout=30)][:1]
+            assert ["large"] == [hit.memory_key for hit in second.result()][:1]
         engine.dispose()
 
     def test_while_a_text_is_indexed(self, url: str) -> None:
@@ -313,7 +317,7 @@ class TestIndexMadeAnew:
                 _indexing.extend(indexing, next(_indexing.batches(item, place)))
                 emptied = threads.submit(_reset, url)
                 waits_for_a_lock(url)
-            emptied.result(timeout=30)
+            emptied.result()
             assert [] == rows_of(url, passages)
             assert len(list(store.list_all(Scope("ann")))) + 1 == len(rows_of(url, pending))
             assert ["large"] == [
@@ -430,7 +434,6 @@ class TestNewerThanTheLibrary:
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
-            timeout=60,
             check=False,
         )
 
