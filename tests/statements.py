@@ -285,10 +285,10 @@ def listening(engine: Any, note: Callable[..., None]) -> Generator[None]:
 
 
 def _wait_for_writers() -> None:
-    """Wait for the threads that write calls: SQLAlchemy's list of listeners must not change while one executes."""
+    """Wait for the threads that write: SQLAlchemy's list of listeners must not change while one executes."""
     for thread in threading.enumerate():
-        if thread.name == "memory-context-calls":
-            thread.join(30)
+        if thread.name in ("memory-context-calls", "memory-context-embedder"):
+            thread.join(60)
 
 
 def _statement(connection: sa.Connection, sql: str, parameters: Any, user: str) -> Statement:

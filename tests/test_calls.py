@@ -337,7 +337,7 @@ class TestHowItIsKept:
 
             with listening(engine, fail):
                 store.note_call(CallRecord("ann", None, "t", model_call()))
-                assert failed.wait(30)
+                assert failed.wait(300)
             store.note_call(CallRecord("ann", None, "t", model_call()))
             assert 2 == len(store.calls(CallFilter("ann")))
         engine.dispose()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -47,11 +46,11 @@ def _released() -> Iterator[None]:
     hung.set()
 
 
-@for_each("breaks", [refused, lambda: hung.wait(60)])
+@for_each("breaks", [refused, hung.wait])
 async def test_an_embedder_that_fails(
     breaks: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Keyword search and recall go on without the vectors, in time, and no model reads what the embedder said.
+    """Keyword search and recall go on without the vectors, for which nobody waits, and no model reads what the embedder said.
 
     Nor does it keep the store from being closed.
     """
@@ -63,10 +62,8 @@ async def test_an_embedder_that_fails(
         context = MemoryContext("ann", store=store)
         await context.store("the invoice of Orbit Rentals", key="invoice")
         embedder.breaks = breaks
-        started = time.monotonic()
         for _ in range(3):
             assert ["invoice"] == [hit.memory_key for hit in await context.search("Orbit")]
-        assert time.monotonic() - started < 30
         with pytest.raises(StoreError, match="embedder") as failed:
             context.manager.search("Orbit", mode="semantic")
         assert "4711" not in str(failed.value)
@@ -74,4 +71,3 @@ async def test_an_embedder_that_fails(
         answer = await searching.run_json({"query": "Orbit"}, CancellationToken())
         assert "Orbit Rentals" in str(answer)
         assert "4711" not in str(answer)
-    assert time.monotonic() - started < 50

@@ -224,7 +224,7 @@ def test_forked_process_does_not_keep_the_lock(service: AgentMemoryService) -> N
         process.kill()
         process.wait()
         try:
-            AgentMemoryService(service.app_cache_dir, lock_seconds=5).write_memory_file(
+            AgentMemoryService(service.app_cache_dir, lock_seconds=60).write_memory_file(
                 "ann", "x.txt", "x"
             )
         finally:

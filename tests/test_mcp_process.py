@@ -54,7 +54,7 @@ def talk(manager, args, most):
     return ToolAnswer("talked")
 
 def wait(manager, args, most):
-    return ToolAnswer(str(turn.wait(60)))
+    return ToolAnswer(str(turn.wait(600)))
 
 def go(manager, args, most):
     turn.set()
@@ -119,7 +119,7 @@ class Server:
     def end(self) -> tuple[int, list[str]]:
         """Its exit code and the lines on standard error, once it has ended by itself."""
         assert self.process.stderr
-        code = self.process.wait(60)
+        code = self.process.wait(600)
         return code, self.process.stderr.read().decode().splitlines()
 
 
@@ -251,7 +251,7 @@ def test_signals_over_http(sqlite_url: str, number: signal.Signals) -> None:
         _ask(connection, {})
         assert connection.getresponse().read()
         process.send_signal(number)
-        out, errors = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=600)
 
     assert (0, "", 1) == (process.returncode, out, len(errors.splitlines())), errors
     assert url.startswith("http://127.0.0.1:")

@@ -74,14 +74,12 @@ async def test_spans_of_an_agent(journey: Journey, sqlite_url: str, telemetry: E
     """Every span stands under the caller's, across threads and loops: fold, store, transaction; recall, retrieve."""
     with tracer.start_as_current_span("the run"):
         await journey(sqlite_url)
-    spans = telemetry.spans()
+    ours, spans = telemetry.ours(), telemetry.spans()
 
     # What a model was sent may be written behind the run, and is under nothing then.
-    behind = [span for span in telemetry.ours() if not above(span, spans)]
+    behind = [span for span in ours if not above(span, spans)]
     assert not {span.name for span in behind} - {"memory_context.transaction"}
-    assert {"the run"} == {
-        above(span, spans)[-1] for span in telemetry.ours() if span not in behind
-    }
+    assert {"the run"} == {above(span, spans)[-1] for span in ours if span not in behind}
     [folded] = [
         span for span in telemetry.ours("fold") if facts(span)["memory_context.outcome"] == "folded"
     ]

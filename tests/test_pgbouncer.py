@@ -22,7 +22,7 @@ pytestmark = pytest.mark.long
 
 PORT = 6432
 SERVER_CONNECTIONS = 2
-SECONDS = 30
+SECONDS = 300
 PROGRAM = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
 
 

@@ -168,15 +168,14 @@ def test_a_writer_waits_for_the_one_before(postgres_url: str) -> None:
             with quota_kept(connection, "ann", store.quota):
                 mine = threads.submit(store.put, ANN, memory("x"))
                 for number in range(5):
-                    threads.submit(store.put, BOB, memory(f"text {number}", user_id="bob")).result(
-                        20
-                    )
+                    text = memory(f"text {number}", user_id="bob")
+                    threads.submit(store.put, BOB, text).result(300)
                 return mine, mine.done()
 
         waiting, was_done = store.database.write(meanwhile)
 
         assert not was_done
-        assert "x" == waiting.result(20).content
+        assert "x" == waiting.result(300).content
 
 
 @examples(30)

@@ -9,7 +9,6 @@ import importlib
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -39,7 +38,7 @@ TINY = RankFile(
 
 @pytest.fixture
 def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """An empty cache folder, a deadline of half a second, and no proxy between us and our own server."""
+    """An empty cache folder, a deadline of a minute, and no proxy between us and our own server."""
     folder = tmp_path / "cache"
     folder.mkdir()
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(folder))
@@ -50,12 +49,12 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
 
 
 def _downloads_end() -> bool:
-    """Whether no download goes on for ten more seconds."""
+    """Whether no download goes on for five more minutes."""
     downloads = [
         thread for thread in threading.enumerate() if thread.name == "memory-context-ranks"
     ]
     for thread in downloads:
-        thread.join(10)
+        thread.join(300)
     return not any(thread.is_alive() for thread in downloads)
 
 
@@ -86,17 +85,17 @@ def _server(
 
 
 def _sending(
-    data: bytes, status: int = 200, pause: float = 0
+    data: bytes, status: int = 200, before_each: Callable[[], object] = lambda: None
 ) -> Callable[[BaseHTTPRequestHandler], None]:
-    """An answer of `data` in ten pieces, with a pause before each."""
+    """An answer of `data` in a hundred pieces, before each of which something is done."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(status)
         handler.send_header("Content-Length", str(len(data)))
         handler.end_headers()
-        size = len(data) // 10 + 1
+        size = len(data) // 100 + 1
         for start in range(0, len(data), size):
-            time.sleep(pause)
+            before_each()
             handler.wfile.write(data[start : start + size])
 
     return answer
@@ -307,10 +306,14 @@ def test_a_silent_server_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_slow_file_serves_the_next_process(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that drips is left at the deadline too, and what arrives later is kept for the next time."""
-    # Each of ten pieces comes within it, all of them do not.
-    monkeypatch.setattr(ranks, "DOWNLOAD_SECONDS", 2)
-    with _server(_sending(DATA, pause=0.4)) as (file, _):
+    monkeypatch.setattr(ranks, "DOWNLOAD_SECONDS", 4)
+    is_left = threading.Event()
+
+    # Each piece comes within it, all of them do not.
+    drip = _sending(DATA, before_each=lambda: is_left.wait(0.5))
+    with _server(drip) as (file, _):
         assert load_encoding(file) is None
+        is_left.set()
         assert _downloads_end()
     assert DATA == (cache / file.cache_name).read_bytes()
     assert load_encoding(file)

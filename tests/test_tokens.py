@@ -215,19 +215,19 @@ def test_what_cannot_count_is_refused(nonsense: object) -> None:
 
 
 def _in_threads(number: int) -> list[TokenCounter]:
-    """The default counters that so many threads get within half a minute if they ask at once."""
+    """The default counters that so many threads get within five minutes if they ask at once."""
     counters: list[TokenCounter] = []
     together = threading.Barrier(number)
 
     def ask() -> None:
-        together.wait(30)
+        together.wait(300)
         counters.append(default_counter())
 
     threads = [threading.Thread(target=ask, daemon=True) for _ in range(number)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(300)
     return counters
 
 
@@ -300,14 +300,14 @@ def test_a_child_process_chooses_for_itself(monkeypatch: pytest.MonkeyPatch) -> 
     def choose() -> TokenCounter:
         if threading.current_thread() is parent:
             choosing.set()
-            released.wait(30)
+            released.wait(300)
         return counter
 
     monkeypatch.setattr(_tokens, "choose_counter", choose)
     monkeypatch.setattr(_tokens, "_process_counter", choice)
     parent = threading.Thread(target=choice.get, daemon=True)
     parent.start()
-    assert choosing.wait(30)
+    assert choosing.wait(300)
     choice.lock = Lock()  # what its own lock becomes in a child
     assert [counter] == _in_threads(1)
     choice.lock = Lock()  # what its own lock becomes in a child

@@ -78,7 +78,11 @@ async def test_a_url(sqlite_url: str, tmp_path: Path) -> None:
 
 def test_ours_stays_ours(sqlite_url: str) -> None:
     """A wrapped server gets the client's variables, and none with which it could open the memories."""
-    script = "import os, sys; sys.stderr.write('SEEN ' + ' '.join(os.environ)); sys.stderr.flush()"
+    # It ends once it was asked: what is written to one that has ended may fail by itself.
+    script = (
+        "import os, sys; sys.stderr.write('SEEN ' + ' '.join(os.environ)); sys.stderr.flush();"
+        " sys.stdin.readline()"
+    )
     server = wrap("--store", sqlite_url, "--user", "ann", "--", sys.executable, "-c", script)
     env = {**(server.env or {}), "MEMORY_CONTEXT_STORE_PASSWORD": "hunter2", "OF_THE_CLIENT": "1"}
     hello = {
