@@ -8,7 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 from random import Random
+from string import ascii_lowercase
 from typing import Any, cast
 
 import pytest
@@ -36,16 +38,19 @@ from for_each import for_each
 from langchain_memory_context import MemoryStoreAdapter
 from langchain_memory_context.store import category_of, namespace_of
 from langchain_memory_context.testing import ScriptedChatModel, call
-from memory_context import MemoryManager, SQLAlchemyStore
+from memory_context import FileStore, MemoryManager, SQLAlchemyStore
 from memory_context.exceptions import (
+    EmbedderError,
     InvalidArgumentError,
     InvalidContentError,
     InvalidScopeError,
+    StoreError,
 )
 from memory_context.model.category import check_category
 from memory_context.model.item import MemoryItem
 from memory_context.model.scope import Scope
-from memory_context.stores import Codec, Compressed, Encrypted
+from memory_context.stores import Codec, Compressed, Encrypted, MemoryStore
+from memory_context.text.redact import Redactor
 
 LABELS = st.sampled_from(["users", "ann@example", "notes", "a b", "ü"])
 SPACES = st.lists(st.sampled_from(["users", "notes", "v1"]), min_size=1, max_size=3).map(tuple)
@@ -299,6 +304,182 @@ async def test_search_by_words(store_url: str) -> None:
     assert ["port"] == [item.key for item in found]
     assert found[0].score is not None
     store.manager.memory_store.close()
+
+
+class Letters:
+    """An embedder: how often each letter stands in a text."""
+
+    model = "letters"
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        self.fails = False
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Vectors."""
+        if self.fails:
+            message = "401 for key sk-4711"
+            raise RuntimeError(message)
+        self.seen += texts
+        return [[text.count(letter) + 0.01 for letter in ascii_lowercase] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        """A vector."""
+        return self.embed_documents([text])[0]
+
+
+def with_index(
+    store: MemoryStore, letters: Letters | None = None, fields: Sequence[str] = ("key0", "key1")
+) -> MemoryStoreAdapter:
+    """A store with an index, on another one."""
+    embed = letters or Letters()
+    config = {"dims": 26, "embed": embed.embed_documents, "fields": list(fields)}
+    return MemoryStoreAdapter(MemoryManager(store, user_id="42"), index=cast("Any", config))
+
+
+TEXTS = st.text(ascii_lowercase[:9], min_size=1, max_size=4)
+# Of different letters: LangGraph's own store fails where two fields hold the same text.
+FIELDS = st.fixed_dictionaries(
+    {},
+    optional={
+        f"key{n}": st.text(ascii_lowercase[3 * n : 3 * n + 3], min_size=1, max_size=4)
+        for n in range(3)
+    },
+)
+INDEXES = st.sampled_from([None, ["key2"], ["key0", "key2"]])
+
+
+@examples(40)
+@given(
+    st.lists(st.tuples(st.sampled_from("abcd"), FIELDS, INDEXES), max_size=8),
+    TEXTS,
+    st.sampled_from([None, {"key0": "a"}]),
+)
+def test_similar_as_in_langgraphs_own_store(
+    puts: list[tuple[str, dict[str, str], Any]], query: str, filters: dict[str, Any] | None
+) -> None:
+    """By an index both stores score an item alike: by the most similar of the fields that it was put with last."""
+    with SQLAlchemyStore("sqlite://") as sql:
+        ours = with_index(sql)
+        theirs = InMemoryStore(index=ours.index_config)
+        for key, value, index in puts:
+            ours.put(("n",), key, value, index=index)
+            # It would keep the vectors of fields that an item does not have any more.
+            theirs.delete(("n",), key)
+            theirs.put(("n",), key, value, index=index)
+
+        found = ours.search(("n",), query=query, filter=filters)
+        scores = {
+            item.key: item.score for item in theirs.search(("n",), query=query, filter=filters)
+        }
+        # What has no vectors comes last in the one, and not at all in the others.
+        scores = {key: score for key, score in scores.items() if score is not None}
+        assert scores == pytest.approx({item.key: item.score for item in found}, abs=1e-5)
+        assert found == sorted(found, key=lambda item: -(item.score or 0))
+
+
+def test_an_index_in_every_database(store_url: str) -> None:
+    """Fields are found by their vectors, a page at a time; what is put anew, without an index too, has no others."""
+    with SQLAlchemyStore(store_url) as sql:
+        store = with_index(sql)
+        for number in range(6):
+            store.put(("n",), str(number), {"key0": "a" * 9 + "b" * number, "odd": number % 2})
+        store.put(("n",), "hidden", {"key0": "aaa"}, index=False)
+        store.put(("m",), "else", {"key0": "aaa"})
+
+        for offset in (0, 2, 4):
+            page = store.search(("n",), query="a", limit=2, offset=offset)
+            assert [str(offset), str(offset + 1)] == [item.key for item in page]
+        odd = store.search(("n",), query="a", filter={"odd": 1}, limit=2)
+        assert ["1", "3"] == [item.key for item in odd]
+
+        store.put(("n",), "0", {"key0": "a" * 9, "odd": 0}, index=False)
+        assert "1" == store.search(("n",), query="a")[0].key
+        store.delete(("n",), "1")
+        assert "2" == store.search(("n",), query="a")[0].key
+
+
+def test_an_index_over_compressed_values() -> None:
+    """Where the database cannot look into values, filters are met all the same; any object embeds that has the methods."""
+    config = cast("Any", {"embed": Letters()})
+    with SQLAlchemyStore("sqlite://", codec=Compressed()) as sql:
+        store = MemoryStoreAdapter(MemoryManager(sql, user_id="42"), index=config)
+        for color in ("red", "blue"):
+            store.put(("n",), color, {"key0": "a door", "color": color})
+
+        found = store.search(("n",), query="door", filter={"color": "blue"})
+        assert ["blue"] == [item.key for item in found]
+
+
+def test_a_time_that_begins_anew_keeps_the_vectors() -> None:
+    """What is read lives on with its vectors, and the embedder is not asked again."""
+    letters = Letters()
+    with SQLAlchemyStore("sqlite://") as sql:
+        store = with_index(sql, letters)
+        store.put(("n",), "key", {"key0": "abc"}, ttl=5)
+        scope = Scope("42", tier="store")
+        [item] = sql.query(scope)
+        soon = datetime.now(UTC) + timedelta(minutes=1)
+        sql.put(scope, replace(item, expires_at=soon), replaces=item)
+        letters.seen.clear()
+
+        assert store.get(("n",), "key") is not None
+        [read] = sql.query(scope)
+        assert read.expires_at
+        assert read.expires_at > soon
+        assert ["key"] == [found.key for found in store.search(("n",), query="abc")]
+        assert ["abc"] == letters.seen
+
+
+def test_an_index_whose_embedder_fails() -> None:
+    """What is put is stored, and who put it is told; a search goes on by words, without what has no index."""
+    letters = Letters()
+    with SQLAlchemyStore("sqlite://") as sql:
+        store = with_index(sql, letters)
+        letters.fails = True
+        with pytest.raises(EmbedderError, match="is stored") as failed:
+            store.put(("n",), "key", {"key0": "a red door"})
+        assert "4711" not in str(failed.value)
+        letters.fails = False
+        store.put(("n",), "hidden", {"key0": "another door"}, index=False)
+        letters.fails = True
+
+        assert ["key"] == [item.key for item in store.search(("n",), query="door")]
+
+
+def test_an_embedder_that_gives_too_little() -> None:
+    """Fewer vectors than texts are an error, and leave the vectors as they were."""
+    given = [[[1.0, 0.0]], [[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 0.0]]]
+    config: Any = {"embed": lambda _: given.pop(0), "fields": ["a", "b"]}
+    with SQLAlchemyStore("sqlite://") as sql:
+        store = MemoryStoreAdapter(MemoryManager(sql, user_id="42"), index=config)
+        store.put(("n",), "key", {"a": "x"})
+        with pytest.raises(StoreError, match="1 vectors for 2 texts"):
+            store.put(("n",), "key", {"b": "x", "a": "y"})
+
+
+def test_an_index_sees_no_secrets() -> None:
+    """The embedder gets values as they are stored, and queries too: without secrets."""
+    letters = Letters()
+    redactor = Redactor({"otp": r"\b\d{6}\b"})
+    with SQLAlchemyStore("sqlite://", redactor=redactor) as sql:
+        store = with_index(sql, letters, ["$"])
+        store.put(("n",), "key", {"text": "the code is 493021 today"})
+        assert ["key"] == [item.key for item in store.search(("n",), query="code 493021")]
+
+    assert any("the code is" in text for text in letters.seen)
+    assert not [text for text in letters.seen if "493021" in text]
+
+
+def test_settings_of_an_index(tmp_path: Path) -> None:
+    """Settings that LangGraph's own index does not have are refused, and stores that keep no vectors."""
+    for config in ({"dims": 3}, {"embed": Letters(), "distance_type": "l2"}):
+        with pytest.raises(InvalidArgumentError, match="index takes dims, embed, fields"):
+            MemoryStoreAdapter(store=SQLAlchemyStore("sqlite://"), index=cast("Any", config))
+    with pytest.raises(InvalidArgumentError, match="needs a SQLAlchemyStore"):
+        with_index(FileStore(tmp_path))
+    with pytest.raises(InvalidArgumentError, match="no embedder"):
+        with_index(SQLAlchemyStore("sqlite://", codec=Encrypted({"k": b"k" * 32})))
 
 
 def test_users_are_apart() -> None:

@@ -457,6 +457,20 @@ class TestMeaning:
         assert ["my puppy sleeps"] == toy.texts
         assert [] == again.texts
 
+    def test_the_same_text_is_not_embedded_again(self, url: str) -> None:
+        """A record whose text stays keeps its vectors when it is replaced; one with another text has new ones."""
+        toy = Toy()
+        with SQLAlchemyStore(url, embedder=toy) as store:
+            for importance in (0.1, 0.9):
+                dog = memory("my puppy sleeps", memory_key="dog", importance=importance)
+                store.put(ANN, dog, replace=True)
+                background_ends(store)
+                assert ["dog"] == keys(store, "a dog", mode="semantic")
+            assert ["my puppy sleeps"] == toy.texts
+            store.put(ANN, memory("my puppy eats", memory_key="dog"), replace=True)
+            background_ends(store)
+            assert ["my puppy sleeps", "my puppy eats"] == toy.texts
+
     def test_secrets_are_not_embedded(self, url: str) -> None:
         """Of a secret, the embedder sees the description only."""
         toy = Toy()

@@ -59,6 +59,9 @@ def test_kept_statements_take_no_other_values(store_url: str) -> None:
             for filters in wanted:
                 assert [f"k{number}"] == [one.memory_key for one in store.query(ANN, filters)]
         keys = [f"k{number}" for number in range(2, 28)]
+        held: Filters = {"content": {"$contains": "text 3"}, "memory_key": "k3"}
+        assert ["k3"] == [one.memory_key for one in store.search(ANN, "text", filters=held)]
+        assert 1 == store.count(ANN, held)
         assert 26 == len(store.query(ANN, {"memory_key": keys}))
         assert [] == store.query(ANN, {"memory_key": []}) == store.query(ANN, {"tags": []})
         assert 26 == sum(usage.items for usage in store.usage(ANN, {"memory_key": keys}))

@@ -189,6 +189,10 @@ class StoreLockedError(StoreUnavailableError):
     """Another process writes into this folder; only one may at a time."""
 
 
+class EmbedderError(StoreError):
+    """The caller's embedder failed; a keyword search needs none."""
+
+
 class QuotaExceededError(StoreError):
     """The user's quota does not allow this.
 

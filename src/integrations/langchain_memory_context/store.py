@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import lru_cache
-from itertools import takewhile
+from functools import lru_cache, partial
+from itertools import chain, takewhile
 from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from langgraph.store.base import (
     BaseStore,
     GetOp,
+    IndexConfig,
     InvalidNamespaceError,
     Item,
     ListNamespacesOp,
@@ -27,10 +28,13 @@ from langgraph.store.base import (
     SearchItem,
     SearchOp,
     TTLConfig,
+    ensure_embeddings,
+    get_text_at_path,
 )
 
 from langchain_memory_context.run_user import RunUser, user_of_run
 from memory_context.exceptions import (
+    EmbedderError,
     InvalidArgumentError,
     InvalidFilterError,
     MemoryContextError,
@@ -53,11 +57,13 @@ from memory_context.model.reference import one_line
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
-from memory_context.stores import as_store
+from memory_context.stores import SQLAlchemyStore, as_store
+from memory_context.text.index.embedders import Embedder, name_of
 
 if TYPE_CHECKING:
-    from memory_context.stores import AnyStore
+    from memory_context.stores import AnyStore, MemoryStore
     from memory_context.stores.protocol import Filters
+    from memory_context.stores.sql.index.embedding_worker import EmbeddingWorker
 
 TIER = "store"
 TYPE = STORE_ITEM
@@ -80,6 +86,7 @@ _HASHED = re.compile(r"(?:^|/)-x[0-9a-f]{40}-$")
 # Whole numbers up to here are written in one way.
 _EXACT = 10**15
 _SETTINGS = ("default_ttl", "refresh_on_read")
+_INDEX_SETTINGS = ("dims", "embed", "fields")
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le,
 }  # fmt: skip
@@ -94,9 +101,9 @@ class MemoryStoreAdapter(BaseStore):
     An item is a memory of the type ``store_item`` in the tier ``store``, so that `MemoryManager.search` and
     `search_memory` find it too. A search with a query finds the items that speak of it, best first; without one, the
     oldest first. An item with a ttl is not there any more when its time has come, and `sweep_ttl` deletes it; reading it
-    begins that time anew, unless ``refresh_ttl`` is False. The index False keeps an item from searches with a query;
-    names of fields as an index make no difference. In a batch all reads see what was there before its writes; in a
-    database each hundred items that it puts are one transaction, what it deletes is deleted after them.
+    begins that time anew, unless ``refresh_ttl`` is False. The index False keeps an item from searches with a query.
+    In a batch all reads see what was there before its writes; in a database each hundred items that it puts are one
+    transaction, what it deletes is deleted after them.
 
     `get`, `search`, `put`, `delete`, `list_namespaces`, and `aget`, `asearch` and so on, take what LangGraph's take.
 
@@ -107,9 +114,14 @@ class MemoryStoreAdapter(BaseStore):
             or None for the one whom LangGraph's server has signed in, or whom the run names.
         ttl: ``default_ttl``, in minutes, for items that are put without one, and ``refresh_on_read`` for reads that do
             not say whether they begin an item's time anew.
+        index: LangGraph's configuration of semantic search: ``embed`` makes a vector of each of an item's ``fields`` (the
+            whole item without them, those that `put` names in their place), and a search with a query finds all items
+            that have vectors, the most similar first. Items that were put without it have none. Without `index` words
+            decide, or the store's own embedder, and names of fields make no difference.
 
     Raises:
-        InvalidArgumentError: A manager beside a store or a user, or another setting in `ttl`.
+        InvalidArgumentError: A manager beside a store or a user, another setting in `ttl` or `index`, or an
+            index for a store that is no `SQLAlchemyStore`, or that encrypts.
     """
 
     supports_ttl = True
@@ -121,6 +133,7 @@ class MemoryStoreAdapter(BaseStore):
         store: AnyStore | None = None,
         user_id: RunUser = None,
         ttl: TTLConfig | None = None,
+        index: IndexConfig | None = None,
     ) -> None:
         unknown = sorted(set(ttl or ()).difference(_SETTINGS))
         if unknown:
@@ -138,9 +151,11 @@ class MemoryStoreAdapter(BaseStore):
             message = "manager= takes a MemoryManager; a URL or a store is store=, beside user_id="
             raise InvalidArgumentError(message)
         self.ttl_config = ttl
+        self.index_config = index
         self._manager = manager
         self._user_id = user_id
-        self._store = None if manager is not None else as_store(store)
+        self._store = as_store(store) if manager is None else manager.memory_store
+        self._embedding = None if index is None else _embedding_of(self._store, index)
         self._turns: dict[_Turn, _JoinedCalls] = {}
 
     @property
@@ -167,7 +182,7 @@ class MemoryStoreAdapter(BaseStore):
             StoreError: The store could not do it, or something in it left no item under the key; a search leaves
                 such items out, and logs a warning.
         """
-        return _StoredItems(self.manager).batch(list(ops))
+        return self._items.batch(list(ops))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """As `batch`, off the event loop.
@@ -183,7 +198,7 @@ class MemoryStoreAdapter(BaseStore):
 
     async def _joined(self, op: Op) -> Result:
         _check(op)
-        items = _StoredItems(self.manager)
+        items = self._items
         turn = asyncio.get_running_loop(), items.scope.user_id
         if turn not in self._turns:
             # Its task has its turn when all have had theirs that are ready now.
@@ -208,7 +223,13 @@ class MemoryStoreAdapter(BaseStore):
         Raises:
             StoreError: The store could not do it.
         """
-        return _StoredItems(self.manager).sweep()
+        return self._items.sweep()
+
+    @property
+    def _items(self) -> _StoredItems:
+        fields = (self.index_config or {}).get("fields") or "$"
+        listed = [fields] if isinstance(fields, str) else fields
+        return _StoredItems(self.manager, self._embedding, listed)
 
 
 _Turn: TypeAlias = tuple[asyncio.AbstractEventLoop, str]
@@ -223,11 +244,31 @@ class _JoinedCalls:
     ops: list[Op] = field(default_factory=list[Op])
 
 
+def _embedding_of(store: MemoryStore, index: IndexConfig) -> EmbeddingWorker:
+    """Return what makes vectors in *store* as LangGraph's configuration says.
+
+    Raises:
+        InvalidArgumentError: It says something else, or the store has no place for them.
+    """
+    if "embed" not in index or set(index).difference(_INDEX_SETTINGS):
+        message = f"index takes {', '.join(_INDEX_SETTINGS)}, embed always; not {', '.join(index)}"
+        raise InvalidArgumentError(message)
+    if not isinstance(store, SQLAlchemyStore):
+        message = f"index needs a SQLAlchemyStore, which keeps vectors; not {store!r}"
+        raise InvalidArgumentError(message)
+    embed = index["embed"]
+    # Apart from the vectors of whole memories, which the store's own embedder may make by the same model.
+    embedder = embed if isinstance(embed, Embedder) else ensure_embeddings(embed)
+    return store.embedding_by(embedder, f"langgraph {name_of(embed) or embed}")
+
+
 @dataclass(frozen=True, slots=True)
 class _StoredItems:
     """The items of one user."""
 
     manager: MemoryManager
+    embedding: EmbeddingWorker | None
+    fields: Sequence[str]
 
     @property
     def scope(self) -> Scope:
@@ -275,12 +316,25 @@ class _StoredItems:
         put = [self._described(op, op.value) for op in ops if op.value is not None]
         if put:
             self.manager.replace_all(put)
+            self._embed({_key(op.namespace, op.key): op for op in ops if op.value is not None})
         for op in ops:
             if op.value is not None:
                 continue
             key = _key(op.namespace, op.key)
             if self.manager.memory_store.delete(self.scope, key):
                 self.manager.audit("deleted", key)
+
+    def _embed(self, put: Mapping[str, PutOp]) -> None:
+        """Make the vectors of the items that were put under these keys, as they are stored: without secrets."""
+        if self.embedding is None:
+            return
+        chosen: list[tuple[MemoryItem, list[str]]] = []
+        for item, facts in _readable(self.manager.memory_store.get_many(self.scope, put)):
+            index = put[item.memory_key].index
+            fields = self.fields if index is None else index or ()
+            texts = [get_text_at_path(facts["value"], field) for field in fields]
+            chosen.append((item, list(chain.from_iterable(texts))))
+        self.embedding.embed_chosen(chosen)
 
     def _described(self, op: PutOp, value: Mapping[str, Any]) -> tuple[MemoryItem, str]:
         """Return the memory of an item that is put, and its description."""
@@ -321,40 +375,49 @@ class _StoredItems:
         ]
 
     def _spoken_of(self, op: SearchOp) -> _Found:
-        found = self.manager.hits(
-            self.scope, op.query or "", limit=SEARCHED, filters=_below(op.namespace_prefix)
-        )
+        hits = partial(self.manager.hits, self.scope, op.query or "")
+        if self.embedding is not None:
+            by_vectors = partial(hits, mode="semantic", passages=False, by=self.embedding)
+            # An embedder that fails is logged, and words decide, as in every search.
+            with suppress(EmbedderError):
+                return self._page(op, by_vectors)
+        found = hits(limit=SEARCHED, filters=_below(op.namespace_prefix))
         items = [item for item in found if item.content_metadata.get("index", True)]
         return _matching(items, op)[op.offset : op.offset + op.limit]
 
     def _oldest(self, op: SearchOp) -> _Found:
         """Return a page of the items that match, oldest first."""
-        filters = {**_below(op.namespace_prefix), **_living()}
         if not op.filter and not _is_cut(op.namespace_prefix):
+            filters = {**_below(op.namespace_prefix), **_living()}
             items = self._query(filters, op.limit, op.offset)
             return _matching(items, op)
+        return self._page(op, self._query)
+
+    def _page(self, op: SearchOp, read: Callable[..., list[MemoryItem]]) -> _Found:
+        """Return a page of the items that match, in the order in which *read* gives them."""
+        filters = {**_below(op.namespace_prefix), **_living()}
+        hint = _hint(op.filter or {})
         # Which ones match is seen in their values: more are read until there are enough, or no more.
         needed = op.offset + op.limit
         limit = needed
         while True:
-            items = self._query({**filters, **_hint(op.filter or {})}, limit)
+            try:
+                items = read(filters={**filters, **hint}, limit=limit)
+            except InvalidFilterError:
+                if not hint:
+                    raise
+                # The store's codec hides contents from the database; they are only a hint.
+                hint = {}
+                continue
             matching = _matching(items, op)
             if len(matching) >= needed or len(items) < limit:
                 return matching[op.offset : needed]
             limit = max(limit * 4, LEAST_READ)
 
     def _query(self, filters: Filters, limit: int | None, offset: int = 0) -> list[MemoryItem]:
-        store = self.manager.memory_store
-        try:
-            return store.query(
-                self.scope, filters, limit=limit, offset=offset, order_by="-created_at"
-            )
-        except InvalidFilterError:
-            # The store's codec hides contents from the database; they are only a hint.
-            known = {name: wanted for name, wanted in filters.items() if name != "content"}
-            if len(known) == len(filters):
-                raise
-            return self._query(known, limit, offset)
+        return self.manager.memory_store.query(
+            self.scope, filters, limit=limit, offset=offset, order_by="-created_at"
+        )
 
     def sweep(self) -> int:
         """Delete what has expired; return how many there were."""

@@ -48,7 +48,8 @@ def _contains(column: sa.ColumnElement[Any], text: object, dialect: str) -> Cond
     if column is not memories.c.content:
         return found
     utf_8 = sa.func.convert_to(text, "UTF8", type_=sa.LargeBinary)
-    data = sa.cast(text, sa.LargeBinary) if is_sqlite else utf_8
+    # A plain value would be bound as the bytes that it is to become.
+    data = sa.cast(sa.type_coerce(text, sa.Text), sa.LargeBinary) if is_sqlite else utf_8
     stored = memories.c.content_bytes
     place = sa.func.instr(stored, data) if is_sqlite else sa.func.position(data.op("IN")(stored))
     return sa.func.coalesce(found, place > 0)

@@ -23,6 +23,7 @@ from memory_context.stores.sql.prepared import Prepared
 from memory_context.stores.sql.restore import insert_record, insert_records
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, encode_row, format_of
 from memory_context.stores.sql.schema import memories
+from memory_context.text.index.chunks import searchable
 
 # Built once: a fold puts many records, and looks each up by its identity first.
 _OF_USER = RECORDS.where(memories.c.user_id == sa.bindparam("user"))
@@ -214,7 +215,10 @@ def _overwrite(
     # References and reads point to the id, so it stays.
     item = replace(new, id=old.id, created_at=old.created_at, updated_at=now())
     row = (memories.c.user_id == old.user_id, memories.c.id == old.id)
-    indexing.remove(connection, old.user_id, sa.select(memories.c.id).where(*row))
+    # The embedder read nothing else of it.
+    is_embedded = (searchable(old), old.summary) == (searchable(new), new.summary)
+    this = sa.select(memories.c.id).where(*row)
+    indexing.remove(connection, old.user_id, this, vectors=not is_embedded)
     item = rewrite(connection, item)
     indexing.insert(connection, item.user_id, [(item, batch)])
     return item

@@ -14,6 +14,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.exceptions import (
+    EmbedderError,
     InvalidArgumentError,
     InvalidScopeError,
     StoreError,
@@ -147,10 +148,7 @@ class SQLAlchemyStore(ClosedAtExit):
         self._call_log = None if calls_kept is None else CallLog(self.database, calls_kept)
         self._embedding: EmbeddingWorker | None = None
         if embedder is not None:
-            check_embedder(self.codec)
-            self._embedding = EmbeddingWorker(
-                as_embedding_model(embedder, embedding_model), self.database
-            )
+            self._embedding = self.embedding_by(embedder, embedding_model)
 
     def __repr__(self) -> str:
         """Name the database, without its password."""
@@ -170,6 +168,15 @@ class SQLAlchemyStore(ClosedAtExit):
     def has_embedder(self) -> bool:
         """Return whether semantic search works."""
         return self._embedding is not None
+
+    def embedding_by(self, embedder: AnyEmbedder, name: str | None = None) -> EmbeddingWorker:
+        """Return what makes vectors here by an embedder of the caller's, and keeps them under the model's *name*.
+
+        Raises:
+            InvalidArgumentError: As when a store is made with the embedder.
+        """
+        check_embedder(self.codec)
+        return EmbeddingWorker(as_embedding_model(embedder, name), self.database)
 
     def put(
         self,
@@ -253,11 +260,12 @@ class SQLAlchemyStore(ClosedAtExit):
         filters: Filters | None = None,
         mode: Mode = "hybrid",
         passages: bool = True,
+        by: EmbeddingWorker | None = None,
     ) -> list[MemoryItem]:
         """See `MemoryStore.search`. Of equally good memories, the one used last comes first.
 
         What is still to be indexed is indexed first, newest first, at most 32 million characters of
-        it at a time.
+        it at a time. Vectors are those that *by* has made, in place of the store's own embedder.
         """
         wanted = search.wanted_of(query)
         says_something = bool(query.strip()) if mode == "semantic" else bool(wanted)
@@ -268,7 +276,7 @@ class SQLAlchemyStore(ClosedAtExit):
         request = search.SearchRequest(
             user_id=scope.user_id,
             wanted=() if mode == "semantic" else wanted,
-            vector=self._vector(query, mode),
+            vector=self._vector(query, mode, by or self._embedding),
             conditions=self._matching(scope, filters),
             narrowed=bool(filters) or len(scope.narrowed()) > 1,
             limit=limit,
@@ -595,22 +603,24 @@ class SQLAlchemyStore(ClosedAtExit):
     def _matching(self, scope: Scope, filters: Filters | None) -> list[Condition]:
         return matching(scope, filters, self.database.dialect, self.codec.hidden)
 
-    def _vector(self, query: str, mode: Mode) -> tuple[sa.Table, Vector] | None:
+    def _vector(
+        self, query: str, mode: Mode, embedding: EmbeddingWorker | None
+    ) -> tuple[sa.Table, Vector] | None:
         """Return the query's vector and the table to compare it with; None for a keyword search.
 
         Raises:
             InvalidArgumentError: A semantic search without an embedder.
-            StoreError: A semantic search whose embedder failed; a hybrid one goes on by keywords.
+            EmbedderError: In a semantic search; a hybrid one goes on by keywords.
         """
-        if self._embedding is None and mode == "semantic":
+        if embedding is None and mode == "semantic":
             raise InvalidArgumentError(
                 "a semantic search needs an embedder: SQLAlchemyStore(…, embedder=…)"
             )
-        if self._embedding is None or mode == "keyword":
+        if embedding is None or mode == "keyword":
             return None
         try:
-            return self._embedding.embed_query(query)
-        except StoreError:
+            return embedding.embed_query(query)
+        except EmbedderError:
             if mode == "semantic":
                 raise
             return None

@@ -55,7 +55,7 @@ def as_embedding_model(embedder: AnyEmbedder, name: str | None = None) -> Embedd
     Raises:
         InvalidArgumentError: It is neither, or a callable that has no name.
     """
-    called = name or _name_of(embedder)
+    called = name or name_of(embedder)
     if not called or called == "<lambda>":
         raise InvalidArgumentError(
             "vectors are kept under the name of their model: give embedding_model=…"
@@ -69,7 +69,7 @@ def as_embedding_model(embedder: AnyEmbedder, name: str | None = None) -> Embedd
     return EmbeddingModel(_slug(called), embedder, lambda text: embedder([text])[0])
 
 
-def _name_of(embedder: AnyEmbedder) -> str | None:
+def name_of(embedder: object) -> str | None:
     """Return what an embedder calls its model; the class of an object that does not say."""
     for attribute in ("model", "model_name", "__name__"):
         name = getattr(embedder, attribute, None)

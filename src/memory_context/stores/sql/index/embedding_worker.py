@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from functools import partial
+from itertools import islice
 from uuid import UUID
 
 import sqlalchemy as sa
 
-from memory_context.exceptions import StoreError
+from memory_context.exceptions import EmbedderError
+from memory_context.model.item import MemoryItem
 from memory_context.runtime import events
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.deadlines import EXIT_SECONDS, within
@@ -56,10 +59,10 @@ class EmbeddingWorker:
         """Return the vector of a question, and the table of those to compare it with.
 
         Raises:
-            StoreError: The embedder failed, took more than 3 seconds, or has done so within the last 30.
+            EmbedderError: It failed, took more than 3 seconds, or has done so within the last 30.
         """
         if time.monotonic() < self._paused_until:
-            raise StoreError("the embedder has failed a moment ago")
+            raise EmbedderError("the embedder has failed a moment ago")
         try:
             vector = within(
                 QUERY_SECONDS, partial(self._model.query, query), "memory-context-query"
@@ -68,7 +71,7 @@ class EmbeddingWorker:
             self._paused_until = time.monotonic() + PAUSE
             events.QUERY_NOT_EMBEDDED.log(error)
             # What it says may hold its key and its address, and answers may quote a StoreError.
-            raise StoreError("the embedder failed; a keyword search needs none") from error
+            raise EmbedderError("the embedder failed; a keyword search needs none") from error
         return self._compared_with(vector)
 
     def _compared_with(self, vector: Vector) -> tuple[sa.Table, Vector]:
@@ -94,6 +97,32 @@ class EmbeddingWorker:
                 ordinals = [ordinal for ordinal, *_ in batch]
                 vectors = self._model.documents(texts)
                 self._database.write(vector_index.add, table, item, ordinals, vectors)
+
+    def embed_chosen(self, chosen: Sequence[tuple[MemoryItem, Sequence[str]]]) -> None:
+        """Make vectors of the texts that a caller chose for each memory, in the place of those it has.
+
+        Raises:
+            EmbedderError: It failed; all vectors are as they were.
+            StoreError: It gave no vectors, or the database could not do it.
+        """
+        texts = [text for _, own in chosen for text in own]
+        vectors: Sequence[Vector] = ()
+        try:
+            if texts:
+                vectors = self._model.documents(texts)
+        except Exception as error:
+            # As in `embed_query`.
+            raise EmbedderError("the embedder failed; what it was to embed is stored") from error
+        with self._embedding:
+            table = self._own_table()
+
+        def keep(connection: sa.Connection) -> None:
+            rest = iter(vectors)
+            for item, own in chosen:
+                these = list(islice(rest, len(own)))
+                vector_index.add(connection, table, item, range(len(own)), these, anew=True)
+
+        self._database.write(keep)
 
     def embed_missing(self, user_id: str) -> None:
         """Make all vectors that a user's memories lack, unless the store closes meanwhile."""

@@ -171,9 +171,12 @@ def item_by_id(connection: sa.Connection, user_id: str, memory_id: UUID) -> Memo
     return decode_row(connection, row) if row else None
 
 
-def remove(connection: sa.Connection, user_id: str, doomed: AnySelect) -> None:
-    """Take memories of one user out of the index, and their vectors with them."""
-    vector_index.forget(connection, user_id, doomed)
+def remove(
+    connection: sa.Connection, user_id: str, doomed: AnySelect, *, vectors: bool = True
+) -> None:
+    """Take memories of one user out of the index, and their *vectors* with them."""
+    if vectors:
+        vector_index.forget(connection, user_id, doomed)
     if is_sqlite(connection) and not _are_all(connection, user_id, doomed):
         for memory_id in connection.execute(doomed).scalars().all():
             while remove_batch(connection, user_id, memory_id):

@@ -174,10 +174,12 @@ def add(
     item: MemoryItem,
     ordinals: Sequence[int],
     vectors: Sequence[Vector],
+    *,
+    anew: bool = False,
 ) -> None:
-    """Keep the vectors of a memory's chunks.
+    """Keep the vectors of a memory's chunks; *anew*, in the place of those that it has.
 
-    Nothing is kept if the memory is gone or was changed, or if another process was first.
+    Nothing is changed if the memory is gone or was changed, or if another process was first.
     """
     unchanged = sa.select(memories.c.id).where(
         memories.c.user_id == item.user_id,
@@ -186,6 +188,11 @@ def add(
         memories.c.content_hash == item.content_hash,
     )
     if connection.execute(unchanged).first() is None:
+        return
+    if anew:
+        mine = (table.c.user_id == item.user_id, table.c.memory_id == item.id)
+        connection.execute(sa.delete(table).where(*mine))
+    if not ordinals:
         return
     rows = as_array(vectors)
     if len(rows) != len(ordinals):
@@ -285,7 +292,8 @@ def _hits(connection: sa.Connection, user_id: str, cosines: Cosines) -> list[Chu
     rows = {(row.memory_id, row.ordinal): row for row in connection.execute(statement)}
     hits: list[ChunkHit] = []
     for found, cosine in cosines.items():
-        if found in rows:
-            row = rows[found]
-            hits.append(ChunkHit(row.memory_id, row.start, row.stop, row.line, cosine))
+        row = rows.get(found)
+        # A text that a caller chose is none of the chunks.
+        start, stop, line = (row.start, row.stop, row.line) if row else (0, 0, 1)
+        hits.append(ChunkHit(found[0], start, stop, line, cosine))
     return hits
