@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -50,6 +51,7 @@ from memory_context.model.category import check_category
 from memory_context.model.item import MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.stores import Codec, Compressed, Encrypted, MemoryStore
+from memory_context.stores.sql.index import embedding_worker
 from memory_context.text.redact import Redactor
 
 LABELS = st.sampled_from(["users", "ann@example", "notes", "a b", "ü"])
@@ -445,6 +447,30 @@ def test_an_index_whose_embedder_fails() -> None:
         letters.fails = True
 
         assert ["key"] == [item.key for item in store.search(("n",), query="door")]
+
+
+def test_an_index_whose_embedder_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever puts an item is told after a while, and the item is stored."""
+    monkeypatch.setattr(embedding_worker, "CHOSEN_SECONDS", 0.2)
+    goes_on = threading.Event()
+    config: Any = {"embed": lambda texts: goes_on.wait() and [[1.0] for _ in texts]}
+    with SQLAlchemyStore("sqlite://") as sql:
+        store = MemoryStoreAdapter(MemoryManager(sql, user_id="42"), index=config)
+        with pytest.raises(EmbedderError, match="is stored"):
+            store.put(("n",), "key", {"text": "a red door"})
+        assert store.get(("n",), "key") is not None
+    goes_on.set()
+
+
+def test_an_asynchronous_embedder_is_refused() -> None:
+    """The error comes where the index is given, not at the first item."""
+
+    async def embed(texts: list[str]) -> list[list[float]]:
+        return [[1.0] for _ in texts]
+
+    config: Any = {"embed": embed}
+    with pytest.raises(InvalidArgumentError, match="no coroutine function"):
+        MemoryStoreAdapter(MemoryManager("sqlite://", user_id="42"), index=config)
 
 
 def test_an_embedder_that_gives_too_little() -> None:

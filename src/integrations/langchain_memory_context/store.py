@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import lru_cache, partial
+from inspect import iscoroutinefunction
 from itertools import chain, takewhile
 from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -257,6 +258,11 @@ def _embedding_of(store: MemoryStore, index: IndexConfig) -> EmbeddingWorker:
         message = f"index needs a SQLAlchemyStore, which keeps vectors; not {store!r}"
         raise InvalidArgumentError(message)
     embed = index["embed"]
+    if iscoroutinefunction(embed):
+        message = (
+            "index takes an embed that is no coroutine function: it is called off the event loop"
+        )
+        raise InvalidArgumentError(message)
     # Apart from the vectors of whole memories, which the store's own embedder may make by the same model.
     embedder = embed if isinstance(embed, Embedder) else ensure_embeddings(embed)
     return store.embedding_by(embedder, f"langgraph {name_of(embed) or embed}")

@@ -27,6 +27,8 @@ BATCH = 64
 PROBE = "How many dimensions?"
 # A search that waits longer goes on without vectors, and so do those of the next moments.
 QUERY_SECONDS = 3.0
+# For up to a hundred texts, for which whoever puts them waits.
+CHOSEN_SECONDS = 60
 PAUSE = 30.0
 
 
@@ -102,14 +104,15 @@ class EmbeddingWorker:
         """Make vectors of the texts that a caller chose for each memory, in the place of those it has.
 
         Raises:
-            EmbedderError: It failed; all vectors are as they were.
+            EmbedderError: It failed, or took more than a minute; all vectors are as they were.
             StoreError: It gave no vectors, or the database could not do it.
         """
         texts = [text for _, own in chosen for text in own]
         vectors: Sequence[Vector] = ()
         try:
             if texts:
-                vectors = self._model.documents(texts)
+                embed = partial(self._model.documents, texts)
+                vectors = within(CHOSEN_SECONDS, embed, "memory-context-chosen")
         except Exception as error:
             # As in `embed_query`.
             raise EmbedderError("the embedder failed; what it was to embed is stored") from error
