@@ -11,7 +11,6 @@ from memory_context.conversation.message import (
     Message,
     MessageFacts,
     as_lines,
-    named_keys,
     own_message,
     references_of,
     trusted_keys,
@@ -68,11 +67,13 @@ def plan(
     """Return the oldest groups to compact so that what stays, with a note of *note* tokens, is below the low-water mark.
 
     System messages at the beginning, the user's layer and the task (the first message of a user) stay, and so do the
-    newest group and the newest question that no model has seen, behind the first *seen* messages.
+    newest group and the newest question that no model has seen, behind the first *seen* messages, with its recall.
     """
     head = _head(messages, tokens, note)
     unseen = [index for index in range(seen, len(messages)) if messages[index].is_question]
     last = unseen[-1] if unseen else len(messages)
+    while last > seen and messages[last - 1].is_a("recall"):
+        last -= 1
     ends = [end for start, end in groups(messages)[:-1] if start >= head and end <= last]
     before = [0, *accumulate(tokens)]
     for end in ends:
@@ -159,7 +160,9 @@ class Compactor:
         if not _stored_of(replaced):
             return messages
         rest = [*messages[: cut.start], *kept, *messages[cut.end :]]
-        keys = [key for key in references_of(messages) if key not in named_keys(rest)]
+        # What another message only writes of a reference does not hold its key.
+        held = references_of(rest)
+        keys = [key for key in references_of(messages) if key not in held]
         is_said = any(message.known.instructs for message in rest)
         note = self._note(replaced, keys, instructs=self.folder.policy.instructions and not is_said)
         return [*messages[: cut.start], note, *kept, *messages[cut.end :]]

@@ -13,7 +13,7 @@ from memory_context.conversation.relevant_places import FoundTerms, Relevance
 from memory_context.model.selection import Cost
 from memory_context.runtime.what_models_read import GAP_AT_LINE
 from memory_context.text.excerpt.excerpt import Excerpt
-from memory_context.text.excerpt.record import ASKED, SAID, Record, record_at
+from memory_context.text.excerpt.record import ASKED, NOTED, SAID, Record, record_at
 from memory_context.text.index.bm25 import idf
 
 MOST_TURNS = 3
@@ -61,7 +61,7 @@ def relevant_turns(
     scores = dict[tuple[str, int, int], float]()
     for turn, held in holding.items():
         rarest = min(held_by[number] for number in held)
-        if rarest > max(1.0, RARE * turns) or is_seen(*turn):
+        if rarest > max(MOST_TURNS, RARE * turns) or is_seen(*turn):
             continue
         least = LEAST_SHARE
         if len(held) == 1:
@@ -99,8 +99,11 @@ def _terms_by_turn(
     """Return the single terms that stand in each turn: its key, where it begins, where it ends."""
     holding = defaultdict[tuple[str, int, int], set[int]](set)
     for place in found.occurrences.values():
-        if not found.terms[place.term].is_phrase:
-            turn = record_at(text_of(place.key), place.start, place.stop)
+        text = text_of(place.key)
+        # The reference that an earlier compaction left is described by words, but nobody said them.
+        is_note = text.startswith(NOTED, text.rfind("\n", 0, place.start) + 1)
+        if not (is_note or found.terms[place.term].is_phrase):
+            turn = record_at(text, place.start, place.stop)
             holding[place.key, turn.start, turn.stop].add(place.term)
     return holding
 

@@ -19,6 +19,8 @@ LONGEST_RECORD = 1200
 # A stored conversation has one message a line, as JSON.
 SAID = '{"role": "'
 ASKED = '{"role": "user", "source": "'
+# What this library has put there itself.
+NOTED = f'{ASKED}memory_context"'
 LONGEST_TURN = 2400
 LONG_HEAD = 160
 HEAD_LINES = 6
