@@ -569,7 +569,7 @@ UNIFORM_TEXTS: dict[str, Callable[[int], str]] = {
 
 
 @property_test
-@given(st.sampled_from(list(UNIFORM_TEXTS)), st.integers(6_000, 20_000), st.integers(200, 400))
+@given(st.sampled_from(list(UNIFORM_TEXTS)), st.integers(40_000, 50_000), st.integers(200, 300))
 def test_a_preview_of_a_text_far_larger_uses_its_budget(form: str, count: int, budget: int) -> None:
     """However uniform a text is, its preview has both ends and leaves 15% of its budget, or less than one piece takes."""
     text = UNIFORM_TEXTS[form](count)

@@ -26,7 +26,7 @@ LEAST_BEST = 400
 # A preview of which little is worth its price shows either end, up to this part of its budget; of a text that costs so
 # many times as much up to all of it, for beside what folding saves there a preview costs nothing.
 ENDS_PART = 0.3
-FAR_LARGER = 16
+FAR_LARGER = 128
 GAP_TOKENS = 2
 READING = Ranking(names=0, plain=0, before=0, share=0.5, least=0, fills=True)
 ANSWER = replace(READING, fills=False)
