@@ -146,10 +146,10 @@ async def test_a_key_that_a_recall_writes_is_kept() -> None:
     [ref] = MemoryRef.find_all(shown(folded[-1]))
     answer = AssistantMessage(content=f"It stands in {ref.render()}.", source="coder")
     await fill(context, user("Where is the log of projector-7?"), answer)
-    for number in range(40):
-        is_due = number > 15 and number % 5 == 0
+    for number in range(24):
+        is_due = number > 15 and number % 2 == 0
         asked = "Remind me about projector-7, please." if is_due else f"And paragraph {number}?"
-        said = AssistantMessage(content="word " * 60, source="coder")
+        said = AssistantMessage(content="word " * 75, source="coder")
         await fill(context, user(asked), said)
 
     prompt = await fill(context, user("What did worker-123 handle?"))

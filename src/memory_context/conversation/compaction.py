@@ -71,13 +71,20 @@ def plan(
     """
     head = _head(messages, tokens, note)
     unseen = [index for index in range(seen, len(messages)) if messages[index].is_question]
-    last = unseen[-1] if unseen else len(messages)
-    while last > seen and messages[last - 1].is_a("recall"):
-        last -= 1
-    ends = [end for start, end in groups(messages)[:-1] if start >= head and end <= last]
+    question = unseen[-1] if unseen else len(messages)
+    recall = question
+    while recall > seen and messages[recall - 1].is_a("recall"):
+        recall -= 1
     before = [0, *accumulate(tokens)]
+
+    def left(end: int) -> int:
+        return before[-1] - (before[end] - before[head]) + note
+
+    ends = [end for start, end in groups(messages)[:-1] if start >= head and end <= question]
     for end in ends:
-        if before[-1] - (before[end] - before[head]) + note <= limit * LOW_WATER:
+        # What was recalled for the question goes with what is older only where the limit needs it.
+        is_last = end == recall and left(end) <= limit
+        if is_last or left(end) <= limit * LOW_WATER:
             return Cut(head, end)
     return Cut(head, ends[-1]) if ends and ends[-1] - head > 1 else None
 
