@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from memory_context.model.selection import Cost
 from memory_context.runtime.what_models_read import GAP, GAP_AT_LINE
 from memory_context.text.excerpt.excerpt import Excerpt
-from memory_context.text.excerpt.repeated_forms import repeated_block
+from memory_context.text.excerpt.repeated_forms import LONGEST_RECORD, repeated_block
 from memory_context.text.excerpt.segments import end_of_header
 
-LONGEST_RECORD = 1200
 # A stored conversation has one message a line, as JSON.
 SAID = '{"role": "'
 ASKED = '{"role": "user", "source": "'

@@ -20,13 +20,14 @@ FARTHEST_HEAD = 64_000
 # Records that are longer than that are left if others, within them, are shorter.
 LONG_RECORD = 800
 LONGEST_RECORD = 1200
-LEAST_ALIKE = 0.5
+LEAST_ALIKE = 0.67
 MOST_HEADS = 4
 # Of the lines without a mark or a key one in six begins with a word that is a form.
 COMMON = 6
 # Indentation and marks, then a key with what stands behind it: `login: `, `<login>`, `| login |`, `## `, `-[ `.
 _FORM = re.compile(r"\s*[^\w\s]*\s*(?:[^\W\d][\w.-]*(?=\s*[:=|>]))?")
-_WORD = re.compile(r"[^\W\d]\w*")
+# The first word of a line, but not of who speaks in it: `Project Manager: `.
+_WORD = re.compile(r"[^\W\d]\w*\b(?![\w .'-]{0,40}:)")
 
 Span = tuple[int, int]
 
