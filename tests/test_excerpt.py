@@ -547,6 +547,24 @@ def test_a_preview_shows_either_end(line: str) -> None:
     assert "it ends here" in shown.text
 
 
+@for_each("budget", [300, 1000, 2000])
+def test_a_preview_of_a_large_text_shows_either_end(budget: int) -> None:
+    """Also where other lines are worth all of its budget, and the text costs no more than some times that.
+
+    What lies between two regions that were split is not shown with them: nothing would be left of the budget.
+    """
+    errors = "\n".join(
+        f"Error {n * 7919:x} in m{n * 31:x}: order {n * 104729} failed, E{n}" for n in range(2200)
+    )
+    text = f"it begins here\n{errors}\nit ends here"
+    counted = default_counter().count
+    shown = excerpt(text, "", budget, counted, ranking=PREVIEW).text
+
+    assert "it begins here" in shown
+    assert "it ends here" in shown
+    assert counted(shown) > 0.8 * budget
+
+
 UNIFORM_TEXTS: dict[str, Callable[[int], str]] = {
     "equal lines": lambda count: "INFO heartbeat ok\n" * count,
     "a log": lambda count: "\n".join(

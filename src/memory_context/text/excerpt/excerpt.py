@@ -7,6 +7,7 @@ each of them is worth on recorded agent runs.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -79,12 +80,16 @@ def excerpt(
         first_line: The number of the text's first line.
     """
     found = split(text) if len(text) <= LARGE else split_regions(text, hotspots(text, question))
-    is_far_larger = ranking == PREVIEW and _is_far_larger(text, budget, cost)
+    is_preview = ranking == PREVIEW
+    is_far_larger = is_preview and _is_far_larger(text, budget, cost)
     room = budget
-    if is_far_larger:
+    ends = list[int]()
+    if is_far_larger or (is_preview and len(text) > LARGE):
         # Either end has its room first, unless it is so long that the rest would have none.
-        ends = sum(_price(text, found, index, cost) + GAP_TOKENS for index in (0, -1))
-        room -= ends if ends <= budget // 2 else 0
+        last = len(found.segments) - 1
+        price = sum(_price(text, found, index, cost) + GAP_TOKENS for index in (0, last))
+        if price <= budget // 2:
+            ends, room = [0, last], budget - price
 
     def packed(question: str, ranking: Ranking) -> list[int]:
         scores = score(text, found, question, ranking, known)
@@ -104,9 +109,9 @@ def excerpt(
         chosen = packed("", WHATEVER)
     if not chosen:
         return _beginning(text, budget, cost)
-    if ranking == PREVIEW:
+    if is_preview:
         most = budget if is_far_larger else budget * ENDS_PART
-        chosen = _with_ends(text, found, chosen, most, cost)
+        chosen = _with_ends(text, found, [*ends, *chosen], most, cost)
     return _within(budget, text, found, first_line, chosen, cost)
 
 
@@ -196,13 +201,19 @@ def _rendered(text: str, found: Segmentation, first_line: int, indexes: list[int
 
 
 def _runs(found: Segmentation, indexes: list[int]) -> Iterator[list[Segment]]:
-    """Yield the segments of one record together; in a text, those that follow one another."""
+    """Yield the segments of one record together; in a text, those that follow one another.
+
+    Between two regions of a large text lies what was not split.
+    """
+    starts = [start for start, _ in found.regions]
     run = list[Segment]()
     last_index = -1
     for index in indexes:
         segment = found.segments[index]
         if run:
-            is_new = segment.container != run[0].container
+            is_new = segment.container != run[0].container or (
+                bisect_right(starts, segment.start) != bisect_right(starts, run[-1].start)
+            )
             in_record = bool(found.containers[segment.container].path)
             if is_new or (index > last_index + 1 and not in_record):
                 yield run
