@@ -16,6 +16,7 @@ from memory_context.conversation.keyword_judge import (
     judge_by_keywords,
 )
 from memory_context.model.item import SECRET, Content, MemoryItem
+from memory_context.text.excerpt.record import record_at
 
 QUESTION = "Explain the ORA-00942 error on table customers"
 LOG = "start\nORA-00942: no such table\nend"
@@ -140,6 +141,18 @@ def test_a_record_within_a_long_one_comes_with_what_opens_that() -> None:
     (record,) = expansion.records
     shown = [accounts[start:stop] for start, stop in record.spans]
     assert ["## Owner own_1", "### User 57\n\nLogin u-57-x.\n\nCode c57."] == shown
+
+
+def test_what_speakers_say_is_no_record() -> None:
+    """A transcript's lines begin with who speaks; each speaker's next turn is no record of the same kind."""
+    speakers = ("Project Manager", "Project Designer", "Industrial Designer")
+    begins = ("So", "Then", "And", "But", "Still", "Now", "First", "Next", "Here", "There")
+    text = "\n".join(
+        f"{speakers[n % 3]}: we looked at number {n}.\n{begins[n % 10]} we weighed {n * 7} grams."
+        for n in range(90)
+    )
+    place = text.index("number 45.")
+    assert not record_at(text, place, place + 9).comes_again
 
 
 @for_each("name", ["محمد النجار", "ليلى الشامي الكبير", "राजेश शर्मा", "吴敏", "Ελένη Παπα"])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from memory_context.model.selection import Cost
 from memory_context.runtime.what_models_read import GAP, GAP_AT_LINE
 from memory_context.text.excerpt.excerpt import Excerpt
-from memory_context.text.excerpt.repeated_forms import LONGEST_RECORD, repeated_block
+from memory_context.text.excerpt.repeated_forms import LONGEST_RECORD, Span, repeated_block
 from memory_context.text.excerpt.segments import end_of_header
 
 # A stored conversation has one message a line, as JSON.
@@ -36,8 +36,6 @@ _OBJECT_START = re.compile(r"""\{\s*["']""")
 _ENDS_MEMBER = re.compile(r"\s*(?:[,\]}]|\Z)")
 # A slice of what lies between two records would copy a whole text.
 _SAYS = re.compile(r"\S")
-
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)

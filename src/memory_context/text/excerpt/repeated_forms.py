@@ -105,12 +105,14 @@ def _bounds(lines: Sequence[_Line], place: int, openers: Sequence[str]) -> tuple
 def _comes_again(lines: Sequence[_Line], first: int, end: int) -> bool:
     """Return whether the lines before a record of several lines, or those behind it, have mostly the same forms."""
     size = end - first
+    if size == 1:
+        return False
     opener = lines[first].form
     forms = {line.form for line in lines[first:end]}
     for begin in (max(0, first - size), end):
         near = {line.form for line in lines[begin : begin + size]}
         is_alike = len(forms & near) >= LEAST_ALIKE * len(forms | near)
-        if size > 1 and opener in near and is_alike:
+        if opener in near and is_alike:
             return True
     return False
 
