@@ -92,6 +92,7 @@ def _fragments(shown: str) -> list[str]:
 
 @property_test
 @given(texts | documents, any_text | texts, budgets, costs, rankings)
+@example("[]", "", 0, len, PREVIEW)
 def test_an_excerpt_never_costs_more_than_its_budget(
     text: str, question: str, budget: int, cost: Cost, ranking: Ranking
 ) -> None:

@@ -86,10 +86,11 @@ def excerpt(
     ends = list[int]()
     if is_far_larger or (is_preview and len(text) > LARGE):
         # Either end has its room first, unless it is so long that the rest would have none.
-        last = len(found.segments) - 1
-        price = sum(_price(text, found, index, cost) + GAP_TOKENS for index in (0, last))
+        count = len(found.segments)
+        outer = [0, count - 1][:count]  # one segment is both, and `[]` has none
+        price = sum(_price(text, found, index, cost) + GAP_TOKENS for index in outer)
         if price <= budget // 2:
-            ends, room = [0, last], budget - price
+            ends, room = outer, budget - price
 
     def packed(question: str, ranking: Ranking) -> list[int]:
         scores = score(text, found, question, ranking, known)
