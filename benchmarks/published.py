@@ -13,8 +13,9 @@ The picture is the mean size of a prompt by number of the call, as far as one ru
 *checkpoints* runs an agent of LangChain's that reads twelve outputs of 50 KB in a turn, with LangGraph's checkpointer on
 SQLite, and divides what it writes by the bytes of the outputs: without anything, with deepagents' eviction of results
 over 500 tokens into the state, and with `MemoryContextMiddleware`, whose own database is counted beside it; each with
-LangChain's own state, in which every checkpoint holds all messages, and with `LeanAgentState`. *written* is the bytes of
-all values in the checkpointer's tables, *file* those of its file, with pages and indexes.
+LangChain's own state, in which every checkpoint holds all messages, and with `LeanAgentState`. The floor is the same agent
+whose outputs are empty: what LangGraph writes of any run. *written* is the bytes of all values in the checkpointer's
+tables, *file* those of its file, with pages and indexes.
 
 *search* looks for the message that answers a question (BFCL memory); *reading* asks a meeting of 15,000 tokens, and says
 how much of what people marked as needed is shown (QMSum). Where these sets come from, and what DIR holds: see
@@ -63,6 +64,7 @@ from memory_context.replay.summary import Summary
 
 OUTPUTS = 12
 OUTPUT_BYTES = 50_000
+EMPTY = "floor: plain, empty outputs"
 Data: TypeAlias = Annotated[
     Path, typer.Option("--data", help="A folder as its authors publish it.")
 ]
@@ -128,10 +130,16 @@ def checkpoints() -> None:
     table = Table("way", "state", "written", "per byte of output", "file", "per byte", "store")
     outputs = OUTPUTS * OUTPUT_BYTES
     for schema, state in ((None, "LangChain's"), (LeanAgentState, "lean")):
-        for name in ("plain", "deepagents, results over 500 tokens evicted", "memory-context"):
+        for name in (
+            EMPTY,
+            "plain",
+            "deepagents, results over 500 tokens evicted",
+            "memory-context",
+        ):
             with tempfile.TemporaryDirectory() as folder:
                 store = Path(folder) / "memory.db"
-                _run(Path(folder) / "graph.db", _middleware(name, store), schema)
+                size = 0 if name == EMPTY else OUTPUT_BYTES
+                _run(Path(folder) / "graph.db", _middleware(name, store), schema, size)
                 written, kept = _written(Path(folder) / "graph.db")
                 own = f"{_size(store) / 1e6:.2f} MB" if store.exists() else ""
             shares = (f"{written / outputs:.3f}", f"{kept / 1e6:.2f} MB", f"{kept / outputs:.2f}")
@@ -140,7 +148,7 @@ def checkpoints() -> None:
 
 
 def _middleware(name: str, store: Path) -> list[AgentMiddleware[Any, Any, Any]]:
-    if name == "plain":
+    if name in (EMPTY, "plain"):
         return []
     if name == "memory-context":
         return [MemoryContextMiddleware(f"sqlite:///{store}", user_id="42")]
@@ -176,8 +184,9 @@ def _run(
     path: Path,
     middleware: list[AgentMiddleware[Any, Any, Any]],
     schema: type[LeanAgentState] | None,
+    size: int,
 ) -> None:
-    """Have an agent read the outputs, each checkpoint in a file."""
+    """Have an agent read outputs of *size* bytes, each checkpoint in a file."""
     numbers = cycle(range(OUTPUTS))
 
     @tool
@@ -188,7 +197,7 @@ def _run(
             f"{number:02d} {line:05d} job {line * 7919 % 10007} done in {line % 97} ms\n"
             for line in range(2000)
         )
-        return "".join(lines)[:OUTPUT_BYTES]
+        return "".join(lines)[:size]
 
     answers: list[Any] = [[call("read", f"call-{number}")] for number in range(OUTPUTS)]
     answers.append("Read.")

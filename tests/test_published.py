@@ -31,11 +31,12 @@ def printed(*arguments: str, by: str = "published.py") -> dict[str, list[str]]:
 
 
 def test_checkpoints() -> None:
-    """Ours are a hundredth of the plain ones; with the lean state, less than a tenth of the outputs."""
+    """Ours are a hundredth of the plain ones; with the lean state, hardly more than those of empty outputs."""
     rows = printed("checkpoints")
     assert 14 < float(rows["plain, LangChain's"][2]) < 15
     assert float(rows["memory-context, LangChain's"][2]) < 0.35
-    assert float(rows["memory-context, lean"][2]) < 0.08
+    floor = float(rows["floor: plain, empty outputs, lean"][2])
+    assert float(rows["memory-context, lean"][2]) < floor + 0.03
 
 
 def test_search_of_a_published_folder(tmp_path: Path) -> None:

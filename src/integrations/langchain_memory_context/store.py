@@ -322,7 +322,8 @@ class _StoredItems:
         put = [self._described(op, op.value) for op in ops if op.value is not None]
         if put:
             self.manager.replace_all(put)
-            self._embed({_key(op.namespace, op.key): op for op in ops if op.value is not None})
+            if self.embedding is not None:
+                self._embed(self.embedding, [op for op in ops if op.value is not None])
         for op in ops:
             if op.value is not None:
                 continue
@@ -330,17 +331,16 @@ class _StoredItems:
             if self.manager.memory_store.delete(self.scope, key):
                 self.manager.audit("deleted", key)
 
-    def _embed(self, put: Mapping[str, PutOp]) -> None:
-        """Make the vectors of the items that were put under these keys, as they are stored: without secrets."""
-        if self.embedding is None:
-            return
+    def _embed(self, embedding: EmbeddingWorker, ops: Iterable[PutOp]) -> None:
+        """Make the vectors of the items that were put, as they are stored: without secrets."""
+        put = {_key(op.namespace, op.key): op for op in ops}
         chosen: list[tuple[MemoryItem, list[str]]] = []
         for item, facts in _readable(self.manager.memory_store.get_many(self.scope, put)):
             index = put[item.memory_key].index
             fields = self.fields if index is None else index or ()
             texts = [get_text_at_path(facts["value"], field) for field in fields]
             chosen.append((item, list(chain.from_iterable(texts))))
-        self.embedding.embed_chosen(chosen)
+        embedding.embed_chosen(chosen)
 
     def _described(self, op: PutOp, value: Mapping[str, Any]) -> tuple[MemoryItem, str]:
         """Return the memory of an item that is put, and its description."""

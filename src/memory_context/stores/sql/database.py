@@ -154,7 +154,6 @@ class Database:
     @contextmanager
     def _transaction(self, kind: Transaction) -> Generator[sa.Connection]:
         options: dict[str, Any] = {
-            shared_engines.TRANSACTION: kind,
             ROW_FORMAT: self._row_format,
             HEARD: is_heard(self.engine),
         }
@@ -174,6 +173,7 @@ class Database:
             # A statement is a transaction by itself.
             nullcontext() if kind == "statement" else connection.begin(),
         ):
+            shared_engines.begin(connection, kind)
             yield connection
 
     def rows(self, statement: sa.Executable) -> Sequence[AnyRow]:
@@ -225,9 +225,9 @@ class Database:
             if self._engine is None:
                 if self._callers is None:
                     self._shared = shared_engines.registry.acquire(self.url)
-                    self._engine = shared_engines.with_explicit_begin(self._shared)
+                    self._engine = self._shared
                 else:
-                    self._engine = shared_engines.with_explicit_begin(self._callers)
+                    self._engine = self._callers
             return self._engine
 
     @contextmanager

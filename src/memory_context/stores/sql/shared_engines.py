@@ -33,8 +33,6 @@ CONNECT_SECONDS = 5
 CACHE_KIB = 16_000
 Transaction: TypeAlias = Literal["statement", "read", "write"]
 """What a transaction does: one statement that reads, several, or writing, too."""
-TRANSACTION = "memory_context_transaction"
-"""The execution option that says it."""
 _OVERWRITES = "memory_context_overwrites"
 # WAL lets others read while somebody writes. With synchronous=NORMAL a power cut may undo the last
 # commits, but never damages the file; a killed process loses nothing.
@@ -219,25 +217,14 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: object = None) -> No
                 break
 
 
-def with_explicit_begin(engine: sa.Engine) -> sa.Engine:
-    """Return *engine* with transactions that begin where we say so, on the same pool.
-
-    On SQLite those that write take the write lock at their beginning.
+def begin(connection: sa.Connection, kind: Transaction) -> None:
+    """Begin a transaction on SQLite where we say so; one that writes takes the write lock at once.
 
     sqlite3's own transactions start at the first change: what was read before it may be outdated by
     then, and the lock can no longer be waited for (measured: `docs/why.md`).
     """
-    if engine.dialect.name != "sqlite":
-        return engine
-    own = engine.execution_options()  # a copy, so that a caller's engine keeps its own transactions
-    event.listen(own, "begin", _begin_sqlite)
-    return own
-
-
-def _begin_sqlite(connection: sa.Connection) -> None:
-    kind: Transaction = connection.get_execution_options().get(TRANSACTION, "read")
-    if kind == "statement":
-        return  # SQLite begins and ends a transaction for it
+    if connection.dialect.name != "sqlite" or kind == "statement":
+        return  # a driver's own way; SQLite begins and ends a transaction for a statement
     if kind == "read":
         execute(connection, "BEGIN")
         return
