@@ -278,6 +278,14 @@ class CallKeeper(Protocol):
         """
         ...
 
+    def callers(self) -> list[str]:
+        """Return everybody of whom something is kept here, in the order of their ids.
+
+        Raises:
+            StoreError: The store could not do it.
+        """
+        ...
+
 
 @runtime_checkable
 class OpenedByURL(Protocol):

@@ -15,7 +15,7 @@ from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.model.item import MemoryItem
 from memory_context.model.keys import RANDOM_CHARACTERS
 from memory_context.model.scope import Scope
-from memory_context.stores.protocol import Filters, MemoryStore
+from memory_context.stores.protocol import Filters, MemoryStore, keeper_of
 from memory_context.stores.sql.filters import Condition, Conditions, matching, within
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, format_of
 from memory_context.stores.sql.schema import (
@@ -24,7 +24,6 @@ from memory_context.stores.sql.schema import (
     UTCDateTime,
     access,
     belongs,
-    calls,
     count_rows,
     memories,
     pending,
@@ -187,6 +186,7 @@ class Catalog:
         if not isinstance(store, TableStore):
             raise StoreError(f"{store!r} keeps no catalog; use a database or a FileStore")
         self._tables = store
+        self._keeper = keeper_of(store)
 
     def entries(
         self,
@@ -261,8 +261,7 @@ class Catalog:
     def users(self) -> dict[str, int]:
         """Return how many memories everybody has, most first; 0 for those of whom model calls alone are kept."""
         users = self.counts("user_id")
-        have_called = sa.select(calls.c.user_id).distinct().order_by(calls.c.user_id)
-        for (user,) in self._rows(have_called):
+        for user in self._keeper.callers() if self._keeper else ():
             users.setdefault(user, 0)
         return users
 

@@ -67,7 +67,6 @@ from memory_context.stores.sql.schema import (
     AnySelect,
     UTCDateTime,
     access,
-    calls,
     count_rows,
     deletions,
     memories,
@@ -449,17 +448,20 @@ class SQLAlchemyStore(ClosedAtExit):
         wanted = CallFilter(Scope(user_id).user_id, thread_id)
         return call_log.totals(self.database, wanted)
 
+    def callers(self) -> list[str]:
+        """See `CallKeeper.callers`."""
+        self._write_calls()
+        return call_log.callers(self.database)
+
     def _write_calls(self) -> None:
         if self._call_log is not None:
             self._call_log.flush()
 
     def users(self) -> list[str]:
         """See `Administration.users`."""
-        self._write_calls()
-        tables = (memories, deletions, calls)
-        everybody = sa.union(*(sa.select(table.c.user_id) for table in tables))
-        # Sorted here, because the databases' collations differ.
-        return sorted(row.user_id for row in self.database.rows(everybody))
+        have_stored = sa.union(sa.select(memories.c.user_id), sa.select(deletions.c.user_id))
+        rows = self.database.rows(have_stored)
+        return sorted({*(row.user_id for row in rows), *self.callers()})
 
     @deadlines.waiting(None)
     def forget_user(self, user_id: str) -> Receipt:
