@@ -115,10 +115,16 @@ def sqlite_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'memory.db'}"
 
 
+@pytest.fixture
+def folder_url(tmp_path: Path) -> str:
+    """The URL of a folder of the test's own."""
+    return f"file:{tmp_path / 'memories'}"
+
+
 @pytest.fixture(params=STORES)
 def store_url(request: pytest.FixtureRequest) -> str:
-    """The URL of an empty database: in memory, in a file, on a server."""
-    fixtures = {"file": "sqlite_url", "postgresql": "postgres_url"}
+    """The URL of an empty database: in memory, in a file, on a server; or of a folder, where a test asks for it."""
+    fixtures = {"file": "sqlite_url", "postgresql": "postgres_url", "folder": "folder_url"}
     return (
         "sqlite://"
         if request.param == "memory"

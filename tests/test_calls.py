@@ -18,6 +18,8 @@ import sqlalchemy as sa
 from langchain.agents import create_agent
 
 from commands import in_this_process as command
+from conftest import STORES
+from for_each import for_each
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel
 from memory_context import (
@@ -41,8 +43,24 @@ from memory_context.stores.sql.schema import calls
 from messages import LOG, results, user
 from statements import listening
 
+in_every_store = pytest.mark.parametrize("store_url", [*STORES, "folder"], indirect=True)
+on_disk = pytest.mark.parametrize("store_url", ["file", "folder"], indirect=True)
 NOW = datetime.now(UTC)
+ANYTHING = CallFilter("ann")
 KEYS = {"a": b"a" * 32}
+
+
+def opened(url: str, **options: Any) -> SQLAlchemyStore | FileStore:
+    """A store that keeps calls, with options."""
+    if url.startswith("file:"):
+        return FileStore(url.removeprefix("file:"), **options)
+    return SQLAlchemyStore(url, **options)
+
+
+def calls_file(url: str) -> Path:
+    """The SQLite file with the calls of a store on disk."""
+    path = Path(url.removeprefix("file:").removeprefix("sqlite:///"))
+    return path / ".memory-context/calls.db" if url.startswith("file:") else path
 
 
 def model_call(at: datetime = NOW, **facts: Any) -> ModelCall:
@@ -78,9 +96,10 @@ def drawn(value: Displayed) -> str:
 class TestWhatIsKept:
     """Numbers, keys and reasons of each call, in every host; words only where they are asked for."""
 
+    @in_every_store
     async def test_calls_of_autogen(self, store_url: str) -> None:
         """Each call says what it took, what it would have taken, and what was folded and brought back since the last."""
-        with SQLAlchemyStore(store_url) as store:
+        with opened(store_url) as store:
             context = MemoryContext("ann", store=store, thread_id="t1", agent_id="coder")
             await ask(context)
             await context.aclose()
@@ -101,9 +120,10 @@ class TestWhatIsKept:
         assert (3, "t1") == (total.calls, total.thread_id)
         assert total.tokens_avoided == total.tokens_full - total.tokens_sent > 0
 
+    @in_every_store
     async def test_stats_of_yesterday(self, store_url: str) -> None:
         """A context of the next process tells what the conversation's calls add up to, and no other conversation's."""
-        with SQLAlchemyStore(store_url) as store:
+        with opened(store_url) as store:
             for thread in ("t1", "t2"):
                 before = MemoryContext("ann", store=store, thread_id=thread)
                 await ask(before)
@@ -114,9 +134,10 @@ class TestWhatIsKept:
             assert ("t1", 3) == (stats.kept.thread_id, stats.kept.calls)
             assert "tokens avoided in the 3 model calls" in drawn(stats)
 
-    async def test_calls_in_a_notebook(self, tmp_path: Path) -> None:
+    @on_disk
+    async def test_calls_in_a_notebook(self, store_url: str) -> None:
         """Calls and their totals are tables: what was folded, what came back and why, what it took."""
-        with MemoryManager(f"sqlite:///{tmp_path / 'memory.db'}", user_id="ann") as memory:
+        with MemoryManager(store_url, user_id="ann") as memory:
             assert "no calls are kept" in drawn(memory.calls())
             await ask(MemoryContext("ann", store=memory.memory_store, thread_id="<t1>"))
             [item] = memory.search("", types="tool_output")
@@ -126,17 +147,17 @@ class TestWhatIsKept:
             assert "&lt;t1&gt;" in shown
             assert "&lt;t1&gt;" in drawn(memory.call_totals())
 
-    async def test_calls_of_the_middleware(self, tmp_path: Path) -> None:
+    @on_disk
+    async def test_calls_of_the_middleware(self, store_url: str) -> None:
         """LangChain's middleware keeps them for the user and thread of the run, and gives their decisions back."""
-        url = f"sqlite:///{tmp_path / 'memory.db'}"
-        middleware = MemoryContextMiddleware(store=url, user_id="ann")
+        middleware = MemoryContextMiddleware(store=store_url, user_id="ann")
         agent: Any = create_agent(ScriptedChatModel(["hello"]), middleware=[middleware])
         await agent.ainvoke(
             {"messages": [("user", "hello there")]}, {"configurable": {"thread_id": "t7"}}
         )
         middleware.close()
 
-        with MemoryManager(url, user_id="ann") as memory:
+        with MemoryManager(store_url, user_id="ann") as memory:
             [record] = memory.calls(kind="model", thread_id="t7")
         assert isinstance(record.what, ModelCall)
         assert 1 == record.what.messages
@@ -144,10 +165,11 @@ class TestWhatIsKept:
         with pytest.raises(InvalidArgumentError, match="both"):
             middleware.decisions(user_id="ann")
 
-    async def test_no_words(self, tmp_path: Path) -> None:
+    @on_disk
+    async def test_no_words(self, store_url: str) -> None:
         """No text of a conversation is kept, unless prompts are recorded, as models saw them; lists may leave these out."""
         for recorded in (False, True):
-            url = f"sqlite:///{tmp_path / f'{recorded}.db'}"
+            url = f"{store_url}-{recorded}"
             policy = FoldPolicy(record_prompts=recorded)
             context = MemoryContext("ann", store=url, thread_id="t1", fold=policy)
             await ask(context)
@@ -183,24 +205,25 @@ class TestWhatIsKept:
         await context.aclose()
         store.close()
 
-    async def test_decisions_of_yesterday(self, tmp_path: Path) -> None:
+    @on_disk
+    async def test_decisions_of_yesterday(self, store_url: str) -> None:
         """A context in another process begins with the decisions that were kept of its conversation."""
-        url = f"sqlite:///{tmp_path / 'memory.db'}"
-        context = MemoryContext("ann", store=url, thread_id="t1")
+        context = MemoryContext("ann", store=store_url, thread_id="t1")
         await ask(context)
         [made] = context.decisions()
         await context.aclose()
 
-        again = MemoryContext("ann", store=url, thread_id="t1")
-        other = MemoryContext("ann", store=url, thread_id="t2")
+        again = MemoryContext("ann", store=store_url, thread_id="t1")
+        other = MemoryContext("ann", store=store_url, thread_id="t2")
         assert [made.without_words()] == again.decisions()
         assert [] == other.decisions()
         await again.aclose()
         await other.aclose()
 
+    @in_every_store
     def test_which_are_wanted(self, store_url: str) -> None:
         """Rows are found by thread, kind and time, newest first; another user's never; a wrong kind says what there is."""
-        with SQLAlchemyStore(store_url) as store:
+        with opened(store_url) as store:
             for user_id, thread, what in (
                 ("ann", "t1", model_call(datetime.now(UTC) - timedelta(hours=2), folded=("k",))),
                 ("ann", "t2", model_call(datetime.now(UTC))),
@@ -226,62 +249,69 @@ class TestWhatIsKept:
 class TestHowItIsKept:
     """For a while, under the store's codec, behind the run's back."""
 
+    @in_every_store
     def test_for_a_while(self, store_url: str) -> None:
         """Rows that are older than asked for go with the next write; None keeps nothing."""
         now = datetime.now(UTC)
         for kept, expected in ((timedelta(days=30), 1), (timedelta(days=90), 2)):
-            with SQLAlchemyStore(store_url, calls_kept=kept) as store:
+            with opened(store_url, calls_kept=kept) as store:
                 store.forget_user("ann")
                 for age in (60, 0):
                     what = model_call(now - timedelta(days=age))
                     store.note_call(CallRecord("ann", None, "t1", what))
                 assert expected == len(MemoryManager(store, user_id="ann").calls())
-        with SQLAlchemyStore(store_url, calls_kept=None) as store:
+        with opened(store_url, calls_kept=None) as store:
             store.forget_user("ann")
             store.note_call(CallRecord("ann", None, "t1", model_call()))
             assert [] == MemoryManager(store, user_id="ann").calls()
 
+    @in_every_store
     def test_forgotten_with_their_user(self, store_url: str) -> None:
         """`forget_user` counts and deletes a user's rows, and nobody else's."""
-        with SQLAlchemyStore(store_url) as store:
+        with opened(store_url) as store:
             for user_id in ("ann", "bob"):
                 store.note_call(CallRecord(user_id, None, None, model_call(datetime.now(UTC))))
             assert 1 == store.forget_user("ann").calls
             assert [] == MemoryManager(store, user_id="ann").calls()
             assert 1 == len(MemoryManager(store, user_id="bob").calls())
 
-    def test_sealed(self, tmp_path: Path) -> None:
+    @on_disk
+    def test_sealed(self, store_url: str) -> None:
         """Under encryption no key or reason is readable, a row cannot be moved to another user, and keys rotate."""
-        url = f"sqlite:///{tmp_path / 'memory.db'}"
         now = datetime.now(UTC)
-        with SQLAlchemyStore(url) as store:
+        with opened(store_url) as store:
             call = model_call(now, folded=("plain_key",), prompt="worker-99 and \0")
             store.note_call(CallRecord("ann", None, "t1", call))
-        opened = Encrypted(KEYS, accept_plain=True)
-        with SQLAlchemyStore(url, codec=opened) as store:
+        both = Encrypted(KEYS, accept_plain=True)
+        with opened(store_url, codec=both) as store:
             store.note_call(CallRecord("ann", None, "t1", decision("because of worker-1234")))
             store.reencrypt()
             assert 2 == len(MemoryManager(store, user_id="ann").calls())
-        data = (tmp_path / "memory.db").read_bytes()
+        data = calls_file(store_url).read_bytes()
         assert b"worker-1234" not in data
         assert b"plain_key" not in data
         assert b"worker-99" not in data
 
         rotated = Encrypted({"b": b"b" * 32, **KEYS})
-        with SQLAlchemyStore(url, codec=rotated) as store:
+        with opened(store_url, codec=rotated) as store:
             store.reencrypt()
-        with SQLAlchemyStore(url, codec=Encrypted({"b": b"b" * 32})) as store:
+        with opened(store_url, codec=Encrypted({"b": b"b" * 32})) as store:
             memory = MemoryManager(store, user_id="ann")
             assert {("plain_key",)} == {one.folded for one in kept_calls(memory)}
             assert "worker-99 and \0" == kept_calls(memory)[0].prompt
-            move = sa.update(calls).values(user_id="bob")
+        move = sa.update(calls).values(user_id="bob")
+        database = f"sqlite:///{calls_file(store_url)}"
+        with SQLAlchemyStore(database, codec=Encrypted({"b": b"b" * 32})) as store:
             store.database.write(lambda connection: connection.execute(move))
-            with pytest.raises(SealError):
-                MemoryManager(store, user_id="bob").calls()
+        with (
+            opened(store_url, codec=Encrypted({"b": b"b" * 32})) as store,
+            pytest.raises(SealError),
+        ):
+            MemoryManager(store, user_id="bob").calls()
 
-    def test_written_when_a_program_ends(self, tmp_path: Path) -> None:
+    @on_disk
+    def test_written_when_a_program_ends(self, store_url: str) -> None:
         """What a program noted last is there, although it closed nothing."""
-        url = f"sqlite:///{tmp_path / 'memory.db'}"
         code = """
             import sys
             from datetime import datetime, UTC
@@ -291,8 +321,8 @@ class TestHowItIsKept:
             memory = MemoryManager(sys.argv[1], user_id="ann")
             memory.note_call(ModelCall(datetime.now(UTC), 10, 5, 1))
         """
-        subprocess.run([sys.executable, "-c", textwrap.dedent(code), url], check=True)
-        with MemoryManager(url, user_id="ann") as memory:
+        subprocess.run([sys.executable, "-c", textwrap.dedent(code), store_url], check=True)
+        with MemoryManager(store_url, user_id="ann") as memory:
             assert 1 == len(memory.calls())
 
     async def test_never_in_the_way(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -342,19 +372,90 @@ class TestHowItIsKept:
             assert 2 == len(store.calls(CallFilter("ann")))
         engine.dispose()
 
-    async def test_files_keep_none(self, tmp_path: Path) -> None:
-        """On a store of files nothing is kept, and the decisions of this process are there as ever."""
+    def test_forgotten_in_a_folder(self, tmp_path: Path) -> None:
+        """Of a user who was forgotten no byte is left in a folder's file of calls."""
+        with FileStore(tmp_path) as store:
+            for user_id in ("ann-1234", "bob"):
+                call = model_call(folded=(f"key_of_{user_id}",))
+                store.note_call(CallRecord(user_id, None, None, call))
+            assert ["ann-1234", "bob"] == store.users() == store.callers()
+            store.forget_user("ann-1234")
+            assert ["bob"] == store.users()
+        assert b"ann-1234" not in calls_file(f"file:{tmp_path}").read_bytes()
+
+    def test_who_only_reads_a_folder(self, tmp_path: Path) -> None:
+        """Who may not write memories, because another does, keeps calls beside that one; asking makes no file."""
+        with FileStore(tmp_path / "new") as writer, FileStore(tmp_path / "new") as reader:
+            assert ([], [], []) == (
+                reader.calls(ANYTHING),
+                reader.call_totals("ann"),
+                reader.users(),
+            )
+            assert not writer.directory.exists()
+            MemoryManager(writer, user_id="ann").store("a note")
+            for store in (writer, reader):
+                store.note_call(CallRecord("ann", None, "t1", model_call()))
+                store.close()
+            assert 2 == len(reader.calls(ANYTHING))
+
+    def test_in_a_folder_of_ones_own(self, tmp_path: Path) -> None:
+        """The file is as strict as the folder's others; where nothing is to be kept, or can be, none is made."""
+        modes: Any = {"file_mode": 0o600, "directory_mode": 0o700}
+        with FileStore(tmp_path / "strict", **modes) as store:
+            store.note_call(CallRecord("ann", None, None, model_call()))
+        assert 0o600 == calls_file(f"file:{tmp_path / 'strict'}").stat().st_mode & 0o777
+        (tmp_path / "file").touch()
+        for folder, kept in (("none", None), ("file", timedelta(days=1))):
+            with FileStore(tmp_path / folder, calls_kept=kept) as store:
+                store.note_call(CallRecord("ann", None, None, model_call()))
+        assert {"strict", "file"} == {path.name for path in tmp_path.iterdir()}
+
+    @for_each("name", [".memory-context/calls.db", ".memory-context"])
+    def test_links_out_of_a_folder(self, name: str, tmp_path: Path) -> None:
+        """Calls are neither written nor read where a link leads out of the folder."""
+        outside = FileStore(tmp_path / "outside")
+        outside.note_call(CallRecord("ann", None, None, model_call()))
+        outside.close()
+        before = calls_file(f"file:{outside.directory}").read_bytes()
+        memories = tmp_path / f"linked {len(name)}"
+        link = memories / name
+        link.parent.mkdir(parents=True)
+        link.symlink_to(outside.directory / name)
+        with FileStore(memories) as store:
+            store.note_call(CallRecord("ann", None, None, model_call()))
+            assert [] == store.calls(ANYTHING)
+        assert before == calls_file(f"file:{outside.directory}").read_bytes()
+
+    async def test_damaged_in_a_folder(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """A damaged file of calls is logged once, listed, skipped, and left as it is; memories and runs go on."""
+        file = calls_file(f"file:{tmp_path}")
+        file.parent.mkdir()
+        file.write_bytes(b"no database" * 1000)
         context = MemoryContext("ann", store=FileStore(tmp_path), thread_id="t1")
         await ask(context)
+        store = context.manager.memory_store
+        assert isinstance(store, FileStore)
         assert 1 == len(context.decisions())
         assert ([], []) == (context.manager.calls(), context.manager.call_totals())
+        [damaged] = store.damaged()
+        assert ".memory-context/calls.db" == damaged.path
+        assert "not a database" in damaged.reason
+        assert ["ann"] == store.users()
+        assert 1 == store.forget_user("ann").memories
         await context.aclose()
+        assert b"no database" * 1000 == file.read_bytes()
+        said = [getattr(one, "event", "") for one in caplog.records]
+        assert 1 == said.count("memory_context.file_skipped")
 
 
-async def test_on_the_command_line(tmp_path: Path) -> None:
+@on_disk
+async def test_on_the_command_line(store_url: str) -> None:
     """`memory-context calls` shows conversations with what they saved, and one of them call by call."""
-    place = ("--store", f"sqlite:///{tmp_path / 'memory.db'}", "--user", "ann")
-    MemoryManager(place[1], user_id="ann").store("x")
+    place = ("--store", store_url, "--user", "ann")
+    with MemoryManager(store_url, user_id="ann") as memory:
+        memory.store("x")
     assert 1 == command("calls", *place).returncode
     context = MemoryContext("ann", store=place[1], thread_id="t1")
     await ask(context)
@@ -368,6 +469,9 @@ async def test_on_the_command_line(tmp_path: Path) -> None:
     assert "lexical opened" in shown
     listed = json.loads(command("calls", "--thread", "t1", "--limit", "1", "--json", *place).stdout)
     assert (1, True) == (len(listed["calls"]), listed["more"])
+    added_up = json.loads(command("stats", "--json", "--store", store_url).stdout)
+    assert 3 == added_up["model_calls"]
+    assert 0 < added_up["tokens_avoided"]
 
 
 def test_what_waits_for_a_removed_database_is_let_go(

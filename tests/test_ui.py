@@ -265,6 +265,17 @@ def test_a_folder(tmp_path: Path, name: str) -> None:
     assert 'class="error"' not in answer.text
 
 
+def test_calls_of_a_folder(tmp_path: Path) -> None:
+    """The page shows tomorrow what models were sent by an agent on a FileStore, also where nothing was stored."""
+    with FileStore(tmp_path / "notes") as folder:
+        memory = MemoryManager(folder, user_id="ann", thread_id="nightly")
+        memory.note_call(ModelCall(datetime.now(UTC), 9000, 1000, 3))
+    with FileStore(tmp_path / "notes") as folder:
+        pages = pages_of(Looked(folder))
+        assert "8,000 tokens avoided, of 9,000" in words(pages.get("").text)
+        assert "1,000" in words(pages.get("thread", params={"id": "nightly"}).text)
+
+
 def test_an_empty_database(pages: TestClient) -> None:
     """It says so, and what to do; that is no error."""
     answer = pages.get("")

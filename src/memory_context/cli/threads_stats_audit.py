@@ -157,7 +157,7 @@ def calls(
     if as_json:
         print_json({"calls": [asdict(one) for one in shown], "more": len(found) > limit})
     elif not shown:
-        say("no calls are kept: they are for 30 days, in a database, where agents run on it")
+        say("no calls are kept: they are for 30 days, where agents run on the store")
     else:
         print_paged(_call_table(shown))
         if len(found) > limit:

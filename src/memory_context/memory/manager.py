@@ -220,7 +220,7 @@ class MemoryManager(ClosedAtExit):
     ) -> KeptCalls:
         """Return what models were sent, and what was decided before, newest first; nothing where no store keeps it.
 
-        Rows stay for 30 days, unless the store says otherwise (`SQLAlchemyStore`).
+        Rows stay for 30 days, unless the store says otherwise (`calls_kept`).
 
         Args:
             thread_id: Of this conversation only; of all of the user's without it.

@@ -27,7 +27,7 @@ DAYS = 30
 SENT = Mark(1, "sent", is_ours=True)
 IN_FULL = Mark(8, "with every text in full")
 NO_CALLS = (
-    "No model calls are kept. They are for 30 days, in the database, "
+    "No model calls are kept. They are for 30 days, in the store, "
     "once an agent runs with this version on it."
 )
 

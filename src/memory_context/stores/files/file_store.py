@@ -6,24 +6,27 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from memory_context.exceptions import StoreUnavailableError
 from memory_context.model.batches import batches_of, size_of
+from memory_context.model.call_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.item import Conflict, Deletion, MemoryItem, Restored
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Quota, Receipt, as_quota
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.codec import Codec, check_embedder, url_prefix
+from memory_context.stores.files.call_file import PATH, CallFile
 from memory_context.stores.files.folder import DIRECTORY_MODE, FILE_MODE, MemoryFolder
 from memory_context.stores.files.indexed_folder import DamagedFile, IndexedFolder
 from memory_context.stores.files.memory_index import MemoryIndex
 from memory_context.stores.files.writer_lock import WriterLock
 from memory_context.stores.sql.scan import scan
-from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
+from memory_context.stores.sql.sqlalchemy_store import CALLS_KEPT, SQLAlchemyStore
 from memory_context.text.index.embedders import AnyEmbedder
 
 if TYPE_CHECKING:
@@ -79,12 +82,14 @@ class FileStore(ClosedAtExit):
         codec: What files hold of records: `Compressed`, or `Encrypted`. As they are without one. The index in memory is
             plain.
         redactor: Takes the secrets out of texts before they come here (see `SQLAlchemyStore`).
+        calls_kept: How long it is kept what models were sent (see `SQLAlchemyStore`), in the SQLite file
+            ``.memory-context/calls.db``. It has a lock of its own: processes that only read memories keep calls, too.
 
     Raises:
         InvalidArgumentError: A mode is wider, or the embedder is not one.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is an option of its own
         self,
         directory: str | os.PathLike[str],
         *,
@@ -95,6 +100,7 @@ class FileStore(ClosedAtExit):
         quota: Quota | None = None,
         codec: Codec | None = None,
         redactor: Redactor | None = None,
+        calls_kept: timedelta | None = CALLS_KEPT,
     ) -> None:
         self.codec = codec or Codec()
         if embedder is not None:
@@ -105,6 +111,7 @@ class FileStore(ClosedAtExit):
         self._folder = MemoryFolder(self.directory, file_mode, directory_mode)
         self._has_default_modes = (file_mode, directory_mode) == (FILE_MODE, DIRECTORY_MODE)
         self._writer = WriterLock(self._folder)
+        self._calls = CallFile(self._folder, self.codec, calls_kept)
         self._embedding = (embedder, embedding_model)
         self._records: IndexedFolder | None = None
         self._lock = Lock()
@@ -154,9 +161,30 @@ class FileStore(ClosedAtExit):
     sum = _reading(SQLAlchemyStore.sum)
     usage = _reading(SQLAlchemyStore.usage)
     count = _reading(SQLAlchemyStore.count)
-    users = _reading(SQLAlchemyStore.users)
     reindex = _reading(SQLAlchemyStore.reindex)
     read_tables = _reading(SQLAlchemyStore.read_tables)
+
+    def note_call(self, record: CallRecord) -> None:
+        """See `CallKeeper.note_call`."""
+        self._calls.note_call(record)
+
+    def calls(self, wanted: CallFilter, limit: int | None = 100) -> list[CallRecord]:
+        """See `CallKeeper.calls`."""
+        return self._of_calls(lambda kept: kept.calls(wanted, limit), [])
+
+    def call_totals(self, user_id: str, thread_id: str | None = None) -> list[CallTotals]:
+        """See `CallKeeper.call_totals`."""
+        return self._of_calls(lambda kept: kept.call_totals(user_id, thread_id), [])
+
+    def callers(self) -> list[str]:
+        """See `CallKeeper.callers`."""
+        return self._of_calls(CallFile.callers, [])
+
+    def users(self) -> list[str]:
+        """See `Administration.users`."""
+        with self._lock:
+            have_stored = self._opened().index.users()
+        return sorted({*have_stored, *self.callers()})
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
         """See `MemoryStore.touch`. Anyone may read: this takes no lock, and forgets what cannot be written down."""
@@ -199,17 +227,21 @@ class FileStore(ClosedAtExit):
                 receipt = index.forget_user(user_id)
             with self._errors():
                 self._opened().forget_notes(receipt.user_id)
-        return replace(receipt, files=receipt.memories, scrubbed=False)
+        calls = self._of_calls(lambda kept: kept.forget_user(user_id).calls, 0)
+        return replace(receipt, files=receipt.memories, calls=calls, scrubbed=False)
 
     def damaged(self) -> tuple[DamagedFile, ...]:
-        """Return the files that do not hold a memory, and why."""
+        """Return the files that do not hold a memory, or what models were sent, and why."""
+        self.callers()
+        calls = DamagedFile(PATH, self._calls.problem)
         with self._lock:
-            return self._opened().damaged
+            return (*self._opened().damaged, *([calls] if calls.reason else []))
 
     def reencrypt(
         self, user_id: str | None = None, progress: Callable[[int], object] | None = None
     ) -> int:
         """Write every file of a user, or of all, as the codec writes it today; return how many (see `SQLAlchemyStore`)."""
+        self._of_calls(CallFile.reencrypt, 0)
         with self._lock:
             self._hold_lock()
             with self._errors():
@@ -217,6 +249,7 @@ class FileStore(ClosedAtExit):
 
     def close(self) -> None:
         """See `MemoryStore.close`. Another process may write then."""
+        self._calls.close()
         with self._lock:
             self._drop_records()
             self._writer.release()
@@ -231,6 +264,10 @@ class FileStore(ClosedAtExit):
                 yield records.index
             finally:
                 self._save(records)
+
+    def _of_calls(self, ask: Callable[[CallFile], T], nothing: T) -> T:
+        with self._errors():
+            return self._calls.answer(ask, nothing)
 
     def _hold_lock(self) -> None:
         """Become the writer, who knows what the one before wrote."""
