@@ -11,7 +11,7 @@ import pytest
 
 from for_each import for_each
 from memory_context.cli import run
-from memory_context.mcp.client_config import config_file, servers_in
+from memory_context.mcp.client_config import ServerList, lists_of, servers_in
 
 GITHUB = {
     "command": "npx",
@@ -63,8 +63,8 @@ def test_wrap_and_undo(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "github, remote wrapped" in said
     assert "left as it is: off: it is disabled" in said
     assert "dark" == config["theme"]
-    assert ["with-memory", "off"] == [*config["mcpServers"]]
-    entry = config["mcpServers"]["with-memory"]
+    assert ["with-memory-project", "off"] == [*config["mcpServers"]]
+    entry = config["mcpServers"]["with-memory-project"]
     assert os.access(entry["command"], os.X_OK)
     given = entry["args"][entry["args"].index("wrap") :]
     assert ["wrap", "--store", "sqlite:////srv/m.db", "--user", "ann", "--prefix"] == given[:6]
@@ -83,13 +83,13 @@ def test_what_was_changed_meanwhile(file: Path) -> None:
     """A server that the user has added since stays, or is wrapped by a second run; all come back."""
     run(["wrap", "--client", "cursor", "--only", "github"])
     config = read(file)
-    assert {"with-memory", "remote", "off"} == {*config["mcpServers"]}
+    assert {"with-memory-project", "remote", "off"} == {*config["mcpServers"]}
     config["mcpServers"]["new"] = {"command": "new"}
-    config["mcpServers"]["with-memory"]["env"] = {"MEMORY_CONTEXT_STORE_PASSWORD": "x"}
+    config["mcpServers"]["with-memory-project"]["env"] = {"MEMORY_CONTEXT_STORE_PASSWORD": "x"}
     write(file, config)
     run(["wrap", "--client", "cursor", "--only", "new"])
-    assert read(file)["mcpServers"]["with-memory"]["env"]
-    assert {"with-memory", "remote", "off"} == {*read(file)["mcpServers"]}
+    assert read(file)["mcpServers"]["with-memory-project"]["env"]
+    assert {"with-memory-project", "remote", "off"} == {*read(file)["mcpServers"]}
     run(["wrap", "--client", "cursor", "--undo"])
 
     assert {**CONFIG["mcpServers"], "new": {"command": "new"}} == read(file)["mcpServers"]  # type: ignore[dict-item]
@@ -107,7 +107,7 @@ def test_vs_code() -> None:
     config = read(path)
 
     assert inputs == config["inputs"]
-    assert "stdio" == config["servers"]["with-memory"]["type"]
+    assert "stdio" == config["servers"]["with-memory-project"]["type"]
     assert asks == config["servers"]["asks"]
 
 
@@ -128,8 +128,14 @@ def test_links(file: Path) -> None:
         ("{}", "lists no servers"),
         ('{"mcpServers": {}}', "no server to wrap"),
         ('{"mcpServers": {"a": {"type": "sse", "url": "x"}}}', "old SSE transport"),
+        ('{"mcpServers": {"a": {"type": "ws", "url": "x"}}}', "WebSocket"),
         ('{"mcpServers": {"a": {"command": "x", "envFile": ".env"}}}', "envFile"),
-        ('{"mcpServers": {"with-memory": {"command": "x"}, "a": {"command": "x"}}}', "is not ours"),
+        ('{"mcpServers": {"a": {"url": "x", "oauth": {"clientId": "b"}}}}', "a login"),
+        ('{"mcpServers": {"a": {"url": "x", "headersHelper": "/b"}}}', "a headersHelper"),
+        (
+            '{"mcpServers": {"with-memory-project": {"command": "x"}, "a": {"command": "x"}}}',
+            "is not ours",
+        ),
         ('// what I use\n{"mcpServers": {}}', "comments in it would be lost"),
     ],
 )
@@ -189,13 +195,78 @@ def test_variables(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_where_clients_keep_it(file: Path, tmp_path: Path) -> None:
-    """The project's file is taken where there is one, else the user's."""
+    """The project's list comes before the user's, and our entry in it is called otherwise: of one name one would start."""
     home = tmp_path / "home"
-    assert file == config_file("cursor")
+    mine = ServerList(home / ".cursor/mcp.json")
+    assert [ServerList(file, entry="with-memory-project"), mine] == lists_of("cursor")
     file.unlink()
-    assert home / ".cursor/mcp.json" == config_file("cursor")
-    assert home / ".claude.json" == config_file("claude-code")
-    (tmp_path / ".mcp.json").touch()
-    assert tmp_path / ".mcp.json" == config_file("claude-code")
-    assert "claude_desktop_config.json" == config_file("claude").name
-    assert "Code/User/mcp.json" in str(config_file("vscode"))
+    assert [mine] == lists_of("cursor")
+    [place] = lists_of("claude")
+    assert "claude_desktop_config.json" == place.file.name
+    assert "Code/User/mcp.json" in str(lists_of("vscode")[0])
+
+
+class TestClaudeCode:
+    """Its lists, in the form in which version 2.1.197 wrote them: see `claude mcp add --help`."""
+
+    @pytest.fixture
+    def folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """A folder in a repository, with servers of all three scopes."""
+        stdio: dict[str, Any] = {"type": "stdio", "args": [], "env": {}}
+        known = {"allowedTools": [], "mcpServers": {"mine_here": {**stdio, "command": "here"}}}
+        home, root = tmp_path / "home", tmp_path / "repository"
+        config = {
+            "migrationVersion": 13,
+            "projects": {"/other": known, str(root): known},
+            "mcpServers": {"mine": {**stdio, "command": "everywhere"}},
+        }
+        (root / "part/.claude").mkdir(parents=True)
+        (root / ".git").mkdir()
+        home.mkdir()
+        # It writes no line's end behind the last one.
+        (home / ".claude.json").write_text(json.dumps(config, indent=2))
+        servers = {"ours": {**stdio, "command": "ours"}, "rejected": {"command": "evil"}}
+        (root / "part/.mcp.json").write_text(json.dumps({"mcpServers": servers}, indent=2))
+        settings = {"disabledMcpjsonServers": ["rejected"]}
+        (root / "part/.claude/settings.local.json").write_text(json.dumps(settings))
+        monkeypatch.setenv("HOME", str(home))
+        monkeypatch.chdir(root / "part")
+        return root / "part"
+
+    def test_scopes(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """What it lists for the user in this folder comes first, then the folder's, then the user's; undone one by one."""
+        own, ours = Path.home() / ".claude.json", folder / ".mcp.json"
+        before = own.read_bytes(), ours.read_bytes()
+        assert 0 == run(["wrap", "--client", "claude-code"])
+        config = read(own)
+        [(name, entry)] = config["projects"][str(folder.parent)]["mcpServers"].items()
+        assert ("with-memory-local", "stdio") == (name, entry["type"])
+        assert ["mine_here"] == [*config["projects"]["/other"]["mcpServers"]]
+        assert ["mine_here"] == [server.name for server in servers_in(Path(entry["args"][-1]))]
+        assert f"{own}, {folder.parent}: mine_here wrapped" in capsys.readouterr().out
+
+        for file in (".mcp.json", str(own)):
+            assert 0 == run(
+                ["wrap", "--file", file, "--only", "ours" if file == ".mcp.json" else "mine"]
+            )
+        assert ["with-memory"] == [*read(own)["mcpServers"]]
+        assert ["with-memory-project", "rejected"] == [*read(ours)["mcpServers"]]
+        for _ in range(3):
+            assert 0 == run(["wrap", "--client", "claude-code", "--undo"])
+        assert before == (own.read_bytes(), ours.read_bytes())
+        assert {".claude.json", ".local"} >= {path.name for path in Path.home().iterdir()}
+
+    def test_rejected(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A server that its user has rejected, or switched off, is not started by ours instead."""
+        own = Path.home() / ".claude.json"
+        config = read(own)
+        config["projects"][str(folder.parent)] = {"disabledMcpServers": ["ours"]}
+        write(own, config)
+        assert 2 == run(["wrap", "--client", "claude-code"])
+        said = capsys.readouterr().err
+        assert "ours: it is switched off; rejected: it is switched off" in said
+
+    def test_folder_of_its_own(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """CLAUDE_CONFIG_DIR says where its configuration is."""
+        monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(folder / "elsewhere"))
+        assert folder / "elsewhere/.claude.json" == lists_of("claude-code")[-1].file

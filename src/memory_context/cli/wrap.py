@@ -16,7 +16,7 @@ from memory_context.cli.app import NAME, RUN, app
 from memory_context.exceptions import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from memory_context.mcp.client_config import Change
+    from memory_context.mcp.client_config import Change, ServerList
     from memory_context.mcp.connections import WrappedServer
 
 _CLIENT = (
@@ -82,7 +82,7 @@ def wrap(  # noqa: PLR0913 - each is an option
     from memory_context.mcp.wrapper import WrapSettings
 
     if client or file:
-        from memory_context.mcp.client_config import config_file
+        from memory_context.mcp.client_config import list_in, lists_of
 
         if store and urlsplit(store).password:
             raise InvalidArgumentError(
@@ -92,7 +92,9 @@ def wrap(  # noqa: PLR0913 - each is an option
         said = [*(["--store", store] if store else []), *(["--user", user] if user else [])]
         options = [*said, *(["--prefix"] if prefix else []), "--threshold", str(threshold)]
         options += ["--timeout", f"{timeout:g}", "--start-timeout", f"{start_timeout:g}"]
-        _edit(file or config_file(client or ""), options, only or (), undo=undo)
+        places = [list_in(file)] if file else lists_of(client or "")
+        place = next((one for one in places if undo and one.moved.exists()), places[0])
+        _edit(place, options, only or (), undo=undo)
         return
     if only or undo:
         raise InvalidArgumentError("--only and --undo go with --client NAME or --file FILE")
@@ -127,7 +129,7 @@ def _servers(
     return servers
 
 
-def _edit(file: Path, options: Sequence[str], only: Sequence[str], *, undo: bool) -> None:
+def _edit(place: "ServerList", options: Sequence[str], only: Sequence[str], *, undo: bool) -> None:
     from memory_context.mcp.client_config import unwrap_in, wrap_in
 
     # The full path: clients have a short PATH.
@@ -135,8 +137,10 @@ def _edit(file: Path, options: Sequence[str], only: Sequence[str], *, undo: bool
     program = (
         [found] if found else [sys.executable, "-c", "from memory_context.cli import main; main()"]
     )
-    change: Change = unwrap_in(file) if undo else wrap_in(file, [*program, "wrap", *options], only)
+    change: Change = (
+        unwrap_in(place) if undo else wrap_in(place, [*program, "wrap", *options], only)
+    )
     done = "given back" if undo else "wrapped"
-    typer.echo(f"{change.file}: {', '.join(change.names)} {done}; restart the client")
+    typer.echo(f"{change.place}: {', '.join(change.names)} {done}; restart the client")
     for name, problem in change.left.items():
         typer.echo(f"left as it is: {name}: {problem}")

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,52 @@ _LISTS = ("mcpServers", "servers")  # of most clients, and of VS Code
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 # What only the client can fill in: ${input:token}, ${workspaceFolder}.
 _ONLY_THERE = re.compile(r"\$\{(?!env:)(?:\w+:[^-]|workspace|userHome|pathSeparator|file|cwd)")
-_UNUSABLE = {"envFile": "an envFile", "sandbox": "a sandbox"}
+_OTHER_TRANSPORTS = {"sse": "the old SSE transport", "ws": "WebSocket"}
+_UNUSABLE = {
+    "envFile": "an envFile",
+    "sandbox": "a sandbox",
+    "oauth": "a login (oauth)",
+    "headersHelper": "a headersHelper",
+}
 ENTRY = "with-memory"
+SETTINGS = ("settings.json", "settings.local.json")  # of Claude Code
 CLIENTS = ("claude", "claude-code", "cursor", "vscode")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerList:
+    """Where a client lists servers.
+
+    Attributes:
+        file: The configuration.
+        project: The folder whose list it is, in a file with the lists of several; empty for the file's own list.
+        entry: What our entry is called. Another for a project's than for the user's: of two servers of one name a
+            client starts one.
+        off: The servers that the user has switched off elsewhere.
+    """
+
+    file: Path
+    project: str = ""
+    entry: str = ENTRY
+    off: Collection[str] = ()
+
+    def __str__(self) -> str:
+        """Name it for people."""
+        return f"{self.file}, {self.project}" if self.project else str(self.file)
+
+    @property
+    def moved(self) -> Path:
+        """Return where its servers are while they are wrapped."""
+        file = self.file.resolve()
+        name = file.stem
+        if self.project:
+            digest = blake2b(self.project.encode(), digest_size=4).hexdigest()
+            name += f".{Path(self.project).name}-{digest}"
+        return file.with_name(f"{name}.wrapped.json")
+
+    def owner(self, config: Wire) -> Wire:
+        """Return what the list is a member of, in the *config* that the file holds."""
+        return member(member(config, "projects"), self.project) if self.project else config
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +75,26 @@ class Change:
     """What was done to a client's configuration.
 
     Attributes:
-        file: The configuration.
+        place: Where the servers are listed.
         names: The servers that were wrapped, or given back.
         left: Those that were left as they are, and why.
     """
 
-    file: Path
+    place: ServerList
     names: Sequence[str]
     left: Mapping[str, str]
 
 
-def config_file(client: str) -> Path:
-    """Return the configuration of a client: that of this folder where it has one, else that of the user.
+def lists_of(client: str) -> list[ServerList]:
+    """Return where a client lists servers: for this folder, if it does, and for the user.
 
     Raises:
         InvalidArgumentError: There is no such client.
     """
     home = Path.home()
-    here = {"claude-code": ".mcp.json", "cursor": ".cursor/mcp.json", "vscode": ".vscode/mcp.json"}
+    if client == "claude-code":
+        return _lists_of_claude_code(home)
+    here = {"cursor": ".cursor/mcp.json", "vscode": ".vscode/mcp.json"}
     if sys.platform == "darwin":
         settings = home / "Library/Application Support"
     else:
@@ -57,7 +103,6 @@ def config_file(client: str) -> Path:
         )
     users = {
         "claude": settings / "Claude/claude_desktop_config.json",
-        "claude-code": home / ".claude.json",
         "cursor": home / ".cursor/mcp.json",
         "vscode": settings / "Code/User/mcp.json",
     }
@@ -65,8 +110,40 @@ def config_file(client: str) -> Path:
         raise InvalidArgumentError(
             f"there is no client {client!r}; known are {', '.join(CLIENTS)}, and --file takes others"
         )
-    project = Path.cwd() / here[client] if client in here else None
-    return project if project and project.exists() else users[client]
+    places = [ServerList(users[client])]
+    project = Path.cwd() / here.get(client, "")
+    if project.is_file() and project != users[client]:
+        places.insert(0, ServerList(project, entry=f"{ENTRY}-project"))
+    return places
+
+
+def _lists_of_claude_code(home: Path) -> list[ServerList]:
+    """Return what `claude mcp add` lists for this folder and its user alone, what `.mcp.json` does, and the user's."""
+    own = os.environ.get("CLAUDE_CONFIG_DIR")
+    file = Path(own or home) / ".claude.json"
+    here = Path.cwd()
+    # As the client does: what it knows of a folder, it knows of the repository.
+    root = next((one for one in (here, *here.parents) if (one / ".git").exists()), here)
+    known = member(member(_read(file) if file.exists() else {}, "projects"), str(root))
+    off = {*known.get("disabledMcpServers", ())}
+    places = [ServerList(file, off=off)]
+    project = here / ".mcp.json"
+    if project.exists():
+        folders = (Path(own or home / ".claude"), here / ".claude")
+        settings = [folder / name for folder in folders for name in SETTINGS]
+        rejecting = [known, *(_read(one) for one in settings if one.exists())]
+        rejected = {name for one in rejecting for name in one.get("disabledMcpjsonServers", ())}
+        places.insert(0, ServerList(project, "", f"{ENTRY}-project", off | rejected))
+    if known.get("mcpServers"):
+        places.insert(0, ServerList(file, str(root), f"{ENTRY}-local", off))
+    return places
+
+
+def list_in(file: Path) -> ServerList:
+    """Return where a file lists servers, with what is known of one of Claude Code's."""
+    places = lists_of("claude-code") if file.name in (".mcp.json", ".claude.json") else []
+    own = (one for one in places if one.file == file.absolute() and not one.project)
+    return next(own, ServerList(file))
 
 
 def servers_in(file: Path) -> list[WrappedServer]:
@@ -86,76 +163,89 @@ def servers_in(file: Path) -> list[WrappedServer]:
     return servers
 
 
-def wrap_in(file: Path, command: Sequence[str], only: Collection[str] = ()) -> Change:
-    """Put one entry in place of the servers in a client's configuration, which move to a file beside it.
+def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = ()) -> Change:
+    """Put one entry in place of the servers in a client's list, which move to a file beside it.
 
     Args:
-        file: The configuration.
+        place: The list.
         command: What starts the wrapper; the place of the moved servers is added.
         only: The names of the servers; without one, all that can be wrapped.
 
     Raises:
         InvalidArgumentError: It is no configuration, there is no such server, or nothing to wrap.
     """
+    file, moved = place.file, place.moved
     config = _read(file)
-    entries = _list_in(config, file)
+    owner = place.owner(config)
+    entries = _list_in(owner, file)
     unknown = ", ".join(sorted(set(only) - entries.keys()))
     if unknown:
-        raise InvalidArgumentError(f"{file} has no server {unknown}; it has {', '.join(entries)}")
-    moved = _moved(file)
-    left = {name: _problem_with(entry) for name, entry in entries.items() if name != ENTRY}
+        raise InvalidArgumentError(f"{place} has no server {unknown}; it has {', '.join(entries)}")
+    our_name = _our_name(entries, place)
+    left = {name: _problem_with(entry) for name, entry in entries.items() if name != our_name}
+    for name in left.keys() & {*place.off}:
+        left[name] = left[name] or "it is switched off"
     chosen = [name for name, problem in left.items() if not problem and (not only or name in only)]
     if not chosen:
         told = "".join(f"; {name}: {problem}" for name, problem in left.items() if problem)
-        raise InvalidArgumentError(f"{file} has no server to wrap{told}")
+        raise InvalidArgumentError(f"{place} has no server to wrap{told}")
     kept = {name: entries[name] for name in chosen}
     # What the user has added to it, such as variables, stays.
     ours: Wire = {
-        **member(entries, ENTRY),
+        **member(entries, our_name),
         "command": command[0],
         "args": [*command[1:], "--servers", str(moved)],
     }
-    if "servers" in config:
+    # Where the client writes what an entry is, it reads it, too.
+    if any("type" in entry for entry in kept.values()) or "servers" in config:
         ours = {"type": "stdio", **ours}
     following = Wire()
     for name, entry in entries.items():
-        following |= {ENTRY: ours} if name in chosen else {name: entry}
-    following[ENTRY] = ours
+        following |= {our_name: ours} if name in chosen else {name: entry}
+    following[our_name] = ours
     earlier: Wire = {}
     if moved.exists():
         earlier = _list_in(_read(moved), moved)
-    elif ENTRY in entries:
+    elif our_name in entries:
         raise InvalidArgumentError(
-            f"{file} has a server {ENTRY!r} that is not ours: call it otherwise"
+            f"{place} has a server {our_name!r} that is not ours: call it otherwise"
         )
     # First: nothing is lost if the second cannot be written.
     _write(moved, {"mcpServers": {**earlier, **kept}}, file)
-    _write(file, {**config, _list_name(config): following}, file)
-    return Change(file, chosen, {name: problem for name, problem in left.items() if problem})
+    owner[_list_name(owner)] = following
+    _write(file, config, file)
+    return Change(place, chosen, {name: problem for name, problem in left.items() if problem})
 
 
-def unwrap_in(file: Path) -> Change:
-    """Give a client's configuration its servers back.
+def unwrap_in(place: ServerList) -> Change:
+    """Give a client's list its servers back.
 
     Raises:
         InvalidArgumentError: No server in it is wrapped.
     """
-    moved = _moved(file)
+    moved = place.moved
     if not moved.exists():
-        raise InvalidArgumentError(f"no server in {file} is wrapped: there is no {moved}")
+        raise InvalidArgumentError(f"no server in {place} is wrapped: there is no {moved}")
     given = _list_in(_read(moved), moved)
-    config = _read(file)
+    config = _read(place.file)
+    owner = place.owner(config)
+    listed = _list_in(owner, place.file)
+    our_name = _our_name(listed, place)
     entries = Wire()
-    for name, entry in _list_in(config, file).items():
-        entries |= given if name == ENTRY else {name: entry}
+    for name, entry in listed.items():
+        entries |= given if name == our_name else {name: entry}
     # The entry may have been taken out by hand.
-    _write(file, {**config, _list_name(config): {**given, **entries}}, file)
+    owner[_list_name(owner)] = {**given, **entries}
+    _write(place.file, config, place.file)
     moved.unlink()
-    return Change(file, list(given), {})
+    return Change(place, list(given), {})
 
 
-def _moved(file: Path) -> Path:
-    return file.resolve().with_name(f"{file.stem}.wrapped.json")
+def _our_name(entries: Wire, place: ServerList) -> str:
+    """Return the name of the entry that starts the moved servers, or will."""
+    moved = str(place.moved)
+    starting = (name for name in entries if moved in member(entries, name).get("args", ()))
+    return next(starting, place.entry)
 
 
 def _problem_with(entry: Any) -> str:  # noqa: ANN401 - whatever JSON holds
@@ -163,8 +253,8 @@ def _problem_with(entry: Any) -> str:  # noqa: ANN401 - whatever JSON holds
     entry = member({"": entry}, "")
     if not ("command" in entry or "url" in entry):
         return "it has neither a command nor a URL"
-    if entry.get("type") == "sse":
-        return "it speaks the old SSE transport"
+    if entry.get("type") in _OTHER_TRANSPORTS:
+        return f"it speaks {_OTHER_TRANSPORTS[entry['type']]}"
     if entry.get("disabled"):
         return "it is disabled"
     for name, what in _UNUSABLE.items():
@@ -221,9 +311,11 @@ def _list_in(config: Wire, file: Path) -> Wire:
 
 
 def _write(file: Path, config: Wire, like: Path) -> None:
-    """Write a file in one step, also where a link leads; its indent and who may read it are those of another."""
-    indent = re.search(r"\n([ \t]+)\S", like.read_text("utf-8"))
-    text = json.dumps(config, indent=indent[1] if indent else 2, ensure_ascii=False) + "\n"
+    """Write a file in one step, also where a link leads; its indent, its end and who may read it are those of another."""
+    pattern = like.read_text("utf-8")
+    indent = re.search(r"\n([ \t]+)\S", pattern)
+    text = json.dumps(config, indent=indent[1] if indent else 2, ensure_ascii=False)
+    text += "\n" if pattern.endswith("\n") else ""
     target = file.resolve()
     try:
         with draft_of(target) as draft:
