@@ -213,9 +213,12 @@ class TestClaudeCode:
     def folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         """A folder in a repository, with servers of all three scopes."""
         stdio: dict[str, Any] = {"type": "stdio", "args": [], "env": {}}
-        known = {"allowedTools": [], "mcpServers": {"mine_here": {**stdio, "command": "here"}}}
+        known: dict[str, Any] = {
+            "allowedTools": [],
+            "mcpServers": {"mine_here": {**stdio, "command": "here"}},
+        }
         home, root = tmp_path / "home", tmp_path / "repository"
-        config = {
+        config: dict[str, Any] = {
             "migrationVersion": 13,
             "projects": {"/other": known, str(root): known},
             "mcpServers": {"mine": {**stdio, "command": "everywhere"}},
