@@ -402,6 +402,12 @@ class TestShow:
         assert "--lines '5-x' is not a line range" in said
         assert '--columns "x"' in ann.both("show", "orders", "--columns", "x", code=2)[1]
 
+    @for_each("verb", [["forget", "--yes"], ["confirm"], ["show"]])
+    def test_a_key_that_is_not_there(self, ann: Screen, verb: list[str]) -> None:
+        """The error names the command that finds keys, not Python's call."""
+        said = ann.both(*verb, "nothing", code=1)[1]
+        assert "no memory under the key 'nothing'; `search` finds keys by words" in said
+
     def test_the_beginning_of_a_key(self, ann: Screen) -> None:
         """If one key begins so, it is proposed; if several do, none is."""
         assert "one key begins so: rockets" in ann.both("show", "rock", code=1)[1]

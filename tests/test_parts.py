@@ -288,7 +288,8 @@ def test_path_that_finds_nothing() -> None:
     """The answer says how far the path leads, and which keys are there."""
     text = json.dumps({"data": {"items": ROWS}})
     with pytest.raises(
-        exceptions.NothingMatchedError, match=r"leads to \$\['data'\], where .* the keys items"
+        exceptions.NothingMatchedError,
+        match=r"leads to \$\['data'\], where there is an object with the keys items\.",
     ):
         read(text, path="$.data.rows[0].id")
     with pytest.raises(
@@ -302,9 +303,12 @@ def test_path_that_finds_nothing() -> None:
     "path", ["items", "$.", "$[", "$[?@.a = 1]", "", "$" + "[" * 5000, "$.a$", "$[?nofunction(@)]"]
 )
 def test_path_that_is_none(path: str) -> None:
-    """What is no JSONPath is refused."""
+    """What is no JSONPath is refused; the error shows how to write one, also with a hyphen in a name."""
     with pytest.raises(exceptions.InvalidSelectionError):
         read("{}", path=path)
+    with pytest.raises(exceptions.InvalidSelectionError, match=r"or \$\['a-b'\]"):
+        read('{"a-b": 1}', path="$.a-b")
+    assert "1" == read('{"a-b": 1}', path="$['a-b']").text
 
 
 @pytest.mark.long

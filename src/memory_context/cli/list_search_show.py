@@ -252,9 +252,10 @@ def _found(memory: "MemoryManager", key: str) -> "MemoryItem":
         raise
     except MemoryNotFoundError:
         near = Catalog(memory.memory_store).keys_from(memory.scope, key, 2)
-        advice = f"; one key begins so: {near[0]}" if len(near) == 1 else ""
+        if len(near) != 1:
+            raise
         raise MemoryNotFoundError(
-            f"there is no memory under the key {key!r}{advice or '; `search` finds keys by words'}"
+            f"there is no memory under the key {key!r}; one key begins so: {near[0]}"
         ) from None
 
 

@@ -460,7 +460,7 @@ class MemoryManager(ClosedAtExit):
                 f"the memory {key!r} was deleted on {deletion.deleted_at:%Y-%m-%d %H:%M} UTC ({deletion.reason})"
             )
         raise MemoryNotFoundError(
-            f"there is no memory under the key {key!r}; search(…) finds keys by words"
+            f"there is no memory under the key {key!r}; `search` finds keys by words"
         )
 
     def read(self, key: str) -> MemoryItem:

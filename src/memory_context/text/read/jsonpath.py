@@ -154,7 +154,9 @@ def _nothing_found(
         shorter = JSONPathQuery(env=environment, segments=query.segments[:count])
         node = next(iter(environment.found(shorter, root)), None)
         if node:
-            reached = prompts.LEADS_TO.format(node=node.path()[:200], gist=gist(node.value))
+            # In brackets it would stand among other values.
+            there = gist(node.value).removeprefix("(").removesuffix(")")
+            reached = prompts.LEADS_TO.format(node=node.path()[:200], gist=there)
             return f"{message} {reached}"
     return message
 
@@ -275,7 +277,7 @@ class _TimedEnvironment(JSONPathEnvironment):
             return self.compile(path)
         except (JSONPathError, RecursionError, ValueError) as error:
             raise InvalidSelectionError(
-                f"path={_told(path)} is not a JSONPath: {error}; one begins with $, as $.items[0].name"
+                f"path={_told(path)} is not a JSONPath: {error}; one begins with $, as $.items[0].name or $['a-b']"
             ) from error
 
     def found(self, query: JSONPathQuery, root: Any) -> Iterable[JSONPathNode]:  # noqa: ANN401 - whatever JSON holds
