@@ -297,6 +297,29 @@ def test_a_broken_line_ends_the_replay_after_what_is_done(tmp_path: Path) -> Non
     assert 1 == len(done.stderr.splitlines())
 
 
+def test_skipping_what_is_damaged(tmp_path: Path) -> None:
+    """The other files are replayed, and the runs above the damage; every form of the result says what was left out."""
+    for name, text in (("a", "no run"), ("b", "{"), ("c", "")):
+        (tmp_path / f"{name}.jsonl").write_text(f"{json.dumps(run_of(name))}\n{text}")
+    (tmp_path / "d.json").write_bytes(b"\x1f\x8bno gzip at all")
+    files = sorted(tmp_path.iterdir())
+    assert "; --skip-damaged replays the others" in replay(*files, "--policy", "unbounded").stderr
+
+    report = tmp_path / "report.html"
+    options = ("--skip-damaged", "--policy", "unbounded")
+    done = replay(*files, *options, "--report", report)
+    assert 0 == done.returncode
+    assert "3 runs" in done.stdout
+    assert "without what is damaged in 3 files" in done.stdout
+    for text in (done.stdout, done.stderr, report.read_text("utf-8")):
+        assert 3 == text.count("damaged, left out: ")
+        assert "b.jsonl, line 2" in text
+    found = json.loads(replay(*files, *options, "--json").stdout)
+    assert (3, True, 3) == (found["runs"], found["complete"], len(found["damaged"]))
+    assert 0 == replay(*files, *options, "--run", "c").returncode
+    assert "hold no run" in replay(files[-1], *options).stderr
+
+
 def test_no_agent_framework_is_needed(runs: Path) -> None:
     """Whoever uses LangChain need not install AutoGen to see what this library would save."""
     code = "import sys; sys.modules['autogen_core'] = None; from memory_context.cli import main; main()"

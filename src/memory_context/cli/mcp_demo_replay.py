@@ -140,6 +140,12 @@ def replay(  # noqa: PLR0913 - each is an option
     call: Annotated[
         int | None, typer.Option(min=1, metavar="NUMBER", help="Show the prompt of this call.")
     ] = None,
+    skip_damaged: Annotated[
+        bool,
+        typer.Option(
+            "--skip-damaged", help="Go on where a file is damaged, and say what is left out."
+        ),
+    ] = False,
     as_json: opt.AsJson = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Explain the figures and the policies.")
@@ -159,5 +165,6 @@ def replay(  # noqa: PLR0913 - each is an option
             explain=explain,
             run=run,
             call=call,
+            skip_damaged=skip_damaged,
         )
     )

@@ -53,6 +53,7 @@ class ReplayOptions:
         explain: Whether the definitions are printed; without files, nothing else is.
         run: The id of the only run to replay, call by call, by the first policy of ours or the first one named.
         call: The number of its call whose prompt is shown.
+        skip_damaged: Whether the other files are replayed where one is damaged, which is told then.
 
     Raises:
         InvalidArgumentError: Nothing to do; a file or the report's folder that does not exist; a report that would
@@ -68,6 +69,7 @@ class ReplayOptions:
     explain: bool = False
     run: str | None = None
     call: int | None = None
+    skip_damaged: bool = False
 
     def __post_init__(self) -> None:
         """Check what a long replay would find out too late."""
@@ -128,7 +130,7 @@ def _show_run(options: ReplayOptions, name: str, console: Console) -> None:
     meter = TokenMeter()
     price = parse_price(options.price)
     check_policy(policy, meter)
-    recording = _run_named(name, options.files)
+    recording = _run_named(name, options)
     calls = asyncio.run(calls_of_run(recording, policy, meter, price))
     if options.json:
         sys.stdout.write(json.dumps(run_as_json(recording, policy.name, calls)) + "\n")
@@ -141,18 +143,34 @@ def _show_run(options: ReplayOptions, name: str, console: Console) -> None:
         console.print(part)
 
 
-def _runs_in(file: Path, watch: Watch | None = None) -> Iterator[Recording]:
-    """Yield the runs of a file; in a session nothing may have been said, which a line on standard error says then."""
+def _runs_in(
+    file: Path, options: ReplayOptions, damaged: list[str], watch: Watch | None = None
+) -> Iterator[Recording]:
+    """Yield the runs of a file; what is left out of it, a line on standard error says.
+
+    That is a session in which nothing was said, and if the options say so, what does not come before the damage in a
+    file, which is added to *damaged*.
+    """
     try:
         yield from stream_recordings(file, watch)
     except NoMessagesError as error:
-        Console(stderr=True, soft_wrap=True).print(plain(f"{error}; left out"))
+        _warn(f"{error}; left out")
+    except InvalidArgumentError as error:
+        if not options.skip_damaged:
+            advice = "; --skip-damaged replays the others" if len(options.files) > 1 else ""
+            raise InvalidArgumentError(f"{error}{advice}") from error
+        damaged.append(str(error))
+        _warn(f"damaged, left out: {error}")
 
 
-def _run_named(name: str, files: Sequence[Path]) -> Recording:
+def _warn(line: str) -> None:
+    Console(stderr=True, soft_wrap=True).print(plain(line))
+
+
+def _run_named(name: str, options: ReplayOptions) -> Recording:
     names = list[str]()
-    for file in files:
-        for recording in _runs_in(file):
+    for file in options.files:
+        for recording in _runs_in(file, options, []):
             if recording.id == name:
                 return recording
             names.append(recording.id)
@@ -171,39 +189,45 @@ def _replay_and_show(options: ReplayOptions, console: Console) -> None:
     for policy in comparing.all_policies:
         check_policy(policy, comparing.meter)
 
+    damaged = list[str]()
     stopped: KeyboardInterrupt | InvalidArgumentError | None = None
     try:
-        _replay_files(options.files, comparing)
+        _replay_files(options, comparing, damaged)
     except (KeyboardInterrupt, InvalidArgumentError) as error:
         stopped = error
     # What a Ctrl-C or a damaged line leaves is shown; a damaged first line leaves nothing.
     if comparing.runs or not isinstance(stopped, InvalidArgumentError):
-        _show(options, comparing, console, complete=stopped is None)
+        _show(options, _summary(options, comparing, damaged, complete=stopped is None), console)
     if stopped:
         raise stopped
 
 
-def _show(
-    options: ReplayOptions, comparing: Comparing, console: Console, *, complete: bool
-) -> None:
-    names = tuple(file.name for file in options.files)
-    summary = Summary(
+def _summary(
+    options: ReplayOptions, comparing: Comparing, damaged: Sequence[str], *, complete: bool
+) -> Summary:
+    return Summary(
         comparing.results(),
-        names,
+        tuple(file.name for file in options.files),
         comparing.meter.name,
         options.threshold,
         comparing.price,
         complete,
+        tuple(damaged),
     )
+
+
+def _show(options: ReplayOptions, summary: Summary, console: Console) -> None:
     if options.json:
         sys.stdout.write(json.dumps(summary.as_json()) + "\n")
     else:
         if summary.conclusion():
             console.print(summary.conclusion(), style="bold", highlight=False)
             console.print()
-        console.print(plain(", ".join(names)))
+        console.print(plain(", ".join(summary.files)))
         console.print(summary.headline())
-        if comparing.runs:
+        for problem in summary.damaged:
+            console.print(plain(f"damaged, left out: {problem}", "bold"))
+        if summary.results.runs:
             console.print()
             console.print(report(summary.results.rows))
             _show_worst(summary, console)
@@ -223,16 +247,16 @@ def _show_worst(summary: Summary, console: Console) -> None:
         console.print(facts([(harmless(run.id), verdict(run)) for run in worst]))
 
 
-def _replay_files(files: Sequence[Path], comparing: Comparing) -> None:
+def _replay_files(options: ReplayOptions, comparing: Comparing, damaged: list[str]) -> None:
     console = Console(stderr=True)
     # Without a terminal nothing is drawn: logs would fill with bars.
     progress = Progress(console=console, transient=True, disable=not console.is_terminal)
     with asyncio.Runner() as runner, progress:
         runner.get_loop()  # now: a Ctrl-C while the first one is made would print a warning
-        for file in files:
+        for file in options.files:
             name = escape(plain(file.name).plain)
             watch = partial(progress.wrap_file, total=file.stat().st_size, description=name)
-            for recording in _runs_in(file, watch):
+            for recording in _runs_in(file, options, damaged, watch):
                 runner.run(comparing.add(recording))
     if not comparing.runs:
         raise InvalidArgumentError("the files hold no run")

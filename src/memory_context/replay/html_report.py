@@ -51,6 +51,7 @@ def page(summary: Summary) -> str:
         tag("h2", "Details"),
         tag("p", ", ".join(summary.files), cls="name"),
         tag("p", summary.headline(), cls="soft"),
+        *(tag("p", f"damaged, left out: {problem}", cls="name") for problem in summary.damaged),
         _table(summary, marks),
         *_worst(summary),
         *_explanations(),

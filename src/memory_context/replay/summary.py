@@ -20,7 +20,8 @@ class Summary:
         tokenizer: What counted the tokens.
         threshold: That of "reference only", which peaks are set against.
         price: What tokens cost.
-        complete: Whether every run of the files was replayed.
+        complete: Whether the replay came to the end of the files.
+        damaged: What is wrong with files that were left out, but for the runs before it.
     """
 
     results: Results
@@ -29,6 +30,7 @@ class Summary:
     threshold: int
     price: Price = field(default_factory=Price)
     complete: bool = True
+    damaged: tuple[str, ...] = ()
 
     @property
     def calls(self) -> int:
@@ -47,6 +49,8 @@ class Summary:
         calls = counted(self.calls, "model call")
         values = counted(self.needed, "needed value")
         rest = "" if self.complete else "; not complete: figures of the runs so far"
+        if self.damaged:
+            rest += f"; without what is damaged in {counted(len(self.damaged), 'file')}"
         return f"{runs}, {calls}, {values}; tokens by {self.tokenizer}{rest}"
 
     def conclusion(self) -> str:
@@ -73,6 +77,7 @@ class Summary:
         return {
             "files": list(self.files),
             "complete": self.complete,
+            "damaged": list(self.damaged),
             "conclusion": self.conclusion(),
             "tokenizer": self.tokenizer,
             "threshold": self.threshold,
