@@ -12,8 +12,13 @@ from autogen_core.tools import BaseTool
 
 import langchain_memory_context
 from memory_context import Confirmation, MemoryManager, ScopedMemory, TierPolicy
-from memory_context.autogen.agent_tools import memory_tools
-from memory_context.exceptions import MemoryDeletedError, NotSerializableError
+from memory_context.agent_framework import tools as framework_tools
+from memory_context.autogen.agent_tools import memory_tools, note_tools
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    MemoryDeletedError,
+    NotSerializableError,
+)
 from memory_context.mcp.tool_list import Tools
 from memory_context.model.tiers_and_limits import GLOBAL
 from memory_context.tools.note_tools import NOTE_VERBS
@@ -236,3 +241,19 @@ def test_substring(sqlite_url: str) -> None:
         ]
         assert ["password"] == [hit.memory_key for hit in manager.search("SSWOR", mode="substring")]
         assert [] == manager.search("unter2", mode="substring")
+
+
+def test_what_tools_do_not_work_on() -> None:
+    """A URL, a store, nothing, or memories in place of notes are refused when tools are made, with what is right."""
+    with MemoryManager("sqlite://", user_id="ann") as manager:
+        makers: list[tuple[Any, list[Any]]] = [
+            (memory_tools, []),
+            (framework_tools.memory_tools, []),
+            (langchain_memory_context.memory_tools, []),
+            (note_tools, [manager]),
+            (langchain_memory_context.note_tools, [manager]),
+        ]
+        for make, others in makers:
+            for wrong in ("sqlite://", manager.memory_store, None, *others):
+                with pytest.raises(InvalidArgumentError, match=r"take a .*; MemoryManager\("):
+                    make(wrong)

@@ -23,6 +23,7 @@ from memory_context.tools.verbs import (
     MemoryToolError,
     Verb,
     answer_limit,
+    check_owner,
     problem_with,
 )
 
@@ -123,7 +124,12 @@ def memory_tools(
         max_tokens: The most that an answer takes; 200, if that is less. Without one, 500.
         page_tokens: The most that a page of `retrieve_memory` takes; without one `max_tokens`, and without both 4,000.
         queries: Whether `query_memory` is among them.
+
+    Raises:
+        InvalidArgumentError: They are neither.
     """
+    if not callable(memories):
+        check_owner(memories, MemoryManager, ScopedMemory)
     verbs = memory_verbs(queries=queries)
     if isinstance(memories, ScopedMemory):
         owned = _tools(MemoryTool, verbs, memories.manager, max_tokens, page_tokens)
@@ -164,5 +170,10 @@ def note_tools(
     Args:
         notes: The notes; or a callable that gives, at each call, those that are open for whoever calls.
         max_tokens: The most that an answer takes; 200, if that is less.
+
+    Raises:
+        InvalidArgumentError: They are neither.
     """
+    if not callable(notes):
+        check_owner(notes, ScopedMemory)
     return _tools(MemoryTool, NOTE_VERBS, notes, max_tokens)

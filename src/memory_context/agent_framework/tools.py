@@ -21,6 +21,7 @@ from memory_context.tools.verbs import (
     MemoryToolError,
     Verb,
     answer_limit,
+    check_owner,
     problem_with,
 )
 
@@ -81,7 +82,11 @@ def memory_tools(
         max_tokens: The most that an answer takes; 200, if that is less. Without one, 500.
         page_tokens: The most that a page of `retrieve_memory` takes; without one `max_tokens`, and without both 4,000.
         queries: Whether `query_memory` is among them.
+
+    Raises:
+        InvalidArgumentError: They are of another kind.
     """
+    check_owner(memories, MemoryManager, ScopedMemory)
     manager, notes = memories, list[MemoryFunctionTool]()
     if isinstance(memories, ScopedMemory):
         manager = memories.manager

@@ -36,6 +36,7 @@ from memory_context.tools.verbs import (
     MemoryToolError,
     Verb,
     answer_limit,
+    check_owner,
     problem_with,
 )
 
@@ -153,6 +154,7 @@ class _MemoryTool(_VerbTool, Component[MemoryToolConfig]):
     component_config_schema = MemoryToolConfig
 
     def __init__(self, manager: MemoryManager, *, max_tokens: int | None = None) -> None:
+        check_owner(manager, MemoryManager)
         super().__init__(max_tokens)
         self._manager = manager
         self._loaded = False
@@ -282,6 +284,8 @@ class _NoteTool(_VerbTool, Component[NoteToolConfig]):
     def __init__(
         self, notes: ScopedMemory | Callable[[], ScopedMemory], *, max_tokens: int = 500
     ) -> None:
+        if not callable(notes):
+            check_owner(notes, ScopedMemory)
         super().__init__(max_tokens)
         self._notes = notes
 
@@ -351,6 +355,9 @@ def memory_tools(
         max_tokens: The most that an answer takes; 200, if that is less. Without one, 500.
         page_tokens: The most that a page of `retrieve_memory` takes; without one `max_tokens`, and without both 4,000.
         queries: Whether `query_memory` is among them.
+
+    Raises:
+        InvalidArgumentError: They are of another kind.
     """
     if isinstance(memories, ScopedMemory):
         owned = memory_tools(

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from memory_context.exceptions import (
     DeclinedError,
+    InvalidArgumentError,
     InvalidKeyError,
     MemoryContextError,
     MemoryDeletedError,
@@ -97,6 +98,20 @@ def answer_limit(verb: Verb[Any], max_tokens: int | None, page_tokens: int | Non
     if verb.name == RETRIEVE and (page_tokens or not max_tokens):
         most = (page_tokens or PAGE_TOKENS) * 3 // 2
     return max(most, LEAST_ANSWER)
+
+
+def check_owner(owner: object, *kinds: type) -> None:
+    """Refuse what tools cannot work on, such as a URL or a store: an agent would learn of it at its first call.
+
+    Raises:
+        InvalidArgumentError: It is of none of the *kinds*.
+    """
+    if not isinstance(owner, kinds):
+        names = " or a ".join(kind.__name__ for kind in kinds)
+        raise InvalidArgumentError(
+            f"these tools take a {names}, not {type(owner).__name__}; "
+            "MemoryManager(URL or store, user_id=…) and ScopedMemory(manager) make one"
+        )
 
 
 def advice(error: MemoryContextError, key: str) -> str:
