@@ -194,6 +194,17 @@ def test_variables(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (("npx", "", "$HOME"), "/srv") == (other.command, other.folder)
 
 
+def test_what_vs_code_takes(file: Path) -> None:
+    """Its schema (1.100) has numbers and null among the variables; other members may be null, too."""
+    entry = {"command": "x", "args": None, "env": {"PORT": 8080, "DEBUG": None, "A": "b"}}
+    write(file, {"servers": {"one": entry, "two": {"url": "y", "headers": None}}})
+    one, two = servers_in(file)
+    assert ({"PORT": "8080", "A": "b"}, ("x",)) == (one.environment, one.command)
+    assert {} == two.headers
+    assert 0 == run(["wrap", "--client", "cursor"])
+    assert 0 == run(["wrap", "--client", "cursor", "--undo"])
+
+
 def test_where_clients_keep_it(file: Path, tmp_path: Path) -> None:
     """The project's list comes before the user's, and our entry in it is called otherwise: of one name one would start."""
     home = tmp_path / "home"

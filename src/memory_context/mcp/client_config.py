@@ -125,14 +125,14 @@ def _lists_of_claude_code(home: Path) -> list[ServerList]:
     # As the client does: what it knows of a folder, it knows of the repository.
     root = next((one for one in (here, *here.parents) if (one / ".git").exists()), here)
     known = member(member(_read(file) if file.exists() else {}, "projects"), str(root))
-    off = {*known.get("disabledMcpServers", ())}
+    off = {*(known.get("disabledMcpServers") or ())}
     places = [ServerList(file, off=off)]
     project = here / ".mcp.json"
     if project.exists():
         folders = (Path(own or home / ".claude"), here / ".claude")
         settings = [folder / name for folder in folders for name in SETTINGS]
         rejecting = [known, *(_read(one) for one in settings if one.exists())]
-        rejected = {name for one in rejecting for name in one.get("disabledMcpjsonServers", ())}
+        rejected = {name for one in rejecting for name in one.get("disabledMcpjsonServers") or ()}
         places.insert(0, ServerList(project, "", f"{ENTRY}-project", off | rejected))
     if known.get("mcpServers"):
         places.insert(0, ServerList(file, str(root), f"{ENTRY}-local", off))
@@ -244,7 +244,7 @@ def unwrap_in(place: ServerList) -> Change:
 def _our_name(entries: Wire, place: ServerList) -> str:
     """Return the name of the entry that starts the moved servers, or will."""
     moved = str(place.moved)
-    starting = (name for name in entries if moved in member(entries, name).get("args", ()))
+    starting = (name for name in entries if moved in (member(entries, name).get("args") or ()))
     return next(starting, place.entry)
 
 
@@ -267,7 +267,7 @@ def _problem_with(entry: Any) -> str:  # noqa: ANN401 - whatever JSON holds
 def _server_of(name: str, entry: Wire) -> WrappedServer:
     filled: Wire = json.loads(_VARIABLE.sub(_value, json.dumps(entry)))
     command = (
-        [str(word) for word in (filled["command"], *filled.get("args", ()))]
+        [str(word) for word in (filled["command"], *(filled.get("args") or ()))]
         if "command" in filled
         else []
     )
@@ -275,10 +275,15 @@ def _server_of(name: str, entry: Wire) -> WrappedServer:
         name,
         tuple(command),
         "" if command else str(filled["url"]),
-        {key: str(value) for key, value in filled.get("env", {}).items()},
-        {key: str(value) for key, value in filled.get("headers", {}).items()},
+        _texts(filled, "env"),
+        _texts(filled, "headers"),
         filled.get("cwd"),
     )
+
+
+def _texts(entry: Wire, name: str) -> dict[str, str]:
+    """Return the texts under *name*; in VS Code's lists numbers stand among them, and null for none."""
+    return {key: str(value) for key, value in member(entry, name).items() if value is not None}
 
 
 def _value(found: re.Match[str]) -> str:
