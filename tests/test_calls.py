@@ -275,6 +275,16 @@ class TestHowItIsKept:
             assert [] == MemoryManager(store, user_id="ann").calls()
             assert 1 == len(MemoryManager(store, user_id="bob").calls())
 
+    @in_every_store
+    def test_whose_there_are(self, store_url: str) -> None:
+        """Everybody with a row is named once, by code points, whatever the database's collation; nobody without rows."""
+        names = ["Zoe", "ann", "a b", "\u00e4rne", "Ann", "ann-marie", "\u4e2d"]
+        with opened(store_url) as store:
+            assert [] == store.callers()
+            for name in (*names, *names):
+                store.note_call(CallRecord(name, None, None, model_call()))
+            assert sorted(names) == store.callers() == store.users()
+
     @on_disk
     def test_sealed(self, store_url: str) -> None:
         """Under encryption no key or reason is readable, a row cannot be moved to another user, and keys rotate."""
