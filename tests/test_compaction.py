@@ -412,6 +412,54 @@ async def test_plain_questions_about_turns(question: str, comes: bool) -> None:
         assert '{"role"' not in recalled
 
 
+TOLD = [
+    ("Let us begin.", "Gladly."),
+    ("We order 300 brochures.", "Noted: 300 brochures."),
+    ("The squash court is booked for Sunday.", "Good, Sunday."),
+    ("No, make that Tuesday.", "All right, Tuesday it is."),
+    ("Which features slip?", "The offline mode slips, to 4.3."),
+    ("搬家公司什么时候来?", "搬家公司星期六早上九点到。"),
+    ("客户希望把合同期改成十八个月。", "明白,已经改了。"),
+    ("Was kostet die neue Waschmaschine?", "Die von Miele kostet 1.149 Euro."),
+    ("Correction: we need 450 brochures.", "Then I print 450."),
+    ("What is the projector called?", "It is a Lumen 5."),
+]
+
+
+@for_each(
+    "question, comes",
+    [
+        ("How many brochures do we order?", "450 brochures"),
+        ("For which day is the squash court booked?", "make that Tuesday"),
+        ("Which features were postponed from the release?", "offline mode"),
+        ("搬家公司几点到?", "九点"),
+        ("客户要的合同期是多长?", "十八个月"),
+        ("Wie teuer ist die Waschmaschine?", "1.149"),
+        ("Suggest a name for a black cat.", ""),
+        ("今天天气怎么样?", ""),
+        ("谢谢,就这样吧。", ""),
+    ],
+)
+async def test_what_was_said_later_and_in_other_languages(question: str, comes: str) -> None:
+    """A turn comes with what corrected it later, or at once in a few words; and in any script and language."""
+    context = MemoryContext("ann", store="sqlite://", max_tokens=1000)
+    for asked, answered in TOLD:
+        await fill(context, user(asked), AssistantMessage(content=answered, source="coder"))
+    for number in range(30):
+        wish = user(f"Shorten paragraph {number}.")
+        given = results(f"paragraph {number} is here", number=number)
+        said = AssistantMessage(content=f"Here it is: {'word ' * 60}{number}", source="coder")
+        await fill(context, wish, call("read", number=number), given, said)
+    assert context.stats().compactions > 2
+    prompt = await fill(context, user(question))
+
+    recalled = "\n".join(
+        shown(message) for message in prompt if str(message.content)[:8] == "Recalled"
+    )
+    assert bool(comes) is bool(recalled)
+    assert comes in recalled
+
+
 async def test_a_note_tells_who_asked_what_first() -> None:
     """A note on compacted messages tells what was said before what tools gave, and nothing of earlier notes."""
     context = MemoryContext("ann", store="sqlite://", max_tokens=1000)

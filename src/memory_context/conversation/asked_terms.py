@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memory_context.text.index.analyzer import COMPOUND, lexemes_of
+from memory_context.text.index.analyzer import COMPOUND, lexemes_of, words_in
 
 READ_AT_MOST = 20_000
 MOST_TERMS = 60
 SHORT_NUMBER = 4
 MOST_IN_PHRASE = 6
 # Straight and typographic quotes of several languages, and backticks; not an apostrophe, which has a letter on both sides.
-_OPENING, _CLOSING = "\"'`\u201c\u00ab\u2018", "\"'`\u201d\u00bb\u2019"
+_OPENING, _CLOSING = "\"'`\u201c\u201e\u00ab\u2018", "\"'`\u201d\u201c\u00bb\u2019"
 _QUOTED = re.compile(
     rf"(?<!\w)[{_OPENING}](?P<text>[^{_OPENING}{_CLOSING}\n]{{2,80}})[{_CLOSING}](?!\w)"
 )
@@ -96,29 +96,32 @@ def _has_case(text: str) -> bool:
 
 def _begins_name(word: str, *, has_capitals: bool) -> bool:
     """Return whether a word is capitalised, or of a script without capitals in a text that has some."""
-    return word[0].isupper() or (has_capitals and word[0].isalpha() and not _has_case(word))
+    return word[0].isupper() or _is_foreign(word, has_capitals=has_capitals)
+
+
+def _is_foreign(word: str, *, has_capitals: bool) -> bool:
+    """Return whether a word is of a script without capitals, in a text that has some."""
+    return has_capitals and word[0].isalpha() and not _has_case(word)
 
 
 def _words(text: str, *, has_capitals: bool) -> Iterator[AskedTerm]:
     quoted = {match["text"].strip() for match in _QUOTED.finditer(text)}
     for match in COMPOUND.finditer(text):
-        word = match.group().strip("./:@#\\-_")
-        if (
-            not lexemes_of(word)
-            or word.lower() in _PLEASANTRIES
-            or (len(word) == 1 and word.isascii() and not word.isdigit())
-        ):
-            continue
-        has_sign = not word.isalpha() or not (
-            word[1:].islower() or word.isupper() or len(word) == 1
-        )
-        is_foreign = (
-            word.isalpha()
-            and not word[0].isupper()
-            and _begins_name(word, has_capitals=has_capitals)
-        )
-        is_name = has_sign or is_foreign or word in quoted
-        yield AskedTerm(word, (word,), is_name, _is_capitalised(text, match))
+        compound = match.group()
+        is_foreign = compound.isalpha() and _is_foreign(compound, has_capitals=has_capitals)
+        is_whole = is_foreign or compound in quoted
+        # Who writes without spaces says the words of a whole sentence at once.
+        for written in [compound] if is_whole else words_in(compound):
+            word = written.strip("./:@#\\-_")
+            if (
+                not lexemes_of(word)
+                or word.lower() in _PLEASANTRIES
+                or (len(word) == 1 and word.isascii() and not word.isdigit())
+            ):
+                continue
+            is_usual = word[1:].islower() or word.isupper() or not _has_case(word)
+            is_name = is_whole or not word.isalpha() or not (is_usual or len(word) == 1)
+            yield AskedTerm(word, (word,), is_name, _is_capitalised(text, match))
 
 
 def _is_capitalised(text: str, match: re.Match[str]) -> bool:

@@ -175,7 +175,10 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
     recency = {key: candidate.recency for key, candidate in candidates.items()}
     relevances, is_clear = relevant(question.message, found, texts.__getitem__, is_seen, recency)
     said = found_in(asked, hits, spoken, texts.__getitem__)
-    turns = relevant_turns(question.message, said, texts.__getitem__, is_seen)
+    stored_at = {key: candidate.item.created_at for key, candidate in candidates.items()}
+    turns = relevant_turns(
+        question.message, said, texts.__getitem__, is_seen, stored_at.__getitem__
+    )
     expansions = tuple(
         Expansion(
             relevance.key,

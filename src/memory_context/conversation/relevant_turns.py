@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+from itertools import chain
+from typing import Any, TypeAlias
 
 from memory_context.conversation.asked_terms import AskedTerm
 from memory_context.conversation.relevant_places import FoundTerms, Relevance
@@ -14,6 +18,7 @@ from memory_context.model.selection import Cost
 from memory_context.runtime.what_models_read import GAP_AT_LINE
 from memory_context.text.excerpt.excerpt import Excerpt
 from memory_context.text.excerpt.record import ASKED, NOTED, SAID, Record, record_at
+from memory_context.text.index.analyzer import is_pair
 from memory_context.text.index.bm25 import idf
 
 MOST_TURNS = 3
@@ -22,9 +27,19 @@ LEAST_SHARE = 0.3
 # A single word is enough if hardly any turn holds it and it is a name, or a question takes it as known: "our next kickoff".
 LEAST_SHARE_OF_ONE_WORD = 0.2
 RARE = 0.04
-_TAKEN_AS_KNOWN = r"\b(?:the|this|that|my|our|your|his|her|their)\s+(?:[\w-]+\s+)?{word}\b.*\?"
-# Others are shown beside the best turn if they are nearly as good.
+_TAKEN_AS_KNOWN = (
+    r"\b(?:the|this|that|my|our|your|his|her|their|which)\s+(?:[\w-]+\s+)?{word}\b.*\?"
+)
+SMALL_WORD = 3
+# Others are shown beside the best turn if they are nearly as good, or came later, for these may correct it.
 SHARE_OF_BEST = 0.8
+SHARE_OF_LATER = 0.4
+# So few words mean something only behind what was said before them: "No, on Tuesday."
+LEANING_WORDS = 6
+LEANING_CHARACTERS = 400
+
+Turn: TypeAlias = tuple[str, int, int]
+"""The key of a conversation, where in it a turn begins, and where it ends."""
 
 
 def is_conversation(text: str) -> bool:
@@ -37,8 +52,9 @@ def relevant_turns(
     found: FoundTerms,
     text_of: Callable[[str], str],
     is_seen: Callable[[str, int, int], bool],
+    stored_at: Callable[[str], datetime],
 ) -> list[Relevance]:
-    """Return the turns that hold most of a message, best first; none that hold little.
+    """Return the turns that hold most of a message, in the order in which they were said; none that hold little.
 
     People ask about a turn in words of their own, so one or two words that hardly any other turn holds are enough.
 
@@ -47,61 +63,112 @@ def relevant_turns(
         found: Where the terms of the message stand in stored conversations.
         text_of: The text under a key.
         is_seen: Whether a part of it stands in the prompt.
+        stored_at: When what is under a key was stored.
     """
     holding = _terms_by_turn(found, text_of)
     texts = {key: text_of(key) for key, _, _ in holding}
-    turns = sum(text.count(ASKED) for text in texts.values())
-    singles = [number for number, term in enumerate(found.terms) if not term.is_phrase]
-    weights = dict[int, float]()
-    held_by = dict[int, int]()
-    for number in singles:
-        held_by[number] = sum(number in held for held in holding.values())
-        weights[number] = idf(held_by[number], max(turns, 1))
+    turns = max(1, sum(text.count(ASKED) for text in texts.values()))
+    held_by = Counter(chain.from_iterable(holding.values()))
+    weights = _weights(found.terms, held_by, turns)
     whole = sum(weights.values())
-    scores = dict[tuple[str, int, int], float]()
+    scores = dict[Turn, float]()
+    answering = set[Turn]()
     for turn, held in holding.items():
         rarest = min(held_by[number] for number in held)
         if rarest > max(MOST_TURNS, RARE * turns) or is_seen(*turn):
             continue
+        scores[turn] = sum(weights[number] for number in held)
         least = LEAST_SHARE
         if len(held) == 1:
-            [number] = held
-            if not _is_pointed_at(message, found.terms[number]):
-                continue
-            least = LEAST_SHARE_OF_ONE_WORD
-        score = sum(weights[number] for number in held)
-        if score >= least * whole:
-            scores[turn] = score
-    best = sorted(scores, key=lambda turn: -scores[turn])[:MOST_TURNS]
-    return [
-        Relevance(
-            key,
-            (Record(start, stop),),
-            [found.terms[number].text for number in sorted(holding[key, start, stop])],
-            scores[key, start, stop],
-        )
-        for key, start, stop in best
-        if scores[key, start, stop] >= SHARE_OF_BEST * scores[best[0]]
-    ]
+            is_meant = all(_is_pointed_at(message, found.terms[number]) for number in held)
+            least = LEAST_SHARE_OF_ONE_WORD if is_meant else math.inf
+        if scores[turn] >= least * whole:
+            answering.add(turn)
+
+    def said_at(turn: Turn) -> tuple[datetime, str, int]:
+        return stored_at(turn[0]), turn[0], turn[1]
+
+    relevances = list[Relevance]()
+    for turn in sorted(_best(scores, answering, said_at), key=said_at):
+        key, start, stop = turn
+        terms = [found.terms[number].text for number in sorted(holding[turn])]
+        record = _with_what_leans(texts[key], Record(start, stop))
+        relevances.append(Relevance(key, (record,), terms, scores[turn]))
+    return relevances
+
+
+def _weights(
+    terms: Sequence[AskedTerm], held_by: Mapping[int, int], turns: int
+) -> dict[int, float]:
+    """Return how much each single term tells the turns apart."""
+    weights = dict[int, float]()
+    for number, term in enumerate(terms):
+        held = held_by.get(number, 0)
+        if not term.is_phrase:
+            weights[number] = idf(held, turns) * (1.0 if held else _share_unheld(term))
+    return weights
+
+
+def _best(
+    scores: Mapping[Turn, float],
+    answering: AbstractSet[Turn],
+    said_at: Callable[[Turn], tuple[datetime, str, int]],
+) -> list[Turn]:
+    """Return the best of the turns that answer, those that are nearly as good, and later ones that speak of the same."""
+    if not answering:
+        return []
+    best = max(answering, key=scores.__getitem__)
+    chosen = [best]
+    for turn in sorted(scores, key=lambda turn: -scores[turn]):
+        share = scores[turn] / scores[best]
+        is_as_good = turn in answering and share >= SHARE_OF_BEST
+        is_later = said_at(turn) > said_at(best) and share >= SHARE_OF_LATER
+        if turn != best and (is_as_good or is_later):
+            chosen.append(turn)
+    return chosen[:MOST_TURNS]
+
+
+def _share_unheld(term: AskedTerm) -> float:
+    """Return how much of a term counts as asked for if no turn holds it."""
+    if term.is_name or term.is_capitalised:
+        return 1.0
+    # A small word of a language that the conversation is not held in; and of pairs of characters half are no words.
+    if term.text.isascii():
+        return 1.0 if len(term.text) > SMALL_WORD else 0.0
+    return 0.5 if is_pair(term.text) else 1.0
+
+
+def _with_what_leans(text: str, turn: Record) -> Record:
+    """Return a turn, together with the next one if a few words began that."""
+    begin = turn.stop + 1
+    if not text.startswith(ASKED, begin) or text.startswith(NOTED, begin):
+        return turn
+    end = text.find("\n", begin)
+    asked = _said(text[begin : end if end >= 0 else len(text)])
+    following = record_at(text, begin, begin)
+    is_short = following.stop - following.start <= LEANING_CHARACTERS
+    if is_short and len(asked.split()) <= LEANING_WORDS:
+        return Record(turn.start, following.stop)
+    return turn
 
 
 def _is_pointed_at(message: str, term: AskedTerm) -> bool:
     """Return whether a message means something by *term* alone: a name, or what a question takes as known."""
-    if term.is_name and not term.is_short_number:
+    if (term.is_name or term.is_capitalised) and not term.is_short_number:
         return True
     known = _TAKEN_AS_KNOWN.format(word=re.escape(term.text))
     return re.search(known, message, re.IGNORECASE | re.DOTALL) is not None
 
 
-def _terms_by_turn(
-    found: FoundTerms, text_of: Callable[[str], str]
-) -> dict[tuple[str, int, int], set[int]]:
-    """Return the single terms that stand in each turn: its key, where it begins, where it ends."""
-    holding = defaultdict[tuple[str, int, int], set[int]](set)
+def _terms_by_turn(found: FoundTerms, text_of: Callable[[str], str]) -> dict[Turn, set[int]]:
+    """Return the single terms that stand in each turn."""
+    holding = defaultdict[Turn, set[int]](set)
     for place in found.occurrences.values():
         text = text_of(place.key)
         # The reference that an earlier compaction left is described by words, but nobody said them.
         is_note = text.startswith(NOTED, text.rfind("\n", 0, place.start) + 1)
+        # Neither did anybody say "name": it is a key of the JSON. In a text the quotes behind a key are escaped.
+        is_note = is_note or text.startswith('": ', place.stop)
         if not (is_note or found.terms[place.term].is_phrase):
             turn = record_at(text, place.start, place.stop)
             holding[place.key, turn.start, turn.stop].add(place.term)

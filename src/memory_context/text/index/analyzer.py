@@ -106,6 +106,24 @@ def wanted_by(query: str) -> list[str]:
     return wanted
 
 
+def words_in(compound: str) -> list[str]:
+    """Return the words of what `COMPOUND` finds; where a script has no spaces between them, pairs of characters."""
+    if compound.isascii():
+        return [compound]
+    words = list[str]()
+    for index, run in enumerate(_UNSPACED_RUN.split(compound)):
+        if index % 2 and len(run) > 1:
+            words += map("".join, pairwise(run))
+        elif run:
+            words.append(run)
+    return words
+
+
+def is_pair(word: str) -> bool:
+    """Return whether a word is two characters of a script without spaces."""
+    return len(word) == 2 and _UNSPACED_RUN.fullmatch(word) is not None
+
+
 def held_by(text: str, wanted: Iterable[str]) -> set[str]:
     """Return those of the lexemes `wanted` that `text` is found by."""
     missing = set(wanted)
