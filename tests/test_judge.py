@@ -62,6 +62,8 @@ def _shown(question: str, text: str) -> list[str]:
         ("What about #4711?", "ticket 14711", False),
         ('Where is "blue heron" now?', "the blue heron is here", True),
         ('Where is "blue heron" now?', "the blue bird and the heron", False),
+        ("Wo ist der „blue heron“ jetzt?", "the blue heron is here", True),
+        ("Wo ist der „blue heron“ jetzt?", "the blue bird and the heron", False),
         ("What is the plan of kestrel?", '{"login": "kestrel", "plan": "basic"}', True),
         ("Why is it so?", "why is it so", False),
         ("Thanks, that is all.", "thanks, that is all", False),
@@ -141,6 +143,49 @@ def test_a_record_within_a_long_one_comes_with_what_opens_that() -> None:
     (record,) = expansion.records
     shown = [accounts[start:stop] for start, stop in record.spans]
     assert ["## Owner own_1", "### User 57\n\nLogin u-57-x.\n\nCode c57."] == shown
+
+
+CELLS = {
+    "psql": (
+        " order | customer | items\n-------+----------+------\n",
+        " {n:>5} | Jo Lind{n} | {m}\n",
+    ),
+    "CSV": ("order_id,customer,items\n", "{n},Jo Lind{n},{m}\n"),
+    "Markdown": ("| Order | Customer | Items |\n|---|---|---|\n", "| {n} | Jo Lind{n} | {m} |\n"),
+    "columns": ("ORDER  CUSTOMER    ITEMS\n", "{n:<5}  Jo Lind{n:<4}  {m}\n"),
+    "an id": ("orders\nid | customer | items\n", "{n} | Jo Lind{n} | {m}\n"),
+    "attributes": ("<all>\n", ' <order id="{n}" by="Jo Lind{n}" items="{m}"/>\n'),
+    "a sign": ("", "#{n} by Jo Lind{n}, {m} items\n"),
+}
+
+
+@for_each("head, row", CELLS.values())
+def test_a_number_is_met_where_a_column_or_a_sign_names_it(head: str, row: str) -> None:
+    """Also where the word that it is called by does not stand right before it; and no row beside it comes."""
+    rows = [row.format(n=n, m=n + 7).strip("\n") for n in range(1, 200)]
+    shown = _shown("Who is the customer of order 22?", head + "\n".join(rows))
+    assert [rows[21]] == [part for part in shown if part in rows]
+
+
+def test_a_row_of_columns_comes_alone_with_its_header() -> None:
+    """Not with those beside it, though they are indented alike, or begin with words that come again."""
+    groups = ("shop", "infra", "batch")
+    rows = [f"{groups[n % 3]:<9} web-{n}-x  {n:>4} Running" for n in range(100)]
+    text = "\n".join(["GROUP     POD       RESTARTS", *rows])
+    assert [rows[57]] == _shown("Why is web-57-x slow?", text)
+    indented = "\n".join(f"{n:>6} B  Jo  Note {n} of May" for n in range(5, 200, 3))
+    assert ["    50 B  Jo  Note 50 of May"] == _shown('How large is "Note 50 of May"?', indented)
+
+
+def test_what_a_key_opens_comes_without_what_stands_beside_it() -> None:
+    """An entry of a mapping is a record, found by its key or in it, and is below no other entry."""
+    entries = [f"  web-{n}-x:\n    image: r/{n}-img\n    owner: jo{n}\n" for n in range(100)]
+    text = "services:\n" + "".join(entries)
+    assert [entries[57].rstrip()] == _shown("Who owns web-57-x?", text)
+    (expansion,) = _opened("What uses r/57-img?", [_item(text)])
+    (record,) = expansion.records
+    shown = [text[start:stop].strip() for start, stop in record.spans]
+    assert ["services:", "web-57-x:", "image: r/57-img\n    owner: jo57"] == shown
 
 
 def test_what_speakers_say_is_no_record() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from memory_context.conversation.asked_terms import AskedTerm, refers_back
+from memory_context.conversation.named_numbers import is_named
 from memory_context.text.excerpt.record import Record, record_at
 from memory_context.text.index.analyzer import COMPOUND, lexemes_of
 from memory_context.text.index.term_hits import ChunkPlace, TermHits
@@ -111,7 +112,23 @@ def found_in(
     found = FoundTerms(terms, weights)
     for chunk in chunks:
         _add_occurrences(found, chunk, text_of(chunk.memory_key))
+    _add_named_numbers(found, text_of)
     return found
+
+
+def _add_named_numbers(found: FoundTerms, text_of: Callable[[str], str]) -> None:
+    """Add where a number with a noun ("order 22") stands without it, but called by it, if it stands nowhere with it."""
+    terms = list(enumerate(found.terms))
+    of_number = {term.words: number for number, term in terms if not term.is_phrase}
+    met = {place.term for place in found.occurrences.values()}
+    for number, term in terms:
+        alone = of_number.get(term.words[-1:])
+        if len(term.words) != 2 or not term.words[1].isdigit() or alone is None or number in met:  # noqa: PLR2004
+            continue
+        for place in found.of(alone):
+            if is_named(text_of(place.key), place.start, place.stop, term.words[0]):
+                added = replace(place, term=number)
+                found.occurrences[number, place.key, place.start] = added
 
 
 def _add_occurrences(found: FoundTerms, chunk: ChunkPlace, text: str) -> None:

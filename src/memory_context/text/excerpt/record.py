@@ -6,14 +6,14 @@ Only the neighbourhood of the place is read, however long the text is.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from memory_context.model.selection import Cost
 from memory_context.runtime.what_models_read import GAP, GAP_AT_LINE
 from memory_context.text.excerpt.excerpt import Excerpt
 from memory_context.text.excerpt.repeated_forms import LONGEST_RECORD, Span, repeated_block
-from memory_context.text.excerpt.segments import end_of_header
+from memory_context.text.excerpt.segments import HEADER_LINES, end_of_header
 
 # A stored conversation has one message a line, as JSON.
 SAID = '{"role": "'
@@ -23,6 +23,7 @@ NOTED = f'{ASKED}memory_context"'
 LONGEST_TURN = 2400
 LONG_HEAD = 160
 HEAD_LINES = 6
+LEAST_CELLS = 3
 GAP_COST = 6
 LINES_LOOKED_AT = 400
 LONG_LINE = 600
@@ -34,6 +35,9 @@ _TOKEN = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[{}\[\]]""")
 _OBJECT_START = re.compile(r"""\{\s*["']""")
 # What stands behind a list that is a member of another container, or all that there is; not behind `[section]` or `[12:40]`.
 _ENDS_MEMBER = re.compile(r"\s*(?:[,\]}]|\Z)")
+# A bar, a tab, or the gap that aligns columns; not an indentation.
+_BETWEEN_CELLS = re.compile(r" *[|\t] *|(?<=\S)  +(?=\S)")
+_FIRST_WORD = re.compile(r"\s*\W?\w+\b(?![:=])")
 # A slice of what lies between two records would copy a whole text.
 _SAYS = re.compile(r"\S")
 
@@ -124,11 +128,42 @@ def record_at(text: str, start: int, stop: int) -> Record:
     if header and not _is_data(text[:header]):
         heads = [(0, header)] if line_start > header else []
         return Record(line_start, line_stop, heads)
+    row = _row_at(text, line_start, line_stop)
+    if row is not None:
+        return row
     repeated = repeated_block(text, line_start, line_stop)
     if repeated is not None:
         (begin, end), heads = repeated
         return Record(begin, end, heads, comes_again=True)
     return _block_at(text, line_start, line_stop)
+
+
+def _row_at(text: str, start: int, stop: int) -> Record | None:
+    """Return the row of a table that a line is, with its header; None if the line beside it has not as many cells."""
+    cells = _cells(text, start, stop)
+    below = stop + 1, _line_stop(text, stop + 1)
+    beside = (
+        below if below[0] < below[1] else (text.rfind("\n", 0, max(0, start - 1)) + 1, start - 1)
+    )
+    if cells < LEAST_CELLS or _cells(text, *beside) != cells:
+        return None
+    for begin, end in _first_lines(text):
+        if begin < start and _cells(text, begin, end) == cells:
+            has_header = not any(map(str.isdigit, text[begin:end]))
+            return Record(start, stop, [(begin, end)] if has_header else [], comes_again=True)
+    return Record(start, stop, comes_again=True)
+
+
+def _cells(text: str, start: int, stop: int) -> int:
+    return 1 + sum(1 for _ in _BETWEEN_CELLS.finditer(text, start, stop))
+
+
+def _first_lines(text: str) -> Iterator[Span]:
+    start = 0
+    for _ in range(HEADER_LINES):
+        stop = _line_stop(text, start)
+        yield start, stop
+        start = stop + 1
 
 
 def _turn_at(text: str, start: int, stop: int) -> Record:
@@ -258,7 +293,10 @@ def _item_at(text: str, line_start: int, line_stop: int, above: list[Span]) -> R
     """Return the item of an indented list that a line is in, or the line with what is indented below it."""
     depth, is_item = _depth(text, (line_start, line_stop))
     start, walked = line_start, 0
-    if depth and not is_item:
+    next_line = line_stop + 1, _line_stop(text, line_stop + 1)
+    holds_lines = not is_item and _depth(text, next_line)[0] > depth
+    is_one_of_many = _begins_alike(text, (line_start, line_stop), [*above[:1], next_line])
+    if depth and not (is_item or holds_lines or is_one_of_many):
         for line in above:
             line_depth, opens = _depth(text, line)
             if line_depth < depth or line_start - line[0] > LONGEST_RECORD:
@@ -275,8 +313,8 @@ def _item_at(text: str, line_start: int, line_stop: int, above: list[Span]) -> R
         next_stop = _line_stop(text, stop + 1)
         next_depth, opens = _depth(text, (stop + 1, next_stop))
         inside = next_depth > outside and not (opens and next_depth <= depth)
-        if not is_item and depth == 0:
-            inside = next_depth > 0
+        if not (is_item or holds_lines or is_one_of_many) and depth:  # one field of several
+            inside = next_depth >= depth and not opens
         if not inside or next_stop - start > LONGEST_RECORD or next_stop == stop + 1:
             break
         stop = next_stop
@@ -284,17 +322,28 @@ def _item_at(text: str, line_start: int, line_stop: int, above: list[Span]) -> R
     return Record(start, stop, heads)
 
 
+def _begins_alike(text: str, line: Span, beside: Sequence[Span]) -> bool:
+    """Return whether a line beside one begins at the same column with the same word, and so is another of its kind."""
+    begun = [_FIRST_WORD.match(text, start, stop) for start, stop in [line, *beside]]
+    first, *others = [match.group() if match else "" for match in begun]
+    return first != "" and first in others
+
+
 def _heads_above(text: str, above: list[Span], depth: int) -> list[Span]:
     """Return the lines that say what an item belongs to: less indented ones, and what stands beside these."""
     heads = list[Span]()
+    inner = depth
     for line in above:
         if line[0] == line[1]:
             continue
         line_depth, opens = _depth(text, line)
         is_parent = line_depth - 2 * opens < depth and line_depth <= depth
-        if not is_parent or len(heads) >= HEAD_LINES:
-            if len(heads) >= HEAD_LINES:
-                break
+        holds, inner = inner > line_depth, line_depth
+        if len(heads) >= HEAD_LINES:
+            break
+        # Beside a parent stand its fields, and others like it with what they hold below them: these are not around the item.
+        is_another = bool(heads) and holds and line_depth == depth - 1
+        if not is_parent or is_another:
             continue
         heads.append((line[0], min(line[1], line[0] + LONG_HEAD)))
         depth = line_depth - 2 if opens else line_depth + 1

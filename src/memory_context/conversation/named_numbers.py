@@ -1,0 +1,56 @@
+"""Numbers that a text names elsewhere than right before them: by a column's header, or with a word between."""
+
+from __future__ import annotations
+
+import re
+
+from memory_context.text.excerpt.record import record_at
+from memory_context.text.index.analyzer import COMPOUND, lexemes_of
+
+WORDS_BEFORE = 2
+CHARACTERS_BEFORE = 60
+BEGINNING = 200
+_MARK = re.compile(r"[,\t;|]")
+_GAP = re.compile(r"  +")
+_ID = frozenset({"id"})
+
+
+def is_named(text: str, start: int, stop: int, noun: str) -> bool:
+    """Return whether the number ``text[start:stop]`` is the one that a message calls by *noun*, as in "order 22".
+
+    So it is behind a number sign, in ``<order id="22">``, in a column called ``order``, and in one called ``id`` of what
+    is called ``orders``.
+    """
+    if text[start - 1 : start] == "#":
+        return True
+    line_start = text.rfind("\n", 0, start) + 1
+    before = COMPOUND.findall(text, max(line_start, start - CHARACTERS_BEFORE), start)
+    names = before[-WORDS_BEFORE:]
+    if names and names[-1].isdigit():
+        names = []
+    heads = [text[:BEGINNING]]
+    record = record_at(text, start, stop)
+    for begin, end in record.heads:
+        heads.append(text[begin:end])
+        names += _header_of_cell(text[begin:end], text[line_start:start], text[stop : stop + 2])
+    if _have(names, noun):
+        return True
+    return any(_ID & set(lexemes_of(name)) for name in names) and _have(heads, noun)
+
+
+def _have(texts: list[str], noun: str) -> bool:
+    wanted = set(lexemes_of(noun))
+    words = COMPOUND.findall(" ".join(texts))
+    return any(wanted.issubset(lexemes_of(word)) for word in words)
+
+
+def _header_of_cell(header: str, before: str, behind: str) -> list[str]:
+    """Return what a header calls the cell that follows *before* in a row, if *behind* ends it there."""
+    mark = _MARK.search(header) or _GAP.search(header.strip())
+    if mark is None:
+        return []
+    between = re.compile(re.escape(mark.group()) if mark.re is _MARK else _GAP.pattern)
+    cells, place = between.split(header.lstrip()), len(between.findall(before.lstrip()))
+    opens = not before.strip() or between.search(before[-2:])
+    ends = not behind.strip() or between.search(behind)
+    return [cells[place]] if opens and ends and place < len(cells) else []
