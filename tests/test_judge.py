@@ -65,6 +65,9 @@ def _shown(question: str, text: str) -> list[str]:
         ("Wo ist der „blue heron“ jetzt?", "the blue heron is here", True),
         ("Wo ist der „blue heron“ jetzt?", "the blue bird and the heron", False),
         ("What is the plan of kestrel?", '{"login": "kestrel", "plan": "basic"}', True),
+        ("Keep the answers short, please.", "id,name\n1,short\n2,long", False),
+        ("What is the name of short?", "id,name\n1,short\n2,long\n3,odd", True),
+        ("I don't think so.", 'boss="don"', False),
         ("Why is it so?", "why is it so", False),
         ("Thanks, that is all.", "thanks, that is all", False),
         ("What is 17 times 23?", "order 17: 23 items", False),
@@ -186,6 +189,22 @@ def test_what_a_key_opens_comes_without_what_stands_beside_it() -> None:
     (record,) = expansion.records
     shown = [text[start:stop].strip() for start, stop in record.spans]
     assert ["services:", "web-57-x:", "image: r/57-img\n    owner: jo57"] == shown
+
+
+@for_each(
+    "question, comes",
+    [
+        ("What's the phone number of our landlord?", True),
+        ("How do landlords number the houses of a street?", False),
+    ],
+)
+def test_what_a_question_takes_as_known(question: str, *, comes: bool) -> None:
+    """Two of its words are enough to open a passage, where any other question needs three."""
+    texts = [f"Page {n}. " + "Nothing is said of it. " * 400 for n in range(10)]
+    said = "The landlord of the flat is called Verhoeven, his number is 445."
+    texts[4] += f"\n{said}\n" + "Nothing is said of it. " * 400
+    items = [_item(text, str(n)) for n, text in enumerate(texts)]
+    assert (["4"] if comes else []) == [expansion.key for expansion in _opened(question, items)]
 
 
 def test_what_speakers_say_is_no_record() -> None:

@@ -11,6 +11,7 @@ from memory_context.text.index.analyzer import COMPOUND, lexemes_of, words_in
 READ_AT_MOST = 20_000
 MOST_TERMS = 60
 SHORT_NUMBER = 4
+SMALL_WORD = 3
 MOST_IN_PHRASE = 6
 # Straight and typographic quotes of several languages, and backticks; not an apostrophe, which has a letter on both sides.
 _OPENING, _CLOSING = "\"'`\u201c\u201e\u00ab\u2018", "\"'`\u201d\u201c\u00bb\u2019"
@@ -29,6 +30,11 @@ _REPORTS = re.compile(
     re.IGNORECASE,
 )
 _PAST = re.compile(r"\b(?:did|was|were|had|been)\b", re.IGNORECASE)
+# "don't" is not about a Don.
+_CONTRACTED_NOT = re.compile(r"['\u2019]t\b")
+_TAKEN_AS_KNOWN = (
+    r"\b(?:the|this|that|my|our|your|his|her|their|which)\s+(?:[\w-]+\s+)?{word}\b.*\?"
+)
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n])\W*$")
 
 
@@ -61,6 +67,13 @@ class AskedTerm:
             len(self.words) == 1 and self.words[0].isdigit() and len(self.words[0]) < SHORT_NUMBER
         )
 
+    @property
+    def is_small(self) -> bool:
+        """Return whether it is a short number, or a word of a few letters as each language has many, and no name."""
+        if self.is_name or self.is_capitalised or not self.text.isascii():
+            return self.is_short_number
+        return len(self.text) <= SMALL_WORD
+
 
 def refers_back(message: str) -> int:
     """Return how surely a message speaks of what is known already, from 0 to 2: then fewer terms in common will do."""
@@ -68,6 +81,14 @@ def refers_back(message: str) -> int:
     if _REPORTS.search(text):
         return 2
     return 1 if _PAST.search(text) else 0
+
+
+def is_pointed_at(message: str, term: AskedTerm) -> bool:
+    """Return whether a message means something by *term* alone: a name, or what a question takes as known."""
+    if (term.is_name or term.is_capitalised) and not term.is_short_number:
+        return True
+    known = _TAKEN_AS_KNOWN.format(word=re.escape(term.text))
+    return re.search(known, message, re.IGNORECASE | re.DOTALL) is not None
 
 
 def asked_terms(message: str) -> list[AskedTerm]:
@@ -113,11 +134,9 @@ def _words(text: str, *, has_capitals: bool) -> Iterator[AskedTerm]:
         # Who writes without spaces says the words of a whole sentence at once.
         for written in [compound] if is_whole else words_in(compound):
             word = written.strip("./:@#\\-_")
-            if (
-                not lexemes_of(word)
-                or word.lower() in _PLEASANTRIES
-                or (len(word) == 1 and word.isascii() and not word.isdigit())
-            ):
+            is_letter = len(word) == 1 and word.isascii() and not word.isdigit()
+            is_negation = _CONTRACTED_NOT.match(text, match.end()) is not None
+            if not lexemes_of(word) or word.lower() in _PLEASANTRIES or is_letter or is_negation:
                 continue
             is_usual = word[1:].islower() or word.isupper() or not _has_case(word)
             is_name = is_whole or not word.isalpha() or not (is_usual or len(word) == 1)

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from memory_context.conversation.asked_terms import AskedTerm, refers_back
+from memory_context.conversation.asked_terms import AskedTerm, is_pointed_at, refers_back
 from memory_context.conversation.named_numbers import is_named
 from memory_context.text.excerpt.record import Record, record_at
-from memory_context.text.index.analyzer import COMPOUND, lexemes_of
+from memory_context.text.index.analyzer import COMPOUND, held_by, lexemes_of
 from memory_context.text.index.term_hits import ChunkPlace, TermHits
 
 FEW = 3
@@ -123,7 +123,7 @@ def _add_named_numbers(found: FoundTerms, text_of: Callable[[str], str]) -> None
     met = {place.term for place in found.occurrences.values()}
     for number, term in terms:
         alone = of_number.get(term.words[-1:])
-        if len(term.words) != 2 or not term.words[1].isdigit() or alone is None or number in met:  # noqa: PLR2004
+        if len(term.words) != 2 or not term.words[1].isdigit() or alone is None or number in met:
             continue
         for place in found.of(alone):
             if is_named(text_of(place.key), place.start, place.stop, term.words[0]):
@@ -195,7 +195,22 @@ def _is_distinctive(found: FoundTerms, number: int, text_of: Callable[[str], str
         return True
     if term.is_capitalised and len(found.held_near(places[0])) > 1:
         return True
-    return all(_is_value(text_of(place.key), place) for place in places)
+    if not all(_is_value(text_of(place.key), place) for place in places):
+        return False
+    return any(_is_spoken_of(found, place, text_of(place.key)) for place in places)
+
+
+def _is_spoken_of(found: FoundTerms, place: Occurrence, text: str) -> bool:
+    """Return whether something else of a message stands near a place or in its heads, or the message names nothing else.
+
+    A word that is all of a cell may be any word: "short" and "cook" are people's names too.
+    """
+    others = [term for number, term in enumerate(found.terms) if number != place.term]
+    if len(found.held_near(place)) > 1 or not others:
+        return True
+    asked = set(chain.from_iterable(map(wanted_lexemes, others)))
+    record = record_at(text, place.start, place.stop)
+    return any(held_by(text[start:stop], asked) for start, stop in record.heads)
 
 
 def _is_value(text: str, place: Occurrence) -> bool:
@@ -244,6 +259,7 @@ def relevant(
         return chosen.relevances(), True
     windows = _windows(found, text_of)
     numbers = {number for number, term in enumerate(found.terms) if term.is_short_number}
+    back = max(back, _points_at_rare(message, found))
     met = [
         (sum(found.weights[term] for term in held), len(held.keys() - numbers))
         for held in windows.values()
@@ -254,6 +270,14 @@ def relevant(
             if not is_seen(key, record.start, record.stop):
                 chosen.add_passage(key, record, held)
     return chosen.relevances(), not _is_enough(weight, terms, max(back, UNSURE))
+
+
+def _points_at_rare(message: str, found: FoundTerms) -> bool:
+    """Return whether a question takes something as known ("our landlord") that stands at few places."""
+    return any(
+        0 < len(found.of(number)) <= FEW and is_pointed_at(message, term)
+        for number, term in enumerate(found.terms)
+    )
 
 
 def best_lines(found: FoundTerms, text_of: Callable[[str], str]) -> dict[str, str]:

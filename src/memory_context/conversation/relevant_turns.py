@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -12,7 +11,7 @@ from datetime import datetime
 from itertools import chain
 from typing import Any, TypeAlias
 
-from memory_context.conversation.asked_terms import AskedTerm
+from memory_context.conversation.asked_terms import AskedTerm, is_pointed_at
 from memory_context.conversation.relevant_places import FoundTerms, Relevance
 from memory_context.model.selection import Cost
 from memory_context.runtime.what_models_read import GAP_AT_LINE
@@ -27,10 +26,6 @@ LEAST_SHARE = 0.3
 # A single word is enough if hardly any turn holds it and it is a name, or a question takes it as known: "our next kickoff".
 LEAST_SHARE_OF_ONE_WORD = 0.2
 RARE = 0.04
-_TAKEN_AS_KNOWN = (
-    r"\b(?:the|this|that|my|our|your|his|her|their|which)\s+(?:[\w-]+\s+)?{word}\b.*\?"
-)
-SMALL_WORD = 3
 # Others are shown beside the best turn if they are nearly as good, or came later, for these may correct it.
 SHARE_OF_BEST = 0.8
 SHARE_OF_LATER = 0.4
@@ -80,7 +75,7 @@ def relevant_turns(
         scores[turn] = sum(weights[number] for number in held)
         least = LEAST_SHARE
         if len(held) == 1:
-            is_meant = all(_is_pointed_at(message, found.terms[number]) for number in held)
+            is_meant = all(is_pointed_at(message, found.terms[number]) for number in held)
             least = LEAST_SHARE_OF_ONE_WORD if is_meant else math.inf
         if scores[turn] >= least * whole:
             answering.add(turn)
@@ -130,11 +125,9 @@ def _best(
 
 def _share_unheld(term: AskedTerm) -> float:
     """Return how much of a term counts as asked for if no turn holds it."""
-    if term.is_name or term.is_capitalised:
-        return 1.0
-    # A small word of a language that the conversation is not held in; and of pairs of characters half are no words.
-    if term.text.isascii():
-        return 1.0 if len(term.text) > SMALL_WORD else 0.0
+    # A small word may be of a language that the conversation is not held in; of pairs of characters half are no words.
+    if term.is_small:
+        return 0.0
     return 0.5 if is_pair(term.text) else 1.0
 
 
@@ -150,14 +143,6 @@ def _with_what_leans(text: str, turn: Record) -> Record:
     if is_short and len(asked.split()) <= LEANING_WORDS:
         return Record(turn.start, following.stop)
     return turn
-
-
-def _is_pointed_at(message: str, term: AskedTerm) -> bool:
-    """Return whether a message means something by *term* alone: a name, or what a question takes as known."""
-    if (term.is_name or term.is_capitalised) and not term.is_short_number:
-        return True
-    known = _TAKEN_AS_KNOWN.format(word=re.escape(term.text))
-    return re.search(known, message, re.IGNORECASE | re.DOTALL) is not None
 
 
 def _terms_by_turn(found: FoundTerms, text_of: Callable[[str], str]) -> dict[Turn, set[int]]:

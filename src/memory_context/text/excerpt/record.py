@@ -128,14 +128,16 @@ def record_at(text: str, start: int, stop: int) -> Record:
     if header and not _is_data(text[:header]):
         heads = [(0, header)] if line_start > header else []
         return Record(line_start, line_stop, heads)
-    row = _row_at(text, line_start, line_stop)
-    if row is not None:
-        return row
+    found = _row_at(text, line_start, line_stop) or _repeated_at(text, line_start, line_stop)
+    return found or _block_at(text, line_start, line_stop)
+
+
+def _repeated_at(text: str, line_start: int, line_stop: int) -> Record | None:
     repeated = repeated_block(text, line_start, line_stop)
-    if repeated is not None:
-        (begin, end), heads = repeated
-        return Record(begin, end, heads, comes_again=True)
-    return _block_at(text, line_start, line_stop)
+    if repeated is None:
+        return None
+    (begin, end), heads = repeated
+    return Record(begin, end, heads, comes_again=True)
 
 
 def _row_at(text: str, start: int, stop: int) -> Record | None:
