@@ -460,6 +460,22 @@ async def test_what_was_said_later_and_in_other_languages(question: str, comes: 
     assert comes in recalled
 
 
+async def test_a_compaction_keeps_a_question_with_its_answer() -> None:
+    """A stored conversation ends with an answer, whatever the sizes of the messages."""
+    context = MemoryContext("ann", store="sqlite://", max_tokens=1000)
+    await fill(context, user("Let us begin."))
+    for number in range(80):
+        asked = user(f"What is part {number}? {'please ' * (number % 7)}")
+        answer = f"Part {number} is done. {'really ' * (number * 5 % 23)}"
+        await fill(context, AssistantMessage(content=answer, source="coder"), asked)
+
+    assert context.stats().compactions > 3
+    stored = [item.text for item in await context.search("", 50)]
+    texts = [text for text in stored if text.startswith('{"role"')]
+    assert texts
+    assert all('"assistant"' in text.split("\n")[-1] for text in texts)
+
+
 async def test_a_note_tells_who_asked_what_first() -> None:
     """A note on compacted messages tells what was said before what tools gave, and nothing of earlier notes."""
     context = MemoryContext("ann", store="sqlite://", max_tokens=1000)

@@ -27,6 +27,8 @@ from memory_context.text.redact import Redaction
 
 # A compaction leaves this part of the limit, so that the next one is far off: each costs the provider's cache.
 LOW_WATER = 0.6
+# So much of the prompt may go with it, for a turn to stay whole.
+SHORT_REST = 0.15
 LISTED_CHARACTERS = 600
 NOTE_TOKENS = 300
 LEAST_FOLD = 60
@@ -85,8 +87,19 @@ def plan(
         # What was recalled for the question goes with what is older only where the limit needs it.
         is_last = end == recall and left(end) <= limit
         if is_last or left(end) <= limit * LOW_WATER:
-            return Cut(head, end)
+            return Cut(head, _end_of_turn(messages, end, ends, before))
     return Cut(head, ends[-1]) if ends and ends[-1] - head > 1 else None
+
+
+def _end_of_turn(
+    messages: Sequence[Message], end: int, ends: Sequence[int], before: Sequence[int]
+) -> int:
+    """Return where the turn ends that a cut at *end* would divide, unless that is far: an answer is found by its question."""
+    for later in ends:
+        begins_turn = messages[later].is_question or messages[later].is_a("recall")
+        if later >= end and begins_turn:
+            return later if before[later] - before[end] <= before[-1] * SHORT_REST else end
+    return end
 
 
 def _head(messages: Sequence[Message], tokens: Sequence[int], most: int) -> int:
