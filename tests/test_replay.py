@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from agent_framework import (
@@ -62,8 +62,8 @@ from memory_context.replay.compacting_contexts import (
     CompactingContext,
     SummarizingContext,
 )
-from memory_context.replay.measure import ReplayedCall, StoredTexts, figures_of, sight_of
-from memory_context.replay.model_calls import needs_of, past_of
+from memory_context.replay.measure import StoredTexts, figures_of, sight_of
+from memory_context.replay.model_calls import NeededValue, needs_by_call
 from memory_context.replay.needed_values import passages, shows
 from memory_context.replay.policies import Policy, Replayed, check_policy
 from memory_context.replay.prices import ChargedMessage, charged, tokens_of, tokens_of_prefix
@@ -371,18 +371,23 @@ def test_a_line_that_is_no_recording_is_named(tmp_path: Path, line: str) -> None
         read_recordings(path)
 
 
-def call_of(reply: str, shown: str, *outputs: str) -> ReplayedCall:
+Call: TypeAlias = tuple[tuple[NeededValue, ...], list[ChargedMessage]]
+"""What a call needed, and the prompt that it was shown."""
+
+
+def call_of(reply: str, shown: str, *outputs: str) -> Call:
     """A call after `outputs`, which was shown one message of 100 tokens that begins with `shown`."""
-    past = past_of(to_messages([calls("c1"), *(result("c1", output) for output in outputs)]))
+    results = [result("c1", output) for output in outputs]
+    said = to_messages([calls("c1"), *results, {"role": "assistant", "content": reply}])
     prompt = [ChargedMessage("user", shown + "." * (96 - len(shown)))]
-    return ReplayedCall(
-        needs_of(Message("", "assistant", "assistant", {0: reply}), past, letters()), prompt
-    )
+    return needs_by_call(said, letters())[-1], prompt
 
 
-def counted(call: ReplayedCall, texts: StoredTexts) -> Figures:
+def counted(call: Call, texts: StoredTexts) -> Figures:
     """The figures of a call with these texts behind its references."""
-    return figures_of(call, sight_of(call, texts, letters()), letters(), Price())
+    needs, prompt = call
+    sight = sight_of(needs, prompt, texts, letters())
+    return figures_of(prompt, (), sight, letters(), Price())
 
 
 def test_a_value_in_sight_costs_nothing_more() -> None:

@@ -64,7 +64,7 @@ class Ends:
         return [*shown[: self.lines], gap, *shown[len(lines) - self.lines :]]
 
 
-class OffloadContext:
+class OffloadContext(ShorteningContext):
     """Keeps of each large output a reference and its ends.
 
     Args:
@@ -74,8 +74,8 @@ class OffloadContext:
     """
 
     def __init__(self, counter: TokenCounter, is_large: Callable[[str], bool], ends: Ends) -> None:
+        super().__init__()
         self.texts = dict[str, str]()
-        self._messages = list[Message]()
         self._counter, self._is_large, self._ends = counter, is_large, ends
         # Seeded, so that every replay of a recording shows the same keys.
         self._keys = KeyGenerator(Random(0))  # noqa: S311
@@ -83,10 +83,6 @@ class OffloadContext:
     async def add(self, messages: Sequence[Message]) -> None:
         """Add messages, the large results among them shown by their ends."""
         self._messages += map(self._shown, messages)
-
-    async def prompt(self) -> list[Message]:
-        """Return all messages."""
-        return list(self._messages)
 
     def _shown(self, message: Message) -> Message:
         if message.role != "tool" or not self._is_large(message.text):

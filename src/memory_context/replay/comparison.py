@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from statistics import median
 
 from memory_context.replay.measure import Figures, replay, summed
@@ -182,21 +183,13 @@ class Results:
 class _Tally:
     """The figures of one policy so far. Beyond some sums it keeps one number of each run: its peak."""
 
-    total: Figures = field(default_factory=Figures)
-    peaks: list[int] = field(default_factory=list[int])
+    figures: Figures = field(default_factory=Figures)
     tokens_by_call: list[int] = field(default_factory=list[int])
 
     def add(self, calls: Sequence[Figures]) -> None:
         """Add the figures of a run's model calls."""
-        run = summed(calls)
-        # The peaks are gathered in a list: adding tuples would copy them at each run.
-        self.total += replace(run, peaks=())
-        self.peaks += run.peaks
+        self.figures += summed(calls)
         _add_by_call(self.tokens_by_call, [call.tokens for call in calls])
-
-    def figures(self) -> Figures:
-        """Return the figures of all runs so far."""
-        return replace(self.total, peaks=tuple(self.peaks))
 
 
 def _add_by_call(sums: list[int], amounts: Sequence[int]) -> None:
@@ -216,7 +209,7 @@ class Comparing:
     price: Price = field(default_factory=Price)
     runs: int = 0
     _reached: list[int] = field(default_factory=list[int])
-    _tallies: dict[str, _Tally] = field(default_factory=dict[str, _Tally])
+    _tallies: dict[str, _Tally] = field(default_factory=lambda: defaultdict(_Tally))
     _worst: list[ReplayedRun] = field(default_factory=list[ReplayedRun])
 
     @property
@@ -235,7 +228,7 @@ class Comparing:
         self.runs += 1
         _add_by_call(self._reached, [1] * len(needs))
         for name, calls in calls_of.items():
-            self._tallies.setdefault(name, _Tally()).add(calls)
+            self._tallies[name].add(calls)
         ours = next((policy.name for policy in self.policies if is_ours(policy.name)), None)
         if ours and needs:
             unbounded = calls_of[self._bases()[0].name]
@@ -247,24 +240,20 @@ class Comparing:
 
     def results(self) -> Results:
         """Return what the runs so far came to."""
-        unbounded, reference = (self._tally(policy).figures() for policy in self._bases())
+        unbounded, reference = (self._tallies[policy.name].figures for policy in self._bases())
         comparison = Comparison(unbounded, reference)
         results = dict[str, Result]()
         for policy in self.policies:
-            tally = self._tally(policy)
-            figures = tally.figures()
+            tally = self._tallies[policy.name]
             means = [
                 tokens / runs
                 for tokens, runs in zip(tally.tokens_by_call, self._reached, strict=True)
             ]
-            row = comparison.row(policy.name, figures)
-            results[policy.name] = Result(row, figures, tuple(means))
+            row = comparison.row(policy.name, tally.figures)
+            results[policy.name] = Result(row, tally.figures, tuple(means))
         policies = tuple(results.values())
         reached = tuple(self._reached)
         return Results(policies, unbounded, self.runs, reached, tuple(self._worst))
-
-    def _tally(self, policy: Policy) -> _Tally:
-        return self._tallies.get(policy.name) or _Tally()
 
     def _bases(self) -> tuple[Policy, Policy]:
         return parse_policy("unbounded"), reference_policy(self.threshold)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from operator import add
 from time import perf_counter
+from typing import TypeAlias, TypeVar
 
-from memory_context.conversation.message import Message
 from memory_context.model.reference import MemoryRef
 from memory_context.replay.model_calls import NeededValue, needs_by_call
 from memory_context.replay.needed_values import shows
-from memory_context.replay.policies import Policy, Replayed
+from memory_context.replay.policies import Policy
 from memory_context.replay.prices import ChargedMessage, Price, charged, tokens_of, tokens_of_prefix
 from memory_context.replay.recordings import Recording, together
 from memory_context.replay.token_meter import TokenMeter
+
+T = TypeVar("T")
+Prompt: TypeAlias = Sequence[ChargedMessage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +52,9 @@ class Figures:
     seconds: float = field(default=0.0, compare=False)
 
     def __add__(self, other: Figures) -> Figures:
-        return Figures(*map(add, astuple(self), astuple(other)))
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayedCall:
-    """A model call of a recording, with a policy's prompt in place of the recorded one.
-
-    Attributes:
-        needs: What the recorded model used of earlier outputs.
-        prompt: What the policy would have sent.
-        before: What it would have sent for the call before; empty at a run's first call.
-    """
-
-    needs: Sequence[NeededValue]
-    prompt: Sequence[ChargedMessage]
-    before: Sequence[ChargedMessage] = ()
+        return Figures(
+            *(getattr(self, one.name) + getattr(other, one.name) for one in fields(self))
+        )
 
 
 class StoredTexts:
@@ -109,41 +98,6 @@ class Sight:
     hidden: Sequence[NeededValue]
     behind: Mapping[str, str]
 
-    @property
-    def lost(self) -> list[NeededValue]:
-        """Return what nothing could bring back."""
-        return [need for need in self.hidden if need.value not in self.behind]
-
-
-@dataclass(slots=True)
-class ContextFeed:
-    """Feeds one recording to a policy's context, and takes the wall time of its prompts."""
-
-    replayed: Replayed
-    seconds: float = 0.0
-    _charged: dict[int, tuple[Message, ChargedMessage]] = field(
-        default_factory=dict[int, tuple[Message, ChargedMessage]]
-    )
-
-    async def add(self, messages: Sequence[Message]) -> None:
-        """Add messages of the recording that came together."""
-        start = perf_counter()
-        await self.replayed.context.add(messages)
-        self.seconds += perf_counter() - start
-
-    async def prompt(self) -> list[ChargedMessage]:
-        """Return what the policy would send now."""
-        start = perf_counter()
-        messages = await self.replayed.context.prompt()
-        self.seconds += perf_counter() - start
-        newest = dict[int, tuple[Message, ChargedMessage]]()
-        for message in messages:
-            known = self._charged.get(id(message))
-            newest[id(message)] = known or (message, charged(message))
-        # Kept for the next prompt, together with the messages: an id lives only as long as its object.
-        self._charged = newest
-        return [newest[id(message)][1] for message in messages]
-
 
 async def measure(
     recordings: Iterable[Recording],
@@ -177,54 +131,62 @@ async def replay(
     policy: Policy,
     meter: TokenMeter,
     price: Price,
-    watch: Callable[[ReplayedCall, Sight, Figures], object] | None = None,
+    watch: Callable[[Prompt, Sight, Figures], object] | None = None,
 ) -> list[Figures]:
     """Return the figures of each model call of `recording`, whose `needs` are those of `needs_by_call`.
 
-    `watch` is shown each call as it is replayed.
+    `watch` is shown each call as it is replayed: its prompt, what of its needs stands in that, and its figures.
     """
     replayed = policy.open(meter)
+    texts = StoredTexts(replayed.stored)
+    seconds = 0.0
+
+    async def timed(work: Awaitable[T]) -> T:
+        nonlocal seconds
+        start = perf_counter()
+        result = await work
+        seconds += perf_counter() - start
+        return result
+
     try:
-        feed = ContextFeed(replayed)
-        texts = StoredTexts(replayed.stored)
         unanswered = iter(needs)
-        carried = replayed.carried
         calls = list[Figures]()
-        before = list[ChargedMessage]()
+        before: Prompt = ()
         for messages in together(recording.messages):
             if messages[0].role == "assistant":
                 spent = replayed.spent()
-                prompt = await feed.prompt()
-                call = ReplayedCall(next(unanswered), prompt, before)
-                sight = sight_of(call, texts, meter)
-                figures = figures_of(call, sight, meter, price)
-                figures = replace(figures, cost=figures.cost + replayed.spent() - spent)
+                prompt = list(map(charged, await timed(replayed.context.prompt())))
+                sight = sight_of(next(unanswered), prompt, texts, meter)
+                figures = figures_of(prompt, before, sight, meter, price)
+                cost = figures.cost + replayed.spent() - spent
                 # They stand before everything, so only the first request pays for them in full.
-                paid = price.call(carried, carried if calls else 0)
-                calls.append(replace(figures, all_counted=figures.cost + paid))
+                carried = price.call(replayed.carried, replayed.carried if calls else 0)
+                calls.append(replace(figures, cost=cost, all_counted=cost + carried))
                 if watch:
-                    watch(call, sight, calls[-1])
+                    watch(prompt, sight, calls[-1])
                 before = prompt
                 # A context that never waits would keep Ctrl-C out until the end of the run.
                 await asyncio.sleep(0)
-            await feed.add(messages)
-        return [replace(call, seconds=feed.seconds / len(calls)) for call in calls]
+            await timed(replayed.context.add(messages))
+        return [replace(call, seconds=seconds / len(calls)) for call in calls]
     finally:
         await replayed.close()
 
 
-def sight_of(call: ReplayedCall, texts: StoredTexts, meter: TokenMeter) -> Sight:
-    """Return where the prompt leaves what the call needed; `texts` holds what is behind its references."""
+def sight_of(
+    needs: Sequence[NeededValue], prompt: Prompt, texts: StoredTexts, meter: TokenMeter
+) -> Sight:
+    """Return where a prompt leaves what its call needed; `texts` holds what is behind its references."""
     # Only where something is needed: squashing a whole prompt is dear.
-    shown = [meter.squash(message.text) for message in call.prompt] if call.needs else []
-    named = [need for need in call.needs if any(need.word in text for text in shown)]
+    shown = [meter.squash(message.text) for message in prompt] if needs else []
+    named = [need for need in needs if any(need.word in text for text in shown)]
     visible = [
         need for need in named if any(shows(need.word, need.passages, text) for text in shown)
     ]
-    hidden = [need for need in call.needs if need not in visible]
+    hidden = [need for need in needs if need not in visible]
 
     behind = dict[str, str]()
-    stored = texts.behind(call.prompt) if hidden else {}
+    stored = texts.behind(prompt) if hidden else {}
     for need in hidden:
         key = next((key for key, text in stored.items() if need.value in text), None)
         if key:
@@ -232,10 +194,12 @@ def sight_of(call: ReplayedCall, texts: StoredTexts, meter: TokenMeter) -> Sight
     return Sight(named, visible, hidden, behind)
 
 
-def figures_of(call: ReplayedCall, sight: Sight, meter: TokenMeter, price: Price) -> Figures:
-    """Return the figures of one call."""
-    tokens = tokens_of(call.prompt, meter)
-    cost = price.call(tokens, tokens_of_prefix(call.before, call.prompt, meter))
+def figures_of(
+    prompt: Prompt, before: Prompt, sight: Sight, meter: TokenMeter, price: Price
+) -> Figures:
+    """Return the figures of one call, whose run had *before* as the prompt before it."""
+    tokens = tokens_of(prompt, meter)
+    cost = price.call(tokens, tokens_of_prefix(before, prompt, meter))
     if sight.behind:
         # One trip for a call, whatever it needs; the largest of the outputs says what it costs.
         fetched = max(need.output for need in sight.hidden if need.value in sight.behind)
@@ -244,10 +208,10 @@ def figures_of(call: ReplayedCall, sight: Sight, meter: TokenMeter, price: Price
         calls=1,
         tokens=tokens,
         cost=cost,
-        needed=len(call.needs),
+        needed=len(sight.visible) + len(sight.hidden),
         named=len(sight.named),
         visible=len(sight.visible),
-        lost=len(sight.lost),
+        lost=len(sight.hidden) - len(sight.behind),
         trips=1 if sight.behind else 0,
         peaks=(tokens,),
     )

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memory_context.conversation.message import Message
 from memory_context.replay.needed_values import needed_values, passages, squash
 from memory_context.replay.token_meter import TokenMeter
-
-
-@dataclass(frozen=True, slots=True)
-class Past:
-    """What came before a model call in its recording: the outputs of tools, and everything else."""
-
-    outputs: tuple[str, ...]
-    others: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,32 +34,19 @@ def needs_by_call(messages: Iterable[Message], meter: TokenMeter) -> list[tuple[
     others = list[str]()
     for message in messages:
         if message.role == "assistant":
-            calls.append(needs_of(message, Past(tuple(outputs), tuple(others)), meter))
-        told = past_of([message])
-        outputs += told.outputs
-        others += told.others
-    return calls
-
-
-def needs_of(reply: Message, past: Past, meter: TokenMeter) -> tuple[NeededValue, ...]:
-    """Return what `reply`, its text and the arguments of its calls, used of the outputs of `past`."""
-    said = "\n".join((*reply.texts.values(), *(call.arguments for call in reply.calls)))
-    needed = list[NeededValue]()
-    for value in needed_values(said, past.outputs, past.others):
-        holding = [output for output in past.outputs if value in output]
-        word = squash(value)
-        shown = passages(word, map(meter.squash, dict.fromkeys(holding)))
-        needed.append(NeededValue(value, word, shown, meter.count(holding[-1])))
-    return tuple(needed)
-
-
-def past_of(messages: Iterable[Message]) -> Past:
-    """Return the outputs and the other texts of `messages`."""
-    outputs = list[str]()
-    others = list[str]()
-    for message in messages:
+            said = "\n".join((*message.texts.values(), *(call.arguments for call in message.calls)))
+            values = needed_values(said, outputs, others)
+            calls.append(tuple(_needed(value, outputs, meter) for value in values))
         if message.role == "tool":
             outputs += message.texts.values()
         else:
             others += message.billed()
-    return Past(tuple(outputs), tuple(others))
+    return calls
+
+
+def _needed(value: str, outputs: Sequence[str], meter: TokenMeter) -> NeededValue:
+    """Return a value that a reply used of earlier *outputs*, with what shows it."""
+    holding = [output for output in outputs if value in output]
+    word = squash(value)
+    shown = passages(word, map(meter.squash, dict.fromkeys(holding)))
+    return NeededValue(value, word, shown, meter.count(holding[-1]))

@@ -12,10 +12,10 @@ from rich.text import Text
 from memory_context.display.terminal import facts, plain, quoted
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.reference import MemoryRef
-from memory_context.replay.measure import Figures, ReplayedCall, Sight, replay
+from memory_context.replay.measure import Figures, Prompt, Sight, replay
 from memory_context.replay.model_calls import needs_by_call
 from memory_context.replay.policies import Policy, parse_policy
-from memory_context.replay.prices import ChargedMessage, Price
+from memory_context.replay.prices import Price
 from memory_context.replay.recordings import Recording
 from memory_context.replay.token_meter import TokenMeter
 from memory_context.text.describe.description import counted
@@ -38,7 +38,7 @@ class CallOfRun:
 
     unbounded: int
     figures: Figures
-    prompt: Sequence[ChargedMessage]
+    prompt: Prompt
     missing: Sequence[tuple[str, str | None]]
 
     @property
@@ -56,9 +56,9 @@ async def calls_of_run(
     unbounded = await replay(recording, needs, parse_policy("unbounded"), meter, price)
     calls = list[CallOfRun]()
 
-    def note(call: ReplayedCall, sight: Sight, figures: Figures) -> None:
+    def note(prompt: Prompt, sight: Sight, figures: Figures) -> None:
         missing = [(need.value, sight.behind.get(need.value)) for need in sight.hidden]
-        calls.append(CallOfRun(unbounded[len(calls)].tokens, figures, call.prompt, missing))
+        calls.append(CallOfRun(unbounded[len(calls)].tokens, figures, prompt, missing))
 
     await replay(recording, needs, policy, meter, price, note)
     return calls
