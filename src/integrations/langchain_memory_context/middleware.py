@@ -316,9 +316,8 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
                 queries=self._fold_policy.queries,
             ),
         )
-        if self._passing.passes:
-            reading = next(tool for tool in owned if tool.name == RETRIEVE)
-            reading.description = self._passing.told_in(reading.description)
+        reading = next(tool for tool in owned if tool.name == RETRIEVE)
+        reading.description = self._passing.told_in(reading.description)
         owned += self._asking()
         if not self._hosted.has_notes:
             return owned

@@ -138,19 +138,20 @@ class MemoryStoreAdapter(BaseStore):
     ) -> None:
         unknown = sorted(set(ttl or ()).difference(_SETTINGS))
         if unknown:
-            message = (
+            raise InvalidArgumentError(
                 f"ttl takes {' and '.join(_SETTINGS)}, not {', '.join(unknown)}: what has expired is never returned, "
                 "and sweep_ttl() and `memory-context gc` delete it"
             )
-            raise InvalidArgumentError(message)
         if manager is not None and (store is not None or user_id is not None):
-            message = "a manager has a store and a user: give it, or store= and user_id="
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                "a manager has a store and a user: give it, or store= and user_id="
+            )
         given: object = manager
         if not isinstance(given, MemoryManager | None):
             # Without what was given: a URL may hold a password.
-            message = "manager= takes a MemoryManager; a URL or a store is store=, beside user_id="
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(
+                "manager= takes a MemoryManager; a URL or a store is store=, beside user_id="
+            )
         self.ttl_config = ttl
         self.index_config = index
         self._manager = manager
@@ -252,17 +253,18 @@ def _embedding_of(store: MemoryStore, index: IndexConfig) -> EmbeddingWorker:
         InvalidArgumentError: It says something else, or the store has no place for them.
     """
     if "embed" not in index or set(index).difference(_INDEX_SETTINGS):
-        message = f"index takes {', '.join(_INDEX_SETTINGS)}, embed always; not {', '.join(index)}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"index takes {', '.join(_INDEX_SETTINGS)}, embed always; not {', '.join(index)}"
+        )
     if not isinstance(store, SQLAlchemyStore):
-        message = f"index needs a SQLAlchemyStore, which keeps vectors; not {store!r}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"index needs a SQLAlchemyStore, which keeps vectors; not {store!r}"
+        )
     embed = index["embed"]
     if iscoroutinefunction(embed):
-        message = (
+        raise InvalidArgumentError(
             "index takes an embed that is no coroutine function: it is called off the event loop"
         )
-        raise InvalidArgumentError(message)
     # Apart from the vectors of whole memories, which the store's own embedder may make by the same model.
     embedder = embed if isinstance(embed, Embedder) else ensure_embeddings(embed)
     return store.embedding_by(embedder, f"langgraph {name_of(embed) or embed}")
@@ -286,8 +288,6 @@ class _StoredItems:
         results = [self._read(op) for op in ops]
         # Of several writes to one key only the last counts.
         writes = {(tuple(op.namespace), op.key): op for op in ops if isinstance(op, PutOp)}
-        if not writes:
-            return results
         for start in range(0, len(writes), WRITTEN_TOGETHER):
             self._write(list(writes.values())[start : start + WRITTEN_TOGETHER])
         return results
@@ -487,16 +487,16 @@ def _check(op: Op) -> None:
             _check_labels(op.namespace)
             # LangGraph's own label, langgraph, is refused where an item is put by itself: what it writes itself is a batch.
             if not op.namespace:
-                message = "an item needs a namespace that is not empty"
-                raise InvalidStoreNamespaceError(message)
+                raise InvalidStoreNamespaceError("an item needs a namespace that is not empty")
         case GetOp():
             _check_labels(op.namespace)
         case SearchOp():
             _check_labels(op.namespace_prefix)
             for name in op.filter or ():
                 if not _FIELD.fullmatch(name):
-                    message = f"Invalid filter key: {name!r:.80}; a field's name has ASCII letters, digits, _ . and - only"
-                    raise InvalidFilterError(message)
+                    raise InvalidFilterError(
+                        f"Invalid filter key: {name!r:.80}; a field's name has ASCII letters, digits, _ . and - only"
+                    )
         case ListNamespacesOp():
             for condition in op.match_conditions or ():
                 # A text is as many labels as it has characters, as in LangGraph's own stores.
@@ -506,8 +506,9 @@ def _check(op: Op) -> None:
 def _check_labels(namespace: object) -> None:
     labels = cast("Sequence[object]", namespace if isinstance(namespace, tuple | list) else [None])
     if not all(map(_is_label, labels)):
-        message = f"a namespace is a tuple of texts that are not empty and have no period and no NUL; not {namespace!r:.80}"
-        raise InvalidStoreNamespaceError(message)
+        raise InvalidStoreNamespaceError(
+            f"a namespace is a tuple of texts that are not empty and have no period and no NUL; not {namespace!r:.80}"
+        )
 
 
 def _is_label(label: object) -> bool:
@@ -603,8 +604,9 @@ def _facts(item: MemoryItem) -> dict[str, Any]:
             "updated_at": _updated(item),
         }
     except (ValueError, TypeError, LookupError) as error:
-        message = f"the memory {item.memory_key!r} does not hold the item that was stored there"
-        raise StoreError(message) from error
+        raise StoreError(
+            f"the memory {item.memory_key!r} does not hold the item that was stored there"
+        ) from error
 
 
 def _updated(item: MemoryItem) -> datetime:
@@ -666,8 +668,9 @@ def _field(value: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - whatev
 
 def _holds(value: Any, operator: str, operand: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
     if operator not in _OPERATORS:
-        message = f"unknown operator {operator!r}: there are {' '.join(_OPERATORS)}"
-        raise InvalidArgumentError(message)
+        raise InvalidArgumentError(
+            f"unknown operator {operator!r}: there are {' '.join(_OPERATORS)}"
+        )
     try:
         return _OPERATORS[operator](value, operand)
     except TypeError:  # a text is neither more nor less than a number

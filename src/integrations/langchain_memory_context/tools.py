@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from langchain_core.tools import BaseTool, ToolException
@@ -15,9 +15,9 @@ from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.tiers_and_limits import TIERS
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.ask_memory import ASKING
-from memory_context.tools.file_tools import FILE_VERBS, AgentFiles
+from memory_context.tools.file_tools import FILES, AgentFiles
 from memory_context.tools.note_tools import NOTE_VERBS, offer_tiers
-from memory_context.tools.query_memory import memory_verbs
+from memory_context.tools.query_memory import verbs_on
 from memory_context.tools.verbs import (
     CountsTokens,
     MemoryToolError,
@@ -75,7 +75,7 @@ class VerbTool(BaseTool):
 
     def _run(self, /, **arguments: Any) -> tuple[str, dict[str, Any]]:  # noqa: ANN401 - each verb's own
         try:
-            answer = self._verb.answer(self._owner(), self._verb.args(**arguments), self.max_tokens)
+            answer = self._verb.called(self._owner(), arguments, self.max_tokens)
         except MemoryToolError as error:
             raise ToolException(str(error)) from None
         return answer.text, {"keys": list(answer.keys)}
@@ -92,22 +92,18 @@ def _problem_with(error: Any) -> str:  # noqa: ANN401 - LangChain also knows the
     return problem_with(error) if isinstance(error, ValidationError) else str(error)
 
 
-def _tools(
+def _tool(
     kind: type[VerbTool],
-    verbs: Iterable[Verb[Any]],
+    verb: Verb[Any],
     owner: CountsTokens | Callable[[], CountsTokens],
     max_tokens: int | None,
     page_tokens: int | None = None,
-) -> list[BaseTool]:
+) -> BaseTool:
     get_owner = owner if callable(owner) else lambda: owner
-    tools = list[BaseTool]()
-    for verb in verbs:
-        most = answer_limit(verb, max_tokens, page_tokens)
-        tool = kind(verb, get_owner, max_tokens=most)
-        if isinstance(owner, ScopedMemory):
-            tool.open_tiers = owner.open_tiers
-        tools.append(tool)
-    return tools
+    tool = kind(verb, get_owner, max_tokens=answer_limit(verb, max_tokens, page_tokens))
+    if isinstance(owner, ScopedMemory):
+        tool.open_tiers = owner.open_tiers
+    return tool
 
 
 def memory_tools(
@@ -130,11 +126,10 @@ def memory_tools(
     """
     if not callable(memories):
         check_owner(memories, MemoryManager, ScopedMemory)
-    verbs = memory_verbs(queries=queries)
-    if isinstance(memories, ScopedMemory):
-        owned = _tools(MemoryTool, verbs, memories.manager, max_tokens, page_tokens)
-        return [*owned, *_tools(MemoryTool, NOTE_VERBS, memories, max_tokens)]
-    return _tools(MemoryTool, verbs, memories, max_tokens, page_tokens)
+    return [
+        _tool(MemoryTool, verb, owner, max_tokens, page_tokens)
+        for verb, owner in verbs_on(memories, queries=queries).items()
+    ]
 
 
 def ask_tools(
@@ -146,7 +141,7 @@ def ask_tools(
         reader: The memories and the model; or a callable that gives, at each call, those for whoever calls.
         max_tokens: The most that an answer takes; 200, if that is less.
     """
-    return _tools(MemoryTool, [ASKING], reader, max_tokens)
+    return [_tool(MemoryTool, ASKING, reader, max_tokens)]
 
 
 def file_tools(
@@ -159,7 +154,7 @@ def file_tools(
         agent_instance_id: Whose they are.
         max_tokens: The most that an answer takes; 200, if that is less.
     """
-    return _tools(VerbTool, FILE_VERBS, AgentFiles(service, agent_instance_id), max_tokens)
+    return [_tool(VerbTool, FILES, AgentFiles(service, agent_instance_id), max_tokens)]
 
 
 def note_tools(
@@ -176,4 +171,4 @@ def note_tools(
     """
     if not callable(notes):
         check_owner(notes, ScopedMemory)
-    return _tools(MemoryTool, NOTE_VERBS, notes, max_tokens)
+    return [_tool(MemoryTool, verb, notes, max_tokens) for verb in NOTE_VERBS]

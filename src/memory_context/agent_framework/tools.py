@@ -6,23 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent_framework import Content, FunctionTool
-from pydantic import ValidationError
 
 from memory_context.agent_files.service import AgentMemoryService
 from memory_context.agent_framework.messages import failure
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
-from memory_context.tools.file_tools import FILE_VERBS, AgentFiles
-from memory_context.tools.note_tools import NOTE_VERBS, told_arguments
-from memory_context.tools.query_memory import memory_verbs
+from memory_context.tools.file_tools import FILES, AgentFiles
+from memory_context.tools.note_tools import told_arguments
+from memory_context.tools.query_memory import verbs_on
 from memory_context.tools.verbs import (
     CountsTokens,
     MemoryToolError,
     Verb,
     answer_limit,
     check_owner,
-    problem_with,
 )
 
 
@@ -49,15 +47,10 @@ class VerbFunctionTool(FunctionTool):
     async def answered(self, arguments: Mapping[str, Any]) -> tuple[list[Content], tuple[str, ...]]:
         """Return the answer to a call, and the keys of the memories that it is about."""
         try:
-            args = self._verb.args.model_validate(arguments)
-            answer = await off_loop(self._verb.answer, self._memories, args, self._max_tokens)
-        except ValidationError as error:
-            problem = problem_with(error)
+            answer = await off_loop(self._verb.called, self._memories, arguments, self._max_tokens)
         except MemoryToolError as error:
-            problem = str(error)
-        else:
-            return [Content.from_text(answer.text)], answer.keys
-        return failure(problem), ()
+            return failure(str(error)), ()
+        return [Content.from_text(answer.text)], answer.keys
 
     async def _run(self, **arguments: Any) -> list[Content]:  # noqa: ANN401 - each verb's own
         answer, _ = await self.answered(arguments)
@@ -87,16 +80,10 @@ def memory_tools(
         InvalidArgumentError: They are of another kind.
     """
     check_owner(memories, MemoryManager, ScopedMemory)
-    manager, notes = memories, list[MemoryFunctionTool]()
-    if isinstance(memories, ScopedMemory):
-        manager = memories.manager
-        for verb in NOTE_VERBS:
-            notes.append(MemoryFunctionTool(verb, memories, answer_limit(verb, max_tokens)))
-    owned = [
-        MemoryFunctionTool(verb, manager, answer_limit(verb, max_tokens, page_tokens))
-        for verb in memory_verbs(queries=queries)
+    return [
+        MemoryFunctionTool(verb, owner, answer_limit(verb, max_tokens, page_tokens))
+        for verb, owner in verbs_on(memories, queries=queries).items()
     ]
-    return [*owned, *notes]
 
 
 def file_tools(
@@ -110,4 +97,4 @@ def file_tools(
         max_tokens: The most that an answer takes; 200, if that is less.
     """
     files = AgentFiles(service, agent_instance_id)
-    return [VerbFunctionTool(verb, files, answer_limit(verb, max_tokens)) for verb in FILE_VERBS]
+    return [VerbFunctionTool(FILES, files, answer_limit(FILES, max_tokens))]

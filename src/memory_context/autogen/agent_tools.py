@@ -26,10 +26,11 @@ from memory_context.tools.note_tools import (
     DELETING,
     GETTING,
     LISTING,
+    NOTE_VERBS,
     SAVING,
     offer_tiers,
 )
-from memory_context.tools.query_memory import QUERYING
+from memory_context.tools.query_memory import QUERYING, verbs_on
 from memory_context.tools.retrieve_search_store import RETRIEVING, SEARCHING, STORING
 from memory_context.tools.verbs import (
     CountsTokens,
@@ -84,6 +85,10 @@ class NoteToolConfig(MemoryToolConfig):
     policies: list[TierConfig] = Field(default_factory=list[TierConfig])
 
 
+_TOOLS = dict[Verb[Any], Callable[..., BaseTool[Any, Any]]]()
+"""The class of the tool of each verb."""
+
+
 class _VerbTool(BaseTool[Any, Any]):
     """A verb as a tool; its answers never take more than *max_tokens*."""
 
@@ -93,6 +98,7 @@ class _VerbTool(BaseTool[Any, Any]):
         """Note the tool's verb, and the public name under which a dumped one is found."""
         if verb is not None:
             cls.verb = verb
+            _TOOLS[verb] = cls
             cls.component_provider_override = f"memory_context.autogen.{cls.__name__}"
         super().__init_subclass__(**kwargs)
 
@@ -359,17 +365,9 @@ def memory_tools(
     Raises:
         InvalidArgumentError: They are of another kind.
     """
-    if isinstance(memories, ScopedMemory):
-        owned = memory_tools(
-            memories.manager, max_tokens=max_tokens, page_tokens=page_tokens, queries=queries
-        )
-        return [*owned, *note_tools(memories, max_tokens=answer_limit(SAVING, max_tokens))]
-    querying = [QueryMemoryTool(memories, max_tokens=max_tokens)] if queries else []
     return [
-        RetrieveMemoryTool(memories, max_tokens=answer_limit(RETRIEVING, max_tokens, page_tokens)),
-        SearchMemoryTool(memories, max_tokens=max_tokens),
-        *querying,
-        StoreMemoryTool(memories, max_tokens=max_tokens),
+        _TOOLS[verb](owner, max_tokens=answer_limit(verb, max_tokens, page_tokens))
+        for verb, owner in verbs_on(memories, queries=queries).items()
     ]
 
 
@@ -389,5 +387,4 @@ def note_tools(
         notes: The notes; or a callable that gives, at each call, those that are open then.
         max_tokens: The most that an answer takes; 200, if that is less.
     """
-    kinds = (SaveMemoryTool, GetMemoryTool, DeleteMemoryTool, ClearMemoryTool, ListCategoriesTool)
-    return [kind(notes, max_tokens=max_tokens) for kind in kinds]
+    return [_TOOLS[verb](notes, max_tokens=max_tokens) for verb in NOTE_VERBS]

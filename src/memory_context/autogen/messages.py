@@ -17,7 +17,7 @@ from autogen_core.models import (
     UserMessage,
 )
 
-from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message
+from memory_context.conversation.message import FunctionCall, Message
 from memory_context.model.item import encodable
 
 
@@ -39,9 +39,8 @@ def neutral_of(message: LLMMessage, message_id: str) -> list[Message]:
             words = [content] if isinstance(content, str) else []
             if thought:
                 words.append(thought)
-            calls = tuple(
-                FunctionCall(call.id, call.name, call.arguments) for call in calls_of(message)
-            )
+            made = [] if isinstance(content, str) else content
+            calls = tuple(FunctionCall(call.id, call.name, call.arguments) for call in made)
             return [Message(message_id, "assistant", source, dict(enumerate(words)), calls)]
         case FunctionExecutionResultMessage(content=[]):
             return [Message(message_id, "tool", "tool", {})]
@@ -107,15 +106,3 @@ def _result(message: Message) -> FunctionExecutionResult:
         call_id=message.answers or "",
         is_error=message.is_error,
     )
-
-
-def calls_of(message: LLMMessage) -> list[AutoGenCall]:
-    """Return the calls that an assistant's message makes."""
-    if isinstance(message, AssistantMessage) and isinstance(message.content, list):
-        return message.content
-    return []
-
-
-def is_question(message: LLMMessage) -> bool:
-    """Return whether *message* is one of a user or another agent, and not one that this library has put there."""
-    return isinstance(message, UserMessage) and message.source != MEMORY_SOURCE

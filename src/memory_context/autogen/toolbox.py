@@ -59,8 +59,6 @@ def told_of_passing(
     tools: Iterable[BaseTool[Any, Any]], policy: PassingPolicy
 ) -> dict[str, ToolOverride]:
     """Return the description of the tool that reads memories, which says that references can be passed, too."""
-    if not policy.passes:
-        return {}
     [reading] = [tool for tool in tools if tool.name == RETRIEVE]
     return {RETRIEVE: ToolOverride(description=policy.told_in(reading.description))}
 

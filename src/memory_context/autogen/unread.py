@@ -12,7 +12,6 @@ from autogen_core.models import (
     UserMessage,
 )
 
-from memory_context.autogen.messages import is_question
 from memory_context.conversation.message import MEMORY_SOURCE
 from memory_context.model.reference import MemoryRef
 from memory_context.runtime import events
@@ -44,7 +43,8 @@ class UnreadWatch:
             elif not (isinstance(message, UserMessage) and message.source == MEMORY_SOURCE):
                 following.append(message)
         is_folded = self._is_folded(results, tools)
-        nobody_reads = is_question(following[0]) if following else ended
+        # What this library has put there is no question.
+        nobody_reads = isinstance(following[0], UserMessage) if following else ended
         if is_folded and nobody_reads:
             events.ENDED_UNREAD.log()
             self.warned = True

@@ -69,9 +69,9 @@ def _gap(count: int, width: int) -> Html:
     return tag("span", f"{'⋯':>{width}} {count:,} more {lines}\n", cls="soft")
 
 
-def shortened(text: str, start: int = 0) -> str:
-    """Return a line, or as much of it as there is room for from `start` on."""
-    part = text[start : start + LONGEST_LINE]
+def shortened(text: str, start: int = 0, most: int = LONGEST_LINE) -> str:
+    """Return a line, or the `most` characters of it from `start` on."""
+    part = text[start : start + most]
     rest = len(text) - start - len(part)
     if start:
         part = f"…{part}"

@@ -17,6 +17,7 @@ from memory_context.display.escaped_html import (
     tag,
 )
 from memory_context.display.json_tree import CELL
+from memory_context.display.numbered_lines import shortened
 from memory_context.model.reference import MemoryRef, without_references
 from memory_context.model.transcript import Transcript, TranscriptEntry
 from memory_context.text.describe.description import counted
@@ -107,7 +108,7 @@ def _row(entry: TranscriptEntry, view: Transcript, largest: int) -> Html:
     if entry.is_error:
         said.append(tag("div", "failed", cls="error"))
     for name, arguments in entry.calls:
-        call = tag("code", tag("b", name), "(", _cut(arguments), ")")
+        call = tag("code", tag("b", name), "(", shortened(arguments, most=CELL), ")")
         said.append(tag("div", soft("calls "), call))
     for text in entry.texts:
         for part in split_at_references(text, view.stored.keys()):
@@ -124,13 +125,6 @@ def _row(entry: TranscriptEntry, view: Transcript, largest: int) -> Html:
         tag("td", *said, cls="what"),
         tag("td", f"{entry.tokens:,}", Html("<br>"), share, cls="num"),
     )
-
-
-def _cut(text: str) -> str:
-    more = len(text) - CELL
-    if more <= 0:
-        return text
-    return f"{text[:CELL]}… ({more:,} more characters)"
 
 
 def _folded_text(ref: MemoryRef, preview: str, stored: int) -> Html:
@@ -151,5 +145,5 @@ def _plain_text(text: str) -> Html:
     size = f"{len(lines):,} lines"
     if len(lines) == 1:
         size = f"{len(text):,} characters"
-    title = joined((_cut(lines[0]), " ", soft(f"· {size}")))
+    title = joined((shortened(lines[0], most=CELL), " ", soft(f"· {size}")))
     return folded(title, text_of(text, len(lines)))

@@ -19,8 +19,7 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.version import __version__
-from memory_context.tools.note_tools import NOTE_VERBS
-from memory_context.tools.query_memory import memory_verbs
+from memory_context.tools.query_memory import verbs_on
 from memory_context.tools.verbs import CountsTokens, Verb
 
 R = TypeVar("R", bound=BaseModel)
@@ -48,7 +47,7 @@ def mcp_server(
         page_tokens: The most tokens of a page of `retrieve_memory`; without one `max_tokens`, and without both 4,000.
     """
     manager = memories.manager if isinstance(memories, ScopedMemory) else memories
-    tools = Tools(verbs or _verbs_on(memories), max_tokens, page_tokens)
+    tools = Tools(verbs or verbs_on(memories, queries=True), max_tokens, page_tokens)
     resources = Resources(manager)
     methods: Methods = {
         "ListTools": tools.listed,
@@ -58,13 +57,6 @@ def mcp_server(
         "ReadResource": resources.read,
     }
     return _server_1(methods) if IS_SDK_1 else _server_2(methods)
-
-
-def _verbs_on(memories: MemoryManager | ScopedMemory) -> Verbs:
-    if not isinstance(memories, ScopedMemory):
-        return dict.fromkeys(memory_verbs(queries=True), memories)
-    owned = dict.fromkeys(memory_verbs(queries=True), memories.manager)
-    return {**owned, **dict.fromkeys(NOTE_VERBS, memories)}
 
 
 def _server_2(methods: Methods) -> Server[Any]:

@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
 from memory_context.mcp.requests import INVALID_PARAMS, RequestError, Wire, on_wire
 from memory_context.model.tool_names import QUERY, READING_TOOLS, STORE
 from memory_context.runtime import events
 from memory_context.runtime import what_models_read as prompts
 from memory_context.tools.note_tools import told_arguments
-from memory_context.tools.verbs import (
-    CountsTokens,
-    MemoryToolError,
-    Verb,
-    answer_limit,
-    problem_with,
-)
+from memory_context.tools.verbs import CountsTokens, MemoryToolError, Verb, answer_limit
 
 _ANSWER = {
     "type": "object",
@@ -43,14 +35,13 @@ class Tools:
         max_tokens: int | None,
         page_tokens: int | None = None,
     ) -> None:
-        self._memories = {verb.name: memories for verb, memories in verbs.items()}
-        self._verbs = {verb.name: verb for verb in verbs}
+        self._offered = {verb.name: (verb, memories) for verb, memories in verbs.items()}
         self._max_tokens = max_tokens
         self._page_tokens = page_tokens
 
     def listed(self, _: Wire) -> Wire:
         """Answer ``tools/list``."""
-        return {"tools": [_tool(verb, self._memories[verb.name]) for verb in self._verbs.values()]}
+        return {"tools": [_tool(verb, memories) for verb, memories in self._offered.values()]}
 
     def called(self, params: Wire) -> Wire:
         """Answer ``tools/call``. A failure is a result too, marked as an error, since a model reads it.
@@ -59,24 +50,19 @@ class Tools:
             RequestError: There is no such tool.
         """
         name = params["name"]
-        if name not in self._verbs:
-            message = prompts.MCP_NO_SUCH_TOOL.format(tool=name[:80], tools=", ".join(self._verbs))
+        if name not in self._offered:
+            tools = ", ".join(self._offered)
+            message = prompts.MCP_NO_SUCH_TOOL.format(tool=name[:80], tools=tools)
             raise RequestError(INVALID_PARAMS, on_wire(message))
+        verb, memories = self._offered[name]
+        most = answer_limit(verb, self._max_tokens, self._page_tokens)
         try:
-            return self._answer(self._verbs[name], params.get("arguments") or {})
+            answer = verb.called(memories, params.get("arguments") or {}, most)
         except MemoryToolError as error:
             return failed(str(error))
         except Exception as error:  # noqa: BLE001 - nothing that a tool does may end the server
             events.TOOL_BROKE.log(error, where=True, tool=name)
             return failed(prompts.MCP_FAILED)
-
-    def _answer(self, verb: Verb[Any], arguments: Wire) -> Wire:
-        try:
-            args = verb.args.model_validate(arguments)
-        except ValidationError as error:
-            raise MemoryToolError(problem_with(error)) from None
-        most = answer_limit(verb, self._max_tokens, self._page_tokens)
-        answer = verb.answer(self._memories[verb.name], args, most)
         text = on_wire(answer.text)
         return {
             **_content(text),

@@ -20,8 +20,8 @@ from memory_context.conversation.run_notes import offered_places
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
-from memory_context.tools.note_tools import NOTE_VERBS, told_arguments
-from memory_context.tools.query_memory import memory_verbs
+from memory_context.tools.note_tools import told_arguments
+from memory_context.tools.query_memory import verbs_on
 from memory_context.tools.verbs import CountsTokens, Verb
 
 
@@ -66,11 +66,8 @@ class RememberingContext:
 
     def schemas(self) -> str:
         """Return the schemas of the tools that every request carries, a line each."""
-        verbs = memory_verbs(queries=self.settings.fold.queries)
-        schemas = [_schema(verb, self._manager) for verb in verbs]
-        if self._notes:
-            schemas += [_schema(verb, self._notes) for verb in NOTE_VERBS]
-        return "\n".join(schemas)
+        offered = verbs_on(self._notes or self._manager, queries=self.settings.fold.queries)
+        return "\n".join(_schema(verb, memories) for verb, memories in offered.items())
 
     async def close(self) -> None:
         """Let go of the store."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
@@ -121,7 +122,7 @@ class ReferenceHost:
             text, is_error = self._memory_tool(call.name, json.loads(call.arguments))
         return Message("", "tool", call.name, {0: text}, answers=call.id, is_error=is_error)
 
-    def _memory_tool(self, name: str, arguments: object) -> tuple[str, bool]:
+    def _memory_tool(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, bool]:
         """Return what a memory tool answers, and whether it failed."""
         fold = self._start.settings.fold
         verbs: list[Verb[Any]] = [*memory_verbs(queries=fold.queries), *NOTE_VERBS]
@@ -129,9 +130,8 @@ class ReferenceHost:
             for verb in verbs:
                 if verb.name == name:
                     memories = self._notes if verb in NOTE_VERBS else self._conversation.manager
-                    args = verb.args.model_validate(arguments)
                     most = answer_limit(verb, fold.threshold, fold.page_budget)
-                    return verb.answer(memories, args, most).text, False
+                    return verb.called(memories, arguments, most).text, False
         except MemoryToolError as error:
             return str(error), True
         raise LookupError(name)

@@ -237,4 +237,3 @@ _COMMANDS: dict[Command, Callable[[AgentFiles, FileArgs, int], str]] = {
 }
 
 FILES = Verb(MEMORY, prompts.FILES_TOOL, FileArgs, _run)
-FILE_VERBS = (FILES,)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from memory_context.memory.manager import MemoryManager
+from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.query_result import QueryResult
 from memory_context.model.selection import Cost
 from memory_context.model.tool_names import QUERY
@@ -10,6 +14,7 @@ from memory_context.runtime import what_models_read as prompts
 from memory_context.text.read.paging import page_of
 from memory_context.text.read.sql_rows import FoundRows
 from memory_context.tools.lenient_arguments import Key, LenientArgs, Text
+from memory_context.tools.note_tools import NOTE_VERBS
 from memory_context.tools.retrieve_search_store import RETRIEVING, SEARCHING, STORING
 from memory_context.tools.verbs import ToolAnswer, Verb
 
@@ -51,3 +56,11 @@ QUERYING = Verb(QUERY, prompts.QUERY_TOOL, QueryArgs, _query)
 def memory_verbs(*, queries: bool) -> tuple[Verb[MemoryManager], ...]:
     """Return the verbs on a user's memories; with *queries* the one that computes over them, too."""
     return (RETRIEVING, SEARCHING, *([QUERYING] if queries else []), STORING)
+
+
+def verbs_on(memories: object, *, queries: bool) -> Mapping[Verb[Any], Any]:
+    """Return the verbs that an agent gets for these memories, each with what it works on; of notes those on them too."""
+    verbs = memory_verbs(queries=queries)
+    if not isinstance(memories, ScopedMemory):
+        return dict.fromkeys(verbs, memories)
+    return {**dict.fromkeys(verbs, memories.manager), **dict.fromkeys(NOTE_VERBS, memories)}

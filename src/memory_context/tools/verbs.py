@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -74,6 +74,20 @@ class Verb(Generic[Memories]):
     description: str
     args: type[BaseModel]
     work: Callable[[Memories, Any, int], ToolAnswer]
+
+    def called(
+        self, memories: Memories, arguments: Mapping[str, Any], max_tokens: int
+    ) -> ToolAnswer:
+        """Return the answer to a call with these arguments, as a model writes them; see `answer`.
+
+        Raises:
+            MemoryToolError: What went wrong, and what to do next.
+        """
+        try:
+            args = self.args.model_validate(arguments)
+        except ValidationError as error:
+            raise MemoryToolError(problem_with(error)) from None
+        return self.answer(memories, args, max_tokens)
 
     def answer(self, memories: Memories, args: Any, max_tokens: int) -> ToolAnswer:  # noqa: ANN401 - each verb's own
         """Return the answer; it never takes more than `max_tokens`, or 200 if that is less.
