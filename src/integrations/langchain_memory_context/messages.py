@@ -149,14 +149,16 @@ def _with_texts(message: BaseMessage, texts: Mapping[int, str]) -> str | list[st
 
 def _other_blocks(message: BaseMessage) -> dict[int, Any]:
     """Return the blocks that are no text, by their places."""
-    if isinstance(message.content, str):
-        return {}
-    return {i: block for i, block in enumerate(message.content) if _text_of(block) is None}
+    blocks = _blocks(message.content)
+    return {place: block for place, block in enumerate(blocks) if _text_of(block) is None}
+
+
+def _blocks(content: str | list[str | dict[str, Any]]) -> Sequence[str | dict[str, Any]]:
+    return [content] if isinstance(content, str) else content
 
 
 def _text_blocks(content: str | list[str | dict[str, Any]]) -> Iterator[tuple[int, str]]:
-    blocks = [content] if isinstance(content, str) else content
-    for place, block in enumerate(blocks):
+    for place, block in enumerate(_blocks(content)):
         text = _text_of(block)
         if text is not None:
             yield place, text

@@ -32,11 +32,9 @@ def complete_keys(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_users(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return names of users."""
-
-    def names(catalog: Catalog, _: Scope) -> Iterable[str]:
-        return (user.name for user in catalog.totals("user_id"))
-
-    return _offered(ctx, incomplete, names, of_one_user=False)
+    return _offered(
+        ctx, incomplete, lambda catalog, _: catalog.counts("user_id"), of_one_user=False
+    )
 
 
 def _offered(

@@ -122,16 +122,11 @@ def table(
 
 
 def bar(part: float) -> Html:
-    """Return a bar for a share of a whole, 0 to 1; of characters, which every page shows."""
-    return tag("span", bar_text(part), cls="bar")
-
-
-def bar_text(part: float) -> str:
-    """Return a bar as text, to an eighth of a character; something of everything above 0 can be seen."""
+    """Return a bar for a share of a whole, 0 to 1, to an eighth of a character; something of all above 0 is seen."""
     eighths = round(min(max(part, 0.0), 1.0) * BAR_WIDTH * 8)
     if part > 0:
         eighths = max(eighths, 1)
-    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+    return tag("span", "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip(), cls="bar")
 
 
 def as_text(markup: Html) -> str:

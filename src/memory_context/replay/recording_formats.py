@@ -87,9 +87,13 @@ def is_piece(document: object) -> bool:
 
 def _recordings_of_pieces(pieces: Sequence[object]) -> Iterator[Recording]:
     """Yield the runs that spans, LangSmith's runs, or the lines of a session make up together."""
-    of_session = is_session_line(pieces[0])
+    nothing = InvalidArgumentError(NO_TEXTS)
     try:
-        runs = list(_runs_in_session(pieces) if of_session else _runs_in_traces(pieces))
+        if is_session_line(pieces[0]):
+            nothing = NoMessagesError(NO_MESSAGES)
+            runs = [(name, _read_messages(messages)) for name, messages in sessions_of(pieces)]
+        else:
+            runs = list(_runs_in_traces(pieces))
     except InvalidArgumentError:
         raise
     except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -98,13 +102,8 @@ def _recordings_of_pieces(pieces: Sequence[object]) -> Iterator[Recording]:
             f"the pieces of a run have parts of the wrong kind: {error}; {RIGHT}"
         ) from error
     if not runs:
-        raise NoMessagesError(NO_MESSAGES) if of_session else InvalidArgumentError(NO_TEXTS)
+        raise nothing
     yield from (Recording(name, tuple(messages)) for name, messages in runs)
-
-
-def _runs_in_session(lines: Sequence[object]) -> Iterator[tuple[str, Sequence[Message]]]:
-    for name, messages in sessions_of(lines):
-        yield name, _read_messages(messages)
 
 
 def _runs_in_traces(pieces: Sequence[object]) -> Iterator[tuple[str, Sequence[Message]]]:
@@ -172,17 +171,9 @@ def _read_messages(values: Sequence[object]) -> Sequence[Message]:
     messages = cast("list[Json]", values)
     if messages and is_autogens(messages[0]):
         messages = chat_of_autogen(messages)
-    return _read_chat(messages)
-
-
-def _read_chat(messages: Sequence[Json]) -> list[Message]:
-    """Read OpenAI's and LangChain's forms, without what LangChain keeps only to remove others."""
-    chat = list[Json]()
     try:
-        for message in messages:
-            if _kind(message) != "remove":
-                own = "role" in message or is_item(message)
-                chat.append(_with_content(message) if own else _openai_form(message))
+        # What LangChain keeps only to remove others says nothing.
+        chat = [_chat_form(message) for message in messages if _kind(message) != "remove"]
         if any(map(is_item, chat)):
             chat = list(chat_of_items(chat))
         return list(to_messages(chat))
@@ -191,8 +182,10 @@ def _read_chat(messages: Sequence[Json]) -> list[Message]:
         raise InvalidArgumentError(f"the messages have parts of the wrong kind: {error}") from error
 
 
-def _with_content(message: Json) -> Json:
-    """Return a message with its parts as its content, where it has them under another name."""
+def _chat_form(message: Json) -> Json:
+    """Return a message in OpenAI's chat form, its parts under `content`; an item of the Responses API as it is."""
+    if "role" not in message and not is_item(message):
+        return _openai_form(message)
     for name in ("parts", "contents"):
         if name in message and "content" not in message:
             return {**message, "content": message[name]}

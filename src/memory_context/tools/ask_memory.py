@@ -15,16 +15,14 @@ from memory_context.tools.lenient_arguments import LenientArgs, Text, as_key
 from memory_context.tools.verbs import ToolAnswer, Verb
 
 
-def _keys_in(text: str) -> list[str]:
-    """Return the keys in a text, between commas, also of whole references."""
-    return [key for one in text.split(",") if (key := as_key(one))]
-
-
 def _as_keys(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-    """Return keys with commas between them, also of a list."""
+    """Return keys with commas between them, each once, also of a list and of whole references."""
     if isinstance(value, list):
         value = ",".join(str(one) for one in cast("Sequence[Any]", value))
-    return ",".join(_keys_in(value)) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    keys = [as_key(one) for one in value.split(",")]
+    return ",".join(dict.fromkeys(key for key in keys if key))
 
 
 class AskArgs(LenientArgs):
@@ -36,7 +34,7 @@ class AskArgs(LenientArgs):
     @property
     def keys(self) -> list[str]:
         """Return the keys that are meant."""
-        return list(dict.fromkeys(_keys_in(self.key)))
+        return self.key.split(",") if self.key else []
 
 
 def _ask(reader: MemoryReader, args: AskArgs, most: int) -> ToolAnswer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from memory_context.display.drawn_memory_lists import memory, passage
@@ -148,29 +149,19 @@ def _whole(visit: Visit, item: MemoryItem, content: str) -> Html:
 
 
 def _actions(visit: Visit, item: MemoryItem) -> Html:
+    act = partial(visit.form, method="post", key=item.memory_key)
     forms = list[Html]()
     content = item.content
     if item.tier != DETAIL and isinstance(content, str) and not is_secret(item):
         text = tag("textarea", content, name="content", rows="6")
-        edited = visit.form(
-            "edit", labelled("content", text), button("Save"), method="post", key=item.memory_key
-        )
-        forms.append(folded("edit", edited))
+        forms.append(folded("edit", act("edit", labelled("content", text), button("Save"))))
     if item.origin not in CONFIRMED:
-        forms.append(
-            visit.form("confirm", button("Confirm it"), method="post", key=item.memory_key)
-        )
+        forms.append(act("confirm", button("Confirm it")))
     day = f"{item.expires_at.astimezone():%Y-%m-%d}" if item.expires_at else ""
     ends = labelled("forget it on (empty: never)", field("date", "day", day))
-    forms.append(
-        folded(
-            "expire", visit.form("expire", ends, button("Set"), method="post", key=item.memory_key)
-        )
-    )
+    forms.append(folded("expire", act("expire", ends, button("Set"))))
     warning = tag("p", "It is deleted for good; references to it will say when.")
-    forget = visit.form(
-        "forget", warning, button("Forget it", "danger"), method="post", key=item.memory_key
-    )
+    forget = act("forget", warning, button("Forget it", "danger"))
     return joined((*forms, folded("forget", forget)))
 
 

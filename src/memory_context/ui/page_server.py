@@ -132,19 +132,19 @@ def _answer(looked: Looked, request: Request, body: bytes) -> Response:
         return HTMLResponse(message("There is no such page."), 404, HEADERS)
     asked = dict(parse_qsl(body.decode("utf-8", "replace")) if is_change else request.query_params)
     base = f"/{request.path_params['token']}"
+    visit = None
     try:
         visit = _visit(looked, base, name, asked)
-    except MemoryContextError as error:
-        return HTMLResponse(message(str(error)), _status(error), HEADERS)
-    if visit is None:
-        return HTMLResponse(message(NOTHING_YET), headers=HEADERS)
-    try:
+        if visit is None:
+            return HTMLResponse(message(NOTHING_YET), headers=HEADERS)
         if is_change:
             return RedirectResponse(CHANGES[name](visit), 303, HEADERS)
         return HTMLResponse(page(visit, VIEWS[name](visit)), headers=HEADERS)
     except MemoryContextError as error:
-        said = tag("p", str(error), cls="error")
-        return HTMLResponse(page(visit, said, "Error"), _status(error), HEADERS)
+        shown = message(str(error))
+        if visit:
+            shown = page(visit, tag("p", str(error), cls="error"), "Error")
+        return HTMLResponse(shown, _status(error), HEADERS)
 
 
 def _visit(looked: Looked, base: str, name: str, asked: Mapping[str, str]) -> Visit | None:
