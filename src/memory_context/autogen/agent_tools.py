@@ -13,7 +13,12 @@ from pydantic import BaseModel, Field, ValidationError
 from memory_context.agent_files.service import AgentMemoryService
 from memory_context.autogen.caller import caller, report
 from memory_context.autogen.chat_client_judge import LLMJudge
-from memory_context.autogen.context_config import TierConfig, dumped_tiers, loaded_tiers
+from memory_context.autogen.context_config import (
+    ConnectionConfig,
+    TierConfig,
+    dumped_tiers,
+    loaded_tiers,
+)
 from memory_context.conversation.memory_reader import MemoryReader
 from memory_context.exceptions import NotSerializableError
 from memory_context.memory.manager import MemoryManager
@@ -45,14 +50,9 @@ from memory_context.tools.verbs import (
 _NOT_STRICT = {"default", "minimum"}
 
 
-class MemoryToolConfig(BaseModel):
+class MemoryToolConfig(ConnectionConfig):
     """What leads a dumped tool to the same memories, behind the same walls."""
 
-    user_id: str
-    store: str
-    agent_id: str | None = None
-    password_variable: str
-    audit: bool | str = False
     max_tokens: int
     places: list[tuple[str, str]] | None = None
 

@@ -29,6 +29,16 @@ def _settings_of(policy: object, config: type[BaseModel]) -> dict[str, Any]:
     return {name: getattr(policy, name) for name in config.model_fields}
 
 
+class ConnectionConfig(BaseModel):
+    """What leads to the same memories in another process; see `MemoryManager.connection`."""
+
+    user_id: str
+    store: str
+    agent_id: str | None = None
+    password_variable: str
+    audit: bool | str = False
+
+
 class TierConfig(BaseModel):
     """A tier without callables."""
 
@@ -149,19 +159,14 @@ class NotesConfig(BaseModel):
         return NotesPolicy(**settings)
 
 
-class MemoryContextConfig(BaseModel):
+class MemoryContextConfig(ConnectionConfig):
     """What a dumped context holds. Messages beyond the initial ones belong to its state."""
 
-    user_id: str
-    store: str
-    agent_id: str | None = None
     thread_id: str | None = None
-    password_variable: str
     fold: FoldConfig
     recall: RecallConfig | bool = True
     notes: NotesConfig | bool = False
     max_tokens: int | None = None
-    audit: bool | str = False
     initial_messages: list[LLMMessage] | None = None
 
 

@@ -19,9 +19,9 @@ from autogen_core.memory import (
 from autogen_core.memory._base_memory import ContentType
 from autogen_core.model_context import ChatCompletionContext
 from autogen_core.models import LLMMessage, SystemMessage, UserMessage
-from pydantic import BaseModel
 
 from memory_context.autogen.context import MemoryContext
+from memory_context.autogen.context_config import ConnectionConfig
 from memory_context.conversation.message import MEMORY_SOURCE
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.manager import MemoryManager
@@ -41,17 +41,12 @@ DEFAULT_NAME = "default_memory"
 MAX_HITS = 5
 
 
-class SQLMemoryConfig(BaseModel):
+class SQLMemoryConfig(ConnectionConfig):
     """What leads a dumped memory to the same contents. The contents themselves stay in the store."""
 
-    user_id: str
-    store: str
     name: str
-    agent_id: str | None = None
     thread_id: str | None = None
     as_system_message: bool | None = None
-    password_variable: str
-    audit: bool | str = False
 
 
 class SQLMemory(Memory, Component[SQLMemoryConfig]):

@@ -23,12 +23,9 @@ def interruptible(label: str, left_behind: str) -> Generator[ReportProgress]:
         label: What is going on.
         left_behind: The sentence that tells, after Ctrl-C, what state things are in.
     """
-    from rich.console import Console
-    from rich.progress import Progress
+    from memory_context.display.terminal import progress_bar
 
-    console = Console(stderr=True)
-    # Without a terminal nothing is drawn: logs would fill with bars.
-    bar = Progress(console=console, transient=True, disable=not console.is_terminal)
+    bar = progress_bar()
     task = bar.add_task(label, total=None)
 
     def report(done: int, total: int) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import regex
 from rich.console import Console, ConsoleRenderable, Group
+from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
@@ -18,6 +19,12 @@ _UNSEEN = regex.compile(r"[^\P{C}\n]|[\p{Zl}\p{Zp}]")
 def make_console() -> Console:
     """Return a console on standard output that guesses nothing about the text that it shows."""
     return Console(highlight=False, markup=False, emoji=False)
+
+
+def progress_bar() -> Progress:
+    """Return a bar on standard error; without a terminal nothing is drawn: logs would fill with bars."""
+    console = Console(stderr=True)
+    return Progress(console=console, transient=True, disable=not console.is_terminal)
 
 
 def entry(label: str, *parts: ConsoleRenderable | str, style: str = "bold") -> Table:

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress
 
-from memory_context.display.terminal import facts, harmless, make_console, plain
+from memory_context.display.terminal import facts, harmless, make_console, plain, progress_bar
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.comparison import Comparing
 from memory_context.replay.definitions import DEFINITIONS, POLICIES
@@ -248,10 +247,7 @@ def _show_worst(summary: Summary, console: Console) -> None:
 
 
 def _replay_files(options: ReplayOptions, comparing: Comparing, damaged: list[str]) -> None:
-    console = Console(stderr=True)
-    # Without a terminal nothing is drawn: logs would fill with bars.
-    progress = Progress(console=console, transient=True, disable=not console.is_terminal)
-    with asyncio.Runner() as runner, progress:
+    with asyncio.Runner() as runner, progress_bar() as progress:
         runner.get_loop()  # now: a Ctrl-C while the first one is made would print a warning
         for file in options.files:
             name = escape(plain(file.name).plain)

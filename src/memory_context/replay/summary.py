@@ -40,8 +40,7 @@ class Summary:
     @property
     def needed(self) -> int:
         """Return how many values were needed: the same number for every policy."""
-        rows = self.results.rows
-        return rows[0].needed if rows else 0
+        return self.results.unbounded.needed
 
     def headline(self) -> str:
         """Say in one line what was replayed."""
