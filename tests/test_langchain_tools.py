@@ -138,6 +138,13 @@ def test_errors_say_what_to_do(arguments: dict[str, Any], said: str) -> None:
     assert said in str(message.content)
 
 
+def test_a_text_alone_is_the_first_argument() -> None:
+    """What LangChain calls the input of a tool, a text in place of arguments, is the key that is read."""
+    retrieve = memory_tools(filled())[0]
+
+    assert retrieve.invoke({"key": "job_log"}) == retrieve.invoke("job_log")
+
+
 def test_store_and_find_again() -> None:
     """What `store_memory` keeps, `search_memory` finds, and the retriever too, asynchronously as well."""
     manager = MemoryManager("sqlite://", user_id="42")

@@ -519,9 +519,8 @@ def _with_open_tiers(tool: Any, notes: ScopedMemory) -> Any:  # noqa: ANN401 - a
 
 
 def _messages_of(answer: AnyAnswer) -> dict[str, Any]:
-    """Return what a node of one's own adds to its graph's state."""
-    response = answer.model_response if isinstance(answer, ExtendedModelResponse) else answer
-    return {"messages": list(response.result)}
+    """Return what a node of one's own adds to its graph's state: an answer that carries what was decided."""
+    return {"messages": list(cast("AnyResponse", answer).result)}
 
 
 def _prompt(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from langchain_core.tools import BaseTool, ToolException
-from pydantic import PrivateAttr, ValidationError
+from pydantic import PrivateAttr
 
 from memory_context.agent_files.service import AgentMemoryService
 from memory_context.conversation.memory_reader import MemoryReader
@@ -24,7 +24,6 @@ from memory_context.tools.verbs import (
     Verb,
     answer_limit,
     check_owner,
-    problem_with,
 )
 
 
@@ -53,7 +52,6 @@ class VerbTool(BaseTool):
             description=verb.description,
             args_schema=verb.args,
             handle_tool_error=True,
-            handle_validation_error=_problem_with,
             **fields,
         )
         self._verb, self._owner = verb, owner
@@ -66,11 +64,13 @@ class VerbTool(BaseTool):
         return schema
 
     def _to_args_and_kwargs(
-        self, tool_input: str | dict[str, Any], tool_call_id: str | None
+        self,
+        tool_input: str | dict[str, Any],
+        tool_call_id: str | None,  # noqa: ARG002 - LangChain's signature
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Leave the arguments to the verb: LangChain drops those of other names without a word."""
+        """Leave the arguments to the verb: LangChain drops those of other names without a word. A text is the first one."""
         if isinstance(tool_input, str):
-            return super()._to_args_and_kwargs(tool_input, tool_call_id)
+            tool_input = {next(iter(self._verb.args.model_fields), "input"): tool_input}
         return (), tool_input.copy()
 
     def _run(self, /, **arguments: Any) -> tuple[str, dict[str, Any]]:  # noqa: ANN401 - each verb's own
@@ -86,10 +86,6 @@ class VerbTool(BaseTool):
 
 class MemoryTool(VerbTool):
     """A tool on one user's memories: no reference is passed into it, and what it answers is not folded."""
-
-
-def _problem_with(error: Any) -> str:  # noqa: ANN401 - LangChain also knows the errors of pydantic 1
-    return problem_with(error) if isinstance(error, ValidationError) else str(error)
 
 
 def _tool(

@@ -13,12 +13,10 @@ from typing import Any, cast
 from agent_framework import Content
 from agent_framework import Message as FrameworkMessage
 
-from memory_context.conversation.conversation_settings import PERSON
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.model.item import hash_content
 
 RESULT = "function_result"
-USUAL_SOURCES = {"user": PERSON}
 # Marks a text of a result: the tool has failed, and says so itself.
 FAILED = "memory_context_failed"
 
@@ -111,7 +109,8 @@ def _neutral_of(message: FrameworkMessage, tools: Mapping[str, str]) -> list[Mes
         else:
             others[place] = content.to_dict()
     role = "system" if message.role == "developer" else message.role
-    source = message.author_name or USUAL_SOURCES.get(role, role)
+    # A person without a name is the source `user`, as in every host.
+    source = message.author_name or role
     words = json.dumps([role, [*texts.values()], [call.id for call in calls]])
     message_id = message.message_id or f"{role}:{hash_content(words)}"
     neutral = Message(message_id, cast("Any", role), source, texts, tuple(calls), others=others)

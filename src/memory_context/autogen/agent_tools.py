@@ -258,19 +258,18 @@ class AgentFilesTool(_VerbTool, Component[FilesToolConfig], verb=FILES):
         self, service: AgentMemoryService, agent_instance_id: str, *, max_tokens: int = 500
     ) -> None:
         super().__init__(max_tokens)
-        self._service = service
-        self._agent_instance_id = agent_instance_id
         self._files = AgentFiles(service, agent_instance_id)
 
     def _memories(self) -> AgentFiles:
         return self._files
 
     def _to_config(self) -> FilesToolConfig:
+        service = self._files.service
         return FilesToolConfig(
-            app_cache_dir=str(self._service.app_cache_dir),
-            agent_instance_id=self._agent_instance_id,
-            quota_bytes=self._service.quota_bytes,
-            lock_seconds=self._service.lock_seconds,
+            app_cache_dir=str(service.app_cache_dir),
+            agent_instance_id=self._files.agent_instance_id,
+            quota_bytes=service.quota_bytes,
+            lock_seconds=service.lock_seconds,
             max_tokens=self._max_tokens,
         )
 

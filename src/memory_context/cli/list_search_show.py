@@ -334,14 +334,13 @@ def _print_record(item: "MemoryItem", *, as_json: bool) -> None:
 
 def _content_as_json(item: "MemoryItem", page: "Page | None") -> dict[str, object]:
 
-    found: dict[str, object] = {"memory": _record(item)}
-    if page:
-        found |= {"part": page.part, "text": page.text, "next_offset": page.next_offset}
-        found["data"] = None
-    else:
-        found |= {"part": "the whole", "text": None, "next_offset": None}
-        found["data"] = b64encode(item.data).decode()
-    return found
+    return {
+        "memory": _record(item),
+        "part": page.part if page else "the whole",
+        "text": page.text if page else None,
+        "next_offset": page.next_offset if page else None,
+        "data": None if page else b64encode(item.data).decode(),
+    }
 
 
 def _print_content(

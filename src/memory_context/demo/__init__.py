@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import pkgutil
 import shlex
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from memory_context.demo.agent import DemoAgent, Setting
 from memory_context.demo.machine_tools import MachineTools
@@ -35,14 +35,12 @@ class DemoHost:
         needs: The modules that it needs, and the packages that have them.
         extra: The extras that bring these.
         client: The package that asks real models.
-        module: The module here that loads the framework.
-        agent: The class there that makes the agent.
+        agent: The class here that makes the agent, behind its module, which loads the framework.
     """
 
     needs: dict[str, str]
     extra: str
     client: str
-    module: str
     agent: str
 
 
@@ -51,22 +49,19 @@ HOSTS = {
         {"autogen_core": "autogen-core", "autogen_agentchat": "autogen-agentchat"},
         "demo",
         "autogen-ext[openai]",
-        "autogen_agent",
-        "AutoGenDemo",
+        "autogen_agent:AutoGenDemo",
     ),
     "langchain": DemoHost(
         {"langchain": "langchain", "langgraph": "langgraph"},
         "demo,langchain",
         "langchain-openai",
-        "langchain_agent",
-        "LangChainDemo",
+        "langchain_agent:LangChainDemo",
     ),
     "agent-framework": DemoHost(
         {"agent_framework": "agent-framework-core"},
         "demo,agent-framework",
         "agent-framework-openai",
-        "framework_agent",
-        "FrameworkDemo",
+        "framework_agent:FrameworkDemo",
     ),
 }
 
@@ -123,8 +118,7 @@ def run_demo(
 def _made(host: DemoHost, setting: Setting, meter: Meter) -> DemoAgent:
     """Return the agent; what is missing for a real model is said in a sentence."""
     try:
-        module: Any = importlib.import_module(f"{__name__}.{host.module}")
-        agent: DemoAgent = getattr(module, host.agent)(setting, meter)
+        agent: DemoAgent = pkgutil.resolve_name(f"{__name__}.{host.agent}")(setting, meter)
     except ImportError as error:
         raise MissingDependencyError(
             f"--model needs {host.client} ({error}): pip install '{host.client}'"

@@ -130,20 +130,17 @@ class ReplayedRun:
     @property
     def share(self) -> float:
         """Return what it cost, all counted, as a share of the unbounded context's."""
-        return _share(
-            sum(call.all_counted for call in self.ours),
-            sum(call.all_counted for call in self.unbounded),
-        )
+        return _share(summed(self.ours).all_counted, summed(self.unbounded).all_counted)
 
     @property
     def trips(self) -> int:
         """Return how many calls needed a value from behind a reference."""
-        return sum(call.trips for call in self.ours)
+        return summed(self.ours).trips
 
     @property
     def lost(self) -> int:
         """Return how many needed values nothing could bring back."""
-        return sum(call.lost for call in self.ours)
+        return summed(self.ours).lost
 
 
 WORST = 5
