@@ -609,7 +609,7 @@ def test_clearing_is_langchains(groups: list[int], keep: int, trigger: int) -> N
     edit = ClearToolUsesEdit(trigger=trigger, keep=keep, placeholder=GONE)
     edit.apply(theirs, count_tokens=lambda _: tokens)
     shown = [message.text for message in theirs if isinstance(message, ToolMessage)]
-    ours = removed(letters(), keep, trigger)(messages)
+    ours = removed(messages, letters(), keep, trigger)
     assert shown == [message.text for message in ours if message.role == "tool"]
 
 

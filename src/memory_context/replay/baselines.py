@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TypeAlias
+from typing import Any
 
 from memory_context.conversation.message import Message
 from memory_context.model.keys import KeyGenerator
@@ -15,9 +15,6 @@ from memory_context.replay.recordings import together
 from memory_context.text.describe import describe
 from memory_context.text.tokens.counter import TokenCounter
 
-Shortened: TypeAlias = Callable[[Sequence[Message]], list[Message]]
-"""Makes a prompt of all messages so far."""
-
 # As LangChain's ContextEditingMiddleware has it.
 GONE = "[cleared]"
 
@@ -25,11 +22,12 @@ GAP = "… lines {first}-{last} of {count} not shown …"
 
 
 class ShorteningContext:
-    """Keeps all messages, and shows what a rule leaves of them."""
+    """Keeps all messages, and shows what a rule leaves of them: a function of messages and its settings."""
 
-    def __init__(self, shortened: Shortened = list) -> None:
+    def __init__(self, rule: Callable[..., list[Message]] = list, *settings: Any) -> None:  # noqa: ANN401 - the rule's
         self._messages = list[Message]()
-        self._shortened = shortened
+        self._rule = rule
+        self._settings = settings
 
     async def add(self, messages: Sequence[Message]) -> None:
         """Add messages that came together."""
@@ -37,7 +35,7 @@ class ShorteningContext:
 
     async def prompt(self) -> list[Message]:
         """Return what is left of all messages."""
-        return self._shortened(self._messages)
+        return self._rule(self._messages, *self._settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,62 +94,50 @@ class OffloadContext(ShorteningContext):
         return "\n".join(filter(None, (ref, self._ends.note, *self._ends.of(text))))
 
 
-def buffered(size: int) -> Shortened:
-    """Return the rule of AutoGen's buffered context: the newest messages."""
-    return lambda messages: flat(_without_stray_results(list(together(messages))[-size:]))
+def buffered(messages: Sequence[Message], size: int) -> list[Message]:
+    """Return the newest messages: the rule of AutoGen's buffered context."""
+    return flat(_without_stray_results(list(together(messages))[-size:]))
 
 
-def head_and_tail(head: int, tail: int) -> Shortened:
-    """Return the rule of AutoGen's head-and-tail context: the oldest and the newest messages, and how many it skips."""
-
-    def shortened(messages: Sequence[Message]) -> list[Message]:
-        groups = list(together(messages))
-        skipped = len(groups) - head - tail
-        if skipped <= 0:
-            return list(messages)
-        first = groups[:head]
-        # Their results are skipped.
-        if first[-1][0].calls:
-            first = first[:-1]
-        told = Message("skipped", "user", "System", {0: f"Skipped {skipped} messages."})
-        return [*flat(first), told, *flat(_without_stray_results(groups[-tail:]))]
-
-    return shortened
+def head_and_tail(messages: Sequence[Message], head: int, tail: int) -> list[Message]:
+    """Return the oldest and the newest messages, and how many are skipped: the rule of AutoGen's head-and-tail context."""
+    groups = list(together(messages))
+    skipped = len(groups) - head - tail
+    if skipped <= 0:
+        return list(messages)
+    first = groups[:head]
+    # Their results are skipped.
+    if first[-1][0].calls:
+        first = first[:-1]
+    told = Message("skipped", "user", "System", {0: f"Skipped {skipped} messages."})
+    return [*flat(first), told, *flat(_without_stray_results(groups[-tail:]))]
 
 
-def token_limited(counter: TokenCounter, tokens: int) -> Shortened:
-    """Return the rule of AutoGen's token-limited context: messages go from the middle until the others fit."""
-
-    def shortened(messages: Sequence[Message]) -> list[Message]:
-        groups = list(together(messages))
-        sizes = [tokens_of(map(charged, group), counter) for group in groups]
-        total = sum(sizes)
-        while total > tokens and groups:
-            middle = len(groups) // 2
-            del groups[middle]
-            total -= sizes.pop(middle)
-        return flat(_without_stray_results(groups))
-
-    return shortened
+def token_limited(messages: Sequence[Message], counter: TokenCounter, tokens: int) -> list[Message]:
+    """Leave messages out of the middle until the others fit: the rule of AutoGen's token-limited context."""
+    groups = list(together(messages))
+    sizes = [tokens_of(map(charged, group), counter) for group in groups]
+    total = sum(sizes)
+    while total > tokens and groups:
+        middle = len(groups) // 2
+        del groups[middle]
+        total -= sizes.pop(middle)
+    return flat(_without_stray_results(groups))
 
 
-def removed(counter: TokenCounter, keep: int, trigger: int = 0) -> Shortened:
-    """Return the rule that removes all outputs but the newest ones, from prompts with more tokens than a trigger.
+def removed(
+    messages: Sequence[Message], counter: TokenCounter, keep: int, trigger: int = 0
+) -> list[Message]:
+    """Remove all outputs but the newest ones, from prompts with more tokens than a trigger.
 
     With a trigger of 0, that is observation masking: every prompt shows the newest outputs only. With a higher one it
     is what providers call clearing of tool uses. Nothing brings back what is gone; calls and their arguments stay.
     """
-
-    def shortened(messages: Sequence[Message]) -> list[Message]:
-        if tokens_of(map(charged, messages), counter) <= trigger:
-            return list(messages)
-        outputs = [message.id for message in messages if message.role == "tool"]
-        old = set(outputs[: max(len(outputs) - keep, 0)])
-        return [
-            message.with_texts({0: GONE}) if message.id in old else message for message in messages
-        ]
-
-    return shortened
+    if tokens_of(map(charged, messages), counter) <= trigger:
+        return list(messages)
+    outputs = [message.id for message in messages if message.role == "tool"]
+    old = set(outputs[: max(len(outputs) - keep, 0)])
+    return [message.with_texts({0: GONE}) if message.id in old else message for message in messages]
 
 
 def _without_stray_results(groups: list[list[Message]]) -> list[list[Message]]:

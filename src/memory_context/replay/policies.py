@@ -185,12 +185,12 @@ def _unbounded(_counter: TokenCounter) -> Replayed:
 
 
 def _buffered(_counter: TokenCounter, *, size: int = 20) -> Replayed:
-    return Replayed(ShorteningContext(buffered(_whole("size", size, 1))))
+    return Replayed(ShorteningContext(buffered, _whole("size", size, 1)))
 
 
 def _ends(_counter: TokenCounter, *, head: int = 4, tail: int = 16) -> Replayed:
-    rule = head_and_tail(_whole("head", head, 1), _whole("tail", tail, 1))
-    return Replayed(ShorteningContext(rule))
+    oldest, newest = _whole("head", head, 1), _whole("tail", tail, 1)
+    return Replayed(ShorteningContext(head_and_tail, oldest, newest))
 
 
 def _memory(  # noqa: PLR0913 - each is a setting of its own, with a default
@@ -225,16 +225,16 @@ def _memory(  # noqa: PLR0913 - each is a setting of its own, with a default
 
 
 def _limited(counter: TokenCounter, *, tokens: int = 8000) -> Replayed:
-    return Replayed(ShorteningContext(token_limited(counter, _whole("tokens", tokens, 1))))
+    return Replayed(ShorteningContext(token_limited, counter, _whole("tokens", tokens, 1)))
 
 
 def _mask(counter: TokenCounter, *, keep: int = 10) -> Replayed:
-    return Replayed(ShorteningContext(removed(counter, _whole("keep", keep))))
+    return Replayed(ShorteningContext(removed, counter, _whole("keep", keep)))
 
 
 def _clear(counter: TokenCounter, *, trigger: int = 8000, keep: int = 3) -> Replayed:
-    rule = removed(counter, _whole("keep", keep), _whole("trigger", trigger))
-    return Replayed(ShorteningContext(rule))
+    above, left = _whole("trigger", trigger), _whole("keep", keep)
+    return Replayed(ShorteningContext(removed, counter, left, above))
 
 
 def _summarize(
