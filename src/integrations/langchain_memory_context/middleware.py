@@ -197,12 +197,13 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         super().__init__()
         policy = fold_policy_of(fold, threshold)
         redactors = tuple(as_redactor(redactor) for redactor in policy.redact)
-        self._fold_policy = replace(policy, redact=redactors)
         judge = None if model is None else ChatModelJudge(model)
         recall_policy = recall_policy_of(recall, judge, "model")
-        self._settings = ConversationSettings(self._fold_policy, recall_policy, max_tokens)
+        settings = ConversationSettings(
+            replace(policy, redact=redactors), recall_policy, max_tokens
+        )
         self._passing = PassingPolicy.of(pass_by_reference)
-        self._hosted = HostedConversations(store, self._settings, notes=notes, audit=audit)
+        self._hosted = HostedConversations(store, settings, notes=notes, audit=audit)
         self._user_id = user_id
         self._name = name
         if self._hosted.has_notes:
@@ -307,33 +308,19 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         """See `MiddlewareWithNotes`."""
 
     def _own_tools(self) -> list[MemoryTool]:
-        owned = cast(
-            "list[MemoryTool]",
-            memory_tools(
-                self._owner,
-                max_tokens=self._fold_policy.threshold,
-                page_tokens=self._settings.fold.page_budget,
-                queries=self._fold_policy.queries,
-            ),
+        """Return what the agent gets to work with memories."""
+        fold = self._hosted.settings.fold
+        most = fold.threshold
+        owned = memory_tools(
+            self._owner, max_tokens=most, page_tokens=fold.page_budget, queries=fold.queries
         )
         reading = next(tool for tool in owned if tool.name == RETRIEVE)
         reading.description = self._passing.told_in(reading.description)
-        owned += self._asking()
-        if not self._hosted.has_notes:
-            return owned
-        noting = note_tools(
-            lambda: self._notes(called_in(self)), max_tokens=self._fold_policy.threshold
-        )
-        return [*owned, *cast("list[MemoryTool]", noting)]
-
-    def _asking(self) -> list[MemoryTool]:
-        """Return `ask_memory` where a light model is at hand."""
-        if self._settings.light_model is None:
-            return []
-        tools = ask_tools(
-            lambda: self._hosted.reader(self._owner()), max_tokens=self._fold_policy.threshold
-        )
-        return cast("list[MemoryTool]", tools)
+        if self._hosted.settings.light_model is not None:
+            owned += ask_tools(lambda: self._hosted.reader(self._owner()), max_tokens=most)
+        if self._hosted.has_notes:
+            owned += note_tools(lambda: self._notes(called_in(self)), max_tokens=most)
+        return cast("list[MemoryTool]", owned)
 
     def _owner(self) -> MemoryManager:
         """Return the memories that the tool which is called here may see."""

@@ -121,7 +121,6 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         settings = ConversationSettings(policy, recall_policy_of(recall, None, "judge"), max_tokens)
         self._hosted = HostedConversations(store, settings, notes=notes, audit=audit)
         self._user_id = user_id
-        self._threshold = policy.threshold
         self._has_tools = tools
         self._passing = PassingPolicy.of(pass_by_reference)
         if user_id is not None and not callable(user_id):
@@ -212,12 +211,12 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         fold = self._hosted.settings.fold
         owned = memory_tools(
             notes or owner,
-            max_tokens=self._threshold,
+            max_tokens=fold.threshold,
             page_tokens=fold.page_budget,
             queries=fold.queries,
         )
         if self._hosted.settings.light_model is not None:
-            most = answer_limit(ASKING, self._threshold)
+            most = answer_limit(ASKING, fold.threshold)
             owned.append(MemoryFunctionTool(ASKING, self._hosted.reader(owner), most))
         for tool in owned:
             if tool.name == RETRIEVE:

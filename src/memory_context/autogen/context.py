@@ -433,23 +433,19 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         With `FoldPolicy(queries=True)` also `query_memory`; with a `model_client` `ask_memory`; with notes `save_memory`,
         `get_memory`, `delete_memory`, `clear_memory` and `list_categories`.
         """
-        most = self.fold_policy.threshold
-        notes = note_tools(lambda: self._notes, max_tokens=most) if self._has_notes else []
-        page = self._conversation.settings.fold.page_budget
+        settings = self._conversation.settings
+        fold, recall, model = settings.fold, settings.recall, settings.light_model
+        most = fold.threshold
         owned = memory_tools(
-            self._view, max_tokens=most, page_tokens=page, queries=self.fold_policy.queries
+            self._view, max_tokens=most, page_tokens=fold.page_budget, queries=fold.queries
         )
-        return [*owned, *self._asking(most), *notes]
-
-    def _asking(self, most: int) -> list[BaseTool[Any, Any]]:
-        """Return `ask_memory` where a light model is at hand."""
-        model = self._conversation.settings.light_model
-        if model is None or self.recall_policy is None:
-            return []
-        stats, log = self._conversation.fail_open.stats, self._conversation.log
-        limits, redacted = self.recall_policy.ask_limits, self.fold_policy.redacted
-        reader = MemoryReader(self._view, model, limits, stats, log, redacted)
-        return [AskMemoryTool(reader, max_tokens=most)]
+        if model is not None and recall is not None:
+            stats, log = self._conversation.fail_open.stats, self._conversation.log
+            reader = MemoryReader(self._view, model, recall.ask_limits, stats, log, fold.redacted)
+            owned.append(AskMemoryTool(reader, max_tokens=most))
+        if self._has_notes:
+            owned += note_tools(lambda: self._notes, max_tokens=most)
+        return owned
 
     def workbench(
         self,

@@ -13,14 +13,12 @@ from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.kept_calls import Decisions
 from memory_context.display import drawn_memory_lists, reports, transcripts
 from memory_context.display.escaped_html import Html, as_text, page
-from memory_context.display.json_tree import rows_of
 from memory_context.memory.context_package import ContextPackage
 from memory_context.model import drawers
 from memory_context.model.call_records import KeptCalls, KeptTotals
 from memory_context.model.item import MemoryItem, MemoryList
 from memory_context.model.query_result import QueryResult
 from memory_context.model.transcript import Transcript
-from memory_context.text.rows.text_table import TextTable
 
 T = TypeVar("T")
 
@@ -33,14 +31,9 @@ def _register(shown: type[T], draw: Callable[[T], Html]) -> None:
     )
 
 
-def _answer(result: QueryResult) -> Html:
-    """Draw the first rows of an answer to a query."""
-    return rows_of(TextTable(result.columns, lambda: map(list, result.rows), "the answer"))
-
-
 _register(MemoryItem, drawn_memory_lists.memory)
 _register(MemoryList, drawn_memory_lists.memories)
-_register(QueryResult, _answer)
+_register(QueryResult, reports.answer)
 _register(Transcript, transcripts.conversation)
 _register(ContextPackage, reports.package)
 _register(ContextStats, reports.stats)

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.display.escaped_html import Html, bar, folded, joined, soft, table, tag
+from memory_context.display.json_tree import rows_of
 from memory_context.memory.context_package import ContextPackage
 from memory_context.model.call_records import CallRecord, CallTotals, Decision
+from memory_context.model.query_result import QueryResult
+from memory_context.text.rows.text_table import TextTable
 
 SHOWN = 50
 ASKED = 120  # characters
@@ -134,6 +137,11 @@ def call_totals(kept: Sequence[CallTotals]) -> Html:
             ]
         )
     return table(("conversation", "calls", "sent", "in full", "avoided", ""), rows, (1, 2, 3, 5))
+
+
+def answer(result: QueryResult) -> Html:
+    """Draw the first rows of an answer to a query."""
+    return rows_of(TextTable(result.columns, lambda: map(list, result.rows), "the answer"))
 
 
 def package(made: ContextPackage) -> Html:

@@ -155,14 +155,6 @@ class FaultyStore(_Verbs):
         with self._lock:
             self._plan = iter(faults)
 
-    def _next_fault(self, verb: str) -> Fault | None:
-        with self._lock:
-            fault = next(self._plan, None)
-            if fault is None or (fault in WRITE_FAULTS and verb not in WRITES):
-                return None
-            self.injected.append(Injected(verb, fault))
-            return fault
-
     @contextmanager
     def _under_fault(self, verb: str) -> Generator[None]:
         """Run a call's work inside the next fault of the plan.
@@ -170,7 +162,12 @@ class FaultyStore(_Verbs):
         Raises:
             StoreError: The fault refuses the work, or loses its answer.
         """
-        fault = self._next_fault(verb)
+        with self._lock:
+            fault = next(self._plan, None)
+            if fault in WRITE_FAULTS and verb not in WRITES:
+                fault = None
+            if fault:
+                self.injected.append(Injected(verb, fault))
         if fault in DELAYING_FAULTS:
             time.sleep(self.delay)
         if fault and fault in REFUSALS:

@@ -9,7 +9,7 @@ from typing import Any
 
 from memory_context.display.drawn_memory_lists import memory, passage
 from memory_context.display.escaped_html import Html, folded, joined, soft, tag
-from memory_context.display.json_tree import rows_of
+from memory_context.display.reports import answer
 from memory_context.exceptions import InvalidArgumentError, InvalidQueryError
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.search_filters import search_filters
@@ -19,7 +19,6 @@ from memory_context.model.origin import CONFIRMED, PERSON
 from memory_context.model.scope import DETAIL
 from memory_context.stores.sql.catalog import Catalog
 from memory_context.text.describe.description import counted
-from memory_context.text.rows.text_table import TextTable
 from memory_context.ui.visit import Visit, button, choice, field, labelled, listing, when
 
 ROWS = 50
@@ -281,10 +280,7 @@ def query(visit: Visit) -> Html:
         except InvalidQueryError as error:
             parts.append(tag("p", str(error), cls="error"))
         else:
-            answer = TextTable(result.columns, lambda: map(list, result.rows), "the answer")
             read = visit.keys(result.sources)
-            parts += [
-                rows_of(answer),
-                tag("p", soft(f"{counted(len(result), 'row')}, from "), read),
-            ]
+            said = tag("p", soft(f"{counted(len(result), 'row')}, from "), read)
+            parts += [answer(result), said]
     return joined(parts)
