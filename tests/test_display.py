@@ -40,7 +40,7 @@ from memory_context import (
 )
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.kept_calls import Decisions
-from memory_context.display.escaped_html import bar_text
+from memory_context.display.escaped_html import as_text, bar
 from memory_context.display.transcripts import split_at_references
 from memory_context.model.drawers import Displayed
 from memory_context.model.transcript import Transcript, TranscriptEntry
@@ -509,7 +509,7 @@ def test_a_value_that_nothing_draws() -> None:
 @given(part=st.floats(0, 1))
 def test_a_bar_is_as_long_as_its_part(part: float) -> None:
     """A bar has at most 16 characters, shows everything above nothing, and grows with what it stands for."""
-    text = bar_text(part)
+    text = as_text(bar(part))
     assert len(text) <= 16
     assert bool(text) == (part > 0)
     assert text.count("█") == int(max(round(part * 128), part > 0) // 8)

@@ -156,6 +156,12 @@ def results_apart(message: Json) -> Iterator[Json]:
         yield {**message, "content": rest}
 
 
+def parts_of(message: Json) -> list[object]:
+    """Return the parts of a message's content; a text alone is one."""
+    content: object = message.get("content") or []
+    return cast("list[object]", content) if isinstance(content, list) else [content]
+
+
 def as_list(value: object) -> list[Any]:
     """Return *value* if it is a list, and an empty one for anything else."""
     return cast("list[object]", value) if isinstance(value, list) else []

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import cast
 
-from memory_context.replay.content_parts import Json, call_of
+from memory_context.replay.content_parts import Json, call_of, parts_of
 
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 ITEMS = ("function_call", "custom_tool_call", "reasoning", *_OUTPUTS)
@@ -41,7 +40,6 @@ def _joined(messages: Sequence[Json]) -> Json:
     contents = list[object]()
     calls = list[object]()
     for message in messages:
-        content: object = message.get("content") or []
-        contents += cast("list[object]", content) if isinstance(content, list) else [content]
+        contents += parts_of(message)
         calls += message.get("tool_calls") or []
     return {"role": "assistant", "content": contents, "tool_calls": calls}

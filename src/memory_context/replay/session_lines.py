@@ -9,10 +9,10 @@ prompt and the tools are not in them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import cast
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.replay.content_parts import Json
+from memory_context.replay.content_parts import Json, parts_of
 
 # The first of them stands in every line of a message, the others in lines that may come before.
 _MARKS = ("sessionId", "leafUuid", "snapshot")
@@ -60,9 +60,4 @@ def _append(messages: list[Json], message: Json) -> None:
     if message.get("id") is None or last.get("id") != message["id"]:
         messages.append(message)
         return
-    messages[-1] = {**message, "content": [*_parts(last), *_parts(message)]}
-
-
-def _parts(message: Json) -> list[object]:
-    content: Any = message.get("content") or []
-    return [content] if isinstance(content, str) else list(cast("list[object]", content))
+    messages[-1] = {**message, "content": [*parts_of(last), *parts_of(message)]}
