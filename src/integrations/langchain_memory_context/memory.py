@@ -116,7 +116,6 @@ class MemoryContextMemory(BaseMemory):
     _manager: MemoryManager = PrivateAttr()
     _conversation: ConversationMemory = PrivateAttr()
     _recaller: Recaller = PrivateAttr()
-    _recalls: bool = PrivateAttr()
     _fail_open: FailOpen = PrivateAttr(default_factory=lambda: FailOpen(ContextStats()))
     _recalled: OrderedDict[str, str] = PrivateAttr(default_factory=OrderedDict[str, str])
     _steps: OrderedDict[tuple[str, str], str] = PrivateAttr(
@@ -143,7 +142,6 @@ class MemoryContextMemory(BaseMemory):
             self.max_turns, self.idle_timeout, manager=self._manager
         )
         recall = recall or RecallPolicy(expansion_budget=0)
-        self._recalls = recall.expansion_budget > 0
         bounded_judge = BoundedJudge(recall.judge or LexicalJudge(), recall.judge_limits)
         self._recaller = Recaller(
             self._manager,
@@ -270,7 +268,7 @@ class MemoryContextMemory(BaseMemory):
 
     def _question(self, inputs: Mapping[str, Any]) -> str:
         """Return the text of the new input; "" where nothing is to be recalled."""
-        if not self._recalls:
+        if self._recaller.budget <= 0:
             return ""
         try:
             key = self._input_key(inputs)

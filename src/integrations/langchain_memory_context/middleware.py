@@ -341,7 +341,10 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             InvalidScopeError: Nobody says whose they are.
         """
         user_id = user_of_run(self._user_id)
-        owner = self._hosted.memories(user_id, _thread(), _agent_name())
+        thread = _told("configurable", "thread_id")
+        # The name that the agent which runs here was created with.
+        agent = _told("metadata", "lc_agent_name")
+        owner = self._hosted.memories(user_id, thread, agent)
         return self._hosted.notes(owner, run)
 
     def _private(self, state: Any) -> Mapping[str, Any]:  # noqa: ANN401 - whatever schema the agent has
@@ -558,20 +561,15 @@ def _agent_here() -> str:
 
     A namespace is ``node:task|node:task``; its last part is the agent's own node. A number stands for a repeated call.
     """
-    namespace = str(get_config().get("configurable", {}).get("checkpoint_ns") or "")
+    namespace = _told("configurable", "checkpoint_ns") or ""
     parts = [part.partition(":")[0] for part in namespace.split("|")[:-1]]
     return "|".join(part for part in parts if not part.isdecimal())
 
 
-def _agent_name() -> str | None:
-    """Return the name that the agent which runs here was created with."""
-    name = get_config().get("metadata", {}).get("lc_agent_name")
-    return None if name is None else str(name)
-
-
-def _thread() -> str | None:
-    thread = get_config().get("configurable", {}).get("thread_id")
-    return None if thread is None else str(thread)
+def _told(part: str, name: str) -> str | None:
+    """Return what a part of the run's configuration says under a name."""
+    told = cast("Mapping[str, Any]", get_config()).get(part, {}).get(name)
+    return None if told is None else str(told)
 
 
 def _messages_in(state: Any) -> list[AnyMessage]:  # noqa: ANN401 - whatever schema the agent has

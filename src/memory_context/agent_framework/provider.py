@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from agent_framework import (
     AgentSession,
@@ -40,13 +40,13 @@ from memory_context.exceptions import InvalidScopeError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.audit import AuditTrail
+from memory_context.model.scope import UserId
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import AnyStore
 from memory_context.tools.ask_memory import ASKING
 from memory_context.tools.verbs import answer_limit
 
-UserId = str | int | UUID
 # What a person's answer to a request for approval is among the contents of a message.
 APPROVAL = "function_approval_response"
 
@@ -124,7 +124,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         self._has_tools = tools
         self._passing = PassingPolicy.of(pass_by_reference)
         if user_id is not None and not callable(user_id):
-            self._hosted.memories(_plain(user_id))
+            self._hosted.memories(user_id)
 
     async def before_run(
         self,
@@ -183,7 +183,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
             InvalidScopeError: A user that is none.
             StoreError: The store could not do it.
         """
-        return self._hosted.end_task(task, _plain(user_id))
+        return self._hosted.end_task(task, user_id)
 
     def _run(
         self,
@@ -223,7 +223,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
                 tool.description = self._passing.told_in(tool.description)
         return owned
 
-    def _user_of(self, session: AgentSession) -> str | int:
+    def _user_of(self, session: AgentSession) -> UserId:
         user_id = self._user_id(session) if callable(self._user_id) else self._user_id
         if user_id is None:
             user_id = session.state.get("user_id")
@@ -231,7 +231,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
             raise InvalidScopeError(
                 'whose memories? Give user_id= here, or in session.state["user_id"]'
             )
-        return _plain(user_id)
+        return user_id
 
 
 def _service_keeps_history(
@@ -249,7 +249,3 @@ def _service_keeps_history(
 def _without_rewrites(settings: ConversationSettings) -> ConversationSettings:
     """Return settings by which nothing changes that a model has seen: no compaction, and no late folds."""
     return replace(settings, fold=replace(settings.fold, fold="at_once"), max_tokens=None)
-
-
-def _plain(user_id: UserId) -> str | int:
-    return str(user_id) if isinstance(user_id, UUID) else user_id

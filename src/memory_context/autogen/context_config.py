@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from autogen_core import ComponentModel
 from autogen_core.models import LLMMessage
@@ -23,10 +23,13 @@ from memory_context.memory.summaries import Summaries, Summarizer, SummaryLimits
 from memory_context.model.tiers_and_limits import Lifetime, TierPolicy
 from memory_context.model.tool_names import PAGE_TOKENS
 
+C = TypeVar("C", bound=BaseModel)
 
-def _settings_of(policy: object, config: type[BaseModel]) -> dict[str, Any]:
-    """Return those settings of *policy* that *config* has, too."""
-    return {name: getattr(policy, name) for name in config.model_fields}
+
+def _config_of(config: type[C], policy: object, **dumped: Any) -> C:  # noqa: ANN401 - settings in another form
+    """Return the settings of *policy* that *config* has too, some of them as they were *dumped*."""
+    settings = {name: getattr(policy, name) for name in config.model_fields}
+    return config(**{**settings, **dumped})
 
 
 class ConnectionConfig(BaseModel):
@@ -93,9 +96,7 @@ class FoldConfig(BaseModel):
         """
         if policy.redact:
             raise NotSerializableError("the callables in redact= of a FoldPolicy cannot be dumped")
-        settings = _settings_of(policy, cls)
-        settings["summarizer"] = _dumped_summarizer(policy.summarizer)
-        return cls(**settings)
+        return _config_of(cls, policy, summarizer=_dumped_summarizer(policy.summarizer))
 
     def policy(self) -> FoldPolicy:
         """Return the policy that was dumped."""
@@ -121,9 +122,7 @@ class RecallConfig(BaseModel):
         Raises:
             NotSerializableError: Its judge is neither a `LexicalJudge` nor an `LLMJudge`.
         """
-        settings = _settings_of(policy, cls)
-        settings["judge"] = _dumped_judge(policy.judge)
-        return cls(**settings)
+        return _config_of(cls, policy, judge=_dumped_judge(policy.judge))
 
     def policy(self) -> RecallPolicy:
         """Return the policy that was dumped."""
@@ -148,9 +147,7 @@ class NotesConfig(BaseModel):
         Raises:
             NotSerializableError: One of its tiers asks or checks by a callable.
         """
-        settings = _settings_of(policy, cls)
-        settings["tiers"] = dumped_tiers(policy.tiers)
-        return cls(**settings)
+        return _config_of(cls, policy, tiers=dumped_tiers(policy.tiers))
 
     def policy(self) -> NotesPolicy:
         """Return the policy that was dumped."""

@@ -167,7 +167,7 @@ class HostedConversations:
             user = notes.manager.scope.user_id
             events.NOTES_NOT_DELETED.log(error, where=True, user_id=user, lifetime="run")
 
-    def end_task(self, task: str, user_id: str | int) -> int:
+    def end_task(self, task: str, user_id: UserId) -> int:
         """Delete the notes of a task that has ended, and return how many there were.
 
         Raises:

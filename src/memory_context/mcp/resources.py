@@ -84,7 +84,7 @@ class Resources:
     def _batch(self, after: ResourcePosition | None) -> list[MemoryItem]:
         """Return the newest memories, or those after a position: of the same moment first, then older ones."""
         if after is None:
-            return self._manager.memory_store.query(self._manager.scope, limit=BATCH)
+            return self._filtered({}, BATCH)
         moment, memory_id = after
         # Memories of one moment are ordered by id, so the position needs both.
         same = self._filtered({"created_at": moment, "id": {"$lt": memory_id}}, BATCH)
