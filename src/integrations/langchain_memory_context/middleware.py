@@ -207,7 +207,10 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         self._user_id = user_id
         self._name = name
         if self._hosted.has_notes:
-            _check_hooks(self)
+            if not isinstance(self, MiddlewareWithNotes):
+                raise InvalidArgumentError(
+                    f"to keep notes, {type(self).__name__} must be a subclass of MiddlewareWithNotes"
+                )
             endings()
         self.tools = self._own_tools() if tools else []
         if user_id is not None and not callable(user_id):
@@ -583,10 +586,3 @@ def _schema_of(request: ToolCallRequest) -> dict[str, Any]:
     return cast(
         "dict[str, Any]", convert_to_openai_tool(request.tool)["function"].get("parameters", {})
     )
-
-
-def _check_hooks(middleware: MemoryContextMiddleware) -> None:
-    if not isinstance(middleware, MiddlewareWithNotes):
-        raise InvalidArgumentError(
-            f"to keep notes, {type(middleware).__name__} must be a subclass of MiddlewareWithNotes"
-        )

@@ -143,7 +143,10 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         notes = self._hosted.notes(owner, AgentRun.of(kept.get("run")))
         conversation = self._hosted.conversation(owner, name)
         if _service_keeps_history(agent, session, context):
-            conversation = replace(conversation, settings=_without_rewrites(conversation.settings))
+            # Nothing changes that a model has seen: no late folds, and no compaction.
+            fold = replace(conversation.settings.fold, fold="at_once")
+            settings = replace(conversation.settings, fold=fold, max_tokens=None)
+            conversation = replace(conversation, settings=settings)
         for index, message in enumerate(context.input_messages):
             given = copied(message)
             given.message_id = given.message_id or new_message_id()
@@ -244,8 +247,3 @@ def _service_keeps_history(
     keeps = options.get("store")
     client = getattr(agent, "client", None)
     return bool(getattr(client, "STORES_BY_DEFAULT", False) if keeps is None else keeps)
-
-
-def _without_rewrites(settings: ConversationSettings) -> ConversationSettings:
-    """Return settings by which nothing changes that a model has seen: no compaction, and no late folds."""
-    return replace(settings, fold=replace(settings.fold, fold="at_once"), max_tokens=None)

@@ -56,7 +56,7 @@ class Resources:
                 after = items[-1].created_at, items[-1].id
         page: Wire = {"resources": [_resource(item) for item in items]}
         if more:
-            page["nextCursor"] = _cursor(items[-1])
+            page["nextCursor"] = f"{items[-1].created_at.isoformat()} {items[-1].id}"
         return page
 
     def templates(self, _: Wire) -> Wire:
@@ -121,10 +121,6 @@ def key_of(uri: str) -> str:
     if uri.lower().startswith(SCHEME):
         return unquote(uri[len(SCHEME) :].removesuffix("/"))
     raise RequestError(INVALID_PARAMS, prompts.MCP_NO_SUCH_RESOURCE.format(uri=on_wire(uri[:80])))
-
-
-def _cursor(item: MemoryItem) -> str:
-    return f"{item.created_at.isoformat()} {item.id}"
 
 
 def _parsed(cursor: str) -> ResourcePosition:

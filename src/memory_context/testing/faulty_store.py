@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
 import sqlalchemy as sa
@@ -192,13 +193,8 @@ def _faulty(verb: str) -> Callable[..., Any]:
     return pages if verb in PAGED_READS else call
 
 
-def _passed_on(name: str) -> property:
-    """Return the attribute *name* as the store inside has it."""
-    return property(lambda store: getattr(store.inner, name))
-
-
 # Every verb fails in the same way, so the methods are made from their names.
 for _verb in READS | PAGED_READS | WRITES:
     setattr(FaultyStore, _verb, _faulty(_verb))
 for _name in PASSED_ON:
-    setattr(FaultyStore, _name, _passed_on(_name))
+    setattr(FaultyStore, _name, property(attrgetter(f"inner.{_name}")))

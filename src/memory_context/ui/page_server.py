@@ -144,7 +144,10 @@ def _answer(looked: Looked, request: Request, body: bytes) -> Response:
         shown = message(str(error))
         if visit:
             shown = page(visit, tag("p", str(error), cls="error"), "Error")
-        return HTMLResponse(shown, _status(error), HEADERS)
+        status = 404 if isinstance(error, MemoryNotFoundError) else 400
+        if isinstance(error, StoreUnavailableError):
+            status = 503
+        return HTMLResponse(shown, status, HEADERS)
 
 
 def _visit(looked: Looked, base: str, name: str, asked: Mapping[str, str]) -> Visit | None:
@@ -163,12 +166,6 @@ def _visit(looked: Looked, base: str, name: str, asked: Mapping[str, str]) -> Vi
         looked.store, user_id=user, agent_id=looked.agent, audit=looked.agent is not None
     )
     return Visit(memory, users, base, name, asked, looked.url)
-
-
-def _status(error: MemoryContextError) -> int:
-    if isinstance(error, MemoryNotFoundError):
-        return 404
-    return 503 if isinstance(error, StoreUnavailableError) else 400
 
 
 def serve_ui(looked: Looked, port: int) -> None:
