@@ -116,7 +116,7 @@ class MemoryContextMemory(BaseMemory):
     _manager: MemoryManager = PrivateAttr()
     _conversation: ConversationMemory = PrivateAttr()
     _recaller: Recaller = PrivateAttr()
-    _fail_open: FailOpen = PrivateAttr(default_factory=lambda: FailOpen(ContextStats()))
+    _fail_open: FailOpen = PrivateAttr()
     _recalled: OrderedDict[str, str] = PrivateAttr(default_factory=OrderedDict[str, str])
     _steps: OrderedDict[tuple[str, str], str] = PrivateAttr(
         default_factory=OrderedDict[tuple[str, str], str]
@@ -137,7 +137,7 @@ class MemoryContextMemory(BaseMemory):
             summarizer=self._fold_policy.summarizer,
             audit=self.audit,
         ).within({("session", self.thread_id)})
-        self._fail_open.stats.redacted = self._manager.redacted
+        self._fail_open = FailOpen(ContextStats(redacted=self._manager.redacted))
         self._conversation = ConversationMemory(
             self.max_turns, self.idle_timeout, manager=self._manager
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, Self, TypeAlias, cast
@@ -247,8 +247,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         filled = self._filled(request, talk)
         if isinstance(filled, ToolMessage):
             return filled
-        call = _running_call(request, talk)
-        with self._calling(request, talk, call):
+        with self._calling(request, talk) as call:
             outcome = handler(filled)
         return self._folded(request, outcome, talk, call)
 
@@ -260,8 +259,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         filled = await off_loop(self._filled, request, talk)
         if isinstance(filled, ToolMessage):
             return filled
-        call = _running_call(request, talk)
-        with self._calling(request, talk, call):
+        with self._calling(request, talk) as call:
             outcome = await handler(filled)
         return await off_loop(self._folded, request, outcome, talk, call)
 
@@ -329,13 +327,17 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         """Return the memories that the tool which is called here may see."""
         return self._notes(called_in(self)).manager
 
-    def _calling(
-        self, request: ToolCallRequest, talk: AgentConversation, call: RunningCall
-    ) -> AbstractContextManager[None]:
-        """Let a memory tool know which run it is called in, and an agent that is a tool who speaks to it."""
-        if isinstance(request.tool, MemoryTool):
-            return calling(self, talk.run)
-        return call.running()
+    @contextmanager
+    def _calling(self, request: ToolCallRequest, talk: AgentConversation) -> Generator[RunningCall]:
+        """Let a memory tool know which run it is called in, and an agent that is a tool who speaks to it.
+
+        Gives what an agent inside of the tool knows of the call.
+        """
+        written = list(strings_in(request.tool_call["args"]))
+        call = RunningCall(talk.manager.scope.user_id, frozenset(talk.trusted), written)
+        is_ours = isinstance(request.tool, MemoryTool)
+        with calling(self, talk.run) if is_ours else call.running():
+            yield call
 
     def _notes(self, run: AgentRun) -> ScopedMemory:
         """Return the notes that are open in *run*.
@@ -496,12 +498,6 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
     def _watch(self, notes: ScopedMemory) -> None:
         """End the run if its graph fails from now on."""
         endings().when_failed(partial(self._hosted.end_run, notes))
-
-
-def _running_call(request: ToolCallRequest, talk: AgentConversation) -> RunningCall:
-    """Return what an agent inside of a tool knows of the call."""
-    written = list(strings_in(request.tool_call["args"]))
-    return RunningCall(talk.manager.scope.user_id, frozenset(talk.trusted), written)
 
 
 def _with_open_tiers(tool: Any, notes: ScopedMemory) -> Any:  # noqa: ANN401 - also providers' dicts
