@@ -319,21 +319,17 @@ class _StoredItems:
                 return None
 
     def _write(self, ops: Sequence[PutOp]) -> None:
-        put = [self._described(op, op.value) for op in ops if op.value is not None]
+        put = {_key(op.namespace, op.key): op for op in ops if op.value is not None}
         if put:
-            self.manager.replace_all(put)
+            self.manager.replace_all([self._described(key, op) for key, op in put.items()])
             if self.embedding is not None:
-                self._embed(self.embedding, [op for op in ops if op.value is not None])
-        for op in ops:
-            if op.value is not None:
-                continue
-            key = _key(op.namespace, op.key)
+                self._embed(self.embedding, put)
+        for key in [_key(op.namespace, op.key) for op in ops if op.value is None]:
             if self.manager.memory_store.delete(self.scope, key):
                 self.manager.audit("deleted", key)
 
-    def _embed(self, embedding: EmbeddingWorker, ops: Iterable[PutOp]) -> None:
-        """Make the vectors of the items that were put, as they are stored: without secrets."""
-        put = {_key(op.namespace, op.key): op for op in ops}
+    def _embed(self, embedding: EmbeddingWorker, put: Mapping[str, PutOp]) -> None:
+        """Make the vectors of the items that were put under these keys, as they are stored: without secrets."""
         chosen: list[tuple[MemoryItem, list[str]]] = []
         for item, facts in _readable(self.manager.memory_store.get_many(self.scope, put)):
             index = put[item.memory_key].index
@@ -342,8 +338,8 @@ class _StoredItems:
             chosen.append((item, list(chain.from_iterable(texts))))
         embedding.embed_chosen(chosen)
 
-    def _described(self, op: PutOp, value: Mapping[str, Any]) -> tuple[MemoryItem, str]:
-        """Return the memory of an item that is put, and its description."""
+    def _described(self, key: str, op: PutOp) -> tuple[MemoryItem, str]:
+        """Return the memory of an item that is put, under its key there, and its description."""
         metadata: dict[str, Any] = {
             "namespace": list(op.namespace),
             "key": op.key,
@@ -351,12 +347,12 @@ class _StoredItems:
         }
         if op.ttl is not None:
             metadata["ttl"] = op.ttl
-        content, media_type = to_content(dict(value))
+        content, media_type = to_content(dict(op.value or {}))
         item = MemoryItem(
             user_id=self.manager.scope.user_id,
             agent_id=self.manager.agent_id,
             thread_id=self.manager.thread_id,
-            memory_key=_key(op.namespace, op.key),
+            memory_key=key,
             memory_type=TYPE,
             tier=TIER,
             content=content,
