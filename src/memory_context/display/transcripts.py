@@ -14,6 +14,7 @@ from memory_context.display.escaped_html import (
     folded,
     joined,
     soft,
+    table,
     tag,
 )
 from memory_context.display.json_tree import CELL
@@ -87,17 +88,12 @@ def _totals(view: Transcript) -> Html:
     stored = sum(view.stored.values())
     whole = max(prompt + stored, 1)
     limit = f", of {view.limit:,} at most" if view.limit else ""
-    rows = [_total(prompt, whole, f"tokens in the prompt{limit}")]
+    rows = [(f"{prompt:,}", f"tokens in the prompt{limit}", bar(prompt / whole))]
     if stored:
         texts = counted(len(view.stored), "text")
         said = f"tokens of {texts} in the store, behind references"
-        rows.append(_total(stored, whole, said))
-    return tag("table", tag("tbody", *rows))
-
-
-def _total(tokens: int, whole: int, said: str) -> Html:
-    number = tag("td", f"{tokens:,}", cls="num")
-    return tag("tr", number, tag("td", said), tag("td", bar(tokens / whole)))
+        rows.append((f"{stored:,}", said, bar(stored / whole)))
+    return table(("", "", ""), rows, (0,))
 
 
 def _row(entry: TranscriptEntry, view: Transcript, largest: int) -> Html:

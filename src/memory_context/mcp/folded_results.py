@@ -23,9 +23,9 @@ from memory_context.mcp.requests import Wire, member, on_wire
 from memory_context.mcp.tool_list import Tools
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.reference import KEPT_REFERENCES
-from memory_context.model.tool_names import RETRIEVE, STORE
 from memory_context.runtime.threads import off_loop
-from memory_context.tools.query_memory import memory_verbs
+from memory_context.tools.query_memory import QUERYING
+from memory_context.tools.retrieve_search_store import RETRIEVING, SEARCHING
 
 # What stands before that has hardly any influence on a preview, and a client may have dropped it.
 KEPT_MESSAGES = 400
@@ -48,15 +48,10 @@ class WrappedMemory:
         self._conversation = Conversation(manager, settings, FailOpen(ContextStats()), cache)
         self._manager = manager
         self._passing = passing
-        verbs = [verb for verb in memory_verbs(queries=True) if verb.name != STORE]
-        told = [
-            replace(verb, description=passing.told_in(verb.description))
-            if verb.name == RETRIEVE
-            else verb
-            for verb in verbs
-        ]
+        reading = replace(RETRIEVING, description=passing.told_in(RETRIEVING.description))
+        verbs = (reading, SEARCHING, QUERYING)
         self.names = frozenset(verb.name for verb in verbs)
-        self._tools = Tools(dict.fromkeys(told, manager), None)
+        self._tools = Tools(dict.fromkeys(verbs, manager), None)
         self._messages = list[Message]()
         self._shown = tuple[str, ...]()
         self._folding = asyncio.Lock()
