@@ -126,15 +126,13 @@ class ReferenceHost:
         """Return what a memory tool answers, and whether it failed."""
         fold = self._start.settings.fold
         verbs: list[Verb[Any]] = [*memory_verbs(queries=fold.queries), *NOTE_VERBS]
+        [verb] = [verb for verb in verbs if verb.name == name]
+        memories = self._notes if verb in NOTE_VERBS else self._conversation.manager
+        most = answer_limit(verb, fold.threshold, fold.page_budget)
         try:
-            for verb in verbs:
-                if verb.name == name:
-                    memories = self._notes if verb in NOTE_VERBS else self._conversation.manager
-                    most = answer_limit(verb, fold.threshold, fold.page_budget)
-                    return verb.called(memories, arguments, most).text, False
+            return verb.called(memories, arguments, most).text, False
         except MemoryToolError as error:
             return str(error), True
-        raise LookupError(name)
 
     def _show(self, notes: ScopedMemory) -> None:
         """Let the agent see what is open in *notes*."""
