@@ -19,14 +19,11 @@ from memory_context.stores.sql.schema import settings
 from statements import listening
 
 ANN = Scope("ann")
-_add = sa.insert(settings)
-ADD = Prepared(lambda _: _add, settings.c.keys())
+ADD = Prepared(sa.insert(settings), settings.c.keys())
 CHANGE = Prepared(
-    lambda _: (
-        sa.update(settings)
-        .where(settings.c.name == sa.bindparam("wanted"), settings.c.value != "b")
-        .values(value="b")
-    )
+    sa.update(settings)
+    .where(settings.c.name == sa.bindparam("wanted"), settings.c.value != "b")
+    .values(value="b")
 )
 
 

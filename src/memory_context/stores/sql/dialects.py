@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
-
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects.postgresql import insert
 
 from memory_context.stores.sql.schema import settings
 
-# Only the dialects' own inserts know ON CONFLICT. Both have the same methods, but no common type;
-# `sqlite.Insert` stands for both.
-INSERT: dict[str, Callable[[sa.FromClause], sqlite.Insert]] = {
-    "sqlite": cast("Any", sqlite.insert),
-    "postgresql": cast("Any", postgresql.insert),
-}
+# Only the dialects' own inserts know ON CONFLICT. SQLite has taken it over from PostgreSQL, and SQLAlchemy
+# writes this one for either database.
+insert_into = insert
 
 
 def is_sqlite(connection: sa.Connection) -> bool:
@@ -28,11 +22,6 @@ def is_postgresql(connection: sa.Connection) -> bool:
     return connection.dialect.name == "postgresql"
 
 
-def insert_into(connection: sa.Connection, table: sa.Table) -> sqlite.Insert:
-    """Return an INSERT into *table* that knows ON CONFLICT."""
-    return INSERT[connection.dialect.name](table)
-
-
 def setting(connection: sa.Connection, name: str) -> str | None:
     """Return what the database notes of itself under *name*; None where nothing is noted."""
     return connection.execute(sa.select(settings.c.value).where(settings.c.name == name)).scalar()
@@ -40,7 +29,7 @@ def setting(connection: sa.Connection, name: str) -> str | None:
 
 def note_setting(connection: sa.Connection, name: str, value: str) -> None:
     """Note something of the database itself, in place of what was noted under *name* before."""
-    insert = insert_into(connection, settings).values(name=name, value=value)
+    insert = insert_into(settings).values(name=name, value=value)
     connection.execute(insert.on_conflict_do_update(index_elements=["name"], set_={"value": value}))
 
 

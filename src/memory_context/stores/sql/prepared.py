@@ -72,14 +72,12 @@ class Prepared:
     """A statement with named parameters, for connections of any engine.
 
     Args:
-        build: Returns it for the name of a dialect. It has no IN with a list of values, which SQLAlchemy writes late.
+        statement: The statement. It has no IN with a list of values, which SQLAlchemy writes late.
         columns: Of an INSERT, the columns that it is given by name.
     """
 
-    def __init__(
-        self, build: Callable[[str], sa.ClauseElement], columns: Sequence[str] | None = None
-    ) -> None:
-        self._build = build
+    def __init__(self, statement: sa.ClauseElement, columns: Sequence[str] | None = None) -> None:
+        self._statement = statement
         self._columns = columns
         self._compiled = WeakKeyDictionary[sa.Dialect, _Compiled]()
 
@@ -119,7 +117,7 @@ class Prepared:
     def _for(self, dialect: sa.Dialect) -> _Compiled:
         compiled = self._compiled.get(dialect)
         if compiled is None:
-            compiled = _compile(self._build(dialect.name), dialect, self._columns)
+            compiled = _compile(self._statement, dialect, self._columns)
             self._compiled[dialect] = compiled
         return compiled
 

@@ -27,9 +27,8 @@ from memory_context.text.index.chunks import searchable
 
 # Built once: a fold puts many records, and looks each up by its identity first.
 _OF_USER = RECORDS.where(memories.c.user_id == sa.bindparam("user"))
-_by_identity_ = _OF_USER.where(memories.c.identity == sa.bindparam("wanted"))
-_by_key_ = _OF_USER.where(memories.c.memory_key == sa.bindparam("wanted"))
-_BY_IDENTITY, _BY_KEY = Prepared(lambda _: _by_identity_), Prepared(lambda _: _by_key_)
+_BY_IDENTITY = Prepared(_OF_USER.where(memories.c.identity == sa.bindparam("wanted")))
+_BY_KEY = Prepared(_OF_USER.where(memories.c.memory_key == sa.bindparam("wanted")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.model.item import Conflict, Deletion, MemoryItem, Restored
-from memory_context.stores.sql.dialects import INSERT, insert_into
+from memory_context.stores.sql.dialects import insert_into
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import ChunkBatch
 from memory_context.stores.sql.prepared import Prepared
@@ -23,15 +23,13 @@ from memory_context.stores.sql.schema import access, deletions, memories
 
 # What changes without the record being changed; and what an import takes away of it.
 _NOT_COMPARED = {"match", "accessed_at", "access_count", "origin", "generated_key"}
-_INSERT = Prepared(
-    lambda dialect: INSERT[dialect](memories).on_conflict_do_nothing(), memories.c.keys()
-)
-_READ = Prepared(lambda _: sa.insert(access), access.c.keys())
+_INSERT = Prepared(insert_into(memories).on_conflict_do_nothing(), memories.c.keys())
+_READ = Prepared(sa.insert(access), access.c.keys())
 _of_key = (
     deletions.c.user_id == sa.bindparam("user"),
     deletions.c.memory_key == sa.bindparam("wanted"),
 )
-_NOT_DELETED = Prepared(lambda _: sa.delete(deletions).where(*_of_key))
+_NOT_DELETED = Prepared(sa.delete(deletions).where(*_of_key))
 
 
 def insert_record(connection: sa.Connection, item: MemoryItem) -> bool:
@@ -197,9 +195,7 @@ def _restore_deletion(
     if old and old.deleted_at >= deletion.deleted_at:
         return Restored(unchanged=1)
     facts = {"deleted_at": deletion.deleted_at, "reason": deletion.reason}
-    insert = insert_into(connection, deletions).values(
-        user_id=user_id, memory_key=deletion.memory_key, **facts
-    )
+    insert = insert_into(deletions).values(user_id=user_id, memory_key=deletion.memory_key, **facts)
     connection.execute(
         insert.on_conflict_do_update(index_elements=["user_id", "memory_key"], set_=facts)
     )

@@ -32,7 +32,7 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
         sa.literal(now(), UTCDateTime),
         sa.literal(reason),
     ).where(*where)
-    insert = insert_into(connection, deletions).from_select(deletions.c.keys(), notes)
+    insert = insert_into(deletions).from_select(deletions.c.keys(), notes)
     # Two processes may delete the same memory at once; then the later one has noted it.
     upsert = insert.on_conflict_do_update(
         index_elements=["user_id", "memory_key"],

@@ -663,8 +663,9 @@ class SQLAlchemyStore(ClosedAtExit):
 @lru_cache(maxsize=STATEMENTS)
 def _by_key(shape: ScopeShape) -> Prepared:
     """Return the statement for the record of a scope under the ``key`` that it is executed with."""
-    statement = RECORDS.where(*shape.conditions(), memories.c.memory_key == sa.bindparam("key"))
-    return Prepared(lambda _: statement)
+    return Prepared(
+        RECORDS.where(*shape.conditions(), memories.c.memory_key == sa.bindparam("key"))
+    )
 
 
 @lru_cache(maxsize=STATEMENTS)
@@ -688,14 +689,12 @@ def _page(
     order = order_of(order_by, dialect, hidden)
     skipped = sa.bindparam("offset", type_=sa.BigInteger)
     if whole:
-        every = RECORDS.where(*matching).order_by(*order).offset(skipped)
-        return Prepared(lambda _: every)
+        return Prepared(RECORDS.where(*matching).order_by(*order).offset(skipped))
     # What is wide is read of the page alone, after it was chosen.
     page = sa.select(memories.c.id).where(*matching).order_by(*order).offset(skipped)
     chosen = memories.c.id.in_(page.limit(sa.bindparam("limit", type_=sa.BigInteger)))
     mine = RECORDS.where(memories.c.user_id == sa.bindparam("scope_user_id"), chosen)
-    again = mine.order_by(*order_of(order_by, dialect, hidden, by_index=False))
-    return Prepared(lambda _: again)
+    return Prepared(mine.order_by(*order_of(order_by, dialect, hidden, by_index=False)))
 
 
 @lru_cache(maxsize=STATEMENTS)
@@ -706,8 +705,7 @@ def _usage(
     group = (memories.c.tier, memories.c.category)
     sizes = (total_of(memories.c.char_count), total_of(memories.c.byte_count))
     matching = conditions_by_shape(shape, filters, dialect, hidden)
-    statement = sa.select(*group, sa.func.count(), *sizes).where(*matching).group_by(*group)
-    return Prepared(lambda _: statement)
+    return Prepared(sa.select(*group, sa.func.count(), *sizes).where(*matching).group_by(*group))
 
 
 def _check_scope(scope: Scope, item: MemoryItem) -> None:
@@ -729,7 +727,7 @@ def _touch(connection: sa.Connection, where: Conditions) -> int:
     """Count a read of the memories that meet *where*; return how many there are."""
     ids = (memories.c.user_id, memories.c.id)
     reads = sa.select(*ids, sa.literal(now(), UTCDateTime), sa.literal(1)).where(*where)
-    insert = insert_into(connection, access).from_select(access.c.keys(), reads)
+    insert = insert_into(access).from_select(access.c.keys(), reads)
     upsert = insert.on_conflict_do_update(
         index_elements=["user_id", "memory_id"],
         set_={

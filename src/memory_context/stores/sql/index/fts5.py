@@ -38,11 +38,10 @@ _COARSE = f"({_FINE} + ({_STEP} & {_FINE - 1})) << (({_STEP} >> {FINE_BITS}) - 1
 _LENGTH = f"CASE WHEN {_STEP} < {2 * _FINE} THEN {_STEP} ELSE {_COARSE} END"
 _LAST_ID = "SELECT seq FROM sqlite_sequence WHERE name = 'agent_memory_passages'"
 _CHUNK = Prepared(
-    lambda _: sa.insert(passages),
+    sa.insert(passages),
     [column.name for column in passages.c if column.name != "lexemes"],
 )
-_add = sa.text("INSERT INTO agent_memory_index(rowid, lexemes) VALUES (:id, :names)")
-_ADD = Prepared(lambda _: _add)
+_ADD = Prepared(sa.text("INSERT INTO agent_memory_index(rowid, lexemes) VALUES (:id, :names)"))
 # FTS5's commands are inserts into the column that is named like the table.
 _REMOVE = sa.text(
     "INSERT INTO agent_memory_index(agent_memory_index, rowid, lexemes)"

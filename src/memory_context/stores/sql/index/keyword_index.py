@@ -46,14 +46,12 @@ ANALYZER = "analyzer"
 HASHED_BYTES = 10
 MemoryIds: TypeAlias = AnySelect
 _mine = owners.c.user_id == sa.bindparam("user")
-_STATISTICS = Prepared(
-    lambda _: sa.select(owners.c.number, owners.c.passages, owners.c.length).where(_mine)
-)
+_STATISTICS = Prepared(sa.select(owners.c.number, owners.c.passages, owners.c.length).where(_mine))
 _more = {
     "passages": owners.c.passages + sa.bindparam("more", type_=sa.BigInteger),
     "length": owners.c.length + sa.bindparam("longer", type_=sa.BigInteger),
 }
-_COUNT = Prepared(lambda _: sa.update(owners).where(_mine).values(_more))
+_COUNT = Prepared(sa.update(owners).where(_mine).values(_more))
 _OF_CHUNKS = ("ordinal", "start", "stop", "line", "length")
 _INDEXES = {"sqlite": fts5, "postgresql": tsvector}
 
@@ -110,7 +108,7 @@ def reset(connection: sa.Connection) -> None:
     # Without a WHERE, SQLite would take the ON of ON CONFLICT for that of a join.
     wanted = sa.true() if is_kept(connection) else sa.false()
     everything = sa.select(memories.c.user_id, memories.c.id).where(wanted)
-    noted = insert_into(connection, pending).from_select(["user_id", "memory_id"], everything)
+    noted = insert_into(pending).from_select(["user_id", "memory_id"], everything)
     # A large text that was stored a moment ago has noted itself.
     connection.execute(noted.on_conflict_do_nothing())
     note_setting(connection, ANALYZER, str(VERSION))
@@ -151,7 +149,7 @@ def _owner_of(connection: sa.Connection, user_id: str) -> Owner:
     # Another process may insert the same user at this moment; then its row is found the second
     # time.
     while statistics is None:
-        insert = insert_into(connection, owners).values(user_id=user_id)
+        insert = insert_into(owners).values(user_id=user_id)
         connection.execute(insert.on_conflict_do_nothing())
         statistics = statistics_of(connection, user_id)
     return statistics.owner

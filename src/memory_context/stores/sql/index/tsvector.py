@@ -24,7 +24,7 @@ ENOUGH = 300
 _NAMES = sa.func.string_to_array(sa.bindparam("names", type_=sa.Text), " ")
 _add = sa.insert(passages).values(lexemes=sa.func.array_to_tsvector(_NAMES))
 _ADD = Prepared(
-    lambda _: _add, [column.name for column in passages.c if column.name not in ("id", "lexemes")]
+    _add, [column.name for column in passages.c if column.name not in ("id", "lexemes")]
 )
 _HOLDS = sa.text(
     "SELECT 1 FROM agent_memory_passages"

@@ -206,7 +206,7 @@ def add(
         }
         for ordinal, row in zip(ordinals, rows, strict=True)
     ]
-    connection.execute(insert_into(connection, table).on_conflict_do_nothing(), values)
+    connection.execute(insert_into(table).on_conflict_do_nothing(), values)
 
 
 def nearest(
