@@ -170,7 +170,6 @@ def test_hidden_columns(codec: Codec) -> None:
             lambda s, f: store.sum(s, "token_count", f) + 1,
             lambda s, f: store.search(s, "text", filters=f),
             Catalog(store).entries,
-            Catalog(store).count,
         ):
             with pytest.raises(InvalidFilterError, match="summary is encoded"):
                 verb(ANN, {"summary": "x"})

@@ -96,7 +96,7 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
         catalog = Catalog(database)
         scope = Scope(user or only_user(database))
         entries = catalog.entries(scope, filters, sort=sort, limit=limit, offset=offset)
-        total = catalog.count(scope, filters)
+        total = database.count(scope, filters)
     if as_json:
         records = [_record(entry) for entry in entries]
         print_json({"memories": records, **page_facts(limit, offset, total)})

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Protocol
 from weakref import WeakValueDictionary
 
+from memory_context.exceptions import StoreUnavailableError
+
 
 class Heir(Protocol):
     """Something that must be renewed in a forked child."""
@@ -46,20 +48,26 @@ class Lock:
 
     Args:
         patience: Says for how many seconds it is waited for; None: as long as it takes.
+        guarded: What cannot be used meanwhile, for the error.
 
     Raises:
-        TimeoutError: Another thread held it all that time.
+        StoreUnavailableError: Another thread held it all that time.
     """
 
-    def __init__(self, patience: Callable[[], float | None] = lambda: None) -> None:
+    def __init__(
+        self, patience: Callable[[], float | None] = lambda: None, guarded: str = "a lock"
+    ) -> None:
         self._lock = threading.RLock()
         self._patience = patience
+        self._guarded = guarded
         in_child(self)
 
     def __enter__(self) -> None:
         seconds = self._patience()
         if not self._lock.acquire(timeout=-1 if seconds is None else seconds):
-            raise TimeoutError(f"another thread has been at it for {seconds:g} s")
+            raise StoreUnavailableError(
+                f"{self._guarded}: another thread of this process has been at it for {seconds:g} s"
+            )
 
     def __exit__(self, *exception: object) -> None:
         self._lock.release()

@@ -58,7 +58,7 @@ def found(visit: Visit) -> Html:
         hits = visit.memory.search(asked["q"], HITS, filters=filters)
         drawn = [_hit(visit, item) for item in hits] or [tag("p", "nothing found", cls="soft")]
         return joined((tag("h1", "Memories"), form, tag("div", *drawn, id="found")))
-    total = catalog.count(visit.memory.scope, filters)
+    total = visit.memory.memory_store.count(visit.memory.scope, filters)
     start = visit.number("from")
     entries = catalog.entries(visit.memory.scope, filters, limit=ROWS, offset=start)
     rows = [

@@ -9,7 +9,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import timedelta
 from functools import partial
@@ -18,7 +17,7 @@ from weakref import WeakSet
 
 import sqlalchemy as sa
 
-from memory_context.exceptions import SealError
+from memory_context.exceptions import SealError, StoreUnavailableError
 from memory_context.model.call_records import (
     CallFilter,
     CallRecord,
@@ -109,28 +108,30 @@ class CallLog:
 
     def _write_waiting(self) -> bool:
         """Write what waits now; return whether there was something, and it was written."""
-        with ExitStack() as held:
-            try:
-                held.enter_context(self._writing)
-            except TimeoutError:
-                return False
-            with self._lock:
-                self._hurry.clear()
-                taken = list(self._waiting)
-                self._waiting.clear()
-            if not taken:
-                return False
-            if self._database.was_removed:
-                # Nobody asked for a new database: what used the old one says that it is gone.
-                count("calls_dropped", len(taken))
-                return False
-            try:
-                self._database.write(self._insert, taken)
-            except Exception as error:  # noqa: BLE001 - else the thread dies, and no other begins
-                self._note_failure(error, taken)
-                return False
-            self._paused_until = 0.0
-            return True
+        try:
+            with self._writing:
+                return self._write_taken()
+        except StoreUnavailableError:
+            return False
+
+    def _write_taken(self) -> bool:
+        with self._lock:
+            self._hurry.clear()
+            taken = list(self._waiting)
+            self._waiting.clear()
+        if not taken:
+            return False
+        if self._database.was_removed:
+            # Nobody asked for a new database: what used the old one says that it is gone.
+            count("calls_dropped", len(taken))
+            return False
+        try:
+            self._database.write(self._insert, taken)
+        except Exception as error:  # noqa: BLE001 - else the thread dies, and no other begins
+            self._note_failure(error, taken)
+            return False
+        self._paused_until = 0.0
+        return True
 
     def _insert(self, connection: sa.Connection, records: Sequence[CallRecord]) -> None:
         rows = [_row_of(record, self._database.codec) for record in records]

@@ -219,16 +219,6 @@ class Catalog:
 
         return self._tables.read_tables(read)
 
-    def count(self, scope: Scope, filters: Filters | None = None) -> int:
-        """Return how many records match."""
-
-        def read(connection: sa.Connection) -> int:
-            hidden = format_of(connection).codec.hidden
-            where = matching(scope, filters, connection.dialect.name, hidden)
-            return count_rows(connection, memories, *where)
-
-        return self._tables.read_tables(read)
-
     def totals(
         self, column: Literal["user_id", "memory_type", "tier"], user: str | None = None
     ) -> list[CatalogTotal]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -81,7 +81,7 @@ class Database:
         self._engine: sa.Engine | None = None
         self._ready_pool: sa.Pool | None = None
         # Opening may wait for a database that hangs, and others behind it.
-        self._lock = Lock(deadlines.patience)
+        self._lock = Lock(deadlines.patience, f"{urls.shown_url(self.url)} cannot be opened")
         self._turn = shared_engines.writers_turn(self.url)
         in_child(self)
 
@@ -166,7 +166,7 @@ class Database:
         with (
             self.errors(),
             operation("transaction", backend=self.dialect, writes=kind == "write"),
-            self._turn.taken() if kind == "write" and self.dialect == "sqlite" else nullcontext(),
+            self._turn if kind == "write" and self.dialect == "sqlite" else nullcontext(),
             self.engine.connect().execution_options(**options) as connection,
             silent_servers.given_up(connection.connection.driver_connection),
             file_watch.on_its_file(connection, connection.engine),
@@ -221,7 +221,7 @@ class Database:
         engine = self._engine  # as another thread may let go of it meanwhile
         if engine is not None:
             return engine
-        with self._opening():
+        with self._lock:
             if self._engine is None:
                 if self._callers is None:
                     self._shared = shared_engines.registry.acquire(self.url)
@@ -229,22 +229,6 @@ class Database:
                 else:
                     self._engine = self._callers
             return self._engine
-
-    @contextmanager
-    def _opening(self) -> Generator[None]:
-        """Be the only thread that opens the database.
-
-        Raises:
-            StoreUnavailableError: Another one was at it for too long.
-        """
-        with ExitStack() as held:
-            try:
-                held.enter_context(self._lock)
-            except TimeoutError as error:
-                raise StoreUnavailableError(
-                    f"{urls.shown_url(self.url)}: cannot be opened: {error}"
-                ) from error
-            yield
 
     def close(self) -> None:
         """Let go of a shared engine; one of the caller's stays open.
@@ -280,7 +264,7 @@ class Database:
         """Create or upgrade the schema, and empty an outdated index, once for each pool."""
         if self._ready_pool is self.engine.pool:
             return
-        with self._opening():
+        with self._lock:
             pool = self.engine.pool  # a new one after the file was replaced
             # Per pool, not per object: what was checked in one file says nothing of another one.
             if self._ready_pool is pool:

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidFilterError
 from memory_context.model.item import is_storable
-from memory_context.model.scope import OPEN_TIERS, Place, Scope
+from memory_context.model.scope import OPEN_TIERS, Scope
 from memory_context.stores.protocol import Filters
 from memory_context.stores.sql.schema import UTCDateTime, memories
 
@@ -115,19 +115,11 @@ def _conditions_of(filters: Filters, dialect: str, hidden: Collection[str]) -> l
     return conditions
 
 
-def within(scope: Scope) -> list[Condition]:
-    """Return the conditions for the records of *scope*."""
-    return list(_within(scope))
-
-
 @lru_cache(maxsize=SCOPES)
-def _within(scope: Scope) -> Conditions:
-    conditions: list[Condition] = [
-        memories.c[name] == value for name, value in scope.narrowed().items()
-    ]
-    if scope.places is not None:
-        conditions.append(_in_sight(scope.places))
-    return conditions
+def within(scope: Scope) -> Conditions:
+    """Return the conditions for the records of *scope*."""
+    shape, values = shape_of(scope)
+    return [condition.params(values) for condition in shape.conditions()]
 
 
 def checked_last(conditions: Conditions) -> Condition:
@@ -136,26 +128,6 @@ def checked_last(conditions: Conditions) -> Condition:
     Hidden in a CASE: it would go through a whole tier by an index, where few ids or chunks are to be looked up.
     """
     return sa.case((sa.and_(sa.true(), *conditions), 1), else_=0) == 1
-
-
-def _in_sight(places: Iterable[Place]) -> Condition:
-    """Match the records that are not behind a wall: `Scope.sees`, in SQL."""
-    return _in_sight_of(
-        (memories.c.tier == tier) & _is_one_of(memories.c.tier_id, tier_ids)
-        for tier, tier_ids in _open_ids(places)
-    )
-
-
-def _in_sight_of(open_tiers: Iterable[Condition]) -> Condition:
-    is_open = _is_one_of(memories.c.tier, OPEN_TIERS)
-    return sa.or_(memories.c.tier_id.is_(None), is_open, *open_tiers)
-
-
-def _open_ids(places: Iterable[Place]) -> list[tuple[str, list[str]]]:
-    open_ids: dict[str, list[str]] = {}
-    for tier, tier_id in sorted(places):
-        open_ids.setdefault(tier, []).append(tier_id)
-    return list(open_ids.items())
 
 
 class ScopeShape(NamedTuple):
@@ -170,17 +142,18 @@ class ScopeShape(NamedTuple):
     open_ids: tuple[int, ...] | None
 
     def conditions(self) -> list[Condition]:
-        """Return the conditions of `within`, to be executed with the values of `shape_of`."""
+        """Return the conditions, to be executed with the values of `shape_of`."""
         conditions: list[Condition] = [
             memories.c[name] == sa.bindparam(f"scope_{name}") for name in self.columns
         ]
         if self.open_ids is not None:
-            open_tiers: list[Condition] = []
+            # What is not behind a wall: `Scope.sees`, in SQL.
+            in_sight = [memories.c.tier_id.is_(None), _is_one_of(memories.c.tier, OPEN_TIERS)]
             for tier, count in enumerate(self.open_ids):
                 ids: list[Any] = [sa.bindparam(f"open_{tier}_{number}") for number in range(count)]
                 is_tier = memories.c.tier == sa.bindparam(f"open_{tier}")
-                open_tiers.append(is_tier & _is_one_of(memories.c.tier_id, ids))
-            conditions.append(_in_sight_of(open_tiers))
+                in_sight.append(is_tier & _is_one_of(memories.c.tier_id, ids))
+            conditions.append(sa.or_(*in_sight))
         return conditions
 
 
@@ -190,12 +163,14 @@ def shape_of(scope: Scope) -> tuple[ScopeShape, dict[str, Any]]:
     values: dict[str, Any] = {f"scope_{name}": value for name, value in narrowed.items()}
     if scope.places is None:
         return ScopeShape(tuple(narrowed), None), values
-    open_ids = _open_ids(scope.places)
-    for place, (tier, tier_ids) in enumerate(open_ids):
+    open_ids: dict[str, list[str]] = {}
+    for tier, tier_id in sorted(scope.places):
+        open_ids.setdefault(tier, []).append(tier_id)
+    for place, (tier, tier_ids) in enumerate(open_ids.items()):
         values[f"open_{place}"] = tier
         for number, tier_id in enumerate(tier_ids):
             values[f"open_{place}_{number}"] = tier_id
-    return ScopeShape(tuple(narrowed), tuple(len(ids) for _, ids in open_ids)), values
+    return ScopeShape(tuple(narrowed), tuple(map(len, open_ids.values()))), values
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Generator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -104,41 +103,20 @@ in_child(registry)
 before_fork(registry.close_idle)
 
 
-class WritersTurn:
-    """Lets one thread of this process write to a SQLite database at a time.
+_turns = WeakValueDictionary[str, Lock]()
+
+
+def writers_turn(url: sa.URL) -> Lock:
+    """Return what lets one thread of this process write to the SQLite database of *url* at a time.
 
     SQLite's own lock is asked for again and again, after longer and longer pauses: of many threads some would never get it.
+    This one is waited for as long.
     """
-
-    def __init__(self) -> None:
-        self._lock = Lock(lambda: BUSY_MILLISECONDS / 1000)
-
-    @contextmanager
-    def taken(self) -> Generator[None]:
-        """Wait until it is this thread's turn, as long as for SQLite's own lock.
-
-        Raises:
-            StoreUnavailableError: Others wrote all the time.
-        """
-        with ExitStack() as turn:
-            try:
-                turn.enter_context(self._lock)
-            except TimeoutError:
-                raise StoreUnavailableError(
-                    "database is locked: other threads of this process write to it"
-                ) from None
-            yield
-
-
-_turns = WeakValueDictionary[str, WritersTurn]()
-
-
-def writers_turn(url: sa.URL) -> WritersTurn:
-    """Return what all that write to the database of *url* in this process share."""
+    turn = Lock(lambda: BUSY_MILLISECONDS / 1000, "database is locked")
     if is_memory(url):
-        return WritersTurn()
+        return turn
     with registry.lock:
-        return _turns.setdefault(url.database or "", WritersTurn())
+        return _turns.setdefault(url.database or "", turn)
 
 
 def make_engine(url: sa.URL) -> sa.Engine:
