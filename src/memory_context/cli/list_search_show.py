@@ -48,10 +48,13 @@ if TYPE_CHECKING:
     from memory_context.memory.manager import MemoryManager
     from memory_context.model.item import MemoryItem
     from memory_context.model.selection import Page
-    from memory_context.stores.sql.catalog import CatalogEntry
 
 LONGEST_LINE = 160  # characters of a hit's line
 NUMBER_WIDTH = 5
+# What a listing leaves out: contents, what tells of them, and what only this library goes by.
+_NOT_LISTED = {
+    *("content", "content_metadata", "content_hash", "identity", "generated_key", "id", "match"),
+}
 # An argument of Python's in an error, and the space that is not yet behind it.
 _ARGUMENT = re.compile(
     r"(?<![\w?&'\"-])(lines|contains|pattern|context|path|where|columns|query)=(?: (?=\w)|(?=\W)|)"
@@ -285,11 +288,10 @@ def _around(text: str, words: Sequence[str], room: int) -> str:
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
 
 
-def _record(item: "MemoryItem | CatalogEntry") -> dict[str, object]:
+def _record(item: "MemoryItem") -> dict[str, object]:
     """Return what is known of a memory, without its content, as every ``--json`` gives it."""
-    from memory_context.stores.sql.catalog import CatalogEntry
-
-    return {field.name: getattr(item, field.name) for field in fields(CatalogEntry)}
+    shown = [field.name for field in fields(item) if field.name not in _NOT_LISTED]
+    return {name: getattr(item, name) for name in shown}
 
 
 def _hit_record(hit: "MemoryItem") -> dict[str, object]:

@@ -151,12 +151,12 @@ class MemoryItem(Displayed):
         category: A path such as ``project-context/rockets``.
         tags: Words.
         importance: 0 to 1.
+        origin: Who it comes from; of several the least trusted one (`lowest`).
         token_count: Tokens of a text; 0 for binary content.
         char_count: Characters of a text, bytes of binary content.
         line_count: Lines of a text; 0 for binary content.
         content_hash: SHA-256 of the content (text as UTF-8), in hex.
         identity: Equal for equal contents that are one record; None where a record is what its writer made.
-        origin: Who it comes from; of several the least trusted one (`lowest`).
         generated_key: Whether its key was drawn at random, so that whoever writes the key has seen it.
         created_at: When it was stored.
         updated_at: When it was last changed.
@@ -181,12 +181,12 @@ class MemoryItem(Displayed):
     category: str | None = None
     tags: tuple[str, ...] = ()
     importance: float = 0.5
+    origin: Origin = IMPORT
     token_count: int = 0
     char_count: int = 0
     line_count: int = 0
     content_hash: str = ""
     identity: str | None = None
-    origin: Origin = IMPORT
     generated_key: bool = False
     created_at: datetime = field(default_factory=now)
     updated_at: datetime = field(default_factory=now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args, runtime_checkable
@@ -47,34 +47,6 @@ class TableStore(Protocol):
     def delete_rows(self, user_id: str, where: Conditions, reason: str) -> int:
         """Delete a user's memories that meet *where*, and note why; return how many there were."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class CatalogEntry:
-    """A record without its content; the attributes are those of `MemoryItem`."""
-
-    user_id: str
-    memory_key: str
-    memory_type: str
-    tier: str
-    tier_id: str | None
-    agent_id: str | None
-    thread_id: str | None
-    summary: str
-    media_type: str
-    category: str | None
-    tags: tuple[str, ...]
-    importance: float
-    origin: str
-    token_count: int
-    char_count: int
-    line_count: int
-    created_at: datetime
-    updated_at: datetime
-    expires_at: datetime | None
-    is_active: bool
-    accessed_at: datetime | None
-    access_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +120,14 @@ _SINCE: dict[str, sa.ColumnElement[Any]] = {
     "changed": memories.c.updated_at,
     "read": sa.func.coalesce(_READ_AT, memories.c.created_at, type_=UTCDateTime),
 }
-_READS = {"accessed_at", "access_count"}
-_ENTRIES = sa.select(
-    *(memories.c[field.name] for field in fields(CatalogEntry) if field.name not in _READS),
-    access.c.accessed_at,
-    sa.func.coalesce(access.c.access_count, 0).label("access_count"),
-).select_from(memories.outerjoin(access, belongs(access)))
+_NOT_READ: dict[str, Any] = {
+    "content": sa.literal("").label("content"),
+    "content_bytes": sa.null().label("content_bytes"),
+}
+_WITHOUT_CONTENTS = RECORDS.with_only_columns(
+    *(_NOT_READ.get(column.name, column) for column in RECORDS.selected_columns),
+    maintain_column_froms=True,
+)
 _ORDERS: dict[Sort, Sequence[sa.ColumnElement[Any]]] = {
     "newest": (memories.c.created_at.desc(), memories.c.id.desc()),
     "oldest": (memories.c.created_at, memories.c.id),
@@ -196,8 +170,8 @@ class Catalog:
         sort: Sort = "newest",
         limit: int = 50,
         offset: int = 0,
-    ) -> list[CatalogEntry]:
-        """Return the records that match, without their contents.
+    ) -> list[MemoryItem]:
+        """Return the records that match, with contents that may be left out: "" then.
 
         Only active ones, unless *filters* say otherwise.
 
@@ -208,14 +182,13 @@ class Catalog:
         if sort not in SORTS:
             raise InvalidArgumentError(f"records are sorted by {', '.join(SORTS)}, not {sort!r}")
 
-        def read(connection: sa.Connection) -> list[CatalogEntry]:
+        def read(connection: sa.Connection) -> list[MemoryItem]:
             hidden = format_of(connection).codec.hidden
             # What a codec hides is read with the content, which it is encoded in.
-            columns = RECORDS if hidden else _ENTRIES
+            columns = RECORDS if hidden else _WITHOUT_CONTENTS
             where = matching(scope, filters, connection.dialect.name, hidden)
             statement = columns.where(*where).order_by(*_ORDERS[sort]).limit(limit).offset(offset)
-            rows = connection.execute(statement)
-            return [_entry(decode_row(connection, row) if hidden else row) for row in rows]
+            return [decode_row(connection, row) for row in connection.execute(statement)]
 
         return self._tables.read_tables(read)
 
@@ -346,12 +319,6 @@ class Catalog:
 
     def _rows(self, statement: AnySelect) -> Sequence[AnyRow]:
         return self._tables.read_tables(lambda connection: connection.execute(statement).all())
-
-
-def _entry(record: AnyRow | MemoryItem) -> CatalogEntry:
-    values: dict[str, Any] = {one.name: getattr(record, one.name) for one in fields(CatalogEntry)}
-    values["tags"] = tuple(values["tags"])
-    return CatalogEntry(**values)
 
 
 def _of(user: str | None) -> Conditions:

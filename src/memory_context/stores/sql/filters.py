@@ -119,7 +119,7 @@ def _conditions_of(filters: Filters, dialect: str, hidden: Collection[str]) -> l
 def within(scope: Scope) -> Conditions:
     """Return the conditions for the records of *scope*."""
     shape, values = shape_of(scope)
-    return [condition.params(values) for condition in shape.conditions()]
+    return shape.conditions(values.__getitem__)
 
 
 def checked_last(conditions: Conditions) -> Condition:
@@ -141,17 +141,17 @@ class ScopeShape(NamedTuple):
     columns: tuple[str, ...]
     open_ids: tuple[int, ...] | None
 
-    def conditions(self) -> list[Condition]:
-        """Return the conditions, to be executed with the values of `shape_of`."""
+    def conditions(self, value_of: Callable[[str], Any] = sa.bindparam) -> list[Condition]:
+        """Return the conditions with what *value_of* gives for a name of `shape_of`: by default a place for the value."""
         conditions: list[Condition] = [
-            memories.c[name] == sa.bindparam(f"scope_{name}") for name in self.columns
+            memories.c[name] == value_of(f"scope_{name}") for name in self.columns
         ]
         if self.open_ids is not None:
             # What is not behind a wall: `Scope.sees`, in SQL.
             in_sight = [memories.c.tier_id.is_(None), _is_one_of(memories.c.tier, OPEN_TIERS)]
             for tier, count in enumerate(self.open_ids):
-                ids: list[Any] = [sa.bindparam(f"open_{tier}_{number}") for number in range(count)]
-                is_tier = memories.c.tier == sa.bindparam(f"open_{tier}")
+                ids = [value_of(f"open_{tier}_{number}") for number in range(count)]
+                is_tier = memories.c.tier == value_of(f"open_{tier}")
                 in_sight.append(is_tier & _is_one_of(memories.c.tier_id, ids))
             conditions.append(sa.or_(*in_sight))
         return conditions
