@@ -87,7 +87,7 @@ class BoundedJudge:
 
     def __post_init__(self) -> None:
         """Begin without failures."""
-        self.breaker = Breaker(self.limits)
+        self.breaker = Breaker(self.limits.failures, self.limits.pause)
 
     @property
     def sees_beyond_keywords(self) -> bool:

@@ -15,8 +15,8 @@ from memory_context.runtime.version import __version__
 from memory_context.stores import SQLAlchemyStore, as_store
 from memory_context.stores.opening import FILES, database_url
 from memory_context.stores.sql import inspection
+from memory_context.stores.sql.database import Database
 from memory_context.stores.sql.index.keyword_index import version_of
-from memory_context.stores.sql.inspection import look
 from memory_context.stores.sql.migrate import HEAD, REVISIONS, is_foreign, revision_of
 from memory_context.text.index.analyzer import VERSION
 from memory_context.text.tokens.counter import default_counter
@@ -96,9 +96,9 @@ def _database(url: str) -> Iterator[Check]:
             return
         else:
             with cast("SQLAlchemyStore", as_store(url.removeprefix("redacted+"))) as store:
-                found = f"{look(store, inspection.server)}, {store.url or 'in memory'}"
-                yield Check("database", found)
-                yield from _schema_and_index(store)
+                server = store.database.run_as_it_is(inspection.server)
+                yield Check("database", f"{server}, {store.url or 'in memory'}")
+                yield from _schema_and_index(store.database)
     except MemoryContextError as error:
         remedy = "check the URL, the server, and the rights of this user"
         yield Check("database", str(error), CheckStatus.PROBLEM, remedy)
@@ -137,23 +137,24 @@ def _encoded_contents(url: str) -> Check:
     return Check("contents", found)
 
 
-def _schema_and_index(store: SQLAlchemyStore) -> Iterator[Check]:
-    if look(store, is_foreign):
+def _schema_and_index(database: Database) -> Iterator[Check]:
+    look = database.run_as_it_is
+    if look(is_foreign):
         found = "another program has made the table agent_memories"
         yield Check("schema", found, CheckStatus.PROBLEM, "memory-context adopt")
         return
-    revision = look(store, revision_of)
-    yield _schema(revision, look(store, lambda connection: connection.dialect.name))
+    revision = look(revision_of)
+    yield _schema(revision, database.dialect)
     if revision != HEAD:
         return
-    store.database.read_format()
-    tables = _tables(store)
+    database.read_format()
+    tables = _tables(database)
     yield tables
     if tables.status is CheckStatus.OK:
-        yield _analyzer(look(store, version_of))
-        yield _pending(look(store, inspection.count_pending))
-        yield _index(store)
-        yield _expired(look(store, inspection.count_expired))
+        yield _analyzer(look(version_of))
+        yield _pending(look(inspection.count_pending))
+        yield _index(database)
+        yield _expired(look(inspection.count_expired))
 
 
 def _schema(revision: str | None, dialect: str) -> Check:
@@ -172,11 +173,12 @@ def _schema(revision: str | None, dialect: str) -> Check:
     return Check("schema", found, CheckStatus.PROBLEM, _MIGRATE)
 
 
-def _tables(store: SQLAlchemyStore) -> Check:
-    if damage := look(store, inspection.damage):
+def _tables(database: Database) -> Check:
+    look = database.run_as_it_is
+    if damage := look(inspection.damage):
         found = f"the file is damaged: {'; '.join(damage)}"
         return Check("tables", found, CheckStatus.PROBLEM, "restore a backup")
-    if missing := look(store, inspection.missing):
+    if missing := look(inspection.missing):
         remedy = (
             "create them as postgresdb.sql in the project's repository does, or restore a backup"
         )
@@ -202,13 +204,14 @@ def _pending(count: int) -> Check:
     return Check("pending", found, CheckStatus.WARNING, remedy)
 
 
-def _index(store: SQLAlchemyStore) -> Check:
+def _index(database: Database) -> Check:
     """Check that the index holds what is stored, and nothing else."""
+    look = database.run_as_it_is
     counts = {
-        "memories are neither indexed nor pending": look(store, inspection.count_unindexed),
-        "rows belong to memories that are gone": look(store, inspection.count_orphans),
-        "users have wrong counts": len(look(store, inspection.miscounted)),
-        "sampled memories are indexed under other words": len(look(store, inspection.unfindable)),
+        "memories are neither indexed nor pending": look(inspection.count_unindexed),
+        "rows belong to memories that are gone": look(inspection.count_orphans),
+        "users have wrong counts": len(look(inspection.miscounted)),
+        "sampled memories are indexed under other words": len(look(inspection.unfindable)),
     }
     faults = [f"{count:,} {fault}" for fault, count in counts.items() if count]
     if faults:

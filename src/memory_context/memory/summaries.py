@@ -89,7 +89,7 @@ class Summaries:
     def __post_init__(self) -> None:
         """Check the summarizer."""
         in_child(self)
-        self._breaker = Breaker(self.limits, self.clock)
+        self._breaker = Breaker(self.limits.failures, self.limits.pause, self.clock)
         if not isinstance(self.summarizer, Summarizer):
             raise InvalidArgumentError(
                 f"a summarizer has summarize(text, description), which {type(self.summarizer).__name__} has not"

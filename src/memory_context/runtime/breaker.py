@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 from memory_context.exceptions import InvalidArgumentError
 
@@ -14,25 +13,20 @@ PAUSE = 15.0
 """After a failure that took more than `SLOW_FAILURE` seconds, a store or a trail is left alone for `PAUSE` seconds."""
 
 
-class BreakerLimits(Protocol):
-    """When a breaker pauses."""
-
-    @property
-    def failures(self) -> int:
-        """Return after how many failures in a row it pauses."""
-        ...
-
-    @property
-    def pause(self) -> float:
-        """Return for how many seconds."""
-        ...
-
-
 @dataclass(slots=True)
 class Breaker:
-    """Counts failures in a row, and says whether to ask again."""
+    """Counts failures in a row, and says whether to ask again.
 
-    limits: BreakerLimits
+    Attributes:
+        failures: After how many in a row it pauses.
+        pause: For how many seconds.
+        clock: This moment, in seconds.
+        in_a_row: How many there were.
+        paused_until: When it may be asked again.
+    """
+
+    failures: int
+    pause: float
     clock: Callable[[], float] = time.monotonic
     in_a_row: int = 0
     paused_until: float = 0.0
@@ -47,12 +41,12 @@ class Breaker:
         self.in_a_row = 0
 
     def note_failure(self) -> None:
-        """Count one more failure; after as many as the limits say, pause."""
+        """Count one more failure; after as many as are allowed, pause."""
         self.in_a_row += 1
-        if self.in_a_row >= self.limits.failures:
+        if self.in_a_row >= self.failures:
             # After the pause it may fail as often again before the next one.
             self.in_a_row = 0
-            self.paused_until = self.clock() + self.limits.pause
+            self.paused_until = self.clock() + self.pause
 
 
 def check_not_negative(limits: object, names: Iterable[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import datetime
 from itertools import islice
 
@@ -22,6 +22,7 @@ from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.stores.sql.urls import PASSWORD_VARIABLE
 
 PAGE = 500
+_ENTRY = [audit.c[field.name] for field in fields(AuditEntry)]
 
 
 class SQLAuditTrail(ClosedAtExit):
@@ -135,13 +136,12 @@ class SQLAuditTrail(ClosedAtExit):
             self._store.close()
 
     def _pages(self, where: Sequence[Condition]) -> Iterator[AuditEntry]:
-        newest = sa.select(audit).where(*where).order_by(audit.c.at.desc(), audit.c.id.desc())
+        newest = sa.select(*_ENTRY, audit.c.id).where(*where)
+        newest = newest.order_by(audit.c.at.desc(), audit.c.id.desc())
         page = newest
         while rows := self._database.rows(page.limit(PAGE)):
-            for row in rows:
-                yield AuditEntry(
-                    row.at, row.user_id, row.agent_id, row.thread_id, row.memory_key, row.action
-                )
+            for *entry, _ in rows:
+                yield AuditEntry(*entry)
             last = rows[-1]
             page = newest.where(
                 (audit.c.at < last.at) | ((audit.c.at == last.at) & (audit.c.id < last.id))

@@ -176,21 +176,18 @@ class Database:
             shared_engines.begin(connection, kind)
             yield connection
 
-    def rows(self, statement: sa.Executable) -> Sequence[AnyRow]:
-        """Return the rows that *statement* selects: it is a transaction of its own."""
+    def rows(self, statement: sa.Executable, values: Values = _NONE) -> Sequence[AnyRow]:
+        """Return the rows that *statement* selects with *values*: it is a transaction of its own."""
         self._prepare_schema()
-        return self.run_as_it_is(
-            lambda connection: connection.execute(statement).all(), kind="statement"
-        )
+        with self._transaction("statement") as connection:
+            return connection.execute(statement, values).all()
 
     def items(self, statement: AnySelect | Prepared, values: Values = _NONE) -> list[MemoryItem]:
         """Return the records that *statement*, on `RECORDS`, selects with *values*: as `rows` does."""
         if isinstance(statement, Prepared):
             rows: Sequence[Sequence[Any]] = self.prepared_rows(statement, values)
         else:
-            self._prepare_schema()
-            with self._transaction("statement") as connection:
-                rows = connection.execute(statement, values).all()
+            rows = self.rows(statement, values)
         return [decoded_row(self._row_format, row) for row in rows]
 
     def prepared_rows(self, statement: Prepared, values: Values) -> list[list[Any]]:

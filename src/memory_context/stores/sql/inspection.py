@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -22,11 +20,8 @@ from memory_context.stores.sql.schema import (
     passages,
     pending,
 )
-from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.stores.sql.urls import file_of, store_url
 from memory_context.text.index.chunks import ChunkStart, card_of, chunk_at, searchable
-
-T = TypeVar("T")
 
 # Enough to see that an index is of another analyzer, and few enough for a look.
 SAMPLED = 20
@@ -38,15 +33,6 @@ _SERVER = {
     "sqlite": "SELECT 'SQLite ' || sqlite_version()",
     "postgresql": "SELECT 'PostgreSQL ' || current_setting('server_version')",
 }
-
-
-def look(store: SQLAlchemyStore, work: Callable[[sa.Connection], T]) -> T:
-    """Return what *work* returns, in a transaction that does not even create a schema.
-
-    Raises:
-        StoreError: The database cannot be read.
-    """
-    return store.database.run_as_it_is(work)
 
 
 def missing_file(url: str) -> str | None:

@@ -18,7 +18,7 @@ from memory_context.stores.sql.dialects import insert_into
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import ChunkBatch
 from memory_context.stores.sql.prepared import Prepared
-from memory_context.stores.sql.row_encoding import RowFormat, decode_deletion, encode_row, format_of
+from memory_context.stores.sql.row_encoding import DELETIONS, RowFormat, encode_row, format_of
 from memory_context.stores.sql.schema import access, deletions, memories
 
 # What changes without the record being changed; and what an import takes away of it.
@@ -118,11 +118,9 @@ def _stored(
         stored.id_by_key[row.memory_key] = row.id
         if row.identity:
             stored.key_by_identity[row.identity] = row.memory_key
-    deleted = sa.select(deletions).where(
-        deletions.c.user_id == user_id, deletions.c.memory_key.in_(keys)
-    )
+    deleted = DELETIONS.where(deletions.c.user_id == user_id, deletions.c.memory_key.in_(keys))
     for row in connection.execute(deleted):
-        stored.deletions[row.memory_key] = decode_deletion(row)
+        stored.deletions[row.memory_key] = Deletion(*row)
     return stored
 
 

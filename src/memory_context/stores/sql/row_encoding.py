@@ -13,7 +13,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from memory_context.model.item import (
-    Deletion,
     MemoryItem,
     bytes_of,
     check_content,
@@ -22,7 +21,7 @@ from memory_context.model.item import (
     is_storable,
 )
 from memory_context.stores.codec import Codec
-from memory_context.stores.sql.schema import AnyRow, access, belongs, memories
+from memory_context.stores.sql.schema import access, belongs, deletions, memories
 
 # Fields that are no columns of `memories`, or not column by column.
 _APART = {"content", "match", "accessed_at", "access_count"}
@@ -34,6 +33,8 @@ RECORDS = sa.select(
     sa.func.coalesce(access.c.access_count, 0).label("access_count"),
 ).select_from(memories.outerjoin(access, belongs(access)))
 """Selects the rows that `decode_row` takes."""
+DELETIONS = sa.select(deletions.c.memory_key, deletions.c.deleted_at, deletions.c.reason)
+"""Selects the fields of a `Deletion`."""
 
 _COLUMNS = [*(column.name for column in RECORDS.selected_columns), "match"]
 _TAGS, _CONTENT, _BYTES, _MEDIA_TYPE = map(
@@ -129,8 +130,3 @@ def decoded_row(row_format: RowFormat, row: Sequence[Any]) -> MemoryItem:
     for place, set_field in _SETTERS:
         set_field(item, values[place])
     return row_format.codec.decode(item)
-
-
-def decode_deletion(row: AnyRow) -> Deletion:
-    """Decode a row of `deletions`."""
-    return Deletion(row.memory_key, row.deleted_at, row.reason)

@@ -18,7 +18,7 @@ from memory_context.model.item import Deletion, MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.stores.sql.catalog import TableStore
 from memory_context.stores.sql.filters import Conditions, within
-from memory_context.stores.sql.row_encoding import RECORDS, decode_deletion, decode_row
+from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS, decode_row
 from memory_context.stores.sql.schema import UTCDateTime, deletions, memories
 
 PAGE = 1000
@@ -74,9 +74,8 @@ def _items_at(
 def deletions_after(connection: sa.Connection, user_id: str, last: str) -> list[Deletion]:
     """Return a user's next page of deletions, by key."""
     statement = (
-        sa.select(deletions)
-        .where(deletions.c.user_id == user_id, deletions.c.memory_key > last)
+        DELETIONS.where(deletions.c.user_id == user_id, deletions.c.memory_key > last)
         .order_by(deletions.c.memory_key)
         .limit(PAGE)
     )
-    return [decode_deletion(row) for row in connection.execute(statement)]
+    return [Deletion(*row) for row in connection.execute(statement)]

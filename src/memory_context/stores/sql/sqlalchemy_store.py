@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
@@ -61,7 +61,7 @@ from memory_context.stores.sql.filters import (
 from memory_context.stores.sql.index import indexing, keyword_index, search, vector_index
 from memory_context.stores.sql.index.embedding_worker import EmbeddingWorker
 from memory_context.stores.sql.prepared import Prepared
-from memory_context.stores.sql.row_encoding import RECORDS, decode_deletion
+from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS
 from memory_context.stores.sql.scan import deletions_after, scan
 from memory_context.stores.sql.schema import (
     AnySelect,
@@ -199,10 +199,7 @@ class SQLAlchemyStore(ClosedAtExit):
             quota=self.quota,
         )
         stored = self.database.write(_put.put, item, options)
-        if batch is None:
-            self._index_committed(stored.user_id, stored.id)
-        if self._embedding:
-            self._embedding.wake(scope.user_id)
+        self._complete_index(scope.user_id, {stored.id: batch})
         return stored
 
     def replace_all(self, scope: Scope, items: Sequence[MemoryItem]) -> None:
@@ -211,11 +208,7 @@ class SQLAlchemyStore(ClosedAtExit):
             _check_scope(scope, item)
         batches = {item.id: indexing.prepared(item) for item in items}
         self.database.write(_put.put_all, scope, items, batches, self.quota)
-        for item in items:
-            if batches[item.id] is None:
-                self._index_committed(item.user_id, item.id)
-        if self._embedding:
-            self._embedding.wake(scope.user_id)
+        self._complete_index(scope.user_id, batches)
 
     def get(self, scope: Scope, key: str) -> MemoryItem | None:
         """See `MemoryStore.get`."""
@@ -378,12 +371,11 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
         """See `MemoryStore.deletion`."""
-        statement = sa.select(deletions).where(
+        statement = DELETIONS.where(
             deletions.c.user_id == scope.user_id, deletions.c.memory_key == key
         )
-        for row in self.database.rows(statement):
-            return decode_deletion(row)
-        return None
+        rows = self.database.rows(statement)
+        return Deletion(*rows[0]) if rows else None
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
         """See `MemoryStore.touch`. In a file that cannot be written no read is counted."""
@@ -408,8 +400,6 @@ class SQLAlchemyStore(ClosedAtExit):
         total = Restored()
         for batch in batches_of(records, size_of):
             total += self._restore(scope, batch)
-        if self._embedding:
-            self._embedding.wake(scope.user_id)
         return total
 
     def _restore(self, scope: Scope, records: Sequence[MemoryItem | Deletion]) -> Restored:
@@ -427,9 +417,7 @@ class SQLAlchemyStore(ClosedAtExit):
                 return _restore.restore(connection, scope.user_id, records, batches)
 
         restored = self.database.write(work)
-        for memory_id, batch in batches.items():
-            if batch is None:
-                self._index_committed(scope.user_id, memory_id)
+        self._complete_index(scope.user_id, batches)
         return restored
 
     def note_call(self, record: CallRecord) -> None:
@@ -639,12 +627,21 @@ class SQLAlchemyStore(ClosedAtExit):
                 return
             left -= self._index_rest(user_id, memory_id)
 
-    def _index_committed(self, user_id: str, memory_id: UUID) -> None:
-        """Index what is pending of a memory; where that fails, the next search does it."""
-        try:
-            self._index_rest(user_id, memory_id)
-        except StoreError as error:
-            events.NOT_INDEXED.log(error, memory_id=str(memory_id))
+    def _complete_index(
+        self, user_id: str, stored: Mapping[UUID, indexing.ChunkBatch | None]
+    ) -> None:
+        """Index the memories that were stored without their chunks; where that fails, the next search does it.
+
+        Vectors are made by a thread.
+        """
+        for memory_id, batch in stored.items():
+            if batch is None:
+                try:
+                    self._index_rest(user_id, memory_id)
+                except StoreError as error:
+                    events.NOT_INDEXED.log(error, memory_id=str(memory_id))
+        if self._embedding:
+            self._embedding.wake(user_id)
 
     def _index_rest(self, user_id: str, memory_id: UUID) -> int:
         """Index what is pending of a memory; return how many characters that were."""

@@ -58,7 +58,7 @@ _INDEXES = {"sqlite": fts5, "postgresql": tsvector}
 
 @dataclass(frozen=True, slots=True)
 class ChunkHit:
-    """A chunk that a query found."""
+    """A chunk that a query found, as `HIT_COLUMNS` have it behind its id."""
 
     memory_id: UUID
     start: int
@@ -210,10 +210,7 @@ def ranked(
         scored = index.SCORED
         statement = sa.select(scored).where(scored.c.memory_id.in_(inside))
     best = statement.order_by(scored.c.score.desc(), scored.c.id).limit(limit)
-    return [
-        ChunkHit(row.memory_id, row.start, row.stop, row.line, row.score)
-        for row in connection.execute(best, values)
-    ]
+    return [ChunkHit(*hit) for _, *hit in connection.execute(best, values)]
 
 
 def term_hits(
