@@ -245,7 +245,6 @@ def people(ann: MemoryManager, _: Path) -> None:
     """What shows one user's memories to people: the catalog."""
     catalog = Catalog(ann.memory_store)
     catalog.entries(ann.scope)
-    catalog.count(ann.scope)
     catalog.totals("tier", ANN)
     catalog.threads(ann.scope)
     catalog.count_threads(ANN)

@@ -7,6 +7,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 from uuid import uuid4
 
@@ -169,11 +170,10 @@ def window(
     """
     start = 0
     if idle is not None:
-        before = None
-        for position, at in enumerate([*(turn.at or moment for turn in turns), moment]):
-            if before is not None and at - before > idle:
+        moments = [*(turn.at or moment for turn in turns), moment]
+        for position, (before, at) in enumerate(pairwise(moments), 1):
+            if at - before > idle:
                 start = position
-            before = at
     if most is not None:
         start = max(start, len(turns) - most)
     # Providers refuse a tool's result without its call.

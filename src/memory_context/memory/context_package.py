@@ -351,17 +351,11 @@ def _heading(tier: str) -> str:
     return prompts.ASSEMBLED_TIERS.get(tier) or prompts.ASSEMBLED_TIER.format(tier=tier)
 
 
-def _in_reading_order(
-    ranked: Sequence[RankedMemory], tiers: Iterable[str]
-) -> Iterator[RankedMemory]:
-    """Yield tier by tier: the first written that are kept, then best first, then the last written."""
-    for tier in tiers:
-        own = [memory for memory in ranked if memory.tier == tier]
-        kept = [memory for memory in own if memory.kept is not None]
-        kept.sort(key=lambda memory: memory.kept or 0)
-        yield from (memory for memory in kept if (memory.kept or 0) % 2 == 1)
-        yield from (memory for memory in own if memory.kept is None)
-        yield from (memory for memory in reversed(kept) if (memory.kept or 0) % 2 == 0)
+def _place_in_tier(memory: RankedMemory) -> tuple[int, int]:
+    """Return what sorts a tier: the first written that are kept, then best first, then the last written."""
+    if memory.kept is None:
+        return 1, 0
+    return (0, memory.kept) if memory.kept % 2 == 1 else (2, -memory.kept)
 
 
 def _originals(ranked: Sequence[RankedMemory]) -> dict[str, str]:
@@ -390,12 +384,12 @@ def _fitted(
     What was chosen is an estimate: the tokens of a whole are not the sum of those of its parts.
     """
     remaining = dict(entries)
-    order = [memory.key for memory in _in_reading_order(ranked, tiers)]
+    in_order = sorted(ranked, key=lambda memory: (tiers.index(memory.tier), _place_in_tier(memory)))
     chosen = [memory for memory in ranked if memory.key in entries]
     # A stable sort: best first behind those that are kept.
     chosen.sort(key=lambda memory: (memory.kept is None, memory.kept or 0))
     while chosen:
-        shown = [remaining[key] for key in order if key in remaining]
+        shown = [remaining[memory.key] for memory in in_order if memory.key in remaining]
         text = _render(shown, tiers)
         if count(text) <= budget:
             return shown, text

@@ -23,18 +23,13 @@ def summary_of(
         summaries: Asked for better words than the description by kind; None: nobody is asked.
     """
     if description:
-        summary = description
-    elif is_secret(item):
-        summary = SECRET  # says nothing about the content
-    else:
-        summary = _described(item, source, summaries)
-    return one_line(summary, MAX_SUMMARY)
-
-
-def _described(item: MemoryItem, source: str, summaries: Summaries | None) -> str:
+        return one_line(description, MAX_SUMMARY)
+    if is_secret(item):
+        return SECRET  # says nothing about the content
     arguments = item.content_metadata.get("arguments")
-    arguments = arguments if isinstance(arguments, str) else None
-    line = describe(item.content, source=source, arguments=arguments)
-    if summaries is None or isinstance(item.content, bytes):
-        return line
-    return summaries.summary(item.content, line)
+    summary = describe(
+        item.content, source=source, arguments=arguments if isinstance(arguments, str) else None
+    )
+    if summaries and isinstance(item.content, str):
+        summary = summaries.summary(item.content, summary)
+    return one_line(summary, MAX_SUMMARY)

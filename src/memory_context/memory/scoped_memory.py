@@ -24,6 +24,7 @@ from memory_context.model.item import (
     MemoryItem,
     MemoryList,
     check_metadata,
+    recounted,
     to_content,
 )
 from memory_context.model.origin import MODEL, PROGRAM, TOOL, Origin, lowest
@@ -182,7 +183,7 @@ class ScopedMemory(TierNotes):
         found = self._counted(self._query(wanted, limit=1))
         return found[0] if found else None
 
-    def update(
+    def update(  # noqa: C901 - a condition for each argument
         self,
         key: str,
         content: AnyContent | None = None,
@@ -209,14 +210,27 @@ class ScopedMemory(TierNotes):
         Raises:
             MemoryContextError: Whatever `save` raises; then the note is unchanged.
         """
-        changes = self._changes(content, category, tags, metadata, priority)
+        changes: dict[str, Any] = {}
+        if content is not None:
+            check_content(content)
+            changes["content"], changes["media_type"] = to_content(content)
+        if category is not None:
+            changes["category"] = check_category(category or None)
+        if tags is not None:
+            changes["tags"] = tuple(as_list(tags))
+        if metadata is not None:
+            changes["content_metadata"] = check_metadata(metadata)
+        if priority is not None:
+            changes["importance"] = importance_of(priority)
         count_tokens = self.manager.counter.count
         while old := self._note(key):
             redaction = self.manager.redaction(old.memory_type)
             new = redacted_record(replace(old, **changes), redaction, count_tokens)
             new = replace(new, origin=lowest((old.origin, origin)))
-            if content is not None and old.summary == first_line(old.content):
-                new = replace(new, summary=first_line(new.content) or old.summary)
+            if content is not None:
+                new = recounted(new, count_tokens)
+                if old.summary == first_line(old.content):
+                    new = replace(new, summary=first_line(new.content) or old.summary)
             self._validate(new)
             question = Confirmation("update", old.tier, content=new.content, item=old)
             if not self._is_confirmed(question):
@@ -494,30 +508,6 @@ class ScopedMemory(TierNotes):
     ) -> MemoryList:
         filters = {"memory_type": list(types)}
         return self.get(category=category, tags=tags, filters=filters, tier=tier)
-
-    def _changes(
-        self,
-        content: AnyContent | None,
-        category: str | None,
-        tags: Iterable[str] | None,
-        metadata: Mapping[str, Any] | None,
-        priority: int | None,
-    ) -> dict[str, Any]:
-        """Return the fields of a note that an update changes, with their new values."""
-        changes: dict[str, Any] = {}
-        if content is not None:
-            check_content(content)
-            body, media_type = to_content(content)
-            changes = {"content": body, "media_type": media_type, **self.manager.facts_of(body)}
-        if category is not None:
-            changes["category"] = check_category(category or None)
-        if tags is not None:
-            changes["tags"] = tuple(as_list(tags))
-        if metadata is not None:
-            changes["content_metadata"] = check_metadata(metadata)
-        if priority is not None:
-            changes["importance"] = importance_of(priority)
-        return changes
 
     def _check_wider(self, item: MemoryItem, to: str) -> None:
         allowed = [name for name in wider(item.tier, self.policies) if name in self.open_tiers]

@@ -471,19 +471,16 @@ def count_lines(content: Content) -> int:
 
 
 def recounted(item: MemoryItem, count_tokens: Callable[[str], int]) -> MemoryItem:
-    """Return *item* with the facts of the content that it has now."""
+    """Return *item* with the facts of the content that it has now, and with its `identity` if it had one."""
+    content_hash = hash_content(item.content)
     return replace(
-        with_hash(item, hash_content(item.content)),
+        item,
         token_count=count_tokens(item.content) if isinstance(item.content, str) else 0,
         char_count=len(item.content),
         line_count=count_lines(item.content),
+        content_hash=content_hash,
+        identity=identity_of(item.content, content_hash) if item.identity else None,
     )
-
-
-def with_hash(item: MemoryItem, content_hash: str) -> MemoryItem:
-    """Return *item* with another hash, and with the `identity` of that hash if it has one."""
-    identity = identity_of(item.content, content_hash) if item.identity else None
-    return replace(item, content_hash=content_hash, identity=identity)
 
 
 def is_intact(item: MemoryItem) -> bool:

@@ -70,7 +70,11 @@ def _store_at(url: str, password_variable: str) -> MemoryStore:
         raise InvalidArgumentError(
             f"a store has one codec, so one of {', '.join(CODECS)} stands before its URL: {unread_url(url)!r}"
         )
-    codec = _codec_named(codecs[0]) if codecs else Codec()
+    codec = Compressed() if codecs else Codec()
+    if codecs == ["encrypted"]:
+        from memory_context.stores.encryption import Encrypted  # noqa: PLC0415 - needs an extra
+
+        codec = Encrypted()
     redactor = None
     if REDACTED in before:
         from memory_context.text.redact import Redactor  # noqa: PLC0415 - compiles many patterns
@@ -81,14 +85,6 @@ def _store_at(url: str, password_variable: str) -> MemoryStore:
     return SQLAlchemyStore(
         named, password_variable=password_variable, codec=codec, redactor=redactor
     )
-
-
-def _codec_named(name: str) -> Codec:
-    if name == "encrypted":
-        from memory_context.stores.encryption import Encrypted  # noqa: PLC0415 - needs an extra
-
-        return Encrypted()
-    return Compressed()
 
 
 def database_url(url: str) -> str:

@@ -138,13 +138,12 @@ class IndexedFolder:
         Raises:
             OSError: The folder cannot be written to.
         """
-        removed: list[UserAndId] = []
         for place, path in earlier._paths.items():
-            if place not in self._paths and path not in self._problems:
-                removed.append(place)
-        for user, key in earlier.index.keys(removed):
-            if self.index.deletion(Scope(user), key) is None:
-                self.index.load(user, [Deletion(key, now(), REMOVED)])
+            if place in self._paths or path in self._problems:
+                continue
+            gone = earlier.index.item(place)
+            if gone and self.index.deletion(Scope(gone.user_id), gone.memory_key) is None:
+                self.index.load(gone.user_id, [Deletion(gone.memory_key, now(), REMOVED)])
         deletions = self.index.take_changes().deletions
         if write:
             self._note_deletions(deletions)

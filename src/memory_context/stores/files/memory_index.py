@@ -48,12 +48,6 @@ class MemoryIndex(SQLAlchemyStore):
         user_id, memory_id = place
         return self.database.read(indexing.item_by_id, user_id, memory_id)
 
-    def keys(self, places: Iterable[UserAndId]) -> list[tuple[str, str]]:
-        """Return user and key of memories."""
-        statement = sa.select(memories.c.user_id, memories.c.memory_key)
-        mine = sa.tuple_(memories.c.user_id, memories.c.id).in_(list(places))
-        return [(row.user_id, row.memory_key) for row in self.database.rows(statement.where(mine))]
-
     def reads(self, places: Iterable[UserAndId]) -> dict[UserAndId, tuple[int, datetime]]:
         """Return how often and when memories were read."""
         mine = sa.tuple_(access.c.user_id, access.c.memory_id).in_(list(places))

@@ -48,8 +48,13 @@ class SQLAuditTrail(ClosedAtExit):
         password_variable: str = PASSWORD_VARIABLE,
     ) -> None:
         self._closes = store is None or isinstance(store, str | sa.URL | sa.Engine | sa.Pool)
-        self._store = _store_with_database(as_store(store, password_variable))
-        self._database = self._store.database
+        opened = as_store(store, password_variable)
+        if not isinstance(opened, SQLAlchemyStore):
+            raise InvalidArgumentError(
+                f"{type(opened).__name__} has no database, so the trail needs one of its own: give its URL"
+            )
+        self._store = opened
+        self._database = opened.database
 
     def __repr__(self) -> str:
         """Name the database, without its password."""
@@ -182,11 +187,3 @@ def _of_user_before(user_id: str | int | None, moment: datetime | None) -> list[
     if moment is not None:
         where.append(audit.c.at < with_zone(moment, "a moment"))
     return where
-
-
-def _store_with_database(store: object) -> SQLAlchemyStore:
-    if isinstance(store, SQLAlchemyStore):
-        return store
-    raise InvalidArgumentError(
-        f"{type(store).__name__} has no database, so the trail needs one of its own: give its URL"
-    )

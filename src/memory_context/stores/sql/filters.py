@@ -55,14 +55,10 @@ def _contains(column: sa.ColumnElement[Any], text: object, dialect: str) -> Cond
     return sa.func.coalesce(found, place > 0)
 
 
-def _differs(column: sa.ColumnElement[Any], value: object) -> Condition:
-    """Match other values and null, as Python's ``!=`` does; SQL's ``<>`` leaves null out."""
-    return column.is_distinct_from(value)
-
-
 _OPERATORS: dict[str, Callable[[sa.ColumnElement[Any], Any], Condition]] = {
     "$eq": operator.eq,
-    "$ne": _differs,
+    # Of other values and null, as Python's ``!=``; SQL's ``<>`` leaves null out.
+    "$ne": sa.ColumnElement[Any].is_distinct_from,
     "$gt": operator.gt,
     "$gte": operator.ge,
     "$lt": operator.lt,

@@ -89,7 +89,15 @@ def partition(connection: sa.Connection, parts: int, vectors: Sequence[str]) -> 
             index.create(connection)
     connection.exec_driver_sql(ID_DEFAULT)
     for name in vectors:
-        _create_vectors(connection, name, parts)
+        connection.exec_driver_sql(
+            f'CREATE TABLE "{name}" (LIKE {_OLD}."{name}" INCLUDING ALL) PARTITION BY HASH (user_id)'
+        )
+        connection.exec_driver_sql(
+            f'ALTER TABLE "{name}" ADD FOREIGN KEY (user_id, memory_id)'
+            f" REFERENCES {memories.name} (user_id, id) ON DELETE CASCADE"
+        )
+        _divide(connection, name, parts)
+        _copy(connection, name)
     # In this order, and not CASCADE: what others have made of the old tables is not to vanish with them.
     for name in [*vectors, *(table.name for table in reversed(tables))]:
         connection.exec_driver_sql(f'DROP TABLE {_OLD}."{name}"')
@@ -128,15 +136,3 @@ def _copy(connection: sa.Connection, name: str) -> None:
                 f"SELECT setval('{after}', last_value, is_called) FROM {before}"  # noqa: S608 - names of the schema
             )
     connection.exec_driver_sql(f'ANALYZE "{name}"')
-
-
-def _create_vectors(connection: sa.Connection, name: str, parts: int) -> None:
-    connection.exec_driver_sql(
-        f'CREATE TABLE "{name}" (LIKE {_OLD}."{name}" INCLUDING ALL) PARTITION BY HASH (user_id)'
-    )
-    connection.exec_driver_sql(
-        f'ALTER TABLE "{name}" ADD FOREIGN KEY (user_id, memory_id)'
-        f" REFERENCES {memories.name} (user_id, id) ON DELETE CASCADE"
-    )
-    _divide(connection, name, parts)
-    _copy(connection, name)

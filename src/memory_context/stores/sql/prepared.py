@@ -50,22 +50,18 @@ class _Compiled:
 
     def decoded(self, cursor: Any, dialect: sa.Dialect) -> list[list[Any]]:  # noqa: ANN401 - a driver's or SQLAlchemy's
         if self.results is None:
-            self.results = self._processors(getattr(cursor, "cursor", cursor).description, dialect)
+            found: list[tuple[int, _Processor]] = []
+            description = getattr(cursor, "cursor", cursor).description
+            for place, (kind, told) in enumerate(zip(self.types, description, strict=True)):
+                convert = kind.dialect_impl(dialect).result_processor(dialect, told[1])
+                if convert:
+                    found.append((place, convert))
+            self.results = found
         rows = list(map(list[Any], cursor.fetchall()))
         for row in rows:
             for place, processor in self.results:
                 row[place] = processor(row[place])
         return rows
-
-    def _processors(
-        self, description: Sequence[Sequence[Any]], dialect: sa.Dialect
-    ) -> list[tuple[int, _Processor]]:
-        found: list[tuple[int, _Processor]] = []
-        for place, (kind, told) in enumerate(zip(self.types, description, strict=True)):
-            processor = kind.dialect_impl(dialect).result_processor(dialect, told[1])
-            if processor:
-                found.append((place, processor))
-        return found
 
 
 class Prepared:

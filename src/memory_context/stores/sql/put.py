@@ -22,7 +22,7 @@ from memory_context.stores.sql.index.indexing import ChunkBatch
 from memory_context.stores.sql.prepared import Prepared
 from memory_context.stores.sql.restore import insert_record, insert_records
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, encode_row, format_of
-from memory_context.stores.sql.schema import memories
+from memory_context.stores.sql.schema import memories, this_memory
 from memory_context.text.index.chunks import searchable
 
 # Built once: a fold puts many records, and looks each up by its identity first.
@@ -202,9 +202,8 @@ def _locked(connection: sa.Connection, holder: MemoryItem) -> bool:
 
     On PostgreSQL two could both delete the chunks that they see, and insert theirs under the same numbers.
     """
-    row = (memories.c.user_id == holder.user_id, memories.c.id == holder.id)
-    statement = sa.select(memories.c.id).where(*row).with_for_update(key_share=True)
-    return connection.execute(statement).first() is not None
+    row = sa.select(memories.c.id).where(*this_memory(holder.user_id, holder.id))
+    return connection.execute(row.with_for_update(key_share=True)).first() is not None
 
 
 def _overwrite(
@@ -213,10 +212,9 @@ def _overwrite(
     """Write *new* into the row of *old*, which keeps its id and `created_at`."""
     # References and reads point to the id, so it stays.
     item = replace(new, id=old.id, created_at=old.created_at, updated_at=now())
-    row = (memories.c.user_id == old.user_id, memories.c.id == old.id)
     # The embedder read nothing else of it.
     is_embedded = (searchable(old), old.summary) == (searchable(new), new.summary)
-    this = sa.select(memories.c.id).where(*row)
+    this = sa.select(memories.c.id).where(*this_memory(old.user_id, old.id))
     indexing.remove(connection, old.user_id, this, vectors=not is_embedded)
     item = rewrite(connection, item)
     indexing.insert(connection, item.user_id, [(item, batch)])
@@ -227,7 +225,7 @@ def rewrite(connection: sa.Connection, item: MemoryItem) -> MemoryItem:
     """Write *item* into its row, and return it as it stands there. The index is not touched."""
     if _has_twin(connection, item):
         item = replace(item, identity=None)
-    update = sa.update(memories).where(memories.c.user_id == item.user_id, memories.c.id == item.id)
+    update = sa.update(memories).where(*this_memory(item.user_id, item.id))
     connection.execute(update.values(encode_row(connection, item)))
     return item
 
@@ -255,8 +253,7 @@ def _store_again(connection: sa.Connection, known: MemoryItem, item: MemoryItem)
         return rewrite(connection, again)  # a codec binds the content to it
     # Nothing changed: then nothing is written, and other writers do not wait.
     if again is not known:
-        row = (memories.c.user_id == item.user_id, memories.c.id == known.id)
-        update = sa.update(memories).where(*row)
+        update = sa.update(memories).where(*this_memory(known.user_id, known.id))
         connection.execute(
             update.values(
                 is_active=again.is_active,

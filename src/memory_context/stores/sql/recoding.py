@@ -10,7 +10,7 @@ from memory_context.model.item import MemoryItem
 from memory_context.stores.sql import index_key
 from memory_context.stores.sql.put import rewrite
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, format_of
-from memory_context.stores.sql.schema import memories
+from memory_context.stores.sql.schema import memories, this_memory
 
 # Of a sealed content, more than its head: the version, and the id of its key.
 _HEAD_BYTES = 300
@@ -40,7 +40,7 @@ def recode(connection: sa.Connection, user_id: str, memory_id: UUID) -> bool:
     Raises:
         SealError: It was changed, or never encrypted and the codec does not accept it.
     """
-    mine = RECORDS.where(memories.c.user_id == user_id, memories.c.id == memory_id)
+    mine = RECORDS.where(*this_memory(user_id, memory_id))
     row = connection.execute(mine.with_for_update(of=memories)).one_or_none()
     if row is None:
         return False

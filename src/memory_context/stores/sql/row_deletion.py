@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from uuid import UUID
-
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
@@ -18,7 +15,10 @@ from memory_context.stores.sql.schema import UTCDateTime, access, deletions, mem
 def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: str) -> int:
     """Delete a user's memories that meet *where*, noting when and why; return how many."""
     if is_postgresql(connection):
-        ids = _locked(connection, where)
+        # The rows are locked first: what is stored from now on is not deleted. In the order in which puts lock them,
+        # and as they do before anything of the index: or both would wait in a circle.
+        by_key = sa.select(memories.c.id).where(*where).order_by(memories.c.memory_key.collate("C"))
+        ids = connection.execute(by_key.with_for_update()).scalars().all()
         if not ids:
             return 0
         these = sa.any_(sa.literal(ids, ARRAY(sa.Uuid())))
@@ -44,16 +44,6 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
     reads = (access.c.user_id == user_id, access.c.memory_id.in_(doomed))
     connection.execute(sa.delete(access).where(*reads))
     return connection.execute(sa.delete(memories).where(*where)).rowcount
-
-
-def _locked(connection: sa.Connection, where: Conditions) -> Sequence[UUID]:
-    """Lock the rows that meet *where*, and return their ids: what is stored from now on is not deleted.
-
-    That is done in the order in which puts lock rows, and as they do before anything of the index: or both would wait in a
-    circle.
-    """
-    by_key = sa.select(memories.c.id).where(*where).order_by(memories.c.memory_key.collate("C"))
-    return connection.execute(by_key.with_for_update()).scalars().all()
 
 
 def evict(connection: sa.Connection, where: Conditions) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, TypeAlias
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import TSVECTOR
@@ -223,6 +224,11 @@ version = sa.Table(
 def belongs(table: sa.FromClause) -> sa.ColumnElement[bool]:
     """Match the rows of *table* that go with a memory."""
     return (table.c.user_id == memories.c.user_id) & (table.c.memory_id == memories.c.id)
+
+
+def this_memory(user_id: str, memory_id: UUID) -> tuple[sa.ColumnElement[bool], ...]:
+    """Match the user's memory of that id."""
+    return memories.c.user_id == user_id, memories.c.id == memory_id
 
 
 def total_of(column: sa.ColumnElement[int]) -> sa.Cast[int]:

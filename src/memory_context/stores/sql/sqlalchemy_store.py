@@ -264,7 +264,10 @@ class SQLAlchemyStore(ClosedAtExit):
         if not says_something:
             return self.query(scope, filters, limit=limit)
         if self.codec.index == "none":
-            return self._search_opened(scope, query, limit, filters, passages=passages)
+            # The newest memories are indexed for this search alone.
+            with SQLAlchemyStore("sqlite://") as opened:
+                opened.restore(Scope(scope.user_id), self._opened(scope, filters))
+                return opened.search(scope, query, limit=limit, filters=filters, passages=passages)
         request = search.SearchRequest(
             user_id=scope.user_id,
             wanted=() if mode == "semantic" else wanted,
@@ -290,15 +293,8 @@ class SQLAlchemyStore(ClosedAtExit):
         conditions = self._matching(scope, filters)
         return self.database.read(keyword_index.term_hits, scope.user_id, terms, conditions)
 
-    def _search_opened(
-        self, scope: Scope, query: str, limit: int, filters: Filters | None, *, passages: bool
-    ) -> list[MemoryItem]:
-        """Search the newest memories of a store that has no index, in an index made for this search."""
-        with SQLAlchemyStore("sqlite://") as opened:
-            opened.restore(Scope(scope.user_id), self._opened(scope, filters))
-            return opened.search(scope, query, limit=limit, filters=filters, passages=passages)
-
     def _opened(self, scope: Scope, filters: Filters | None) -> list[MemoryItem]:
+        """Return what a search looks at where nothing is indexed."""
         return self.query(scope, filters, limit=OPENED_FOR_SEARCH)
 
     @deadlines.waiting(None)

@@ -48,7 +48,14 @@ def store_url(
         message = f"not a database URL: {unread_url(text)!r}; use {DEFAULT_URL} or postgresql+psycopg://host/database"
         # Without its cause, whose text may be a part of a password.
         raise UnsupportedDatabaseError(message) from None
-    return _with_password(_with_path(supported(parsed)), password_variable)
+    parsed = supported(parsed)
+    file = file_of(parsed)
+    if file:
+        parsed = parsed.set(database=str(file.expanduser().absolute()))
+    password = os.environ.get(password_variable)
+    if parsed.get_backend_name() == "postgresql" and parsed.password is None and password:
+        parsed = parsed.set(password=password)
+    return parsed
 
 
 def synchronous(source: Any) -> Any:  # noqa: ANN401 - whatever a front end has
@@ -104,18 +111,6 @@ def file_of(url: sa.URL) -> Path | None:
     if url.get_backend_name() != "sqlite" or is_memory(url) or database.startswith("file:"):
         return None
     return Path(database)
-
-
-def _with_path(url: sa.URL) -> sa.URL:
-    file = file_of(url)
-    return url.set(database=str(file.expanduser().absolute())) if file else url
-
-
-def _with_password(url: sa.URL, variable: str) -> sa.URL:
-    password = os.environ.get(variable)
-    if url.get_backend_name() == "sqlite" or url.password is not None or not password:
-        return url
-    return url.set(password=password)
 
 
 def without_password(url: sa.URL) -> str:

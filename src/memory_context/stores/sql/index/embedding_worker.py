@@ -116,8 +116,7 @@ class EmbeddingWorker:
         except Exception as error:
             # As in `embed_query`.
             raise EmbedderError("the embedder failed; what it was to embed is stored") from error
-        with self._embedding:
-            table = self._own_table()
+        table = self._own_table()
 
         def keep(connection: sa.Connection) -> None:
             rest = iter(vectors)
@@ -129,8 +128,7 @@ class EmbeddingWorker:
 
     def embed_missing(self, user_id: str) -> None:
         """Make all vectors that a user's memories lack, unless the store closes meanwhile."""
-        with self._embedding:
-            table = self._own_table()
+        table = self._own_table()
         for memory_id in self._database.read(vector_index.incomplete, table, user_id):
             if self._closing:
                 return
@@ -178,8 +176,9 @@ class EmbeddingWorker:
 
         Only a vector tells how many dimensions it has.
         """
-        if self._table is None:
-            table, vector = self._compared_with(self._model.query(PROBE))
-            self._database.write(vector_index.ensure, table, len(vector))
-            self._table = table
-        return self._table
+        with self._embedding:
+            if self._table is None:
+                table, vector = self._compared_with(self._model.query(PROBE))
+                self._database.write(vector_index.ensure, table, len(vector))
+                self._table = table
+            return self._table

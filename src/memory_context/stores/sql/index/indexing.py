@@ -27,6 +27,7 @@ from memory_context.stores.sql.schema import (
     memories,
     passages,
     pending,
+    this_memory,
     total_of,
 )
 from memory_context.text.index.chunks import (
@@ -166,8 +167,7 @@ def _of(table: sa.Table, user_id: str, memory_id: UUID) -> Conditions:
 
 def item_by_id(connection: sa.Connection, user_id: str, memory_id: UUID) -> MemoryItem | None:
     """Return the user's memory of that id."""
-    statement = RECORDS.where(memories.c.user_id == user_id, memories.c.id == memory_id)
-    row = connection.execute(statement).one_or_none()
+    row = connection.execute(RECORDS.where(*this_memory(user_id, memory_id))).one_or_none()
     return decode_row(connection, row) if row else None
 
 

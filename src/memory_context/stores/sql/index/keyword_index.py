@@ -116,16 +116,12 @@ def reset(connection: sa.Connection) -> None:
 
 def statistics_of(connection: sa.Connection, user_id: str) -> Statistics | None:
     """Return what BM25 must know of a user's index; None where nothing was indexed yet."""
-    for number, chunks, length in _STATISTICS.rows(connection, {"user": user_id}):
-        return Statistics(_owner(connection, number), chunks, length)
-    return None
-
-
-def _owner(connection: sa.Connection, number: int) -> Owner:
-    """Return who names lexemes, hashed where the rows are encrypted."""
+    # Lexemes are hashed where the rows are encrypted.
     key = format_of(connection).index_key
     hashed = None if key is None else partial(keyed_hash, key, size=HASHED_BYTES)
-    return Owner(number, hashed)
+    for number, chunks, length in _STATISTICS.rows(connection, {"user": user_id}):
+        return Statistics(Owner(number, hashed), chunks, length)
+    return None
 
 
 def add(

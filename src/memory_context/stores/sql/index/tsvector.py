@@ -107,10 +107,14 @@ def values_of(
     terms: int,
     limit: int,  # noqa: ARG001 - for FTS5 only
 ) -> dict[str, Any]:
-    """Return the parameters of `SCORED`."""
+    """Return the parameters of `SCORED`; of a long query only the rarest lexemes count."""
     rows: list[dict[str, Any]] = []
-    rarest = _rarest(connection, user_id, statistics.owner, wanted, terms)
-    for term, lexeme in enumerate(rarest):
+    if len(wanted) > terms:
+        # A second look goes by more lexemes, and must know which of them are cheap to read.
+        enough = ENOUGH if terms == bm25.MAX_TERMS else bm25.MAX_READ // bm25.MAX_TERMS
+        found = _counted(connection, user_id, statistics.owner, wanted, enough)
+        wanted = bm25.rarest({lexeme: [count] for lexeme, count in found.items()}, terms)
+    for term, lexeme in enumerate(wanted):
         names = statistics.owner.names_of(lexeme)
         for name, (_, often) in zip(names, bm25.STEPS, strict=True):
             rows.append({"term": term, "often": often, "name": quoted(name)})
@@ -129,18 +133,6 @@ def holding_of(
 ) -> dict[str, int]:
     """Return how many of the user's chunks hold each lexeme, counting none further than it may be read."""
     return _counted(connection, user_id, statistics.owner, lexemes, bm25.MAX_HELD)
-
-
-def _rarest(
-    connection: sa.Connection, user_id: str, owner: Owner, wanted: Sequence[str], terms: int
-) -> list[str]:
-    """Return all lexemes of a short query; of a long one the rarest."""
-    if len(wanted) <= terms:
-        return list(wanted)
-    # A second look goes by more lexemes, and must know which of them are cheap to read.
-    enough = ENOUGH if terms == bm25.MAX_TERMS else bm25.MAX_READ // bm25.MAX_TERMS
-    found = _counted(connection, user_id, owner, wanted, enough)
-    return bm25.rarest({lexeme: [count] for lexeme, count in found.items()}, terms)
 
 
 def _counted(

@@ -24,7 +24,7 @@ from memory_context.stores.sql.dialects import (
 )
 from memory_context.stores.sql.filters import Conditions
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
-from memory_context.stores.sql.schema import belongs, memories, passages, settings
+from memory_context.stores.sql.schema import belongs, memories, passages, settings, this_memory
 from memory_context.text.index.embedders import EmbeddingModel, Vector
 from memory_context.text.index.fusion import Chance
 
@@ -182,8 +182,7 @@ def add(
     Nothing is changed if the memory is gone or was changed, or if another process was first.
     """
     unchanged = sa.select(memories.c.id).where(
-        memories.c.user_id == item.user_id,
-        memories.c.id == item.id,
+        *this_memory(item.user_id, item.id),
         # The embedder ran outside any transaction: the memory may have been rewritten meanwhile.
         memories.c.content_hash == item.content_hash,
     )
