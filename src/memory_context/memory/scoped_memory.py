@@ -383,7 +383,12 @@ class ScopedMemory(TierNotes):
         store = self.manager.memory_store
         scope = self.manager.scope
         while old := store.get(scope, check_key(key)):
-            self._check_wider(old, to)
+            allowed = [name for name in wider(old.tier, self.policies) if name in self.open_tiers]
+            if to not in allowed:
+                names = ", ".join(allowed) or "none that is open here"
+                raise InvalidTierError(
+                    f"a memory of the tier {old.tier!r} cannot be promoted to {to!r}; wider are {names}"
+                )
             new = replace(old, tier=to, tier_id=tier_id, identity=None, is_active=True)
             if old.tier in self.policies and self.policies[old.tier].lifetime == "run":
                 new = replace(new, expires_at=None)
@@ -508,14 +513,6 @@ class ScopedMemory(TierNotes):
     ) -> MemoryList:
         filters = {"memory_type": list(types)}
         return self.get(category=category, tags=tags, filters=filters, tier=tier)
-
-    def _check_wider(self, item: MemoryItem, to: str) -> None:
-        allowed = [name for name in wider(item.tier, self.policies) if name in self.open_tiers]
-        if to not in allowed:
-            names = ", ".join(allowed) or "none that is open here"
-            raise InvalidTierError(
-                f"a memory of the tier {item.tier!r} cannot be promoted to {to!r}; wider are {names}"
-            )
 
 
 def _stage(stage_id: str) -> str:

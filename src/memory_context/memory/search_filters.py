@@ -40,7 +40,10 @@ def search_filters(
     if tier is not None:
         narrowed["tier"] = tier if isinstance(tier, str) else list(tier)
     if category is not None:
-        narrowed["category"] = _of_category(category)
+        narrowed["category"] = {"$under": category}
+    if category is not None and category.endswith("*"):
+        beginning = category.removesuffix("*")
+        narrowed["category"] = {"$gte": beginning, "$lt": beginning + LAST_CHARACTER}
     if tags is not None:
         narrowed["tags"] = as_list(tags)
     if thread is not None:
@@ -55,13 +58,6 @@ def search_filters(
             f"{', '.join(sorted(repeated))} is an argument of its own; leave it out of filters"
         )
     return narrowed | dict(filters or {})
-
-
-def _of_category(category: str) -> dict[str, str]:
-    if not category.endswith("*"):
-        return {"$under": category}
-    beginning = category.removesuffix("*")
-    return {"$gte": beginning, "$lt": beginning + LAST_CHARACTER}
 
 
 def as_list(names: str | Iterable[str]) -> list[str]:

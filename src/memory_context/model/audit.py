@@ -102,22 +102,17 @@ class Auditor:
         try:
             self.trail.record(entries)
         except Exception as error:  # noqa: BLE001 - whatever a user's trail raises, the run goes on
-            self._note_failure(error, entries, seconds=time.monotonic() - started)
+            count("audit_failures")
+            with self._lock:
+                self.failures += 1
+                newer = list(self.waiting)
+                self.waiting.clear()
+                self.waiting.extend((*entries, *newer))
+                if time.monotonic() - started > SLOW_FAILURE:
+                    self._paused_until = time.monotonic() + PAUSE
+                was_warned, self._warned = self._warned, True
+            if not was_warned:
+                events.AUDIT_FAILED.log(error, where=True, entries=len(entries))
             return
         self._warned = False
         count("audit_entries", len(entries))
-
-    def _note_failure(
-        self, error: Exception, entries: Sequence[AuditEntry], seconds: float
-    ) -> None:
-        count("audit_failures")
-        with self._lock:
-            self.failures += 1
-            newer = list(self.waiting)
-            self.waiting.clear()
-            self.waiting.extend((*entries, *newer))
-            if seconds > SLOW_FAILURE:
-                self._paused_until = time.monotonic() + PAUSE
-            was_warned, self._warned = self._warned, True
-        if not was_warned:
-            events.AUDIT_FAILED.log(error, where=True, entries=len(entries))

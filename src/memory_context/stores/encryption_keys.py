@@ -70,7 +70,15 @@ class Keyring:
         return self._keys[key_id]
 
     def _load(self) -> None:
-        keys = _asked(self._source) if callable(self._source) else self._source
+        try:
+            keys = self._source() if callable(self._source) else self._source
+        except MemoryContextError:
+            raise
+        except Exception as error:
+            # For an agent that is a store that cannot be used now, as in any other outage.
+            raise EncryptionError(
+                f"the keys are not to be had: {type(error).__name__}: {error}"
+            ) from error
         given: object = keys
         if not isinstance(given, Mapping):
             raise InvalidArgumentError(
@@ -81,22 +89,6 @@ class Keyring:
                 f"encryption needs at least one key of {KEY_BYTES} bytes; Encrypted.generate_key() makes one"
             )
         self._keys = {key_id: _cipher(key_id, key) for key_id, key in keys.items()}
-
-
-def _asked(source: Callable[[], Keys]) -> Keys:
-    """The keys that a callable gives.
-
-    Raises:
-        EncryptionError: It failed: for an agent that is a store that cannot be used now, as any other outage.
-    """
-    try:
-        return source()
-    except MemoryContextError:
-        raise
-    except Exception as error:
-        raise EncryptionError(
-            f"the keys are not to be had: {type(error).__name__}: {error}"
-        ) from error
 
 
 def from_environment() -> Keys:

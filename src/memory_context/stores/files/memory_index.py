@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from uuid import UUID
 
 import sqlalchemy as sa
 
@@ -61,15 +60,15 @@ class MemoryIndex(SQLAlchemyStore):
         mine = waiting.where(pending.c.user_id == user_id)
         rows = self.database.rows(mine)
         for batch in batches_of(rows, lambda row: row[1]):
-            self._index_all(user_id, [row[0] for row in batch])
+            ids = [memory_id for memory_id, _ in batch]
+            chosen = RECORDS.where(memories.c.user_id == user_id, memories.c.id.in_(ids))
+            found = {item.id: indexing.prepared(item) for item in self.database.items(chosen)}
+            self.database.write(_extend_all, [chunks for chunks in found.values() if chunks])
+            for memory_id, chunks in found.items():
+                if chunks is None:
+                    self._index_rest(user_id, memory_id)
 
-    def _index_all(self, user_id: str, ids: Sequence[UUID]) -> None:
-        chosen = RECORDS.where(memories.c.user_id == user_id, memories.c.id.in_(ids))
-        batches = {item.id: indexing.prepared(item) for item in self.database.items(chosen)}
-        small = [batch for batch in batches.values() if batch is not None]
-        self.database.write(
-            lambda connection: [indexing.extend(connection, batch) for batch in small]
-        )
-        for memory_id, batch in batches.items():
-            if batch is None:
-                self._index_rest(user_id, memory_id)
+
+def _extend_all(connection: sa.Connection, batches: Sequence[indexing.ChunkBatch]) -> None:
+    for batch in batches:
+        indexing.extend(connection, batch)

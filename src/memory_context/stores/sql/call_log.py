@@ -128,7 +128,14 @@ class CallLog:
         try:
             self._database.write(self._insert, taken)
         except Exception as error:  # noqa: BLE001 - else the thread dies, and no other begins
-            self._note_failure(error, taken)
+            with self._lock:
+                newer = list(self._waiting)
+                self._waiting.clear()
+                self._waiting.extend((*taken, *newer))
+                was_paused = self._paused_until > 0
+                self._paused_until = time.monotonic() + PAUSE
+            if not was_paused:
+                events.CALLS_NOT_KEPT.log(error, calls=len(taken))
             return False
         self._paused_until = 0.0
         return True
@@ -139,16 +146,6 @@ class CallLog:
         if self._swept_at is None or time.monotonic() - self._swept_at > SWEPT_EVERY:
             connection.execute(sa.delete(calls).where(calls.c.at < now() - self._kept))
             self._swept_at = time.monotonic()
-
-    def _note_failure(self, error: Exception, taken: Sequence[CallRecord]) -> None:
-        with self._lock:
-            newer = list(self._waiting)
-            self._waiting.clear()
-            self._waiting.extend((*taken, *newer))
-            was_paused = self._paused_until > 0
-            self._paused_until = time.monotonic() + PAUSE
-        if not was_paused:
-            events.CALLS_NOT_KEPT.log(error, calls=len(taken))
 
 
 def _conditions(wanted: CallFilter) -> list[Condition]:

@@ -52,7 +52,14 @@ def prepare(connection: sa.Connection, codec: Codec) -> None:
     """
     keyword_index.lock(connection, "SHARE ROW EXCLUSIVE")
     if setting(connection, _KEY) is None:
-        _check_plain_rows(connection, codec)
+        is_plain = memories.c.media_type.not_like(f"{SEALED}%")
+        first = connection.execute(sa.select(memories.c.id).where(is_plain).limit(1)).first()
+        if first is not None and not codec.accept_plain:
+            # Somebody's plain memories would be shut out.
+            raise EncryptionError(
+                "this database holds memories that are not encrypted: open it once with"
+                " Encrypted(keys, accept_plain=True), and call reencrypt()"
+            )
         store_key(connection, codec, os.urandom(_KEY_BYTES))
     if setting(connection, _MODE) != codec.index:
         keyword_index.reset(connection)
@@ -62,14 +69,3 @@ def prepare(connection: sa.Connection, codec: Codec) -> None:
 def store_key(connection: sa.Connection, codec: Codec, key: bytes) -> None:
     """Store the key, sealed by *codec*."""
     note_setting(connection, _KEY, base64.b64encode(codec.seal(key, _PLACE)).decode())
-
-
-def _check_plain_rows(connection: sa.Connection, codec: Codec) -> None:
-    """Raise EncryptionError if somebody's plain memories would be shut out."""
-    is_plain = memories.c.media_type.not_like(f"{SEALED}%")
-    first = connection.execute(sa.select(memories.c.id).where(is_plain).limit(1)).first()
-    if first is not None and not codec.accept_plain:
-        raise EncryptionError(
-            "this database holds memories that are not encrypted: open it once with"
-            " Encrypted(keys, accept_plain=True), and call reencrypt()"
-        )

@@ -182,7 +182,14 @@ def remove(
             while remove_batch(connection, user_id, memory_id):
                 pass
     else:
-        _remove_rows(connection, user_id, doomed)
+        # Whole rows are enough on PostgreSQL, which keeps lexemes in them, and where the index becomes empty.
+        inside = _within(user_id, doomed)
+        totals = sa.select(sa.func.count(), total_of(passages.c.length)).where(inside)
+        number, length = connection.execute(totals).one()
+        if is_sqlite(connection):
+            fts5.remove_all(connection)
+        connection.execute(sa.delete(passages).where(inside))
+        keyword_index.count(connection, user_id, -number, -length)
     connection.execute(
         sa.delete(pending).where(pending.c.user_id == user_id, pending.c.memory_id.in_(doomed))
     )
@@ -236,17 +243,3 @@ def _are_all(connection: sa.Connection, user_id: str, doomed: AnySelect) -> bool
     """Return whether nothing else is in the index, so that it can be emptied in one go."""
     others = sa.select(passages.c.id).where(~_within(user_id, doomed)).limit(1)
     return connection.execute(others).first() is None
-
-
-def _remove_rows(connection: sa.Connection, user_id: str, doomed: AnySelect) -> None:
-    """Take whole rows out of the index.
-
-    That is enough on PostgreSQL, which keeps lexemes in them, and where the index becomes empty.
-    """
-    inside = _within(user_id, doomed)
-    totals = sa.select(sa.func.count(), total_of(passages.c.length)).where(inside)
-    number, length = connection.execute(totals).one()
-    if is_sqlite(connection):
-        fts5.remove_all(connection)
-    connection.execute(sa.delete(passages).where(inside))
-    keyword_index.count(connection, user_id, -number, -length)

@@ -72,7 +72,12 @@ def best_if_indexed(
 def best(connection: sa.Connection, request: SearchRequest) -> list[tuple[MemoryItem, ChunkHit]]:
     """Return the memories with the best chunks, each with this chunk, best first."""
     if request.narrowed:
-        return _with_items(connection, _hits_inside(connection, request), request)
+        hits = _hits_meeting(connection, request)
+        # A long query is cut to the words that are rarest in all that the user has. These memories may
+        # lack just those; then more of the words are tried.
+        if len(hits) < request.limit and request.terms < len(request.wanted):
+            hits = _hits_meeting(connection, replace(request, terms=MAX_TRIED))
+        return _with_items(connection, hits, request)
     hits = _hits(connection, request, None)
     found = _with_items(connection, hits, request)
     # Too many of the best did not meet the conditions: rank only among those that do.
@@ -81,20 +86,8 @@ def best(connection: sa.Connection, request: SearchRequest) -> list[tuple[Memory
     return found
 
 
-def _hits_inside(connection: sa.Connection, request: SearchRequest) -> dict[UUID, ChunkHit]:
-    """Return the best chunks of the memories that meet the conditions.
-
-    A long query is cut to the words that are rarest in all that the user has. These memories may
-    lack just those; then more of the words are tried.
-    """
-    hits = _hits_meeting(connection, request)
-    if len(hits) < request.limit and request.terms < len(request.wanted):
-        return _hits_meeting(connection, replace(request, terms=MAX_TRIED))
-    return hits
-
-
 def _hits_meeting(connection: sa.Connection, request: SearchRequest) -> dict[UUID, ChunkHit]:
-    """Return the best chunks, by as many of the words as the request says.
+    """Return the best chunks of the memories that meet the conditions.
 
     Where most memories meet the conditions, ranking all and looking then is cheaper.
     """

@@ -224,7 +224,18 @@ def nearest(
     if inside is not None:
         conditions.append(table.c.memory_id.in_(inside))
     find = _by_numpy if is_sqlite(connection) else _by_pgvector
-    return _hits(connection, user_id, find(connection, table, query, conditions, limit))
+    cosines = find(connection, table, query, conditions, limit)
+    columns = (passages.c.memory_id, passages.c.ordinal)
+    places = sa.select(*columns, passages.c.start, passages.c.stop, passages.c.line)
+    chosen = sa.tuple_(*columns).in_(list(cosines))
+    rows = connection.execute(places.where(passages.c.user_id == user_id, chosen))
+    place_of = {(memory_id, ordinal): place for memory_id, ordinal, *place in rows}
+    hits: list[ChunkHit] = []
+    for (memory_id, ordinal), cosine in cosines.items():
+        # A text that a caller chose is none of the chunks.
+        start, stop, line = place_of.get((memory_id, ordinal), (0, 0, 1))
+        hits.append(ChunkHit(memory_id, start, stop, line, cosine))
+    return hits
 
 
 def chance(connection: sa.Connection, table: sa.Table, user_id: str, vector: Vector) -> Chance:
@@ -274,25 +285,3 @@ def _by_pgvector(
     statement = sa.select(table.c.memory_id, table.c.ordinal, distance).where(*conditions)
     rows = connection.execute(statement.order_by(distance).limit(limit))
     return {(row.memory_id, row.ordinal): 1.0 - row.distance for row in rows}
-
-
-def _hits(connection: sa.Connection, user_id: str, cosines: Cosines) -> list[ChunkHit]:
-    """Return the user's hits in the order of *cosines*, with the offsets of their chunks."""
-    if not cosines:
-        return []
-    key = sa.tuple_(passages.c.memory_id, passages.c.ordinal)
-    statement = sa.select(
-        passages.c.memory_id,
-        passages.c.ordinal,
-        passages.c.start,
-        passages.c.stop,
-        passages.c.line,
-    ).where(passages.c.user_id == user_id, key.in_(list(cosines)))
-    rows = {(row.memory_id, row.ordinal): row for row in connection.execute(statement)}
-    hits: list[ChunkHit] = []
-    for found, cosine in cosines.items():
-        row = rows.get(found)
-        # A text that a caller chose is none of the chunks.
-        start, stop, line = (row.start, row.stop, row.line) if row else (0, 0, 1)
-        hits.append(ChunkHit(found[0], start, stop, line, cosine))
-    return hits
