@@ -26,7 +26,7 @@ from typing import IO, Any, TypeAlias, cast
 
 from memory_context.exceptions import InvalidArgumentError, InvalidRecordError, StoreError
 from memory_context.model.item import (
-    Deletion,
+    AnyRecord,
     MemoryItem,
     check_importance,
     check_names,
@@ -40,7 +40,7 @@ from memory_context.runtime.atomic_file import draft_of
 
 VERSION = 1
 GZIP = b"\x1f\x8b"
-OwnedRecord: TypeAlias = tuple[str, MemoryItem | Deletion]
+OwnedRecord: TypeAlias = tuple[str, AnyRecord]
 """A record, and the id of its user."""
 
 
@@ -165,7 +165,7 @@ def _check(item: MemoryItem) -> None:
         raise InvalidRecordError(f"the content of {item.memory_key!r} does not match its identity")
 
 
-def line_of(user: str, record: MemoryItem | Deletion) -> dict[str, Any]:
+def line_of(user: str, record: AnyRecord) -> dict[str, Any]:
     """Return the line of a record."""
     if isinstance(record, MemoryItem):
         return {"memory": record_of(record)}

@@ -16,6 +16,7 @@ from memory_context.model.item import (
     JSON,
     SECRET,
     STORE_ITEM,
+    AnyRecord,
     Content,
     Deletion,
     MemoryItem,
@@ -123,7 +124,7 @@ def redacted_record(
     return recounted(replace(cleared, identity=None), count_tokens)
 
 
-def redacted_import(record: MemoryItem | Deletion, redactor: Redactor) -> MemoryItem | Deletion:
+def redacted_import(record: AnyRecord, redactor: Redactor) -> AnyRecord:
     """Return what comes from another store without secrets."""
     redaction = Redaction(redactor)
     if isinstance(record, Deletion):

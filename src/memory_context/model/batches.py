@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from memory_context.model.item import Deletion, MemoryItem
+from memory_context.model.item import AnyRecord, MemoryItem
 
 T = TypeVar("T")
 
@@ -28,6 +28,6 @@ def batches_of(things: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T
         yield batch
 
 
-def size_of(record: MemoryItem | Deletion) -> int:
+def size_of(record: AnyRecord) -> int:
     """Return the characters or bytes of a record's content."""
     return len(record.content) if isinstance(record, MemoryItem) else 0

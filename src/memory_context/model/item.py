@@ -248,6 +248,10 @@ class MemoryItem(Displayed):
         return target
 
 
+AnyRecord: TypeAlias = MemoryItem | Deletion
+"""What a store holds of a key, and what is moved from one store to another."""
+
+
 class MemoryList(Displayed, list[MemoryItem]):
     """A list of memories. A notebook shows hits with their passages, other records as a table."""
 

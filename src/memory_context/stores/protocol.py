@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_che
 
 from memory_context.exceptions import StoreError
 from memory_context.model.call_records import CallFilter, CallRecord, CallTotals
-from memory_context.model.item import Deletion, MemoryItem, Restored
+from memory_context.model.item import AnyRecord, Deletion, MemoryItem, Restored
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity, Quota, Receipt, Usage
 from memory_context.text.index.term_hits import TermHits, term_hits
@@ -167,7 +167,7 @@ class MemoryStore(Protocol):
         """Yield every deletion that the store knows of the scope's user, by key."""
         ...
 
-    def restore(self, scope: Scope, records: Iterable[MemoryItem | Deletion]) -> Restored:
+    def restore(self, scope: Scope, records: Iterable[AnyRecord]) -> Restored:
         """Write records as they are: what `list_all` and `list_deleted` of another store yield.
 
         For moving memories between stores; `put` is for new ones.

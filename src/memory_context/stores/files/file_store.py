@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from memory_context.exceptions import StoreUnavailableError
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.call_records import CallFilter, CallRecord, CallTotals
-from memory_context.model.item import Conflict, Deletion, MemoryItem, Restored
+from memory_context.model.item import AnyRecord, Conflict, Deletion, MemoryItem, Restored
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Quota, Receipt, as_quota
 from memory_context.runtime.after_fork import Lock, in_child
@@ -203,7 +203,7 @@ class FileStore(ClosedAtExit):
         with self._lock:
             return iter(list(self._opened().index.list_deleted(scope)))
 
-    def restore(self, scope: Scope, records: Iterable[MemoryItem | Deletion]) -> Restored:
+    def restore(self, scope: Scope, records: Iterable[AnyRecord]) -> Restored:
         """See `MemoryStore.restore`. A damaged file in the place of a memory's is a conflict."""
         total = Restored()
         for batch in batches_of(records, size_of):
@@ -288,11 +288,11 @@ class FileStore(ClosedAtExit):
             raise
 
     def _without_damaged(
-        self, batch: Iterable[MemoryItem | Deletion]
-    ) -> tuple[list[MemoryItem | Deletion], tuple[Conflict, ...]]:
+        self, batch: Iterable[AnyRecord]
+    ) -> tuple[list[AnyRecord], tuple[Conflict, ...]]:
         """Return the records whose place is free, and a conflict for each of the others."""
         stored = self._opened()
-        free: list[MemoryItem | Deletion] = []
+        free: list[AnyRecord] = []
         conflicts: list[Conflict] = []
         for record in batch:
             if isinstance(record, MemoryItem) and stored.holds_damaged(record):

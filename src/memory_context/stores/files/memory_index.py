@@ -8,7 +8,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from memory_context.model.batches import batches_of
-from memory_context.model.item import Conflict, Deletion, MemoryItem
+from memory_context.model.item import AnyRecord, Conflict, MemoryItem
 from memory_context.model.tiers_and_limits import Quota
 from memory_context.stores.files import changes as _changes
 from memory_context.stores.files.changes import Changes, UserAndId
@@ -30,7 +30,7 @@ class MemoryIndex(SQLAlchemyStore):
             "sqlite://", embedder=embedder, embedding_model=embedding_model, quota=quota
         )
 
-    def load(self, user_id: str, records: Sequence[MemoryItem | Deletion]) -> tuple[Conflict, ...]:
+    def load(self, user_id: str, records: Sequence[AnyRecord]) -> tuple[Conflict, ...]:
         """Take in records of one user as they are, to be indexed at the first search; return those that clash."""
         return self.database.write(restore.restore, user_id, records, {}).conflicts
 

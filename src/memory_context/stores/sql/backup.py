@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import cast
@@ -12,14 +11,13 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import StoreError
 from memory_context.runtime.atomic_file import draft_of
+from memory_context.stores.protocol import Progress
 
 # So many are copied at a time, and progress is told between.
 PAGES = 10_000
 
 
-def copy(
-    connection: sa.Connection, path: Path, progress: Callable[[int, int], object] | None
-) -> None:
+def copy(connection: sa.Connection, path: Path, progress: Progress | None) -> None:
     """Copy the database as this transaction sees it: writers go on, and are not in the copy.
 
     Raises:

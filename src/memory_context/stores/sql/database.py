@@ -56,6 +56,7 @@ class Database:
     Attributes:
         url: The URL, with its password.
         codec: What rows hold of records.
+        dialect: ``sqlite`` or ``postgresql``.
 
     Raises:
         UnsupportedDatabaseError: Neither SQLite nor PostgreSQL through psycopg.
@@ -76,7 +77,7 @@ class Database:
             self.url = self._callers.url
         else:
             self.url = urls.store_url(source, password_variable)
-        self._dialect = self.url.get_backend_name()
+        self.dialect = self.url.get_backend_name()
         self._shared: sa.Engine | None = None
         self._engine: sa.Engine | None = None
         self._ready_pool: sa.Pool | None = None
@@ -95,11 +96,6 @@ class Database:
             self._shared = None
             self._engine = None
             self._ready_pool = None
-
-    @property
-    def dialect(self) -> str:
-        """Return ``sqlite`` or ``postgresql``."""
-        return self._dialect
 
     @property
     def public_url(self) -> str | None:

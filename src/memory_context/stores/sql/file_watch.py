@@ -22,7 +22,7 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import StoreUnavailableError
 from memory_context.runtime import events
-from memory_context.stores.sql.prepared import driver_of
+from memory_context.stores.sql.prepared import AnyConnection, driver_of
 
 if sys.platform != "win32":
     import fcntl
@@ -288,9 +288,7 @@ def _lock(handle: int) -> None:
 
 
 @contextmanager
-def on_its_file(
-    connection: sa.Connection | sa.PoolProxiedConnection, engine: sa.Engine
-) -> Generator[None]:
+def on_its_file(connection: AnyConnection, engine: sa.Engine) -> Generator[None]:
     """Check that the transaction in the body begins and ends in the file under the path.
 
     The look after the commit makes sure that what was committed stood under the path then.
@@ -310,7 +308,7 @@ def on_its_file(
         _give_up(connection, engine, opened)
 
 
-def _opened_file(connection: sa.Connection | sa.PoolProxiedConnection) -> OpenedFile:
+def _opened_file(connection: AnyConnection) -> OpenedFile:
     driver: sqlite3.Connection = driver_of(connection)
     if isinstance(driver, WatchedConnection) and driver.opened:
         return driver.opened
@@ -323,9 +321,7 @@ def _opened_file(connection: sa.Connection | sa.PoolProxiedConnection) -> Opened
     return cast("OpenedFile", connection.info[_OPENED])
 
 
-def _give_up(
-    connection: sa.Connection | sa.PoolProxiedConnection, engine: sa.Engine, opened: OpenedFile
-) -> None:
+def _give_up(connection: AnyConnection, engine: sa.Engine, opened: OpenedFile) -> None:
     driver: sqlite3.Connection = driver_of(connection)
     if not isinstance(driver, WatchedConnection) or driver.watch is None:
         events.FILE_REPLACED.log(database=opened.path)

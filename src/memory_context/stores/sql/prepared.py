@@ -17,6 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import SQLCompiler
 
 Values: TypeAlias = Mapping[str, Any]
+AnyConnection: TypeAlias = sa.Connection | sa.PoolProxiedConnection
 _Processor: TypeAlias = Callable[[Any], Any]
 # The option of a connection that says whether somebody listens: to ask each time would take as long as a small statement.
 HEARD = "memory_context_heard"
@@ -146,7 +147,7 @@ def execute(connection: sa.Connection, text: str, parameters: Any = (), **option
 
 
 def _driven(
-    connection: sa.Connection | sa.PoolProxiedConnection,
+    connection: AnyConnection,
     engine: sa.Engine,
     text: str,
     parameters: Any,  # noqa: ANN401 - as the driver takes them
@@ -184,7 +185,7 @@ def of_sqlalchemy(
     )  # fmt: skip
 
 
-def driver_of(connection: sa.Connection | sa.PoolProxiedConnection) -> Any:  # noqa: ANN401 - sqlite3's or psycopg's
+def driver_of(connection: AnyConnection) -> Any:  # noqa: ANN401 - sqlite3's or psycopg's
     """Return the driver's own connection."""
     pooled = connection.connection if isinstance(connection, sa.Connection) else connection
     return pooled.driver_connection

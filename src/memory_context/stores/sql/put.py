@@ -5,9 +5,8 @@ Every function works in the caller's transaction.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from uuid import UUID
 
 import sqlalchemy as sa
 
@@ -18,7 +17,7 @@ from memory_context.model.tiers_and_limits import Capacity, Quota
 from memory_context.stores.sql.capacity import make_room, quota_kept
 from memory_context.stores.sql.filters import within
 from memory_context.stores.sql.index import indexing
-from memory_context.stores.sql.index.indexing import ChunkBatch
+from memory_context.stores.sql.index.indexing import Batches, ChunkBatch
 from memory_context.stores.sql.prepared import Prepared
 from memory_context.stores.sql.restore import insert_record, insert_records
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, encode_row, format_of
@@ -106,7 +105,7 @@ def put_all(
     connection: sa.Connection,
     scope: Scope,
     items: Sequence[MemoryItem],
-    batches: Mapping[UUID, ChunkBatch | None],
+    batches: Batches,
     quota: Quota | None,
 ) -> None:
     """Put records whose callers chose their keys, each in the place of what its key holds.

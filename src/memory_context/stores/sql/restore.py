@@ -7,16 +7,16 @@ briefly as possible.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from uuid import UUID
 
 import sqlalchemy as sa
 
-from memory_context.model.item import Conflict, Deletion, MemoryItem, Restored
+from memory_context.model.item import AnyRecord, Conflict, Deletion, MemoryItem, Restored
 from memory_context.stores.sql.dialects import insert_into
 from memory_context.stores.sql.index import indexing
-from memory_context.stores.sql.index.indexing import ChunkBatch
+from memory_context.stores.sql.index.indexing import Batches
 from memory_context.stores.sql.prepared import Prepared
 from memory_context.stores.sql.row_encoding import DELETIONS, RowFormat, encode_row, format_of
 from memory_context.stores.sql.schema import access, deletions, memories
@@ -100,9 +100,7 @@ class StoredRecords:
             self.key_by_identity[identity] = item.memory_key
 
 
-def _stored(
-    connection: sa.Connection, user_id: str, records: Sequence[MemoryItem | Deletion]
-) -> StoredRecords:
+def _stored(connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]) -> StoredRecords:
     """Return what the store has of *records*."""
     items = [record for record in records if isinstance(record, MemoryItem)]
     keys = [record.memory_key for record in records]
@@ -127,8 +125,8 @@ def _stored(
 def restore(
     connection: sa.Connection,
     user_id: str,
-    records: Sequence[MemoryItem | Deletion],
-    batches: Mapping[UUID, ChunkBatch | None],
+    records: Sequence[AnyRecord],
+    batches: Batches,
 ) -> Restored:
     """Write *records* of one user; those without a batch are noted as pending."""
     stored = _stored(connection, user_id, records)
@@ -202,7 +200,7 @@ def _restore_deletion(
 
 
 def new_items(
-    connection: sa.Connection, user_id: str, records: Sequence[MemoryItem | Deletion]
+    connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]
 ) -> list[MemoryItem]:
     """Return the records that would be new: those worth preparing the index for."""
     stored = _stored(connection, user_id, records)

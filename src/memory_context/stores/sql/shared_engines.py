@@ -127,11 +127,18 @@ def make_engine(url: sa.URL) -> sa.Engine:
     """
     try:
         if url.get_backend_name() == "postgresql":
+            connect_args: dict[str, int | None] = {"connect_timeout": CONNECT_SECONDS}
+            # After how many runs psycopg prepares a statement, or that it prepares none: a URL has texts only. A pooler that
+            # gives each transaction another connection of the server may not know what was prepared on the one before.
+            threshold = url.query.get("prepare_threshold")
+            if threshold is not None:
+                is_number = str(threshold).isdigit()
+                connect_args["prepare_threshold"] = int(str(threshold)) if is_number else None
             engine = sa.create_engine(
                 url,
                 hide_parameters=True,  # or error messages and logs would quote stored texts
                 pool_pre_ping=True,  # a server may have closed the connection while it was idle
-                connect_args={"connect_timeout": CONNECT_SECONDS, **_prepared(url)},
+                connect_args=connect_args,
             )
             # First, because setting up a connection asks the server, too.
             event.listen(engine, "connect", silent_servers.give_up, insert=True)
@@ -141,18 +148,6 @@ def make_engine(url: sa.URL) -> sa.Engine:
         raise MissingDependencyError(
             f"the driver for {url.drivername} cannot be loaded ({error}); pip install 'psycopg[binary]'"
         ) from error
-
-
-def _prepared(url: sa.URL) -> dict[str, int | None]:
-    """Return what the URL says of prepared statements: after how many runs psycopg makes one, or none.
-
-    A URL has texts only, and psycopg takes a number or None. A pooler that gives each transaction another connection of
-    the server may not know what was prepared on the one before.
-    """
-    threshold = url.query.get("prepare_threshold")
-    if threshold is None:
-        return {}
-    return {"prepare_threshold": int(str(threshold)) if str(threshold).isdigit() else None}
 
 
 def _make_sqlite_engine(url: sa.URL) -> sa.Engine:

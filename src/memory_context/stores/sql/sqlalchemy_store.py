@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
@@ -22,13 +22,13 @@ from memory_context.exceptions import (
 )
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.call_records import CallFilter, CallRecord, CallTotals
-from memory_context.model.item import Deletion, Match, MemoryItem, Restored, now
+from memory_context.model.item import AnyRecord, Deletion, Match, MemoryItem, Restored, now
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity, Quota, Receipt, Usage, as_quota
 from memory_context.runtime import deadlines, events
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.codec import Codec, check_embedder, url_prefix
-from memory_context.stores.protocol import Filters, Mode
+from memory_context.stores.protocol import Filters, Mode, Progress
 from memory_context.stores.sql import backup as _backup
 from memory_context.stores.sql import (
     call_log,
@@ -329,7 +329,7 @@ class SQLAlchemyStore(ClosedAtExit):
         return done
 
     @deadlines.waiting(None)
-    def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
+    def reindex(self, progress: Progress | None = None) -> int:
         """Rebuild the search index and missing vectors of all memories; return how many there are.
 
         Needed after `agent_memories` was written to by other means, and for a new embedder.
@@ -391,14 +391,14 @@ class SQLAlchemyStore(ClosedAtExit):
             yield from page
             last = page[-1].memory_key
 
-    def restore(self, scope: Scope, records: Iterable[MemoryItem | Deletion]) -> Restored:
+    def restore(self, scope: Scope, records: Iterable[AnyRecord]) -> Restored:
         """See `MemoryStore.restore`."""
         total = Restored()
         for batch in batches_of(records, size_of):
             total += self._restore(scope, batch)
         return total
 
-    def _restore(self, scope: Scope, records: Sequence[MemoryItem | Deletion]) -> Restored:
+    def _restore(self, scope: Scope, records: Sequence[AnyRecord]) -> Restored:
         """Restore *records* in one transaction; long texts are indexed after it."""
         for record in records:
             if isinstance(record, MemoryItem):
@@ -534,9 +534,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
         return self.database.run_as_it_is(adopt, kind="write")
 
-    def backup(
-        self, path: str | os.PathLike[str], progress: Callable[[int, int], object] | None = None
-    ) -> None:
+    def backup(self, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
         """Copy this SQLite database, as it is at this moment, into a new file.
 
         Others may read and write it meanwhile.
@@ -623,9 +621,7 @@ class SQLAlchemyStore(ClosedAtExit):
                 return
             left -= self._index_rest(user_id, memory_id)
 
-    def _complete_index(
-        self, user_id: str, stored: Mapping[UUID, indexing.ChunkBatch | None]
-    ) -> None:
+    def _complete_index(self, user_id: str, stored: indexing.Batches) -> None:
         """Index the memories that were stored without their chunks; where that fails, the next search does it.
 
         Vectors are made by a thread.

@@ -7,10 +7,10 @@ long; whoever searches next goes on where a process that died left off.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -63,6 +63,10 @@ class ChunkBatch:
     def is_last(self) -> bool:
         """Return whether the memory ends with them."""
         return self.stop >= len(searchable(self.memory))
+
+
+Batches: TypeAlias = Mapping[UUID, ChunkBatch | None]
+"""All chunks of memories, by id; None of those that are more than one batch."""
 
 
 def prepared(item: MemoryItem) -> ChunkBatch | None:
