@@ -34,18 +34,15 @@ def search_filters(
     Raises:
         InvalidArgumentError: A time without a zone, or a column that is in `filters` as well.
     """
-    narrowed: dict[str, Any] = {}
-    if types is not None:
-        narrowed["memory_type"] = as_list(types)
-    if tier is not None:
-        narrowed["tier"] = tier if isinstance(tier, str) else list(tier)
+    lists = {"memory_type": types, "tier": tier, "tags": tags}
+    narrowed: dict[str, Any] = {
+        column: as_list(names) for column, names in lists.items() if names is not None
+    }
     if category is not None:
         narrowed["category"] = {"$under": category}
     if category is not None and category.endswith("*"):
         beginning = category.removesuffix("*")
         narrowed["category"] = {"$gte": beginning, "$lt": beginning + LAST_CHARACTER}
-    if tags is not None:
-        narrowed["tags"] = as_list(tags)
     if thread is not None:
         narrowed["thread_id"] = thread
     period = {"$gte": with_zone(since, "since"), "$lt": with_zone(until, "until")}
