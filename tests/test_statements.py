@@ -250,7 +250,6 @@ def people(ann: MemoryManager, _: Path) -> None:
     catalog.count_threads(ANN)
     over = Expiry("over", soon(), "created")
     catalog.expired(over, ANN)
-    catalog.keys_of(ANN, [ann.get("own").id])
     catalog.delete_expired(ANN, [ann.get("own").id], over)
     catalog.keys_from(ann.scope, "o", 5)
 

@@ -44,8 +44,8 @@ class TableStore(Protocol):
         """Return what *work* returns, in a transaction that only reads."""
         ...
 
-    def delete_rows(self, user_id: str, where: Conditions, reason: str) -> int:
-        """Delete a user's memories that meet *where*, and note why; return how many there were."""
+    def delete_rows(self, user_id: str, where: Conditions, reason: str) -> list[str]:
+        """Delete a user's memories that meet *where*, and note why; return their keys."""
         ...
 
 
@@ -293,15 +293,8 @@ class Catalog:
         oldest_first = (memories.c.user_id, memories.c.created_at, memories.c.id)
         return [(row.user_id, row.id) for row in self._rows(statement.order_by(*oldest_first))]
 
-    def keys_of(self, user: str, ids: Sequence[UUID]) -> list[str]:
-        """Return the keys of those of a user's memories that are there, in their order."""
-        statement = sa.select(memories.c.memory_key).where(
-            memories.c.user_id == user, memories.c.id.in_(ids)
-        )
-        return [row.memory_key for row in self._rows(statement.order_by(memories.c.memory_key))]
-
-    def delete_expired(self, user: str, ids: Sequence[UUID], expiry: Expiry) -> int:
-        """Delete the user's memories of these *ids* that have expired; return how many there were.
+    def delete_expired(self, user: str, ids: Sequence[UUID], expiry: Expiry) -> list[str]:
+        """Delete the user's memories of these *ids* that have expired; return their keys.
 
         One that is no longer expired, because it was rewritten or read meanwhile, stays. What has
         so many chunks that others would wait for it too long is taken out of SQLite's index in

@@ -12,15 +12,15 @@ from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.schema import UTCDateTime, access, deletions, memories
 
 
-def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: str) -> int:
-    """Delete a user's memories that meet *where*, noting when and why; return how many."""
+def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: str) -> list[str]:
+    """Delete a user's memories that meet *where*, noting when and why; return their keys."""
     if is_postgresql(connection):
         # The rows are locked first: what is stored from now on is not deleted. In the order in which puts lock them,
         # and as they do before anything of the index: or both would wait in a circle.
         by_key = sa.select(memories.c.id).where(*where).order_by(memories.c.memory_key.collate("C"))
         ids = connection.execute(by_key.with_for_update()).scalars().all()
         if not ids:
-            return 0
+            return []
         these = sa.any_(sa.literal(ids, ARRAY(sa.Uuid())))
         where = (memories.c.user_id == user_id, memories.c.id == these)
     doomed = sa.select(memories.c.id).where(*where)
@@ -43,7 +43,8 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
     # SQLite.
     reads = (access.c.user_id == user_id, access.c.memory_id.in_(doomed))
     connection.execute(sa.delete(access).where(*reads))
-    return connection.execute(sa.delete(memories).where(*where)).rowcount
+    deleted = sa.delete(memories).where(*where).returning(memories.c.memory_key)
+    return list(connection.execute(deleted).scalars())
 
 
 def evict(connection: sa.Connection, where: Conditions) -> int:

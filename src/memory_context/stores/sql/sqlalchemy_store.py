@@ -363,7 +363,7 @@ class SQLAlchemyStore(ClosedAtExit):
         where = [*within(scope), memories.c.memory_key == key]
         if soft:
             return self.database.write(row_deletion.evict, where) > 0
-        return self.delete_rows(scope.user_id, where, reason) > 0
+        return bool(self.delete_rows(scope.user_id, where, reason))
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
         """See `MemoryStore.deletion`."""
@@ -478,7 +478,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
         """See `MemoryStore.clear`."""
-        return self.delete_rows(scope.user_id, within(scope), reason)
+        return len(self.delete_rows(scope.user_id, within(scope), reason))
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
         """See `MemoryStore.count`."""
@@ -562,7 +562,7 @@ class SQLAlchemyStore(ClosedAtExit):
         """See `TableStore.read_tables`."""
         return self.database.read(work)
 
-    def delete_rows(self, user_id: str, where: Conditions, reason: str) -> int:
+    def delete_rows(self, user_id: str, where: Conditions, reason: str) -> list[str]:
         """See `TableStore.delete_rows`."""
         for memory_id in self.database.read(indexing.with_many_chunks, user_id, where):
             while self.database.write(indexing.remove_batch, user_id, memory_id):
