@@ -84,11 +84,8 @@ class AgentMemoryService:
         Raises:
             AgentMemoryFileNotFoundError: There is none.
         """
-        with (
-            self._explained("read", agent_instance_id, relative_file_path),
-            self._root(agent_instance_id) as root,
-        ):
-            return self._text(root, path_parts(relative_file_path))
+        with self._explained("read", agent_instance_id, relative_file_path):
+            return self._text_of(agent_instance_id, relative_file_path)
 
     def write_memory_file(
         self, agent_instance_id: str, relative_file_path: str, content: str
@@ -100,11 +97,9 @@ class AgentMemoryService:
         self, agent_instance_id: str, relative_file_path: str, content: str
     ) -> None:
         """Add *content* to the end of a file, or make it; what several writers append stands there whole."""
-
-        def appended(read: Read) -> str:
-            return (read() or "") + _checked(content)
-
-        self._change(agent_instance_id, relative_file_path, appended)
+        self._change(
+            agent_instance_id, relative_file_path, lambda read: (read() or "") + _checked(content)
+        )
 
     def create(self, agent_instance_id: str, relative_file_path: str, content: str) -> None:
         """Make a new file.
@@ -148,11 +143,11 @@ class AgentMemoryService:
         Raises:
             AgentMemoryFileNotFoundError: There is no such file.
         """
-
-        def with_lines(read: Read) -> str:
-            return inserted(_existing(read), insert_line, insert_text)
-
-        self._change(agent_instance_id, relative_file_path, with_lines)
+        self._change(
+            agent_instance_id,
+            relative_file_path,
+            lambda read: inserted(_existing(read), insert_line, insert_text),
+        )
 
     def delete(self, agent_instance_id: str, relative_path: str) -> None:
         """Delete a file, or a folder with all that is in it.
@@ -196,11 +191,8 @@ class AgentMemoryService:
         Raises:
             AgentMemoryFileNotFoundError: There is no such file.
         """
-        with (
-            self._explained("view", agent_instance_id, relative_file_path),
-            self._root(agent_instance_id) as root,
-        ):
-            return numbered(self._text(root, path_parts(relative_file_path)), view_range)
+        with self._explained("view", agent_instance_id, relative_file_path):
+            return numbered(self._text_of(agent_instance_id, relative_file_path), view_range)
 
     def list(self, agent_instance_id: str, relative_path: str = "") -> builtins.list[FileEntry]:
         """Return the files and folders in the agent's folder, or in one inside, at any depth; for a file, that file.
@@ -261,6 +253,10 @@ class AgentMemoryService:
                 f"the agent has {len(entries)} files and folders of at most {handles.MOST_ENTRIES}; "
                 "delete some first"
             )
+
+    def _text_of(self, agent_instance_id: str, relative_file_path: str) -> str:
+        with self._root(agent_instance_id) as root:
+            return self._text(root, path_parts(relative_file_path))
 
     def _text(self, root: int, parts: Parts) -> str:
         data = handles.read(root, parts, self.quota_bytes)

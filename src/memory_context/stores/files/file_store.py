@@ -263,7 +263,12 @@ class FileStore(ClosedAtExit):
             try:
                 yield records.index
             finally:
-                self._save(records)
+                try:
+                    with self._errors():
+                        records.save()
+                except BaseException:
+                    self._drop_records()  # the next use reads what is in the folder
+                    raise
 
     def _of_calls(self, ask: Callable[[CallFile], T], nothing: T) -> T:
         with self._errors():
@@ -278,14 +283,6 @@ class FileStore(ClosedAtExit):
                 if self._records is not None and self._records.is_outdated():
                     self._drop_records()
         self._writer.check()
-
-    def _save(self, records: IndexedFolder) -> None:
-        try:
-            with self._errors():
-                records.save()
-        except BaseException:
-            self._drop_records()  # the next use reads what is in the folder
-            raise
 
     def _without_damaged(
         self, batch: Iterable[AnyRecord]

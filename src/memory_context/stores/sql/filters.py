@@ -20,7 +20,7 @@ from memory_context.exceptions import InvalidFilterError
 from memory_context.model.item import is_storable
 from memory_context.model.scope import OPEN_TIERS, Scope
 from memory_context.stores.protocol import Filters
-from memory_context.stores.sql.schema import UTCDateTime, memories
+from memory_context.stores.sql.schema import memories
 
 Condition: TypeAlias = sa.ColumnElement[bool]
 Conditions: TypeAlias = Sequence[Condition]
@@ -73,13 +73,13 @@ _ENCODED = "{name} is encoded in this store; filter and order by other columns, 
 _NOT_FILTERED = {"content", "content_bytes", "content_metadata"}
 COLUMNS = {column.name: column for column in memories.c if column.name not in _NOT_FILTERED}
 COUNTED = ("token_count", "char_count", "line_count")
-_KINDS: dict[type[Any], tuple[type[Any] | tuple[type[Any], ...], str]] = {
-    sa.Text: (str, "a text without NUL bytes and lone surrogates"),
-    sa.Boolean: (bool, "True or False"),
-    sa.Float: ((int, float), "a number"),
-    sa.BigInteger: (int, "a whole number"),
-    sa.Uuid: (UUID, "a UUID"),
-    UTCDateTime: (datetime, "a datetime with a time zone"),
+_KINDS = {
+    str: "a text without NUL bytes and lone surrogates",
+    bool: "True or False",
+    float: "a number",
+    int: "a whole number",
+    UUID: "a UUID",
+    datetime: "a datetime with a time zone",
 }
 
 
@@ -288,13 +288,9 @@ def counted_column(name: str) -> sa.Column[Any]:
     return COLUMNS[name]
 
 
-def type_of(name: str) -> type:
-    """Return the Python type of a column's values.
-
-    Raises:
-        InvalidFilterError: There is no column of that name.
-    """
-    column_type = column_named(name).type
+def type_of(column: sa.Column[Any]) -> type:
+    """Return the Python type of a column's values."""
+    column_type = column.type
     if isinstance(column_type, sa.types.TypeDecorator):
         return column_type.impl_instance.python_type
     return column_type.python_type
@@ -374,12 +370,10 @@ def _checked(column: sa.Column[Any], value: object) -> object:
     """
     if isinstance(value, sa.BindParameter):
         return sa.bindparam(value.key, type_=column.type)  # of `FilterShape.bound`
-    kind, right = next(
-        found for column_type, found in _KINDS.items() if isinstance(column.type, column_type)
-    )
     if value is None:
         return None
-    fits = isinstance(value, kind)
+    kind = type_of(column)
+    fits = isinstance(value, int | float if kind is float else kind)
     if isinstance(value, bool):
         fits = kind is bool  # for Python a bool is an int as well
     elif isinstance(value, str):
@@ -388,7 +382,7 @@ def _checked(column: sa.Column[Any], value: object) -> object:
     elif isinstance(value, datetime):
         fits = fits and value.tzinfo is not None
     if not fits:
-        raise InvalidFilterError(f"{column.name} is filtered by {right}, not {value!r:.80}")
+        raise InvalidFilterError(f"{column.name} is filtered by {_KINDS[kind]}, not {value!r:.80}")
     return value
 
 
