@@ -22,9 +22,15 @@ from memory_context.stores.sql.dialects import (
     is_postgresql,
     is_sqlite,
 )
-from memory_context.stores.sql.filters import Conditions
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
-from memory_context.stores.sql.schema import belongs, memories, passages, settings, this_memory
+from memory_context.stores.sql.schema import (
+    AnyRow,
+    belongs,
+    memories,
+    passages,
+    settings,
+    this_memory,
+)
 from memory_context.text.index.embedders import EmbeddingModel, Vector
 from memory_context.text.index.fusion import Chance
 
@@ -220,11 +226,22 @@ def nearest(
     if not sa.inspect(connection).has_table(table.name):
         return []
     query = as_array([vector])[0]
-    conditions = [table.c.user_id == user_id]
+    own = sa.select(table.c.memory_id, table.c.ordinal).where(table.c.user_id == user_id)
     if inside is not None:
-        conditions.append(table.c.memory_id.in_(inside))
-    find = _by_numpy if is_sqlite(connection) else _by_pgvector
-    cosines = find(connection, table, query, conditions, limit)
+        own = own.where(table.c.memory_id.in_(inside))
+    if is_sqlite(connection):
+        found = connection.execute(own.add_columns(table.c.vector)).all()
+        cosines = _compared(found, query, limit)
+    else:
+        # Without the iterative scan the HNSW index gives its nearest 40, and filters them then: too few
+        # of the user's.
+        connection.exec_driver_sql("SET LOCAL hnsw.iterative_scan = strict_order")
+        distance = table.c.vector.cosine_distance(query).label("distance")
+        ranked = own.add_columns(distance).order_by(distance).limit(limit)
+        cosines = {
+            (memory_id, ordinal): 1.0 - far
+            for memory_id, ordinal, far in connection.execute(ranked)
+        }
     columns = (passages.c.memory_id, passages.c.ordinal)
     places = sa.select(*columns, passages.c.start, passages.c.stop, passages.c.line)
     chosen = sa.tuple_(*columns).in_(list(cosines))
@@ -251,37 +268,14 @@ def chance(connection: sa.Connection, table: sa.Table, user_id: str, vector: Vec
     return Chance(float(cosines.mean()), float(cosines.std()), chunks)
 
 
-def _by_numpy(
-    connection: sa.Connection,
-    table: sa.Table,
-    query: NDArray[np.float32],
-    conditions: Conditions,
-    limit: int,
-) -> Cosines:
-    numpy = load_numpy()
-    columns = (table.c.memory_id, table.c.ordinal, table.c.vector)
-    rows = connection.execute(sa.select(*columns).where(*conditions)).all()
+def _compared(rows: Sequence[AnyRow], query: NDArray[np.float32], limit: int) -> Cosines:
+    """Return the cosines of the nearest vectors, of which each row has one behind its memory and ordinal."""
     if not rows:
         return {}
+    numpy = load_numpy()
     # One array over the bytes of all rows, instead of one for each row and a copy of all.
     data = b"".join(row.vector for row in rows)
     matrix = numpy.frombuffer(data, dtype=numpy.float32).reshape(len(rows), -1)
     cosines = matrix @ query
     best: list[int] = numpy.argsort(-cosines, kind="stable")[:limit].tolist()
     return {(rows[index].memory_id, rows[index].ordinal): float(cosines[index]) for index in best}
-
-
-def _by_pgvector(
-    connection: sa.Connection,
-    table: sa.Table,
-    query: NDArray[np.float32],
-    conditions: Conditions,
-    limit: int,
-) -> Cosines:
-    # Without the iterative scan the HNSW index gives its nearest 40, and filters them then: too few
-    # of the user's.
-    connection.exec_driver_sql("SET LOCAL hnsw.iterative_scan = strict_order")
-    distance = table.c.vector.cosine_distance(query).label("distance")
-    statement = sa.select(table.c.memory_id, table.c.ordinal, distance).where(*conditions)
-    rows = connection.execute(statement.order_by(distance).limit(limit))
-    return {(row.memory_id, row.ordinal): 1.0 - row.distance for row in rows}
