@@ -19,6 +19,14 @@ from memory_context.stores.encryption_keys import KEY_BYTES, Keyring, KeySource
 HIDDEN = "(encrypted)"
 _VERSION = b"\x02"
 _NONCE_BYTES = 12
+_SEALED_FACTS = (
+    "summary",
+    "content_metadata",
+    "content_hash",
+    "identity",
+    "origin",
+    "generated_key",
+)
 
 
 class Encrypted(Codec):
@@ -74,12 +82,8 @@ class Encrypted(Codec):
         """See `Codec.encode`."""
         item = super().encode(item)
         facts, data = compressed(item)
-        facts["summary"] = item.summary
+        facts |= {name: getattr(item, name) for name in _SEALED_FACTS}
         facts["content_metadata"] = dict(item.content_metadata)
-        facts["content_hash"] = item.content_hash
-        facts["identity"] = item.identity
-        facts["origin"] = item.origin
-        facts["generated_key"] = item.generated_key
         return replace(
             item,
             content=self.seal(packed(facts, data), _place_of(item)),

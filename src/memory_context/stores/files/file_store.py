@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from memory_context.exceptions import StoreUnavailableError
 from memory_context.model.batches import batches_of, size_of
@@ -112,7 +112,7 @@ class FileStore(ClosedAtExit):
         self._has_default_modes = (file_mode, directory_mode) == (FILE_MODE, DIRECTORY_MODE)
         self._writer = WriterLock(self._folder)
         self._calls = CallFile(self._folder, self.codec, calls_kept)
-        self._embedding = (embedder, embedding_model)
+        self._embedding: dict[str, Any] = {"embedder": embedder, "embedding_model": embedding_model}
         self._records: IndexedFolder | None = None
         self._lock = Lock()
         self.has_embedder = embedder is not None
@@ -302,7 +302,7 @@ class FileStore(ClosedAtExit):
     def _opened(self) -> IndexedFolder:
         """Return the records, which are read at the first use."""
         if self._records is None:
-            index = MemoryIndex(*self._embedding, self.quota)
+            index = MemoryIndex("sqlite://", quota=self.quota, **self._embedding)
             try:
                 with self._errors():
                     self._records = IndexedFolder(self._folder, index, self.codec)

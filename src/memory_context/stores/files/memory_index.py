@@ -9,7 +9,6 @@ import sqlalchemy as sa
 
 from memory_context.model.batches import batches_of
 from memory_context.model.item import AnyRecord, Conflict, MemoryItem
-from memory_context.model.tiers_and_limits import Quota
 from memory_context.stores.files import changes as _changes
 from memory_context.stores.files.changes import Changes, UserAndId
 from memory_context.stores.sql import restore
@@ -17,18 +16,10 @@ from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.row_encoding import RECORDS
 from memory_context.stores.sql.schema import access, belongs, memories, pending
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
-from memory_context.text.index.embedders import AnyEmbedder
 
 
 class MemoryIndex(SQLAlchemyStore):
     """A `SQLAlchemyStore` in memory that is filled from files, and tells what changed in it."""
-
-    def __init__(
-        self, embedder: AnyEmbedder | None, embedding_model: str | None, quota: Quota | None = None
-    ) -> None:
-        super().__init__(
-            "sqlite://", embedder=embedder, embedding_model=embedding_model, quota=quota
-        )
 
     def load(self, user_id: str, records: Sequence[AnyRecord]) -> tuple[Conflict, ...]:
         """Take in records of one user as they are, to be indexed at the first search; return those that clash."""

@@ -115,15 +115,8 @@ def file_of(url: sa.URL) -> Path | None:
 
 def without_password(url: sa.URL) -> str:
     """Return *url* as text, with no password anywhere in it."""
-    query = {name: value for name, value in url.query.items() if "password" not in name.lower()}
-    return sa.URL.create(
-        url.drivername,
-        url.username,
-        host=url.host,
-        port=url.port,
-        database=url.database,
-        query=query,
-    ).render_as_string(hide_password=False)
+    told = [name for name in url.query if "password" in name.lower()]
+    return url.difference_update_query(told)._replace(password=None).render_as_string()
 
 
 def shown_url(url: sa.URL) -> str:
