@@ -41,8 +41,6 @@ WAITING = 1000
 # What comes within this many seconds is one transaction.
 GATHERED = 0.2
 SWEPT_EVERY = 3600.0
-# What has a column of its own, by the names of fields.
-_COLUMNS = {"at", "tokens_full", "tokens_sent", "tokens", "prompt"}
 _PROMPTS = (calls.c.prompt, calls.c.prompt_sealed)
 
 _open_logs = WeakSet["CallLog"]()
@@ -228,28 +226,22 @@ def recode(connection: sa.Connection) -> None:
 
 
 def _row_of(record: CallRecord, codec: Codec) -> dict[str, Any]:
-    what = record.what
-    full = sent = spent = 0
-    prompt: str | None = None
-    if isinstance(what, ModelCall):
-        full, sent = what.tokens_full, what.tokens_sent
-        prompt = json.dumps(what.prompt) if what.prompt else None
-    else:
-        spent = what.tokens
-    details = {name: value for name, value in asdict(what).items() if name not in _COLUMNS}
-    return {
-        "at": what.at,
+    facts = asdict(record.what)
+    row = {
+        "at": facts.pop("at"),
         "user_id": record.user_id,
         "agent_id": record.agent_id,
         "thread_id": record.thread_id,
         "kind": record.kind,
-        "tokens_full": full,
-        "tokens_sent": sent,
-        "tokens_spent": spent,
-        # In ASCII, as the prompt: a reason may quote what no column of text takes.
-        **_stored("details", json.dumps(details), record.user_id, codec),
-        **_stored("prompt", prompt, record.user_id, codec),
+        "tokens_full": facts.pop("tokens_full", 0),
+        "tokens_sent": facts.pop("tokens_sent", 0),
+        "tokens_spent": facts.pop("tokens", 0),
     }
+    # In ASCII: prompts and reasons may quote what no column of text takes.
+    prompt = facts.pop("prompt", "")
+    row |= _stored("prompt", json.dumps(prompt) if prompt else None, record.user_id, codec)
+    # What has no column of its own.
+    return row | _stored("details", json.dumps(facts), record.user_id, codec)
 
 
 def _stored(column: str, text: str | None, user_id: str, codec: Codec) -> dict[str, Any]:

@@ -105,8 +105,4 @@ def _evict(
     share = max(int(capacity.evict * (capacity.max_items or items)), 1)
     order = (memories.c.importance, memories.c.created_at, memories.c.id)
     least = sa.select(memories.c.id).where(*others).order_by(*order).limit(share)
-    chosen = (*others, memories.c.id.in_(least))
-    # Read before the update: afterwards they do not meet the condition `is_active` any more.
-    keys = connection.execute(sa.select(memories.c.memory_key).where(*chosen)).scalars().all()
-    evict(connection, chosen)
-    return list(keys)
+    return evict(connection, (*others, memories.c.id.in_(least)))

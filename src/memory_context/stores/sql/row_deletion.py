@@ -47,7 +47,8 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
     return list(connection.execute(deleted).scalars())
 
 
-def evict(connection: sa.Connection, where: Conditions) -> int:
-    """Make the active memories that meet *where* inactive; return how many there were."""
+def evict(connection: sa.Connection, where: Conditions) -> list[str]:
+    """Make the active memories that meet *where* inactive; return their keys."""
     statement = sa.update(memories).where(*where, memories.c.is_active.is_(sa.true()))
-    return connection.execute(statement.values(is_active=False, updated_at=now())).rowcount
+    evicted = statement.values(is_active=False, updated_at=now()).returning(memories.c.memory_key)
+    return list(connection.execute(evicted).scalars())

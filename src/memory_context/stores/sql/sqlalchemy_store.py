@@ -361,7 +361,7 @@ class SQLAlchemyStore(ClosedAtExit):
         """See `MemoryStore.delete`."""
         where = [*within(scope), memories.c.memory_key == key]
         if soft:
-            return self.database.write(row_deletion.evict, where) > 0
+            return bool(self.database.write(row_deletion.evict, where))
         return bool(self.delete_rows(scope.user_id, where, reason))
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
