@@ -24,7 +24,7 @@ from memory_context.memory.context_package import (
     make_package,
 )
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.item import ALWAYS, ASSEMBLY, JSON, PREFERENCE, MemoryItem, now, recounted
+from memory_context.model.item import ALWAYS, ASSEMBLY, JSON, PREFERENCE, MemoryItem, now
 from memory_context.model.origin import CONFIRMED, PROGRAM
 from memory_context.model.reference import one_line
 from memory_context.model.scope import DETAIL, Scope
@@ -261,12 +261,13 @@ class ContextAssembler:
     def _record(
         self, package: ContextPackage, key: str, used: frozenset[str], redaction: Redaction
     ) -> MemoryItem:
-        record = MemoryItem(
+        content = json.dumps(record_of_assembly(package, used), ensure_ascii=False)
+        return MemoryItem(
             user_id=self.memories.scope.user_id,
             agent_id=self.memories.agent_id,
             thread_id=self.memories.thread_id,
             memory_key=key,
-            content=json.dumps(record_of_assembly(package, used), ensure_ascii=False),
+            content=content,
             memory_type=ASSEMBLY,
             tier=ASSEMBLY,
             tier_id=self._history.tier_id,
@@ -275,8 +276,8 @@ class ContextAssembler:
             # Inactive: no search and no list offers it.
             is_active=False,
             origin=PROGRAM,
+            **self.memories.facts_of(content),
         )
-        return recounted(record, self.memories.counter.count)
 
 
 def _checked(allocation: Allocation) -> dict[str, float]:

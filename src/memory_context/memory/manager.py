@@ -47,10 +47,11 @@ from memory_context.model.item import (
     check_importance,
     check_metadata,
     check_names,
+    count_lines,
+    hash_content,
     identity_of,
     is_secret,
     now,
-    recounted,
     to_content,
     with_zone,
 )
@@ -407,7 +408,7 @@ class MemoryManager(ClosedAtExit):
         description = description and redaction.line(description)
         item = redacted_facts(item, redaction)
         summary = summary_of(item, description, source=source, summaries=self.summaries)
-        return recounted(with_changes(item, summary=summary), self.counter.count)
+        return with_changes(item, summary=summary, **self.facts_of(item.content))
 
     def _put_under_new_key(
         self, item: MemoryItem, made_by: str, room: Capacity | None
@@ -431,6 +432,15 @@ class MemoryManager(ClosedAtExit):
         for kind, number in redaction.counts.items():
             count("redacted", number, kind=kind)
         self.redactor.tell(redaction.counts)
+
+    def facts_of(self, content: Content) -> dict[str, Any]:
+        """Return the counts and the hash that a record holds of its content, by field name."""
+        return {
+            "token_count": self.counter.count(content) if isinstance(content, str) else 0,
+            "char_count": len(content),
+            "line_count": count_lines(content),
+            "content_hash": hash_content(content),
+        }
 
     def get(self, key: str) -> MemoryItem:
         """Return the record under `key`, without counting it as a read.

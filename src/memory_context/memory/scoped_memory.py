@@ -24,7 +24,6 @@ from memory_context.model.item import (
     MemoryItem,
     MemoryList,
     check_metadata,
-    recounted,
     to_content,
 )
 from memory_context.model.origin import MODEL, PROGRAM, TOOL, Origin, lowest
@@ -183,7 +182,7 @@ class ScopedMemory(TierNotes):
         found = self._counted(self._query(wanted, limit=1))
         return found[0] if found else None
 
-    def update(  # noqa: C901 - a condition for each argument
+    def update(
         self,
         key: str,
         content: AnyContent | None = None,
@@ -213,7 +212,8 @@ class ScopedMemory(TierNotes):
         changes: dict[str, Any] = {}
         if content is not None:
             check_content(content)
-            changes["content"], changes["media_type"] = to_content(content)
+            body, media_type = to_content(content)
+            changes = {"content": body, "media_type": media_type, **self.manager.facts_of(body)}
         if category is not None:
             changes["category"] = check_category(category or None)
         if tags is not None:
@@ -227,10 +227,8 @@ class ScopedMemory(TierNotes):
             redaction = self.manager.redaction(old.memory_type)
             new = redacted_record(replace(old, **changes), redaction, count_tokens)
             new = replace(new, origin=lowest((old.origin, origin)))
-            if content is not None:
-                new = recounted(new, count_tokens)
-                if old.summary == first_line(old.content):
-                    new = replace(new, summary=first_line(new.content) or old.summary)
+            if content is not None and old.summary == first_line(old.content):
+                new = replace(new, summary=first_line(new.content) or old.summary)
             self._validate(new)
             question = Confirmation("update", old.tier, content=new.content, item=old)
             if not self._is_confirmed(question):
