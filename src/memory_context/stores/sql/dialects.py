@@ -7,8 +7,8 @@ from sqlalchemy.dialects.postgresql import insert
 
 from memory_context.stores.sql.schema import settings
 
-# Only the dialects' own inserts know ON CONFLICT. SQLite has taken it over from PostgreSQL, and SQLAlchemy
-# writes this one for either database.
+# Only the dialects' own inserts know ON CONFLICT. SQLite has taken it over from PostgreSQL, and
+# SQLAlchemy writes this one for either database.
 insert_into = insert
 
 

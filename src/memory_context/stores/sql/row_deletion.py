@@ -15,8 +15,8 @@ from memory_context.stores.sql.schema import UTCDateTime, access, deletions, mem
 def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: str) -> list[str]:
     """Delete a user's memories that meet *where*, noting when and why; return their keys."""
     if is_postgresql(connection):
-        # The rows are locked first: what is stored from now on is not deleted. In the order in which puts lock them,
-        # and as they do before anything of the index: or both would wait in a circle.
+        # The rows are locked first: what is stored from now on is not deleted. In the order in which
+        # puts lock them, and as they do before anything of the index: or both would wait in a circle.
         by_key = sa.select(memories.c.id).where(*where).order_by(memories.c.memory_key.collate("C"))
         ids = connection.execute(by_key.with_for_update()).scalars().all()
         if not ids:

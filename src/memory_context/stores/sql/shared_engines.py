@@ -128,8 +128,9 @@ def make_engine(url: sa.URL) -> sa.Engine:
     try:
         if url.get_backend_name() == "postgresql":
             connect_args: dict[str, int | None] = {"connect_timeout": CONNECT_SECONDS}
-            # After how many runs psycopg prepares a statement, or that it prepares none: a URL has texts only. A pooler that
-            # gives each transaction another connection of the server may not know what was prepared on the one before.
+            # After how many runs psycopg prepares a statement, or that it prepares none: a URL has
+            # texts only. A pooler that gives each transaction another connection of the server may
+            # not know what was prepared on the one before.
             threshold = url.query.get("prepare_threshold")
             if threshold is not None:
                 is_number = str(threshold).isdigit()

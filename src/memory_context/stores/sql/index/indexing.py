@@ -186,7 +186,8 @@ def remove(
             while remove_batch(connection, user_id, memory_id):
                 pass
     else:
-        # Whole rows are enough on PostgreSQL, which keeps lexemes in them, and where the index becomes empty.
+        # Whole rows are enough on PostgreSQL, which keeps lexemes in them, and where the index
+        # becomes empty.
         inside = _within(user_id, doomed)
         totals = sa.select(sa.func.count(), total_of(passages.c.length)).where(inside)
         number, length = connection.execute(totals).one()

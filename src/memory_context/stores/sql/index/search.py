@@ -73,8 +73,8 @@ def best(connection: sa.Connection, request: SearchRequest) -> list[tuple[Memory
     """Return the memories with the best chunks, each with this chunk, best first."""
     if request.narrowed:
         hits = _hits_meeting(connection, request)
-        # A long query is cut to the words that are rarest in all that the user has. These memories may
-        # lack just those; then more of the words are tried.
+        # A long query is cut to the words that are rarest in all that the user has. These memories
+        # may lack just those; then more of the words are tried.
         if len(hits) < request.limit and request.terms < len(request.wanted):
             hits = _hits_meeting(connection, replace(request, terms=MAX_TRIED))
         return _with_items(connection, hits, request)

@@ -233,8 +233,8 @@ def nearest(
         found = connection.execute(own.add_columns(table.c.vector)).all()
         cosines = _compared(found, query, limit)
     else:
-        # Without the iterative scan the HNSW index gives its nearest 40, and filters them then: too few
-        # of the user's.
+        # Without the iterative scan the HNSW index gives its nearest 40, and filters them then: too
+        # few of the user's.
         connection.exec_driver_sql("SET LOCAL hnsw.iterative_scan = strict_order")
         distance = table.c.vector.cosine_distance(query).label("distance")
         ranked = own.add_columns(distance).order_by(distance).limit(limit)
