@@ -271,11 +271,7 @@ class Catalog:
 
     def count_pending(self, user: str | None = None) -> int:
         """Return how many memories are not fully indexed yet."""
-        where: list[Condition] = [
-            sa.exists().select_from(memories).where(belongs(pending), *_of(user))
-        ]
-        if user is not None:
-            where.append(pending.c.user_id == user)
+        where = () if user is None else (pending.c.user_id == user,)
         return self._tables.read_tables(lambda connection: count_rows(connection, pending, *where))
 
     def size(self) -> int:

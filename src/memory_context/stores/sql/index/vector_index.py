@@ -25,7 +25,6 @@ from memory_context.stores.sql.dialects import (
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
 from memory_context.stores.sql.schema import (
     AnyRow,
-    belongs,
     memories,
     passages,
     settings,
@@ -160,10 +159,10 @@ def missing(
 
 def incomplete(connection: sa.Connection, table: sa.Table, user_id: str) -> list[UUID]:
     """Return the user's memories of which a chunk has no vector of this model."""
-    chunks = sa.exists().select_from(passages)
-    lacking = chunks.where(belongs(passages), _lacks(connection, table))
-    mine = sa.select(memories.c.id).where(memories.c.user_id == user_id, lacking)
-    return list(connection.execute(mine).scalars())
+    lacking = sa.select(passages.c.memory_id).where(
+        passages.c.user_id == user_id, _lacks(connection, table)
+    )
+    return list(connection.execute(lacking.distinct()).scalars())
 
 
 def _lacks(connection: sa.Connection, table: sa.Table) -> sa.ColumnElement[bool]:
