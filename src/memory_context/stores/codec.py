@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 IndexMode: TypeAlias = Literal["plain", "blind", "none"]
 
-# Smaller contents gain nothing.
-# As much as a column of SQLite or PostgreSQL holds: a row that claims more was not written by a codec.
+# As much as a column of SQLite or PostgreSQL holds: a row that claims more was not written by a
+# codec.
 LARGEST = 2**30
+# Smaller contents gain nothing.
 _LEAST_COMPRESSED = 1024
 _LENGTH_BYTES = 4
 
