@@ -47,8 +47,7 @@ from memory_context.model.item import (
     check_importance,
     check_metadata,
     check_names,
-    count_lines,
-    hash_content,
+    facts_of,
     identity_of,
     is_secret,
     now,
@@ -435,12 +434,7 @@ class MemoryManager(ClosedAtExit):
 
     def facts_of(self, content: Content) -> dict[str, Any]:
         """Return the counts and the hash that a record holds of its content, by field name."""
-        return {
-            "token_count": self.counter.count(content) if isinstance(content, str) else 0,
-            "char_count": len(content),
-            "line_count": count_lines(content),
-            "content_hash": hash_content(content),
-        }
+        return facts_of(content, self.counter.count)
 
     def get(self, key: str) -> MemoryItem:
         """Return the record under `key`, without counting it as a read.

@@ -474,17 +474,21 @@ def count_lines(content: Content) -> int:
     return content.count("\n") + (not content.endswith("\n"))
 
 
+def facts_of(content: Content, count_tokens: Callable[[str], int]) -> dict[str, Any]:
+    """Return the counts and the hash that a record holds of its content, by field name."""
+    return {
+        "token_count": count_tokens(content) if isinstance(content, str) else 0,
+        "char_count": len(content),
+        "line_count": count_lines(content),
+        "content_hash": hash_content(content),
+    }
+
+
 def recounted(item: MemoryItem, count_tokens: Callable[[str], int]) -> MemoryItem:
     """Return *item* with the facts of the content that it has now, and with its `identity` if it had one."""
-    content_hash = hash_content(item.content)
-    return replace(
-        item,
-        token_count=count_tokens(item.content) if isinstance(item.content, str) else 0,
-        char_count=len(item.content),
-        line_count=count_lines(item.content),
-        content_hash=content_hash,
-        identity=identity_of(item.content, content_hash) if item.identity else None,
-    )
+    facts = facts_of(item.content, count_tokens)
+    identity = identity_of(item.content, facts["content_hash"]) if item.identity else None
+    return replace(item, **facts, identity=identity)
 
 
 def is_intact(item: MemoryItem) -> bool:
