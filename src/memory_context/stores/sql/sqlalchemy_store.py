@@ -64,6 +64,7 @@ from memory_context.stores.sql.prepared import Prepared
 from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS
 from memory_context.stores.sql.scan import deletions_after, scan
 from memory_context.stores.sql.schema import (
+    AnySelect,
     UTCDateTime,
     access,
     count_rows,
@@ -218,10 +219,10 @@ class SQLAlchemyStore(ClosedAtExit):
         """See `MemoryStore.get_many`."""
         wanted = list(dict.fromkeys(keys))
         found: dict[str, MemoryItem] = {}
-        mine = RECORDS.where(*within(scope))
+        shape, values = shape_of(scope)
         for start in range(0, len(wanted), KEYS_PER_STATEMENT):
-            batch = memories.c.memory_key.in_(wanted[start : start + KEYS_PER_STATEMENT])
-            for item in self.database.items(mine.where(batch)):
+            batch = wanted[start : start + KEYS_PER_STATEMENT]
+            for item in self.database.items(_by_keys(shape), values | {"keys": batch}):
                 found[item.memory_key] = item
         return [found[key] for key in wanted if key in found]
 
@@ -654,6 +655,13 @@ def _by_key(shape: ScopeShape) -> Prepared:
     return Prepared(
         RECORDS.where(*shape.conditions(), memories.c.memory_key == sa.bindparam("key"))
     )
+
+
+@lru_cache(maxsize=STATEMENTS)
+def _by_keys(shape: ScopeShape) -> AnySelect:
+    """Return the statement for the records of a scope under the ``keys`` that it is executed with."""
+    wanted = sa.bindparam("keys", type_=sa.Text(), expanding=True)
+    return RECORDS.where(*shape.conditions(), memories.c.memory_key.in_(wanted))
 
 
 @lru_cache(maxsize=STATEMENTS)
