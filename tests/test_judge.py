@@ -86,6 +86,14 @@ def test_a_number_is_met_whole(number: int) -> None:
     assert [f"order {number}: {number * 7} items"] == _shown(asked, ORDERS)
 
 
+@for_each("asked", ["51cb3902", "51cb3902-0624", "51CB3902-0624-9dc2"])
+def test_the_beginning_of_an_id_is_met(asked: str) -> None:
+    """People quote the first letters of a UUID; and a row that begins with what was named comes alone."""
+    rows = [f"{n:08x}-0624-9dc2-f9f3-{n:012x} session of Jo took {n} s" for n in range(300)]
+    rows[57] = "51cb3902-0624-9dc2-f9f3-a9c2dd873924 session of Ann took 7 s"
+    assert [rows[57]] == _shown(f"How long was session {asked}, and who was it?", "\n".join(rows))
+
+
 def test_two_names_bring_two_records() -> None:
     """Every distinctive term of the message is covered."""
     shown = _shown("Compare order 22 with order 1022, please.", ORDERS)

@@ -33,6 +33,9 @@ NEWER = 1.1
 PASSAGE_CHARACTERS = 7000
 # Of a numbered thing that stands in many places, the best say enough; a question in plain words needs what is around.
 NAMED_CHARACTERS = 4000
+# The beginning of a UUID or a hash, which people quote in place of it.
+_ID_BEGUN = re.compile(r"(?=[a-f-]*\d)(?=[\d-]*[a-f])[0-9a-f]{7,}[0-9a-f-]*")
+LEAST_ID = 32
 VALUE_OPENS = frozenset(('"', "'", "=", ",", "\t", "|", ">"))
 VALUE_CLOSES = frozenset(('"', "'", ",", "\t", "|", "<", "\n", "", " ", ";"))
 
@@ -148,9 +151,12 @@ def _add_occurrences(found: FoundTerms, chunk: ChunkPlace, text: str) -> None:
         if anchor is None:
             continue
         folded = [asked.casefold() for asked in term.words]
+        alike = list(forms.get(mains[anchor][0], ()))
+        if _ID_BEGUN.fullmatch(folded[0]):
+            alike += [word for word in places if word.casefold().startswith(folded[0])]
         starts = [
             place - anchor
-            for written in forms.get(mains[anchor][0], ())
+            for written in dict.fromkeys(alike)
             if _is_word(term.words[anchor], written)
             for place in places[written]
         ]
@@ -171,6 +177,8 @@ def _is_word(asked: str, written: str) -> bool:
     """Return whether a word of a text is the one that was asked for: a number whole, others by their lexemes."""
     if asked.casefold() == written.casefold():
         return True
+    if _ID_BEGUN.fullmatch(asked.casefold()) and len(written) >= LEAST_ID:
+        return written.casefold().startswith(asked.casefold())
     if asked.isdigit():
         parts = re.split(r"[/:@#\\_-]", written)
         return asked in parts and not all(part.isdigit() for part in parts) and "." not in written
@@ -220,6 +228,13 @@ def _is_value(text: str, place: Occurrence) -> bool:
     return opens and behind in VALUE_CLOSES
 
 
+def _numbers_line(text: str, place: Occurrence) -> bool:
+    """Return whether a line begins with a place that has a digit, as a row with its number, date or id."""
+    line_start = text.rfind("\n", 0, place.start) + 1
+    before, written = text[line_start : place.start], text[place.start : place.stop]
+    return not any(map(str.isalnum, before)) and any(map(str.isdigit, written))
+
+
 def relevant(
     message: str,
     found: FoundTerms,
@@ -251,6 +266,7 @@ def relevant(
         text = text_of(place.key)
         record = record_at(text, place.start, place.stop)
         is_listed = bool(record.heads) or record.comes_again or _is_value(text, place)
+        is_listed = is_listed or _numbers_line(text, place)
         is_open = is_open or not is_listed
         seen = is_seen(place.key, record.start, record.stop)
         chosen.add(place.key, record, number, is_shown=not seen)
