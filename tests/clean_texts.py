@@ -158,6 +158,11 @@ connection: redis://:<password>@localhost:6379
 connection: amqp://{user}:{password}@{host}//
 connection: https://$USER:$TOKEN@github.com/a/b.git
 connection: http://proxy.example.org:3128/, mail: ann@example.org
+PATH="`pwd`:$$PATH" PASSWORD=$Config::Main->{password}
+patches/0001-Add-pregenerated-config-for-libaom-on-ppc64.patch, 48_0002-tests-Fix-tpmtool_test-due-to-changes-2.patch
+SENTRY_DSN=https://0a9f0a9f0a9f0a9f0a9f0a9f0a9f0a9f@o12.ingest.sentry.io/34
+CACHE_KEY=7f3d0a9f2c4b6e8d1f3a5c7e9b0d2f4a
+RANKS = RankFile("o200k_base.tiktoken", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d")
 see http://example.org:8080/a@b and http://[::1]:80/@x, ssh://git@github.com:22/a/b.git, git@github.com:a/b.git
 """
 PROSE = """
@@ -169,6 +174,8 @@ Basic knowledge of Python3 helps. Pass: 12, fail: 3, password: required, token: 
 {"bos_token": "<|begin_of_text|>", "eos_token": "</s>", "pad_token": "[PAD128]", "token": "Ġworld", "token": "##ing2"}
 Authorization: Basic <credentials>; Authorization: Bearer <token>; Authorization: Bearer YOUR_ACCESS_TOKEN
 curl -u user:password https://api.example.org; curl -H "Authorization: Bearer $TOKEN" -u "$USER:$PASS" https://example.org
+[redacted token] 446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d stays, and a key of 12-34-56.
+The password is required. The password for this user is case-sensitive: see section 12. zip -P and docker login -p are options.
 密码：请输入密码，令牌不能为空。访问 http://example.org:8080 或联系 ann@example.org。
 """
 

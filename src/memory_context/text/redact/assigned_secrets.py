@@ -28,7 +28,7 @@ _ValueForm = tuple[regex.Pattern[str], regex.Pattern[str]]
 _LONGEST_JUDGED = 64
 _QUOTE = r"\\{0,7}[\"'`]"
 _SPACE = r"[ \t]{0,8}"
-_TYPE = r"[A-Za-z_][\w.|\[\] ]{0,40}"
+_TYPE = r"[A-Za-z_&\[?*][\w.|\[\]<>&'?* ]{0,40}"
 # Up to three fields between a name and its value: "name": "password", "type": "string", "value": "…".
 _FIELD = (
     rf"(?:{_QUOTE})?\w{{1,20}}(?:{_QUOTE})?\s?[:=]\s?(?:{_QUOTE})?[\w.:/-]{{0,40}}(?:{_QUOTE})?"
@@ -40,6 +40,15 @@ _MARKUP = (
     rf"(?P<markup>(?:(?<=<[\w:.-]{{0,60}}){_ATTRIBUTES}|(?<=\b(?:key|name)={_QUOTE}[\w:.-]{{0,60}}){_QUOTE})"
     r">(?:<!\[CDATA\[(?=\S{4,256}\]\]>)|\s{0,40}(?=[^<>\s]{4,256}\s{0,40}</)))"
 )
+# The password is …; a password was generated for user ann: …
+_WHOSE = r"is|was|generated|set|to|for|user|[\w.-]+@[\w.-]+|(?<=(?:user|for) )[\w.-]+"
+_SENTENCE = (
+    rf" (?<=(?i:word|code|phrase) )(?:(?:{_WHOSE})(?: |(?=: ))){{1,6}}(?:(?<=(?:is|was) )|: )"
+)
+_SET_OR_GET = (
+    r"(?<=\b(?i:set|put|add|append|define|env|fetch|get|header)\w{0,20}"
+    rf"\({_SPACE}{_QUOTE}[\w.-]{{1,60}}{_QUOTE},{_SPACE})"
+)
 # What may stand between a name and its value, the first that fits.
 _SIGNS = "|".join(
     (
@@ -50,13 +59,14 @@ _SIGNS = "|".join(
         rf"(?:{_QUOTE}\]?)?{_SPACE}(?:=>|:{{1,3}}=|[?+.]=|={{1,3}}|!={{1,2}}|:){_SPACE}",
         # Go's var name string = "…"
         rf"[ \t]{{1,4}}[A-Za-z_*][\w.*\[\]]{{0,40}}[ \t]{{1,4}}={_SPACE}(?={_QUOTE})",
-        # The arguments of a call that sets a name: setProperty("name", "…")
-        rf"(?<=\b(?:set|put|add|define)\w{{0,20}}\({_SPACE}{_QUOTE}[\w.-]{{0,60}}){_QUOTE},{_SPACE}(?={_QUOTE})",
+        # The arguments of a call that sets or gets a name: setProperty("name", "…"), getenv("name", "…")
+        rf"{_QUOTE},{_SPACE}(?={_QUOTE}){_SET_OR_GET}",
+        rf"\({_SPACE}(?={_QUOTE})(?<=\b(?i:set|with)\w{{1,60}}\({_SPACE})",  # setPassword("…")
+        _SENTENCE,
         # "name", "value": "…", with other fields between them or none
         rf"(?:{_QUOTE})?[,\s]{{1,20}}{_FIELDS}(?:{_QUOTE})?(?i:(?:parameter)?value)(?:{_QUOTE})?{_SPACE}[:=]{_SPACE}",
         _MARKUP,
         r"[ \t]{1,8}(?=')",  # name '…', as in SQL
-        r",(?=[\w.=+/~-]{16,512}(?:[,;\s]|\Z))",  # name,… in a table
     )
 )
 _SCHEME = r"(?:(?:Token|ApiKey|Key|apikey|token)[ =](?:token=)?)?"
@@ -223,12 +233,14 @@ _STAGES = (
 
 # What must follow a name before it is worth a closer look: a sign and some of a value, as in `_SIGNS`, but cheaper.
 _AHEAD = (
-    rf"(?:[0-9_\-]{{0,3}}|_(?:{_STAGES.lower()})(?==))(?:[\\\"'`]{{0,8}}\]?[ \t]{{0,8}}(?:[?+.]?[:=!]{{1,4}}>?[ \t]{{0,8}}"
+    rf"(?:_(?:{_STAGES.lower()})(?==)|[0-9_\-]{{0,3}}+)(?![a-z0-9_])"
+    r"(?:[\\\"'`]{0,8}\]?[ \t]{0,8}(?:[?+.]?[:=!]{1,4}>?[ \t]{0,8}"
     r"(?:[bfru@]{0,2}[\\\"'`]{1,8}\S{4}|[^\s\"'`]{4}|\[\s{0,40}\"|[|>][+-]?[ \t]{0,8}\r?\n)"
-    r"|:[ \t]{0,8}[a-z_][a-z0-9_.|\[\] ]{0,40}=[ \t]{0,8}[\\\"'`]|,?\s{0,20}[\\\"'`]{0,8}(?:parameter)?value|'"
-    r"|,[a-z0-9_.=+/~-]{16})"
+    r"|:[ \t]{0,8}[a-z_&\[?*][a-z0-9_.|\[\]<>&'?* ]{0,40}=[ \t]{0,8}[\\\"'`]|,?\s{0,20}[\\\"'`]{0,8}(?:parameter)?value|')"
     r"|[ \t]{1,4}[a-z_*][a-z0-9_.*\[\]]{0,40}[ \t]{1,4}=[ \t]{0,8}[\\\"'`]|[\\\"'`]{1,8},[ \t]{0,8}[\\\"'`]{1,8}\S{4}"
-    r"|[\\\"']{1,8}[,\s][^{}]{0,160}?value|[\\\"']{0,8}>\s{0,40}[^>\s]{4}|\s[a-z0-9_:.-]{1,40}=[\\\"'][^<>]{0,80}>)"
+    r"|\([\\\"'`]{1,8}\S{4}| (?:is|was|for|set|generated)[ :]"
+    r"|[\\\"']{1,8}[,\s](?:[^{}v]{0,99}+v(?!alue)){0,4}[^{}v]{0,99}+value|[\\\"']{0,8}>\s{0,40}[^>\s]{4}"
+    r"|\s[a-z0-9_:.-]{1,40}=[\\\"'][^<>]{0,80}>)"
 )
 
 
@@ -267,30 +279,32 @@ _CURSORS = (
     "|public[_-]?key|(?-i:[Cc]lient(?=T))"
 )
 _OF_TOKENIZERS = "start|end|[beps]os|pad|unk|sep|cls|mask|stop"
-_TOKEN = f"token(?<!(?:{_CURSORS}|{_OF_TOKENIZERS})[_-]?token)"
-_SORTS_OF_KEY = "using|api|access|private|account|auth|encryption|signing|master"
-_PASSWORD, _SECRET = "pass(?:word|wd|phrase|code)", "secret(?:[ _-]?(?:access[ _-]?)?key)?"
-_KEY = f"(?:{_SORTS_OF_KEY})[ _-]?key"
+TOKEN = f"token(?<!(?:{_CURSORS}|{_OF_TOKENIZERS})[_-]?token)"
+SORTS_OF_KEY = "using|api|access|private|account|auth|encryption|signing|master"
+PASSWORD, SECRET = "pass(?:word|wd|phrase|code)", "secret(?:[ ._-]?(?:access[ _-]?)?key)?"
+_KEY = f"(?:{SORTS_OF_KEY})[ _-]?key"
 
 ASSIGNED = (
     _assigned(
         "password",
-        f"{_PASSWORD}?",
-        rf"{_PASSWORD}|(?<=[_\"'-])pass|(?<![A-Za-z0-9])(?-i:PASS)(?!:[ \t])",
+        f"{PASSWORD}?",
+        rf"{PASSWORD}|(?<=[_\"'-])pass"
+        r"|(?<![A-Za-z0-9])(?-i:PASS(?!:[ \t])|pass(?=\s?(?::|=>)\s?[\"']))",
         is_password=True,
     ),
     _assigned("password", "pwd", "pwd", is_password=True),
-    _assigned("secret", _SECRET, _SECRET),
-    _assigned("token", "token", _TOKEN),
+    _assigned("password", "identified by", "identified by", is_password=True),
+    _assigned("secret", SECRET, SECRET),
+    _assigned("token", "token", TOKEN),
     _assigned("token", "authorization", "authorization"),
     _assigned("api_key", "key(?<=[iesthngr _-]key)", f"key(?<={_KEY})"),
-    _argument("password", f"{_PASSWORD}?|pwd", is_password=True),
+    _argument("password", f"{PASSWORD}?|pwd", is_password=True),
     _argument(
         "password", "password", before=r"login[ \t]{1,8}[^\s]{1,64}\s{1,8}", is_password=True
     ),
     _argument("secret", "secret(?:[_-]?key)?"),
-    _argument("token", "token", _TOKEN),
-    _argument("api_key", f"(?:{_SORTS_OF_KEY})[_-]?key"),
-    _planned("password", f"{_PASSWORD}|pwd", is_password=True),
-    _planned("secret", f"{_SECRET}|{_TOKEN}|{_KEY}"),
+    _argument("token", "token", TOKEN),
+    _argument("api_key", f"(?:{SORTS_OF_KEY})[_-]?key"),
+    _planned("password", f"{PASSWORD}|pwd", is_password=True),
+    _planned("secret", f"{SECRET}|{TOKEN}|{_KEY}"),
 )

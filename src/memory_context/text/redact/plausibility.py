@@ -7,7 +7,7 @@ import regex
 # A place to fill in: all of it in brackets, a variable (%VAR%, $VAR), a format (%s, %(name)s), or stars and dots alone;
 # or it begins like a template or like HTML; or it has a variable inside.
 _PLACEHOLDER = regex.compile(
-    r"(?i)[$%#@]?(?:\{.*\}|<.*>|\[.*\][+*]?|\(.*\))|%\w+%|%[a-z]\w?|%\(\w+\)[a-z]|\$\w+|[*•.x_#?-]+"
+    r"(?i)[$%#@]?(?:\{.*\}|<.*>|\[.*\][+*]?|\(.*\))|%\w+%|%[a-z]\w?|%\(\w+\)[a-z]|\$+\w+(?:::\w+)*-?|[*•.x_#?-]+"
     r"|(?:\{\{|\[\[|<<|<%|[$%#@]\{|\$\(|</?(?:[abip]|br|code|div|em|h[1-6]|li|span|strong)/?>).*"
     r"|.*(?:\$\{[a-z_][\w.]*(?:[:?+-][^}]*)?\}|\$\([\w/.-]+\)|\{\{[\w.]+.*\}\}).*"
 )
@@ -38,6 +38,14 @@ _NAME = regex.compile(
     rf"{_NAME_PART}(?:[-_./:@]+{_NAME_PART})+"
     r"|(?:[A-Z]?[a-z]{2,})+[0-9]{0,4}(?:[A-Z][a-z]{2,})*|[A-Z]+(?:_[A-Z0-9]+)*"
 )
+# Letters and digits without a sign between: more than in the last part of a UUID, or fewer in which all sorts are mixed.
+_RUN = regex.compile(
+    "[A-Za-z0-9]{13,}|(?=[A-Za-z]*[0-9])(?=[A-Z0-9]*[a-z])(?=[a-z0-9]*[A-Z])[A-Za-z0-9]{8,}"
+)
+_HASH = regex.compile("[0-9a-f]{32,}")
+_CHUNK = regex.compile("[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+# On average: 2 in what a machine made, 3.5 in names such as getUtf8StringFromBase64Value.
+_LONGEST_CHUNK = 3.25
 _SHORTEST_PASSWORD = 5
 _SHORTEST_KEY = 8
 _SHORTEST_KEY_OF_LETTERS = 20
@@ -63,6 +71,14 @@ def is_random(value: str) -> bool:
     elif not (any(map(str.isdigit, value)) and any(map(str.isalpha, value))):
         return False
     return _NAME.fullmatch(value) is None
+
+
+def is_surely_random(value: str) -> bool:
+    """Return whether no person wrote this: somewhere letters and digits change more often than in names."""
+    return is_random(value) and any(
+        len(run) <= _LONGEST_CHUNK * len(_CHUNK.findall(run)) or _HASH.fullmatch(run)
+        for run in _RUN.findall(value)
+    )
 
 
 def is_placeholder(value: str) -> bool:

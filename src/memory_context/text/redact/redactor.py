@@ -10,11 +10,12 @@ from typing import Literal, TypeAlias
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime import events
 from memory_context.text.redact.assigned_secrets import ASSIGNED
+from memory_context.text.redact.keys_near_names import NEAR
 from memory_context.text.redact.kubernetes_secrets import KUBERNETES
 from memory_context.text.redact.prefixed_keys import PREFIXED_KEYS
 from memory_context.text.redact.private_keys import BLOCKS
 from memory_context.text.redact.record_texts import PASSES
-from memory_context.text.redact.rules import Rule, Runs, SecretSpan
+from memory_context.text.redact.rules import Rule, Runs, SecretSpan, joint
 from memory_context.text.redact.secret_pieces import Secret, without_pieces
 from memory_context.text.redact.spans import (
     MARKER,
@@ -30,7 +31,7 @@ from memory_context.text.redact.user_patterns import (
     deadline_for,
     user_rule,
 )
-from memory_context.text.redact.vendor_keys import VENDOR_RULES
+from memory_context.text.redact.vendor_keys import VENDOR_RULES, KeyRule
 
 Rules: TypeAlias = Literal["all", "known", "own"]
 """Which rules look at a text: the library's, a user's, or both."""
@@ -41,6 +42,7 @@ RULES: tuple[Rule, ...] = (
     *PREFIXED_KEYS,
     *CARRIED,
     *ASSIGNED,
+    *NEAR,
     *KUBERNETES,
 )
 KINDS = tuple(dict.fromkeys(rule.kind for rule in RULES))
@@ -98,7 +100,9 @@ class Redactor:
             raise InvalidArgumentError(
                 f"patterns must be a mapping of names to patterns, not {type(given).__name__}"
             )
-        self._known = [rule for rule in RULES if rule.kind not in left_out]
+        known = [rule for rule in RULES if rule.kind not in left_out]
+        self._known: list[Rule] = [rule for rule in known if isinstance(rule, KeyRule)]
+        self._known += joint(rule for rule in known if not isinstance(rule, KeyRule))
         self._own = [user_rule(kind, own, KINDS) for kind, own in (patterns or {}).items()]
         self.on_hit = on_hit
         self.is_default = not (patterns or left_out or on_hit)

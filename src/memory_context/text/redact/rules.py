@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Self
@@ -20,6 +20,8 @@ _ESCAPES = tuple(
     for escape in (rb"\\(?:[bfnrt]|u[0-9a-f]{4})", b"%[0-9a-f]{2}", rb"\[[0-9;]{1,12}m")
 )
 _SHORTEST_RUN = 16
+# What a hint begins with; a character that a count follows may be missing.
+_LITERAL = re.compile(r"(?:[a-z0-9_:/<> =\"-](?![?*{|]))*")
 
 
 def _others_as_blanks(characters: str) -> bytes:
@@ -126,6 +128,46 @@ class PatternRule(Rule):
         if "head" in groups:
             start = match.start("head")
         return start, end
+
+
+@dataclass(frozen=True, slots=True)
+class JointRule(Rule):
+    """Look through a text once for several rules whose hints begin alike.
+
+    Attributes:
+        rules: The rules; their hints are tried where one of them matches.
+    """
+
+    rules: tuple[Rule, ...]
+
+    def find_all(self, text: str, flat: bytes) -> Iterator[SecretSpan]:
+        """See `Rule.find_all`."""
+        search = compiled_hint(self.hint).search
+        position = 0
+        while hint := search(flat, position):
+            start = hint.start()
+            position = start + 1
+            for rule in self.rules:
+                if compiled_hint(rule.hint).match(flat, start) and (
+                    found := rule.find(text, start)
+                ):
+                    yield SecretSpan(*found, rule.kind)
+                    position = max(position, found[1])
+
+
+def joint(rules: Iterable[Rule]) -> list[Rule]:
+    """Return *rules* with those whose hints begin with the same literal as one."""
+    groups = dict[str, list[Rule]]()
+    for rule in rules:
+        literal = _LITERAL.match(rule.hint)
+        groups.setdefault(literal[0] if literal else "", []).append(rule)
+    return [
+        group[0]
+        if len(group) == 1
+        # Python takes what alternatives begin with out of them, so that it is looked for as a literal.
+        else JointRule(group[0].kind, "|".join(rule.hint for rule in group), tuple(group))
+        for group in groups.values()
+    ]
 
 
 # Most rules never find their hint: they are compiled when they first do.

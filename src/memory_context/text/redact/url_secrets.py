@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
+from dataclasses import dataclass
+from functools import cache
 
-from memory_context.text.redact.plausibility import is_placeholder, is_random
-from memory_context.text.redact.rules import PatternRule
+import regex
+
+from memory_context.text.redact.plausibility import (
+    is_made_up,
+    is_placeholder,
+    is_random,
+)
+from memory_context.text.redact.rules import PatternRule, Rule
 
 _EXAMPLES = frozenset(
     (
@@ -50,6 +59,54 @@ def _is_password(value: str) -> bool:
 
 # A backslash before a quote escapes it: in JSON that ends the argument's string, or is its end.
 _ARGUMENT = r"(?P<value>(?:[^\s\"'\\]|\\++[^\s\"'\\]){1,256})"
+_CURL = r"(?:-[A-Za-z]{0,8}u|--(?:proxy-)?user)[ =]?[\"']?[^\s:\"']{1,64}:"
+_SQL, _LDAP = "-p", "-w "
+# How a password is given to a command, by what its manual says.
+_OPTIONS = {
+    "7z": "-p",
+    "curl": _CURL,
+    "ldapadd": _LDAP,
+    "ldapmodify": _LDAP,
+    "ldapsearch": _LDAP,
+    "login": "-p ",  # of docker, podman and az
+    "mariadb": _SQL,
+    "mariadb-dump": _SQL,
+    "mongodump": "-p ",
+    "mongosh": "-p ",
+    "mysql": _SQL,
+    "mysqladmin": _SQL,
+    "mysqldump": _SQL,
+    "redis-cli": "-a ",
+    "sshpass": "-p[ =]?",
+    "unzip": "-P ",
+    "zip": "-P ",
+}
+_LONGEST_COMMAND = 300
+_COMMAND_WORD = re.compile(r"[\w-]+|[\n|;]")
+
+
+@cache
+def _argument_of(command: str) -> regex.Pattern[str]:
+    return regex.compile(rf" {_OPTIONS[command]}[\"']?{_ARGUMENT}")
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRule(Rule):
+    """Find a password that a command is given, by the option before it."""
+
+    def find(self, text: str, position: int) -> tuple[int, int] | None:
+        """See `Rule.find`."""
+        words = _COMMAND_WORD.findall(text, max(0, position - _LONGEST_COMMAND), position)
+        for word in reversed(words):
+            if word in "\n|;":  # another command
+                return None
+            if word in _OPTIONS:
+                given = _argument_of(word).match(text, position)
+                if given and is_made_up(given["value"]) and _is_password(given["value"]):
+                    return given.span("value")
+                return None
+        return None
+
 
 CARRIED = (
     PatternRule(
@@ -71,24 +128,24 @@ CARRIED = (
         # JSON may escape the slashes. What looks like a port and a path is none; the last @ ends the password, and a
         # host must follow. Quotes and blanks are never part of a URL.
         r":\\?/\\?/[^\s/?#:@\"'<>`\\]{0,128}:(?![0-9]{1,5}[/?#])"
-        r"(?P<value>(?:[!#-&(-.0-;=?A-\[\]-_a-~]|\\u[0-9a-f]{4}|@(?=[^\s/@\"'<>`\\?#]{0,200}@)){1,256})@(?=[\w\[.%-])",
+        r"(?P<value>(?:[!#-&(-.0-;=?A-\[\]-_a-~]|\\u[0-9a-f]{4}|@(?=[^\s/@\"'<>`\\?#]{0,200}@)){1,256})@(?=[\w\[.%-])"
+        # A token in the place of a user; Sentry's addresses are public.
+        r"|://(?P<value>(?=[\w-]{0,30}[0-9])(?=[\w-]{0,30}[A-Za-z])[\w-]{32,255})@(?=[\w\[])(?![\w.]{0,40}\bsentry\.)",
         _is_password,
     ),
+    CommandRule("password", r" -(?:-(?:proxy-)?user[ =]|p[ =\"'!-~]|[a-z]{0,8}[auw][ =\"'])"),
+    # Of Docker's config.json and .npmrc: https://docs.docker.com/reference/cli/docker/login/
     PatternRule(
-        "password",
-        r"-u(?:ser)?[ =]",
-        # Other programs have an option -u, too: curl stands before it in the same command.
-        r"(?<=\bcurl\b[^\n|;]{0,300}?\s-?)-u(?:ser)?[ =]?[\"']?[^\s:\"']{1,64}:" + _ARGUMENT,
-        _is_password,
+        "basic_auth",
+        r"auth[\"']?\s{0,4}[:=]\s{0,4}[\"']?[a-z0-9+/]{8}",
+        r"(?i:auth)[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?P<value>[A-Za-z0-9+/]{8,512}={0,2})(?![\w+/=.-])",
+        _is_user_and_password,
     ),
     # Credentials for a host of gems: https://bundler.io/man/bundle-config.1.html
     PatternRule(
         "password",
         "bundle_",
         r"BUNDLE_[A-Z0-9_]{3,80}[\"']?\s{0,3}[=:,>]{1,4}\s{0,3}[\"']?(?P<value>[^\s\"':]{4,64}:[^\s\"':,;]{4,64})",
-    ),
-    PatternRule(
-        "password", r"sshpass\s", rf"sshpass\s{{1,4}}-p[ =]?[\"']?{_ARGUMENT}", _is_password
     ),
     PatternRule("azure_key", "sig=", r"(?<=[?&;])sig=(?P<value>[A-Za-z0-9%+/_-]{40,100}={0,2})"),
     # https://learn.microsoft.com/en-us/microsoftteams/platform/webhooks-and-connectors/how-to/add-incoming-webhook

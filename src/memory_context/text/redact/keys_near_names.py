@@ -1,0 +1,92 @@
+"""Keys that a machine made, near a name that tells what they are, whatever the language or notation.
+
+Every language assigns in its own way, and a log or a table does not assign at all. So the value decides, not the sign:
+it is so random that no person wrote it, and what stands between it and the name are only signs, tags, a call, and words
+such as "is", "string" and "default".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import regex
+
+from memory_context.text.redact.assigned_secrets import PASSWORD, SECRET, SORTS_OF_KEY, TOKEN
+from memory_context.text.redact.plausibility import is_no_secret, is_surely_random
+from memory_context.text.redact.rules import PatternRule
+
+_SHORTEST = 20
+_LONGEST_MARKER = 60
+_SUFFIX = "s?(?:[ _-]?[0-9]{1,2})?"
+_UUID = regex.compile("(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+# No end of another word, as in "tiktoken".
+_START = "(?:(?<![A-Za-z])|(?=[A-Z])|(?<=(?i:access|api|app|auth|bot|client|refresh|session|user)))"
+_WORDS = (
+    "a|an|as|android|body|by|class|const|data|default|from|get|is|it|key|lazy|name|new|or|secret|serializeas|set|static|str"
+    "|string|td|text|the|to|token|type|u8|value|val|was|your"
+)
+# The slash of a path is no sign.
+_SIGNS = r"(?:[^\w/]|(?<=<)/|//){1,24}"
+# A word that says nothing, or a call that has the key as an argument.
+_STEP = rf"(?:(?:{_WORDS})(?![A-Za-z0-9_])|[A-Za-z_][A-Za-z0-9_.:]{{0,40}}(?=[({{])){_SIGNS}"
+_BETWEEN = rf"{_SIGNS}(?:{_STEP}){{0,4}}"
+# The same, but cheaper: any words.
+_ANY_STEP = r"(?:[a-z]{1,11}+8?+(?![a-z0-9_.:])|[a-z_][a-z0-9_.:]{0,40}+(?=[({]))\W{1,24}+"
+_AHEAD = rf"\W{{1,24}}+(?:{_ANY_STEP}){{0,4}}(?=[a-z_+/-]{{0,40}}[0-9])[a-z0-9][a-z0-9_+/-]{{{_SHORTEST - 2}}}"
+# In one of the alphabets of base64, or with dots.
+_VALUE = (
+    r"(?P<value>(?:[A-Za-z0-9+/]{20,512}|[\w-][\w.~-]{18,511}\w)={0,2})"
+    r"(?=[\s\"'`,;:|&<>()\[\]{}\\.*]|\Z)"
+)
+_SORTS = (
+    f"{SORTS_OF_KEY}|app|application|client|cookie|decrypt|decryption|deploy|encrypt|fernet|functions|hmac|jwt|license"
+    "|recovery|server|service|service[_-]?role|session|shared|storage|subscription|unseal|webhook"
+)
+# Keys of a table, a cache or a file, and public ones.
+_NO_SECRETS = (
+    "CACHE|DEDUP|DEDUPE|FOREIGN|GROUP|HASH|HOST|IDEMPOTENCY|INDEX|LOCK|OBJECT|PARTITION|PRIMARY|PUB|PUBLIC|RESTORE|ROUTING"
+    "|ROW|S3|SORT|SSH|STATE|TRACE|UNIQUE"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NearRule(PatternRule):
+    """Find a key near a name."""
+
+    def find(self, text: str, position: int) -> tuple[int, int] | None:
+        """See `Rule.find`."""
+        # A marker names what stood in its place, and not what stands behind it.
+        before = text[max(0, position - _LONGEST_MARKER) : position].rpartition("[redacted ")
+        if before[1] and "]" not in before[2]:
+            return None
+        return PatternRule.find(self, text, position)
+
+
+def _near(kind: str, hint: str, name: str = "", start: str = _START) -> NearRule:
+    """Compile a rule for a key behind *name*, or behind the hint without one."""
+    named = rf"{start}(?i:{name or hint}{_SUFFIX}{_BETWEEN})"
+    return NearRule(kind, hint + _SUFFIX + _AHEAD, rf"{named}(?<![\w+/.~-]){_VALUE}", _is_key)
+
+
+def _is_key(value: str) -> bool:
+    is_made = is_surely_random(value) or _UUID.fullmatch(value) is not None
+    return is_made and not is_no_secret(value, is_cut=False)
+
+
+NEAR = (
+    _near("password", PASSWORD),
+    _near("password", "pwd"),
+    _near("secret", SECRET),
+    _near("secret", "credential"),
+    _near("token", "token(?<!page_token)", TOKEN),
+    # Whatever the scheme is called.
+    _near("token", r"authorization\W{1,8}[a-z][a-z0-9_-]{1,20}"),
+    _near("token", "authorization"),
+    _near("bearer_token", "bearer(?:_?auth)?"),
+    _near(
+        "api_key",
+        "key(?<=[a-z_. -]key)(?<!public_key)",
+        rf"key(?:(?<=(?:{_SORTS})[ ._-]?key)|(?-i:(?<=\b[A-Z0-9_]{{3,40}}_KEY)(?<!(?:{_NO_SECRETS})_KEY)))",
+        start="",
+    ),
+)
