@@ -161,6 +161,7 @@ connection: http://proxy.example.org:3128/, mail: ann@example.org
 PATH="`pwd`:$$PATH" PASSWORD=$Config::Main->{password}
 patches/0001-Add-pregenerated-config-for-libaom-on-ppc64.patch, 48_0002-tests-Fix-tpmtool_test-due-to-changes-2.patch
 SENTRY_DSN=https://0a9f0a9f0a9f0a9f0a9f0a9f0a9f0a9f@o12.ingest.sentry.io/34
+  * Add new upstream signing key 19882D92DDA4C400C22C0D56CC2AF4472167BE03 to debian/upstream
 CACHE_KEY=7f3d0a9f2c4b6e8d1f3a5c7e9b0d2f4a
 RANKS = RankFile("o200k_base.tiktoken", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d")
 see http://example.org:8080/a@b and http://[::1]:80/@x, ssh://git@github.com:22/a/b.git, git@github.com:a/b.git

@@ -18,6 +18,7 @@ from memory_context.text.redact.rules import PatternRule
 _SHORTEST = 20
 _LONGEST_MARKER = 60
 _SUFFIX = "s?(?:[ _-]?[0-9]{1,2})?"
+_FINGERPRINT = regex.compile("[0-9A-F]{40}")  # of an OpenPGP key
 _UUID = regex.compile("(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # No end of another word, as in "tiktoken".
 _START = "(?:(?<![A-Za-z])|(?=[A-Z])|(?<=(?i:access|api|app|auth|bot|client|refresh|session|user)))"
@@ -25,8 +26,8 @@ _WORDS = (
     "a|an|as|android|body|by|class|const|data|default|from|get|is|it|key|lazy|name|new|or|secret|serializeas|set|static|str"
     "|string|td|text|the|to|token|type|u8|value|val|was|your"
 )
-# The slash of a path is no sign.
-_SIGNS = r"(?:[^\w/]|(?<=<)/|//){1,24}"
+# The slash of a path is no sign, nor is one that a key begins with.
+_SIGNS = r"(?:[^\w/+-]|[+-](?![A-Za-z0-9])|(?<=[+-])[+-]|(?<=<)/|//){1,24}+"
 # A word that says nothing, or a call that has the key as an argument.
 _STEP = rf"(?:(?:{_WORDS})(?![A-Za-z0-9_])|[A-Za-z_][A-Za-z0-9_.:]{{0,40}}(?=[({{])){_SIGNS}"
 _BETWEEN = rf"{_SIGNS}(?:{_STEP}){{0,4}}"
@@ -55,11 +56,12 @@ class NearRule(PatternRule):
 
     def find(self, text: str, position: int) -> tuple[int, int] | None:
         """See `Rule.find`."""
+        found = PatternRule.find(self, text, position)
+        if found is None:
+            return None
         # A marker names what stood in its place, and not what stands behind it.
         before = text[max(0, position - _LONGEST_MARKER) : position].rpartition("[redacted ")
-        if before[1] and "]" not in before[2]:
-            return None
-        return PatternRule.find(self, text, position)
+        return None if before[1] and "]" not in before[2] else found
 
 
 def _near(kind: str, hint: str, name: str = "", start: str = _START) -> NearRule:
@@ -70,7 +72,8 @@ def _near(kind: str, hint: str, name: str = "", start: str = _START) -> NearRule
 
 def _is_key(value: str) -> bool:
     is_made = is_surely_random(value) or _UUID.fullmatch(value) is not None
-    return is_made and not is_no_secret(value, is_cut=False)
+    is_public = is_no_secret(value, is_cut=False) or _FINGERPRINT.fullmatch(value) is not None
+    return is_made and not is_public
 
 
 NEAR = (

@@ -143,15 +143,14 @@ class JointRule(Rule):
     def find_all(self, text: str, flat: bytes) -> Iterator[SecretSpan]:
         """See `Rule.find_all`."""
         search = compiled_hint(self.hint).search
+        tries = [(compiled_hint(rule.hint).match, rule.find, rule.kind) for rule in self.rules]
         position = 0
         while hint := search(flat, position):
             start = hint.start()
             position = start + 1
-            for rule in self.rules:
-                if compiled_hint(rule.hint).match(flat, start) and (
-                    found := rule.find(text, start)
-                ):
-                    yield SecretSpan(*found, rule.kind)
+            for begins, find, kind in tries:
+                if begins(flat, start) and (found := find(text, start)):
+                    yield SecretSpan(*found, kind)
                     position = max(position, found[1])
 
 
