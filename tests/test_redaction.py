@@ -702,6 +702,7 @@ class TestKubernetes:
         ("//registry.example.org/:_auth={}\n", base64.b64encode(b"ann:hunter" + b"2").decode()),
         ("git clone https://{}@git.example.org/a/b.git", "0a9f" * 10),
         ("users:\n- name: ann\n  user:\n    client-key-data: {}\n", base64.b64encode(pem(random.Random(9)).encode()).decode()),
+        ("curl -u ann:{} https://example.org", "correct" + "horse"),
         ("log in as {} now", base64.b64encode(b"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl").decode()),
     ],
 )  # fmt: skip

@@ -102,9 +102,11 @@ class CommandRule(Rule):
                 return None
             if word in _OPTIONS:
                 given = _argument_of(word).match(text, position)
-                if given and is_made_up(given["value"]) and _is_password(given["value"]):
-                    return given.span("value")
-                return None
+                if given is None or not _is_password(given["value"]):
+                    return None
+                # The others have options of such a letter for something else, too.
+                is_certain = word in ("curl", "sshpass") or is_made_up(given["value"])
+                return given.span("value") if is_certain else None
         return None
 
 
