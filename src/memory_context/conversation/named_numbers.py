@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memory_context.text.excerpt.record import record_at
+from memory_context.text.excerpt.record import record_at, row_at
 from memory_context.text.index.analyzer import COMPOUND, lexemes_of
 
 WORDS_BEFORE = 2
@@ -28,14 +28,17 @@ def is_named(text: str, start: int, stop: int, noun: str) -> bool:
     names = before[-WORDS_BEFORE:]
     if names and names[-1].isdigit():
         names = []
-    heads = [text[:BEGINNING]]
-    record = record_at(text, start, stop)
-    for begin, end in record.heads:
-        heads.append(text[begin:end])
+    line_stop = text.find("\n", stop)
+    row = row_at(text, line_start, line_stop if line_stop >= 0 else len(text))
+    for begin, end in row.heads if row else ():
         names += _header_of_cell(text[begin:end], text[line_start:start], text[stop : stop + 2])
     if _have(names, noun):
         return True
-    return any(_ID & set(lexemes_of(name)) for name in names) and _have(heads, noun)
+    if not any(_ID & set(lexemes_of(name)) for name in names):
+        return False
+    # Looked for last: outside of a table that takes a millisecond.
+    heads = record_at(text, start, stop).heads
+    return _have([text[:BEGINNING], *(text[begin:end] for begin, end in heads)], noun)
 
 
 def _have(texts: list[str], noun: str) -> bool:

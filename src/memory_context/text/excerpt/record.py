@@ -124,12 +124,16 @@ def record_at(text: str, start: int, stop: int) -> Record:
         return Record(
             max(line_start, start - LONG_LINE // 2), min(line_stop, stop + LONG_LINE // 2)
         )
+    found = row_at(text, line_start, line_stop) or _repeated_at(text, line_start, line_stop)
+    return found or _block_at(text, line_start, line_stop)
+
+
+def row_at(text: str, start: int, stop: int) -> Record | None:
+    """Return the row of a table that a line is, with its header; None if it is none."""
     header = end_of_header(text, 0, len(text))
     if header and not _is_data(text[:header]):
-        heads = [(0, header)] if line_start > header else []
-        return Record(line_start, line_stop, heads)
-    found = _row_at(text, line_start, line_stop) or _repeated_at(text, line_start, line_stop)
-    return found or _block_at(text, line_start, line_stop)
+        return Record(start, stop, [(0, header)] if start > header else [])
+    return _row_of_columns(text, start, stop)
 
 
 def _repeated_at(text: str, line_start: int, line_stop: int) -> Record | None:
@@ -140,8 +144,8 @@ def _repeated_at(text: str, line_start: int, line_stop: int) -> Record | None:
     return Record(begin, end, heads, comes_again=True)
 
 
-def _row_at(text: str, start: int, stop: int) -> Record | None:
-    """Return the row of a table that a line is, with its header; None if the line beside it has not as many cells."""
+def _row_of_columns(text: str, start: int, stop: int) -> Record | None:
+    """Return the row of columns that a line is; None if the line beside it has not as many cells."""
     cells = _cells(text, start, stop)
     below = stop + 1, _line_stop(text, stop + 1)
     beside = (
