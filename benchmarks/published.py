@@ -13,7 +13,8 @@ The picture is the mean size of a prompt by number of the call, as far as one ru
 *checkpoints* runs an agent of LangChain's that reads twelve outputs of 50 KB in a turn, with LangGraph's checkpointer on
 SQLite, and divides what it writes by the bytes of the outputs: without anything, with deepagents' eviction of results
 over 500 tokens into the state, and with `MemoryContextMiddleware`, whose own database is counted beside it; each with
-LangChain's own state, in which every checkpoint holds all messages, and with `LeanAgentState`. The floor is the same agent
+LangChain's own state, in which every checkpoint holds all messages, with `LeanAgentState`, and with LangChain's where
+LangGraph writes at the end of a turn alone (``durability="exit"``). The floor is the same agent
 whose outputs are empty: what LangGraph writes of any run. *written* is the bytes of all values in the checkpointer's
 tables, *file* those of its file, with pages and indexes.
 
@@ -28,6 +29,7 @@ import asyncio
 import sqlite3
 import tempfile
 from contextlib import closing
+from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -129,7 +131,7 @@ def checkpoints() -> None:
     """Divide the bytes that an agent's checkpoints take by those of what its tools returned."""
     table = Table("way", "state", "written", "per byte of output", "file", "per byte", "store")
     outputs = OUTPUTS * OUTPUT_BYTES
-    for schema, state in ((None, "LangChain's"), (LeanAgentState, "lean")):
+    for state, schema in (("LangChain's", None), ("lean", LeanAgentState), ("at exit", None)):
         for name in (
             EMPTY,
             "plain",
@@ -138,8 +140,13 @@ def checkpoints() -> None:
         ):
             with tempfile.TemporaryDirectory() as folder:
                 store = Path(folder) / "memory.db"
-                size = 0 if name == EMPTY else OUTPUT_BYTES
-                _run(Path(folder) / "graph.db", _middleware(name, store), schema, size)
+                run = AgentRun(
+                    _middleware(name, store),
+                    schema,
+                    size=0 if name == EMPTY else OUTPUT_BYTES,
+                    durability="exit" if state == "at exit" else "async",
+                )
+                _run(Path(folder) / "graph.db", run)
                 written, kept = _written(Path(folder) / "graph.db")
                 own = f"{_size(store) / 1e6:.2f} MB" if store.exists() else ""
             shares = (f"{written / outputs:.3f}", f"{kept / 1e6:.2f} MB", f"{kept / outputs:.2f}")
@@ -159,7 +166,7 @@ def _written(path: Path) -> tuple[int, int]:
     """Return the bytes of the values that a checkpointer has written, and those of its file."""
     sizes = (
         "SELECT (SELECT sum(length(checkpoint) + length(metadata)) FROM checkpoints) "
-        "+ (SELECT sum(length(value)) FROM writes)"
+        "+ (SELECT coalesce(sum(length(value)), 0) FROM writes)"
     )
     with closing(sqlite3.connect(path)) as database:
         [(written,)] = database.execute(sizes)
@@ -180,13 +187,25 @@ def reading(data: Data) -> None:
         console.print(measure_reading(data, Path(folder)))
 
 
-def _run(
-    path: Path,
-    middleware: list[AgentMiddleware[Any, Any, Any]],
-    schema: type[LeanAgentState] | None,
-    size: int,
-) -> None:
-    """Have an agent read outputs of *size* bytes, each checkpoint in a file."""
+@dataclass(frozen=True)
+class AgentRun:
+    """How the agent is run.
+
+    Attributes:
+        middleware: What folds its outputs.
+        schema: Its state; LangChain's own without one.
+        size: The bytes of an output.
+        durability: When LangGraph writes checkpoints.
+    """
+
+    middleware: list[AgentMiddleware[Any, Any, Any]]
+    schema: type[LeanAgentState] | None
+    size: int
+    durability: str
+
+
+def _run(path: Path, run: AgentRun) -> None:
+    """Have an agent read the outputs, each checkpoint in a file."""
     numbers = cycle(range(OUTPUTS))
 
     @tool
@@ -197,7 +216,7 @@ def _run(
             f"{number:02d} {line:05d} job {line * 7919 % 10007} done in {line % 97} ms\n"
             for line in range(2000)
         )
-        return "".join(lines)[:size]
+        return "".join(lines)[: run.size]
 
     answers: list[Any] = [[call("read", f"call-{number}")] for number in range(OUTPUTS)]
     answers.append("Read.")
@@ -205,11 +224,12 @@ def _run(
         agent: Any = create_agent(
             ScriptedChatModel(answers),
             tools=[read],
-            middleware=middleware,
+            middleware=run.middleware,
             checkpointer=saver,
-            state_schema=schema,
+            state_schema=run.schema,
         )
-        agent.invoke({"messages": [("user", "Read it.")]}, THREAD)
+        question = {"messages": [("user", "Read it.")]}
+        agent.invoke(question, THREAD, durability=run.durability)
 
 
 def _size(database: Path) -> int:

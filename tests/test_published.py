@@ -37,6 +37,7 @@ def test_checkpoints() -> None:
     assert float(rows["memory-context, LangChain's"][2]) < 0.35
     floor = float(rows["floor: plain, empty outputs, lean"][2])
     assert float(rows["memory-context, lean"][2]) < floor + 0.03
+    assert float(rows["memory-context, at exit"][2]) < 0.03
 
 
 def test_search_of_a_published_folder(tmp_path: Path) -> None:
