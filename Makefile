@@ -83,8 +83,8 @@ fuzz: $(VENV)/test ## try the properties of text and conversations on examples t
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope -m 'not long' --hypothesis-profile=fuzz $(FUZZED)
 
 lint: $(VENV)/lint ## ruff, mypy, pyright, import-linter
-	$(BIN)/ruff check src tests benchmarks examples notebooks
-	$(BIN)/ruff format --check src tests benchmarks examples notebooks
+	$(BIN)/ruff check src tests benchmarks examples notebooks hatch_build.py
+	$(BIN)/ruff format --check src tests benchmarks examples notebooks hatch_build.py
 	$(BIN)/mypy
 	$(BIN)/pyright --project pyproject.toml --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
@@ -102,7 +102,7 @@ docs: $(VENV)-docs/site ## render the documentation into build/site; a link that
 	NO_MKDOCS_2_WARNING=1 $(VENV)-docs/bin/mkdocs build --strict --quiet
 	! grep -rnoE '<(script|link|img|iframe)[^>]+(src|href)="?(https?:)?//[^" >]+' build/site --include=*.html
 
-build: ## build wheel and sdist into dist/
+build: ## build wheel and sdist into dist/; PROJECT_URL=https://… gives them the project's address
 	$(PYTHON) -m venv $(VENV)-build
 	$(VENV)-build/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(VENV)-build/bin/python -m pip install --quiet --group build
