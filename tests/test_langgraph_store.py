@@ -374,10 +374,8 @@ def test_similar_as_in_langgraphs_own_store(
         scores = {
             item.key: item.score for item in theirs.search(("n",), query=query, filter=filters)
         }
-        # What has no vectors comes last in the one, and not at all in the others.
-        scores = {key: score for key, score in scores.items() if score is not None}
         assert scores == pytest.approx({item.key: item.score for item in found}, abs=1e-5)
-        assert found == sorted(found, key=lambda item: -(item.score or 0))
+        assert found == sorted(found, key=lambda item: (item.score is None, -(item.score or 0)))
 
 
 def test_an_index_in_every_database(store_url: str) -> None:
@@ -392,6 +390,11 @@ def test_an_index_in_every_database(store_url: str) -> None:
         for offset in (0, 2, 4):
             page = store.search(("n",), query="a", limit=2, offset=offset)
             assert [str(offset), str(offset + 1)] == [item.key for item in page]
+        for limit, last in ((3, ["4", "5", "hidden"]), (2, ["4", "5"])):
+            page = store.search(("n",), query="a", limit=limit, offset=4)
+            assert last == [item.key for item in page]
+        [hidden] = store.search(("n",), query="a", offset=6)
+        assert hidden.score is None
         odd = store.search(("n",), query="a", filter={"odd": 1}, limit=2)
         assert ["1", "3"] == [item.key for item in odd]
 

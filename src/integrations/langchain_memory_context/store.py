@@ -116,9 +116,9 @@ class MemoryStoreAdapter(BaseStore):
         ttl: ``default_ttl``, in minutes, for items that are put without one, and ``refresh_on_read`` for reads that do
             not say whether they begin an item's time anew.
         index: LangGraph's configuration of semantic search: ``embed`` makes a vector of each of an item's ``fields`` (the
-            whole item without them, those that `put` names in their place), and a search with a query finds all items
-            that have vectors, the most similar first. Items that were put without it have none. Without `index` words
-            decide, or the store's own embedder, and names of fields make no difference.
+            whole item without them, those that `put` names in their place), and a search with a query finds all items,
+            the most similar first. Those that were put without it have no vectors: they come last, without a score.
+            Without `index` words decide, or the store's own embedder, and names of fields make no difference.
 
     Raises:
         InvalidArgumentError: A manager beside a store or a user, another setting in `ttl` or `index`, or an
@@ -382,10 +382,20 @@ class _StoredItems:
             by_vectors = partial(hits, mode="semantic", passages=False, by=self.embedding)
             # An embedder that fails is logged, and words decide, as in every search.
             with suppress(EmbedderError):
-                return self._page(op, by_vectors)
+                return self._most_similar(op, by_vectors)
         found = hits(limit=SEARCHED, filters=_below(op.namespace_prefix))
         items = [item for item in found if item.content_metadata.get("index", True)]
         return _matching(items, op)[op.offset : op.offset + op.limit]
+
+    def _most_similar(self, op: SearchOp, by_vectors: Callable[..., list[MemoryItem]]) -> _Found:
+        """Return a page of the items that match, the most similar first; those without vectors last, oldest first."""
+        needed = op.offset + op.limit
+        found = self._first(op, by_vectors)
+        if len(found) < needed:
+            similar = {item.id for item, _ in found}
+            oldest = self._first(op, self._query)
+            found += [(item, facts) for item, facts in oldest if item.id not in similar]
+        return found[op.offset : needed]
 
     def _oldest(self, op: SearchOp) -> _Found:
         """Return a page of the items that match, oldest first."""
@@ -393,10 +403,10 @@ class _StoredItems:
             filters = {**_below(op.namespace_prefix), **_living()}
             items = self._query(filters, op.limit, op.offset)
             return _matching(items, op)
-        return self._page(op, self._query)
+        return self._first(op, self._query)[op.offset :]
 
-    def _page(self, op: SearchOp, read: Callable[..., list[MemoryItem]]) -> _Found:
-        """Return a page of the items that match, in the order in which *read* gives them."""
+    def _first(self, op: SearchOp, read: Callable[..., list[MemoryItem]]) -> _Found:
+        """Return the items that match up to the end of the page, in the order in which *read* gives them."""
         filters = {**_below(op.namespace_prefix), **_living()}
         hint = _hint(op.filter or {})
         # Which ones match is seen in their values: more are read until there are enough, or no more.
@@ -413,7 +423,7 @@ class _StoredItems:
                 continue
             matching = _matching(items, op)
             if len(matching) >= needed or len(items) < limit:
-                return matching[op.offset : needed]
+                return matching[:needed]
             limit = max(limit * 4, LEAST_READ)
 
     def _query(self, filters: Filters, limit: int | None, offset: int = 0) -> list[MemoryItem]:
