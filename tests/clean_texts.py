@@ -241,6 +241,28 @@ def uuids(lines: int) -> str:
     )
 
 
+def ids_near_words(lines: int) -> str:
+    """Commits, checksums, requests and rows whose ids stand below or beside a word that could name a secret."""
+    chosen = random.Random(7)
+    texts = list[str]()
+    for n in range(lines):
+        commit, row = _hex(n)[:40], uuid.UUID(int=chosen.getrandbits(128))
+        texts += (
+            f"{_hex(n + 1)[:40]} Refresh the access token\n{commit} Fix typo",
+            f"{commit}\trefs/heads/fix-token\n{commit}\trefs/heads/main",
+            f"{_hex(n)}  bin/password\n{_hex(n)}  bin/other",
+            f"id,name,token\n{row},ann,5",
+            f"| id | tokens |\n|---|---|\n| {row} | 22 |",
+            f"{row} INFO missing token\n{row} INFO answered",
+            f"$ pwd\n{row}",
+            f"uses: actions/create-github-app-token@{commit} # v1",
+            f"invalid token [{row}], wrong password ({row}), bad credentials ({row})",
+            f"fix token {commit}\nTENANT_KEY={row}\nARTIFACT_KEY={_hex(n)}",
+            "The password is base64-encoded, and its code is 6-digit.",
+        )
+    return "\n\n".join(texts)
+
+
 KINDS: dict[str, Callable[[int], str]] = {
     "log": log,
     "access log": access_log,
@@ -256,4 +278,5 @@ KINDS: dict[str, Callable[[int], str]] = {
     "Chinese": chinese,
     "minified JavaScript": minified,
     "UUIDs and hashes": uuids,
+    "ids near words": ids_near_words,
 }

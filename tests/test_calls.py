@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import sqlite3
 import subprocess
 import sys
 import textwrap
 import threading
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -35,7 +37,7 @@ from memory_context import (
     SQLAlchemyStore,
 )
 from memory_context.conversation.message import from_lines
-from memory_context.exceptions import InvalidArgumentError, SealError
+from memory_context.exceptions import InvalidArgumentError, SealError, StoreError
 from memory_context.model.call_records import CallFilter
 from memory_context.model.drawers import Displayed
 from memory_context.stores import Encrypted
@@ -436,6 +438,16 @@ class TestHowItIsKept:
             assert [] == store.calls(ANYTHING)
         assert before == calls_file(f"file:{outside.directory}").read_bytes()
 
+    def test_before_the_first_row(self, tmp_path: Path) -> None:
+        """Who asks makes no tables, which could not be written where the disk is full or the folder is read-only."""
+        file = calls_file(f"file:{tmp_path}")
+        file.parent.mkdir()
+        file.touch()
+        with FileStore(tmp_path) as store:
+            assert ([], ()) == (store.users(), store.damaged())
+        with closing(sqlite3.connect(file)) as database:
+            assert [] == database.execute("SELECT name FROM sqlite_master").fetchall()
+
     async def test_damaged_in_a_folder(
         self, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -453,9 +465,13 @@ class TestHowItIsKept:
         assert ".memory-context/calls.db" == damaged.path
         assert "not a database" in damaged.reason
         assert ["ann"] == store.users()
-        assert 1 == store.forget_user("ann").memories
+        with pytest.raises(StoreError, match=r"calls\.db is damaged, and may hold"):
+            store.forget_user("ann")
+        assert 0 == store.count(Scope("ann"))
         await context.aclose()
         assert b"no database" * 1000 == file.read_bytes()
+        file.unlink()
+        assert 0 == store.forget_user("ann").calls
         said = [getattr(one, "event", "") for one in caplog.records]
         assert 1 == said.count("memory_context.file_skipped")
 

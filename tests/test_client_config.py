@@ -111,6 +111,14 @@ def test_vs_code() -> None:
     assert asks == config["servers"]["asks"]
 
 
+def test_a_renamed_folder(file: Path) -> None:
+    """Our entry is known by its name where the path in it leads nowhere any more."""
+    assert 0 == run(["wrap", "--client", "cursor"])
+    renamed = file.parent.rename(file.parent.with_name("renamed"))
+    assert 0 == run(["wrap", "--file", str(renamed / file.name), "--undo"])
+    assert CONFIG == read(renamed / file.name)
+
+
 def test_links(file: Path) -> None:
     """A configuration that is a link, as of a folder of dotfiles, stays one."""
     target = file.parent / "real.json"
@@ -279,6 +287,26 @@ class TestClaudeCode:
         assert 2 == run(["wrap", "--client", "claude-code"])
         said = capsys.readouterr().err
         assert "ours: it is switched off; rejected: it is switched off" in said
+
+    def test_entry_taken_out_by_hand(self, folder: Path) -> None:
+        """Servers of one folder come back although nobody lists our entry any more."""
+        own = Path.home() / ".claude.json"
+        before = read(own)
+        assert 0 == run(["wrap", "--client", "claude-code"])
+        config = read(own)
+        config["projects"][str(folder.parent)]["mcpServers"] = {}
+        write(own, config)
+        assert 0 == run(["wrap", "--client", "claude-code", "--undo"])
+        assert before == read(own)
+
+    @for_each("said", ["", '{"disabledMcpjsonServers": true}', "{ // a comment\n}"])
+    def test_settings_that_say_nothing(self, said: str, folder: Path) -> None:
+        """Settings that are only looked at stop nothing."""
+        (folder / ".claude/settings.json").write_text(said)
+        own = Path.home() / ".claude.json"
+        own.write_text("{ // a comment\n}")
+        assert 0 == run(["wrap", "--file", ".mcp.json"])
+        assert 0 == run(["wrap", "--client", "claude-code", "--undo"])
 
     def test_folder_of_its_own(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """CLAUDE_CONFIG_DIR says where its configuration is."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ from for_each import for_each
 from memory_context import FoldPolicy, MemoryContext, MemoryRef, default_counter, exceptions
 from memory_context.conversation.message import as_lines, from_lines
 from memory_context.conversation.message_groups import groups
+from memory_context.conversation.relevant_turns import best_turns
 from memory_context.testing import check_prompt
 from messages import (
     LOG,
@@ -474,6 +476,35 @@ async def test_a_compaction_keeps_a_question_with_its_answer() -> None:
     texts = [text for text in stored if text.startswith('{"role"')]
     assert texts
     assert all('"assistant"' in text.split("\n")[-1] for text in texts)
+
+
+async def test_a_turn_that_leans_on_another_is_shown_once() -> None:
+    """What corrects a turn in a few words comes with it or by itself, and neither comes again while it is in sight."""
+    context = MemoryContext("ann", store="sqlite://", max_tokens=1000)
+    for asked, answered in (
+        ("Good morning.", "Good morning."),
+        ("The kickoff meeting is on Monday in Graz", "Noted."),
+        ("No, kickoff on Tuesday.", "Changed."),
+    ):
+        await fill(context, user(asked), AssistantMessage(content=answered, source="coder"))
+    for number in range(30):
+        said = AssistantMessage(content=f"Here it is: {'word ' * 60}{number}", source="coder")
+        await fill(context, user(f"Shorten paragraph {number}."), said)
+    for _ in range(2):
+        prompt = await fill(context, user("When is our kickoff in Graz?"))
+        text = "\n".join(map(shown, prompt))
+        turns = ("user: The kickoff meeting is on Monday in Graz", "user: No, kickoff on Tuesday.")
+        assert [1, 1] == [text.count(turn) for turn in turns]
+
+
+def test_of_equals_the_first_is_the_best() -> None:
+    """Of turns that say as much the first one is the best, so that later ones come beside it: in each process the same."""
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    for number in range(20):
+        first, between, last = ((f"conversation-{number}", n, n + 1) for n in range(3))
+        scores = {last: 1.0, between: 0.5, first: 1.0}
+        chosen = best_turns(scores, {first, last}, lambda turn: (at, turn[0], turn[1]))
+        assert {first, between, last} == set(chosen)
 
 
 async def test_a_note_tells_who_asked_what_first() -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
 from for_each import for_each
+from memory_context.conversation import named_numbers, relevant_places
 from memory_context.conversation.keyword_judge import (
     Expansion,
     Question,
@@ -16,7 +20,7 @@ from memory_context.conversation.keyword_judge import (
     judge_by_keywords,
 )
 from memory_context.model.item import SECRET, Content, MemoryItem
-from memory_context.text.excerpt.record import record_at
+from memory_context.text.excerpt.record import Record, record_at, row_at
 
 QUESTION = "Explain the ORA-00942 error on table customers"
 LOG = "start\nORA-00942: no such table\nend"
@@ -311,3 +315,25 @@ def test_any_question_can_be_asked_of_any_text(question: str, text: str, seen: R
     """The answer is the same every time, and never an error; with every line in sight it is no."""
     assert _chosen(question, text, seen=seen) == _chosen(question, text, seen=seen)
     assert [] == _chosen(question, text, seen=((1, text.count("\n") + 1),))
+
+
+def test_a_number_at_many_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a number that is everywhere the records are looked at in a few places alone, and in a long line in none."""
+    looked_at = list[int]()
+
+    def looked(text: str, start: int, stop: int) -> Record:
+        looked_at.append(start)
+        return record_at(text, start, stop)
+
+    monkeypatch.setattr(named_numbers, "record_at", looked)
+    one_line = json.dumps([{"id": 22, "qty": n, "note": "some words"} for n in range(4000)])
+    for text in (one_line, "id 22 x\n" * 2000):
+        found = [1 for part in _shown("What about invoice 22?", text) if "22" in part]
+        assert len(found) <= 60
+    assert len(looked_at) <= 2 * relevant_places.MOST_RECORDS
+
+
+def test_a_row_beside_a_line_of_blanks() -> None:
+    """A line of blanks beside a row, however long, is no row, and is gone through once."""
+    rows = "a  b  c\nd  e  f\n"
+    assert row_at(rows + " " * 200_000 + "\n", 8, 15) is None

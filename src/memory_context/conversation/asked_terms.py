@@ -88,7 +88,7 @@ def is_pointed_at(message: str, term: AskedTerm) -> bool:
     if (term.is_name or term.is_capitalised) and not term.is_short_number:
         return True
     known = _TAKEN_AS_KNOWN.format(word=re.escape(term.text))
-    return re.search(known, message, re.IGNORECASE | re.DOTALL) is not None
+    return re.search(known, message[:READ_AT_MOST], re.IGNORECASE | re.DOTALL) is not None
 
 
 def asked_terms(message: str) -> list[AskedTerm]:

@@ -206,7 +206,7 @@ class Recaller:
             if part and not request.in_sight(lines.text):
                 parts.append(part)
                 left -= count(part) + 1
-                ranges[item.memory_key] = lines.ranges
+                ranges[item.memory_key] = (*ranges.get(item.memory_key, ()), *lines.ranges)
         listed = self._listed(found, request, left)
         if not parts and not listed:
             return None

@@ -36,6 +36,8 @@ NAMED_CHARACTERS = 4000
 # The beginning of a UUID or a hash, which people quote in place of it.
 _ID_BEGUN = re.compile(r"(?=[a-f-]*\d)(?=[\d-]*[a-f])[0-9a-f]{7,}[0-9a-f-]*")
 LEAST_ID = 32
+# Of a number that stands at more places, records are looked for at so many.
+MOST_RECORDS = 50
 VALUE_OPENS = frozenset(('"', "'", "=", ",", "\t", "|", ">"))
 VALUE_CLOSES = frozenset(('"', "'", ",", "\t", "|", "<", "\n", "", " ", ";"))
 
@@ -128,8 +130,10 @@ def _add_named_numbers(found: FoundTerms, text_of: Callable[[str], str]) -> None
         alone = of_number.get(term.words[-1:])
         if len(term.words) != 2 or not term.words[1].isdigit() or alone is None or number in met:
             continue
-        for place in found.of(alone):
-            if is_named(text_of(place.key), place.start, place.stop, term.words[0]):
+        for count, place in enumerate(found.of(alone)):
+            by_record = count < MOST_RECORDS
+            text, noun = text_of(place.key), term.words[0]
+            if is_named(text, place.start, place.stop, noun, by_record=by_record):
                 added = replace(place, term=number)
                 found.occurrences[number, place.key, place.start] = added
 

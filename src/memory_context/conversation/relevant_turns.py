@@ -84,10 +84,14 @@ def relevant_turns(
         return stored_at(turn[0]), turn[0], turn[1]
 
     relevances = list[Relevance]()
-    for turn in sorted(_best(scores, answering, said_at), key=said_at):
+    chosen = best_turns(scores, answering, said_at)
+    beginnings = {(key, start) for key, start, _ in chosen}
+    for turn in sorted(chosen, key=said_at):
         key, start, stop = turn
         terms = [found.terms[number].text for number in sorted(holding[turn])]
         record = _with_what_leans(texts[key], Record(start, stop))
+        if (key, stop + 1) in beginnings or is_seen(key, stop + 1, record.stop):
+            record = Record(start, stop)
         relevances.append(Relevance(key, (record,), terms, scores[turn]))
     return relevances
 
@@ -104,7 +108,7 @@ def _weights(
     return weights
 
 
-def _best(
+def best_turns(
     scores: Mapping[Turn, float],
     answering: AbstractSet[Turn],
     said_at: Callable[[Turn], tuple[datetime, str, int]],
@@ -112,7 +116,8 @@ def _best(
     """Return the best of the turns that answer, those that are nearly as good, and later ones that speak of the same."""
     if not answering:
         return []
-    best = max(answering, key=scores.__getitem__)
+    # Of several the first one, so that what came later is shown beside it; a set has another order in each process.
+    best = min(answering, key=lambda turn: (-scores[turn], said_at(turn)))
     chosen = [best]
     for turn in sorted(scores, key=lambda turn: -scores[turn]):
         share = scores[turn] / scores[best]

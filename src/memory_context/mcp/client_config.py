@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -31,6 +32,7 @@ _UNUSABLE = {
 }
 ENTRY = "with-memory"
 SETTINGS = ("settings.json", "settings.local.json")  # of Claude Code
+ENTRIES = (ENTRY, f"{ENTRY}-project", f"{ENTRY}-local")
 CLIENTS = ("claude", "claude-code", "cursor", "vscode")
 
 
@@ -59,7 +61,7 @@ class ServerList:
     def moved(self) -> Path:
         """Return where its servers are while they are wrapped."""
         file = self.file.resolve()
-        name = file.stem
+        name = self.file.stem
         if self.project:
             digest = blake2b(self.project.encode(), digest_size=4).hexdigest()
             name += f".{Path(self.project).name}-{digest}"
@@ -124,19 +126,38 @@ def _lists_of_claude_code(home: Path) -> list[ServerList]:
     here = Path.cwd()
     # As the client does: what it knows of a folder, it knows of the repository.
     root = next((one for one in (here, *here.parents) if (one / ".git").exists()), here)
-    known = member(member(_read(file) if file.exists() else {}, "projects"), str(root))
-    off = {*(known.get("disabledMcpServers") or ())}
+    known = member(member(_known_of(file), "projects"), str(root))
+    off = _names(known, "disabledMcpServers")
     places = [ServerList(file, off=off)]
     project = here / ".mcp.json"
     if project.exists():
         folders = (Path(own or home / ".claude"), here / ".claude")
         settings = [folder / name for folder in folders for name in SETTINGS]
-        rejecting = [known, *(_read(one) for one in settings if one.exists())]
-        rejected = {name for one in rejecting for name in one.get("disabledMcpjsonServers") or ()}
-        places.insert(0, ServerList(project, "", f"{ENTRY}-project", off | rejected))
+        for config in (known, *map(_known_of, settings)):
+            off = off | _names(config, "disabledMcpjsonServers")
+        places.insert(0, ServerList(project, "", f"{ENTRY}-project", off))
+    local = ServerList(file, str(root), f"{ENTRY}-local", places[-1].off)
     if known.get("mcpServers"):
-        places.insert(0, ServerList(file, str(root), f"{ENTRY}-local", off))
+        places.insert(0, local)
+    elif local.moved.exists():  # our entry was taken out by hand
+        places.append(local)
     return places
+
+
+def _known_of(file: Path) -> Wire:
+    """Return what a file says that is only looked at: one that is not there, or cannot be read, says nothing."""
+    with suppress(InvalidArgumentError):
+        return _read(file)
+    return {}
+
+
+def _names(config: Wire, name: str) -> frozenset[str]:
+    listed: Any = config.get(name)
+    return frozenset(filter(_is_text, listed)) if isinstance(listed, list) else frozenset()
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def list_in(file: Path) -> ServerList:
@@ -245,7 +266,9 @@ def _our_name(entries: Wire, place: ServerList) -> str:
     """Return the name of the entry that starts the moved servers, or will."""
     moved = str(place.moved)
     starting = (name for name in entries if moved in (member(entries, name).get("args") or ()))
-    return next(starting, place.entry)
+    # In a folder that was renamed they lie elsewhere by now.
+    named = (name for name in (place.entry, *ENTRIES) if name in entries)
+    return next(starting, next(named, place.entry))
 
 
 def _problem_with(entry: Any) -> str:  # noqa: ANN401 - whatever JSON holds

@@ -20,6 +20,7 @@ from memory_context.model.call_records import CallRecord
 from memory_context.runtime import events
 from memory_context.stores.codec import Codec
 from memory_context.stores.files.folder import STATE, MemoryFolder
+from memory_context.stores.sql.migrate import revision_of
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 
 T = TypeVar("T")
@@ -69,8 +70,13 @@ class CallFile(SQLAlchemyStore):
             OSError: The folder cannot be read.
         """
         if not self._is_there():
+            self.problem = ""
             return nothing
         try:
+            self._write_calls()
+            # Before the first row it has no tables, and who reads makes none: the folder may be read-only.
+            if self.database.run_as_it_is(revision_of) is None:
+                return nothing
             found = ask(self)
         except (StoreUnavailableError, EncryptionError, SchemaVersionError):
             raise

@@ -11,7 +11,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from memory_context.exceptions import StoreUnavailableError
+from memory_context.exceptions import StoreError, StoreUnavailableError
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.call_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.item import AnyRecord, Conflict, Deletion, MemoryItem, Restored
@@ -218,6 +218,9 @@ class FileStore(ClosedAtExit):
         """See `Administration.forget_user`. Damaged files, of which nobody knows whose they are, stay (`damaged`).
 
         Files are removed, and what was in them is not overwritten on the disk: `Receipt.scrubbed` is False.
+
+        Raises:
+            StoreError: What models were sent cannot be read, this user's among it; the memories are gone.
         """
         with self._lock:
             self._hold_lock()
@@ -228,6 +231,11 @@ class FileStore(ClosedAtExit):
             with self._errors():
                 self._opened().forget_notes(receipt.user_id)
         calls = self._of_calls(lambda kept: kept.forget_user(user_id).calls, 0)
+        if self._calls.problem:
+            raise StoreError(
+                f"{PATH} is damaged, and may hold what models were sent of this user: restore a backup of it, or"
+                f" remove it, and forget the user again: {self._calls.problem}"
+            )
         return replace(receipt, files=receipt.memories, calls=calls, scrubbed=False)
 
     def damaged(self) -> tuple[DamagedFile, ...]:

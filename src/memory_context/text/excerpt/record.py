@@ -36,7 +36,7 @@ _OBJECT_START = re.compile(r"""\{\s*["']""")
 # What stands behind a list that is a member of another container, or all that there is; not behind `[section]` or `[12:40]`.
 _ENDS_MEMBER = re.compile(r"\s*(?:[,\]}]|\Z)")
 # A bar, a tab, or the gap that aligns columns; not an indentation.
-_BETWEEN_CELLS = re.compile(r" *[|\t] *|(?<=\S)  +(?=\S)")
+_BETWEEN_CELLS = re.compile(r"(?:(?<! ) *+)?[|\t] *|(?<=\S)  ++(?=\S)")
 _FIRST_WORD = re.compile(r"\s*\W?\w+\b(?![:=])")
 # A slice of what lies between two records would copy a whole text.
 _SAYS = re.compile(r"\S")

@@ -40,10 +40,11 @@ _MARKUP = (
     rf"(?P<markup>(?:(?<=<[\w:.-]{{0,60}}){_ATTRIBUTES}|(?<=\b(?:key|name)={_QUOTE}[\w:.-]{{0,60}}){_QUOTE})"
     r">(?:<!\[CDATA\[(?=\S{4,256}\]\]>)|\s{0,40}(?=[^<>\s]{4,256}\s{0,40}</)))"
 )
-# The password is …; a password was generated for user ann: …
+# The password is …; a password was generated for user ann: … Not: the password is base64-encoded.
 _WHOSE = r"is|was|generated|set|to|for|user|[\w.-]+@[\w.-]+|(?<=(?:user|for) )[\w.-]+"
 _SENTENCE = (
-    rf" (?<=(?i:word|code|phrase) )(?:(?:{_WHOSE})(?: |(?=: ))){{1,6}}(?:(?<=(?:is|was) )|: )"
+    rf" (?<=(?i:word|code|phrase) )(?:(?:{_WHOSE})(?: |(?=: ))){{1,6}}"
+    r"(?:(?<=(?:is|was) )(?![A-Za-z0-9]+-[a-z]+\b)|: )"
 )
 _SET_OR_GET = (
     r"(?<=\b(?i:set|put|add|append|define|env|fetch|get|header)\w{0,20}"

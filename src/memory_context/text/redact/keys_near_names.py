@@ -20,14 +20,18 @@ _LONGEST_MARKER = 60
 _SUFFIX = "s?(?:[ _-]?[0-9]{1,2})?"
 _FINGERPRINT = regex.compile("[0-9A-F]{40}")  # of an OpenPGP key
 _UUID = regex.compile("(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ID = regex.compile("(?i)[0-9a-f-]+")
+_IN_SENTENCE = regex.compile(r"\w+[\s.\[(]+")
+_SAID = ("token", "password", "secret")
 # No end of another word, as in "tiktoken".
 _START = "(?:(?<![A-Za-z])|(?=[A-Z])|(?<=(?i:access|api|app|auth|bot|client|refresh|session|user)))"
 _WORDS = (
     "a|an|as|android|body|by|class|const|data|default|from|get|is|it|key|lazy|name|new|or|secret|serializeas|set|static|str"
     "|string|td|text|the|to|token|type|u8|value|val|was|your"
 )
-# The slash of a path is no sign, nor is one that a key begins with.
-_SIGNS = r"(?:[^\w/+-]|[+-](?![A-Za-z0-9])|(?<=[+-])[+-]|(?<=<)/|//){1,24}+"
+# The slash of a path is no sign, nor an @ ("create-token@1b64…"), nor one that a key begins with; a line's end is one
+# behind another or above an indented line alone, for what stands below a word may be another row.
+_SIGNS = r"(?:[^\w/+@\n-]|(?<=[:=({\[>\\][ \t\r\n]{0,8})\n|\n(?=[ \t])|[+-](?![A-Za-z0-9])|(?<=[+-])[+-]|(?<=<)/|//){1,24}+"
 # A word that says nothing, or a call that has the key as an argument.
 _STEP = rf"(?:(?:{_WORDS})(?![A-Za-z0-9_])|[A-Za-z_][A-Za-z0-9_.:]{{0,40}}(?=[({{])){_SIGNS}"
 _BETWEEN = rf"{_SIGNS}(?:{_STEP}){{0,4}}"
@@ -45,8 +49,9 @@ _SORTS = (
 )
 # Keys of a table, a cache or a file, and public ones.
 _NO_SECRETS = (
-    "CACHE|DEDUP|DEDUPE|FOREIGN|GROUP|HASH|HOST|IDEMPOTENCY|INDEX|LOCK|OBJECT|PARTITION|PRIMARY|PUB|PUBLIC|RESTORE|ROUTING"
-    "|ROW|S3|SORT|SSH|STATE|TRACE|UNIQUE"
+    "ARTIFACT|BLOB|BUCKET|CACHE|CLUSTERING|DEDUP|DEDUPE|DEDUPLICATION|DOCUMENT|ENTITY|ETAG|EVENT|FEATURE|FILE|FOREIGN|GROUP"
+    "|HASH|HOST|IDEMPOTENCY|INDEX|ISSUE|JOB|LOCK|LOOKUP|MESSAGE|NATURAL|OBJECT|PARTITION|PRIMARY|PROJECT|PUB|PUBLIC|RANGE"
+    "|RECORD|REQUEST|RESTORE|ROUTING|ROW|S3|SHA|SHARD|SORT|SSH|STATE|SURROGATE|TASK|TENANT|TRACE|UNIQUE|UPLOAD|USER|VERSION"
 )
 
 
@@ -58,6 +63,11 @@ class NearRule(PatternRule):
         """See `Rule.find`."""
         found = PatternRule.find(self, text, position)
         if found is None:
+            return None
+        # In a sentence a commit or a request is meant: "invalid token [4f6a…]", "fix token 1b64…".
+        is_in_sentence = _IN_SENTENCE.fullmatch(text, position, found[0]) is not None
+        is_in_sentence = is_in_sentence and text[position - 1 : position] not in ("_", "-", ".")
+        if is_in_sentence and self.kind in _SAID and _ID.fullmatch(text, *found):
             return None
         # A marker names what stood in its place, and not what stands behind it.
         before = text[max(0, position - _LONGEST_MARKER) : position].rpartition("[redacted ")
