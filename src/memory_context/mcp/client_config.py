@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.mcp.connections import WrappedServer
@@ -152,12 +152,9 @@ def _known_of(file: Path) -> Wire:
 
 
 def _names(config: Wire, name: str) -> frozenset[str]:
-    listed: Any = config.get(name)
-    return frozenset(filter(_is_text, listed)) if isinstance(listed, list) else frozenset()
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+    listed: object = config.get(name)
+    names = cast("list[object]", listed) if isinstance(listed, list) else []
+    return frozenset(one for one in names if isinstance(one, str))
 
 
 def list_in(file: Path) -> ServerList:
