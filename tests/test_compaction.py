@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from autogen_agentchat.agents import AssistantAgent
@@ -495,6 +496,11 @@ async def test_a_turn_that_leans_on_another_is_shown_once() -> None:
         text = "\n".join(map(shown, prompt))
         turns = ("user: The kickoff meeting is on Monday in Graz", "user: No, kickoff on Tuesday.")
         assert [1, 1] == [text.count(turn) for turn in turns]
+    state: Any = await context.save_state()
+    [lines] = [
+        one["lines"] for one in state["memory_context"]["messages"] if one.get("kind") == "recall"
+    ]
+    assert [2] == [len(ranges) for ranges in lines.values()]
 
 
 def test_of_equals_the_first_is_the_best() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from examples import examples
 from for_each import for_each
 from memory_context.conversation import named_numbers, relevant_places
+from memory_context.conversation.asked_terms import asked_terms, is_pointed_at
 from memory_context.conversation.keyword_judge import (
     Expansion,
     Question,
@@ -337,3 +338,11 @@ def test_a_row_beside_a_line_of_blanks() -> None:
     """A line of blanks beside a row, however long, is no row, and is gone through once."""
     rows = "a  b  c\nd  e  f\n"
     assert row_at(rows + " " * 200_000 + "\n", 8, 15) is None
+
+
+def test_of_a_pasted_log_the_beginning_says_what_is_meant() -> None:
+    """What a question takes as known is looked for as far as its terms are read, and no further."""
+    [term] = asked_terms("server")
+    question = "Why is the server slow?"
+    assert is_pointed_at(question, term)
+    assert not is_pointed_at("and so on " * 2000 + question, term)

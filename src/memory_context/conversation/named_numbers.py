@@ -49,11 +49,13 @@ def _have(texts: list[str], noun: str) -> bool:
 
 def _header_of_cell(header: str, before: str, behind: str) -> list[str]:
     """Return what a header calls the cell that follows *before* in a row, if *behind* ends it there."""
-    mark = _MARK.search(header) or _GAP.search(header.strip())
-    if mark is None:
+    mark = _MARK.search(header)
+    if mark is None and _GAP.search(header.strip()) is None:
         return []
-    between = re.compile(re.escape(mark.group()) if mark.re is _MARK else _GAP.pattern)
-    cells, place = between.split(header.lstrip()), len(between.findall(before.lstrip()))
+    # As the header's own cells are parted, so are those of the row.
+    between = re.compile(re.escape(mark.group())) if mark else _GAP
+    cells = between.split(header.lstrip())
+    place = len(between.findall(before.lstrip()))
     opens = not before.strip() or between.search(before[-2:])
     ends = not behind.strip() or between.search(behind)
     return [cells[place]] if opens and ends and place < len(cells) else []

@@ -64,14 +64,20 @@ class NearRule(PatternRule):
         found = PatternRule.find(self, text, position)
         if found is None:
             return None
-        # In a sentence a commit or a request is meant: "invalid token [4f6a…]", "fix token 1b64…".
-        is_in_sentence = _IN_SENTENCE.fullmatch(text, position, found[0]) is not None
-        is_in_sentence = is_in_sentence and text[position - 1 : position] not in ("_", "-", ".")
-        if is_in_sentence and self.kind in _SAID and _ID.fullmatch(text, *found):
+        if self.kind in _SAID and _is_said(text, position, found):
             return None
         # A marker names what stood in its place, and not what stands behind it.
         before = text[max(0, position - _LONGEST_MARKER) : position].rpartition("[redacted ")
         return None if before[1] and "]" not in before[2] else found
+
+
+def _is_said(text: str, position: int, value: tuple[int, int]) -> bool:
+    """Return whether a sentence speaks of a commit or a request: "invalid token [4f6a…]", "fix token 1b64…"."""
+    is_part_of_name = text[position - 1 : position] in ("_", "-", ".")
+    in_sentence = _IN_SENTENCE.fullmatch(text, position, value[0])
+    return (
+        not is_part_of_name and in_sentence is not None and _ID.fullmatch(text, *value) is not None
+    )
 
 
 def _near(kind: str, hint: str, name: str = "", start: str = _START) -> NearRule:
