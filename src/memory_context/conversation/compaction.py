@@ -17,12 +17,14 @@ from memory_context.conversation.message import (
 )
 from memory_context.conversation.message_folder import MessageFolder
 from memory_context.conversation.message_groups import groups
+from memory_context.conversation.standing_words import newest_within, standing_words
 from memory_context.exceptions import BudgetTooSmallError, InvalidArgumentError
 from memory_context.model.item import CONVERSATION
 from memory_context.model.reference import KEPT_REFERENCES, MemoryRef
 from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.telemetry import operation
 from memory_context.text.excerpt.excerpt import excerpt
+from memory_context.text.quoting import quoted
 from memory_context.text.redact import Redaction
 
 # A compaction leaves this part of the limit, so that the next one is far off: each costs the provider's cache.
@@ -31,6 +33,9 @@ LOW_WATER = 0.6
 SHORT_REST = 0.15
 LISTED_CHARACTERS = 600
 NOTE_TOKENS = 300
+# What persons said that counts beyond its turn goes from note to note within so much of the limit.
+STANDING_TOKENS = 100
+STANDING_SHARE = 12
 LEAST_FOLD = 60
 LEAST_LIMIT = 500
 SAID_CHARACTERS = 200
@@ -211,10 +216,13 @@ class Compactor:
                 origin=self.folder.origin_of(messages),
             )
         listed = _newest(keys)
+        most = min(STANDING_TOKENS, self.limit // STANDING_SHARE)
+        standing = newest_within(standing_words(stored), most, manager.counter.count)
         lines = [
             prompts.COMPACTED.format(count=len(stored)),
             item.ref.render(),
             *self._preview(stored),
+            prompts.STANDING.format(said=quoted(" / ".join(standing))) if standing else "",
             prompts.SWALLOWED.format(keys=", ".join(listed)) if listed else "",
             prompts.ABOUT_REFERENCES if instructs else "",
         ]
@@ -227,6 +235,7 @@ class Compactor:
             stands_for=item.memory_key,
             replaced=tuple(replaced),
             instructs=instructs,
+            standing=tuple(standing),
         )
         return own_message(self.new_id(), "\n".join(filter(None, lines)), facts)
 

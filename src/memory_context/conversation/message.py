@@ -44,6 +44,7 @@ class MessageFacts:
         stands_for: The key of the memory that compacted messages are kept in, if it stands for these.
         replaced: Their ids.
         instructs: Whether it says what a reference is.
+        standing: What persons said in compacted messages that counts beyond its turn.
     """
 
     kind: Kind = ""
@@ -56,6 +57,7 @@ class MessageFacts:
     stands_for: str | None = None
     replaced: tuple[str, ...] = ()
     instructs: bool = False
+    standing: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the facts in JSON's own types, without those that say nothing."""
