@@ -201,7 +201,9 @@ def _at(document: Any, path: list[str | int]) -> Any:
 
 def _check_record(whole: Any, shown: Any) -> None:
     if isinstance(whole, dict):
-        missing = shown.pop("…", 0) if "…" not in whole else 0
+        if "…" in whole:  # the mark has its name: nothing tells the two apart, and the last one counts
+            return
+        missing = shown.pop("…", 0)
         assert (
             shown.items() <= whole.items()
             if not missing
