@@ -201,7 +201,9 @@ def _at(document: Any, path: list[str | int]) -> Any:
 
 def _check_record(whole: Any, shown: Any) -> None:
     if isinstance(whole, dict):
-        if "…" in whole:  # the mark has its name: nothing tells the two apart, and the last one counts
+        if (
+            "…" in whole
+        ):  # the mark has its name: nothing tells the two apart, and the last one counts
             return
         missing = shown.pop("…", 0)
         assert (

@@ -40,6 +40,9 @@ def _typed(text: str, **known: Any) -> Message:
         "I'm allergic to penicillin.",
         "We never deploy on a Friday!",
         "My daughter's name is Ilse.",
+        "Forget what I said about the hazelnuts.",
+        "I can eat hazelnuts again.",
+        "We no longer deploy on Fridays.",
         "ok, please keep in mind the budget of 300 euros.",
     ],
 )

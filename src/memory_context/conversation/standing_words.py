@@ -15,21 +15,23 @@ SENTENCE_CHARACTERS = 160
 LEAST_WORDS = 3
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
-# Asked for outright, at the beginning of a sentence: "Please remember that …", "From now on …", "Never …".
+# Asked for outright, at the beginning of a sentence: "Please remember that …", "From now on …", "Never …"; and taken
+# back, for an earlier wish would outlive that: "Forget what I said about …".
 _WISH = re.compile(
     r"(?:(?:and|also|but|so|ok(?:ay)?|please|one more thing|just)\b[,:]?\s+)*"
     r"(?:(?:remember|note)\s+(?:that|this)\b|(?:remember|note)\s*[:,]|(?:keep|bear)\s+in\s+mind\b|(?:don't|do not)\s+forget\b"
     r"|for\s+the\s+record\b|for\s+future\s+reference\b|from\s+now\s+on\b|going\s+forward\b|in\s+future\b"
-    r"|(?:always|never)\s+(?!mind\b)\w|call\s+me\s+\w)",
+    r"|(?:always|never)\s+(?!mind\b)\w|call\s+me\s+\w|(?:forget|ignore|disregard)\s+(?:what|that|my)\b)",
     re.IGNORECASE,
 )
-# Said in passing: "I can't eat …", "I'm a nurse", "We never …", "My daughter is …", "…, by the way".
+# Said in passing: "I can't eat …", "I'm a nurse", "We never …", "My daughter is …", "…, by the way"; and no longer true.
 _SELF = re.compile(
     r"\bby\s+the\s+way\b"
     r"|\b(?:I|we)\s+(?:can't|cannot|can\s+not)\s+(?:bear|drink|drive|eat|fly|hear|smell|stand|swim|take|tolerate|travel|wear|work)\b"
     r"|\b(?:I|we)\s+(?:always|never|usually|prefer|live|speak|own|avoid|hate|dislike|only\s+(?:eat|drink|use|work|take))\b"
     r"|\b(?:I|we)\s+(?:don't|do\s+not)\s+(?:drink|drive|eat|fly|like|own|smoke|speak|use|wear|work)\b"
     r"|\b(?:I'm|I\s+am|we're|we\s+are)\s+(?:an?|allergic|from|based|vegan|vegetarian|intolerant|married|pregnant|born)\b"
+    r"|\b(?:I|we|my)\b.*\b(?:no\s+longer|any\s?more)\b|\b(?:I|we)\s+can\s+\w+\b.*\bagain\b"
     r"|\b(?:I|we)\s+(?:work|live)\s+(?:as|at|for|in|on|from|with)\b"
     r"|\bmy\s+(?:\w+\s+)?(?:name|birthday|address|e-?mail|phone|number|allerg(?:y|ies)|pronouns|time\s?zone|wife|husband"
     r"|partner|son|daughter|mother|father|sister|brother|boss|team)\b.*\b(?:is|are|has|have|can't|cannot|was)\b",
