@@ -17,7 +17,7 @@ from memory_context.conversation.message import (
 )
 from memory_context.conversation.message_folder import MessageFolder
 from memory_context.conversation.message_groups import groups
-from memory_context.conversation.standing_words import newest_within, standing_words
+from memory_context.conversation.standing_words import standing_words, within_budget
 from memory_context.exceptions import BudgetTooSmallError, InvalidArgumentError
 from memory_context.model.item import CONVERSATION
 from memory_context.model.reference import KEPT_REFERENCES, MemoryRef
@@ -217,7 +217,7 @@ class Compactor:
             )
         listed = _newest(keys)
         most = min(STANDING_TOKENS, self.limit // STANDING_SHARE)
-        standing = newest_within(standing_words(stored), most, manager.counter.count)
+        standing = within_budget(standing_words(stored), most, manager.counter.count)
         lines = [
             prompts.COMPACTED.format(count=len(stored)),
             item.ref.render(),

@@ -3,40 +3,58 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from memory_context.conversation.message import Message
 from memory_context.model.reference import MemoryRef
 from memory_context.text.quoting import without_quotations
 
 # A longer text is a document more likely than something that a person says in passing.
-MOST_CHARACTERS = 600
-SENTENCE_CHARACTERS = 160
-LEAST_WORDS = 3
+MOST_CHARACTERS = 1000
+SENTENCE_CHARACTERS = 300
+LEAST_WORDS = 2
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
-# Asked for outright, at the beginning of a sentence: "Please remember that …", "From now on …", "Never …"; and taken
-# back, for an earlier wish would outlive that: "Forget what I said about …".
-_WISH = re.compile(
-    r"(?:(?:and|also|but|so|ok(?:ay)?|please|one more thing|just)\b[,:]?\s+)*"
-    r"(?:(?:remember|note)\s+(?:that|this)\b|(?:remember|note)\s*[:,]|(?:keep|bear)\s+in\s+mind\b|(?:don't|do not)\s+forget\b"
-    r"|for\s+the\s+record\b|for\s+future\s+reference\b|from\s+now\s+on\b|going\s+forward\b|in\s+future\b"
-    r"|(?:always|never)\s+(?!mind\b)\w|call\s+me\s+\w|(?:forget|ignore|disregard)\s+(?:what|that|my)\b)",
-    re.IGNORECASE,
+# What may stand before a wish: "And please, …".
+_BEFORE = r"(?:(?:and|also|but|so|ok(?:ay)?|please|one more thing|just|actually)\b[,:]?\s+)*"
+# Ways in which a sentence asks for something from then on, or takes that back.
+_WISHES = (
+    r"(?:please\s+)?(?:remember|note)(?:\s+(?:that|this)\b|\s*[:,])",
+    r"(?:keep|bear)\s+in\s+mind\b",
+    r"(?:don't|do\s+not)\s+(?!worry\b|know\b|mind\b|bother\b)\w",
+    r"for\s+(?:the\s+record|future\s+reference)\b",
+    r"(?:always|never|only\s+ever)\s+(?!mind\b|the\b|an?\b|my\b|been\b|had\b|got\b|seen\b|heard\b)\w",
+    r"(?:stop\s+\w+ing|avoid|prefer|no\s+more)\b|no\s+\w+,?\s+please\b",
+    r"(?:answer|respond|reply|write)\s+(?:me\s+)?(?:only\s+)?(?:in|with)\b",
+    r"keep\s+(?:(?:your|the|all|every)\s+)?(?:answers?|replies|reply|responses?)\b",
+    r"use\b.*\b(?:not|never|only|instead)\b",
+    r"under\s+no\s+circumstances\b|as\s+a\s+rule\b",
+    r"(?:when(?:ever)?|every\s+time|each\s+time)\s+(?:you|I\s+(?:say|ask|write|tell))\b.*,",
+    r"(?:make\s+sure|see\s+to\s+it)\s+(?:that\s+)?you\b",
+    r"you\s+(?:must|may|should\s+(?:always|never)|need\s+not|don't\s+(?:have|need)\s+to|(?:can|may)\s+forget)\b",
+    r"ask\s+(?:me|us)\b.*\b(?:before|first)\b",
+    r"call\s+me\s+\w",
+    r"(?:forget|ignore|disregard)\s+(?:what|that|my|about)\b",
+    r".*\b(?:from\s+now\s+on|going\s+forward|in\s+future)\b",
 )
-# Said in passing: "I can't eat …", "I'm a nurse", "We never …", "My daughter is …", "…, by the way"; and no longer true.
-_SELF = re.compile(
-    r"\bby\s+the\s+way\b"
-    r"|\b(?:I|we)\s+(?:can't|cannot|can\s+not)\s+(?:bear|drink|drive|eat|fly|hear|smell|stand|swim|take|tolerate|travel|wear|work)\b"
-    r"|\b(?:I|we)\s+(?:always|never|usually|prefer|live|speak|own|avoid|hate|dislike|only\s+(?:eat|drink|use|work|take))\b"
-    r"|\b(?:I|we)\s+(?:don't|do\s+not)\s+(?:drink|drive|eat|fly|like|own|smoke|speak|use|wear|work)\b"
-    r"|\b(?:I'm|I\s+am|we're|we\s+are)\s+(?:an?|allergic|from|based|vegan|vegetarian|intolerant|married|pregnant|born)\b"
-    r"|\b(?:I|we|my)\b.*\b(?:no\s+longer|any\s?more)\b|\b(?:I|we)\s+can\s+\w+\b.*\bagain\b"
-    r"|\b(?:I|we)\s+(?:work|live)\s+(?:as|at|for|in|on|from|with)\b"
-    r"|\bmy\s+(?:\w+\s+)?(?:name|birthday|address|e-?mail|phone|number|allerg(?:y|ies)|pronouns|time\s?zone|wife|husband"
-    r"|partner|son|daughter|mother|father|sister|brother|boss|team)\b.*\b(?:is|are|has|have|can't|cannot|was)\b",
-    re.IGNORECASE,
+# What somebody has that lasts, and who belongs to them.
+_OWN = (
+    "name|birthday|address|e-?mail|phone|number|allerg(?:y|ies)|pronouns|time\\s?zone|budget|deadline"
+    "|wife|husband|partner|son|daughter|mother|father|sister|brother"
 )
+# Ways in which a sentence says something lasting of the person, or that it is so no longer.
+_FACTS = (
+    r"\bby\s+the\s+way\b",
+    r"\b(?:I|we)\s+(?:can't|cannot|can\s+not)\s+(?:bear|drink|drive|eat|fly|hear|smell|stand|swim|take|tolerate|travel|wear)\b",
+    r"\b(?:I|we)\s+(?:don't|do\s+not)\s+(?:drink|drive|eat|fly|own|smoke|speak|wear|work)\b",
+    r"\b(?:I|we)\s+(?:prefer|live|speak|own|use|only\s+(?:eat|drink|use|work|take))\b|\bwe\s+(?:always|never)\b",
+    r"\b(?:I|we)\s+work\s+(?:as|at|for|in|on|from|with)\b|\b(?:I|we)(?:'ve|\s+have)?\s+moved\s+to\b",
+    r"(?<!\bif\s)\b(?:I'm|I\s+am|we're|we\s+are)\s+(?:an?(?!\s+(?:bit|little)\b)|allergic|from|based|vegan|vegetarian|intolerant|married|pregnant|born|\d+\s+years)\b",
+    r"\b(?:I|we|my|our)\b.*\b(?:no\s+longer|any\s?more)\b|\b(?:I|we)\s+can\s+\w+\b.*\b(?:again|after\s+all)\b",
+    rf"\b(?:my|our)\s+(?:\w+(?:'s)?\s+)?(?:{_OWN})\b.*\b(?:is|are|has|can't|cannot|was)\b",
+)
+_WISH = re.compile(rf"{_BEFORE}(?:{'|'.join(_WISHES)})", re.IGNORECASE)
+_FACT = re.compile("|".join(_FACTS), re.IGNORECASE)
 
 
 def standing_words(messages: Iterable[Message]) -> list[str]:
@@ -54,15 +72,16 @@ def standing_words(messages: Iterable[Message]) -> list[str]:
     return list(newest)[::-1]
 
 
-def newest_within(sentences: list[str], budget: int, count: Callable[[str], int]) -> list[str]:
-    """Return the newest of *sentences* that *budget* tokens hold, in their order."""
-    kept = list[str]()
-    for sentence in reversed(sentences):
-        budget -= count(sentence) + 2
-        if budget < 0:
-            break
-        kept.append(sentence)
-    return kept[::-1]
+def within_budget(sentences: Sequence[str], budget: int, count: Callable[[str], int]) -> list[str]:
+    """Return as many of *sentences* as *budget* tokens hold, in their order: wishes before facts, the newest first."""
+    newest_first = sentences[::-1]
+    kept = set[str]()
+    for sentence in sorted(newest_first, key=lambda sentence: not _WISH.match(sentence)):
+        cost = count(sentence) + 2
+        if cost <= budget:
+            kept.add(sentence)
+            budget -= cost
+    return [sentence for sentence in sentences if sentence in kept]
 
 
 def _in_text(text: str) -> list[str]:
@@ -74,10 +93,7 @@ def _in_text(text: str) -> list[str]:
         sentence = " ".join(part.split())
         is_short = len(sentence) <= SENTENCE_CHARACTERS
         is_told = is_short and not sentence.endswith("?") and len(sentence.split()) >= LEAST_WORDS
-        if (
-            is_told
-            and not MemoryRef.find_all(sentence)
-            and (_WISH.match(sentence) or _SELF.search(sentence))
-        ):
+        stands = is_told and (_WISH.match(sentence) or _FACT.search(sentence))
+        if stands and not MemoryRef.find_all(sentence):
             found.append(sentence)
     return found
