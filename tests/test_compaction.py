@@ -529,6 +529,20 @@ async def test_a_note_tells_who_asked_what_first() -> None:
     assert "Message" not in note
 
 
+async def test_a_note_shows_references_whole() -> None:
+    """Of folded results a note on compacted messages shows the newest references, none of them torn."""
+    context = MemoryContext("ann", store="sqlite://", max_tokens=2000)
+    await fill(context, user("Read all."))
+    for number in range(16):
+        log = "\n".join(f"file-{number} line {line}: value {line * number}" for line in range(400))
+        given = results(log, number=number)
+        prompt = await fill(context, call("read", number=number), given)
+    note = next(shown(one) for one in prompt if "kept in memory" in str(one.content))
+
+    assert note.count("[MemoryRef: ") > 2
+    assert note.count("[MemoryRef: ") == len(MemoryRef.find_all(note))
+
+
 async def test_turns_come_back_with_their_answers() -> None:
     """What is asked about a compacted turn brings its question and its answer; the library's own notes are not stored."""
     context = MemoryContext("ann", store="sqlite://", max_tokens=1500)

@@ -20,7 +20,8 @@ from memory_context.conversation.message_groups import groups
 from memory_context.conversation.standing_words import standing_words, within_budget
 from memory_context.exceptions import BudgetTooSmallError, InvalidArgumentError
 from memory_context.model.item import CONVERSATION
-from memory_context.model.reference import KEPT_REFERENCES, MemoryRef
+from memory_context.model.reference import KEPT_REFERENCES, MemoryRef, one_line
+from memory_context.model.selection import Cost
 from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.telemetry import operation
 from memory_context.text.excerpt.excerpt import excerpt
@@ -39,6 +40,8 @@ STANDING_SHARE = 12
 LEAST_FOLD = 60
 LEAST_LIMIT = 500
 SAID_CHARACTERS = 200
+GIVEN_CHARACTERS = 80
+SHORT_DESCRIPTION = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +218,7 @@ class Compactor:
                 redaction=redaction,
                 origin=self.folder.origin_of(messages),
             )
-        listed = _newest(keys)
+        listed = _newest(keys, LISTED_CHARACTERS, len)
         most = min(STANDING_TOKENS, self.limit // STANDING_SHARE)
         standing = within_budget(standing_words(stored), most, manager.counter.count)
         lines = [
@@ -249,9 +252,8 @@ class Compactor:
         # What tools gave comes last, and has a third of the note at least.
         shown = excerpt(said, "", budget * 2 // 3 if results else budget, manager.counter.count)
         yield shown.text
-        given = "\n".join(_said(results))
-        left = max(0, budget - manager.counter.count(shown.text))
-        yield excerpt(given, "", left, manager.counter.count).text
+        left = budget - manager.counter.count(shown.text)
+        yield "\n".join(_newest(list(_said(results)), left, manager.counter.count))
 
     def _with_folded_calls(self, messages: list[Message]) -> list[Message]:
         """Return *messages* with references in place of large arguments of calls that were answered.
@@ -359,15 +361,14 @@ def _bare(message: Message, place: int, ref: MemoryRef) -> Message:
     return message.with_texts({place: ref.render()}, facts)
 
 
-def _newest(keys: Sequence[str]) -> list[str]:
-    """Return as many of the newest keys as a short line holds."""
+def _newest(texts: Sequence[str], budget: int, cost: Cost) -> list[str]:
+    """Return as many of the newest texts as *budget* pays for, each whole and with a separator."""
     listed = list[str]()
-    left = LISTED_CHARACTERS
-    for key in reversed(keys):
-        left -= len(key) + 2
-        if left < 0:
+    for text in reversed(texts):
+        budget -= cost(text) + 2
+        if budget < 0:
             break
-        listed.append(key)
+        listed.append(text)
     return listed[::-1]
 
 
@@ -376,10 +377,21 @@ def _said(messages: Sequence[Message]) -> Iterator[str]:
     for message in messages:
         if message.is_ours:
             continue  # the note on an earlier compaction: its key is listed, and what it says is told no second time
-        text = message.text
         if message.calls:
-            text = f"calls {', '.join(call.name for call in message.calls)}"
-        yield f"{message.source}: {' '.join(text.split())[:SAID_CHARACTERS]}"
+            said = f"calls {', '.join(dict.fromkeys(call.name for call in message.calls))}"
+        elif message.role == "tool":
+            said = _given(message)
+        else:
+            said = " ".join(message.text.split())[:SAID_CHARACTERS]
+        yield f"{message.source}: {said}"
+
+
+def _given(message: Message) -> str:
+    """Return what a tool gave, in a few words: of a folded result its reference."""
+    if not message.known.folded:
+        return " ".join(message.text.split())[:GIVEN_CHARACTERS]
+    ref = MemoryRef.find_all(message.text)[0]
+    return replace(ref, description=one_line(ref.description, SHORT_DESCRIPTION)).render()
 
 
 def _description(messages: Sequence[Message]) -> str:
