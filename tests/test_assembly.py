@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from examples import examples
 from for_each import for_each
 from memory_context import ContextAssembler, MemoryManager, SQLAlchemyStore
-from memory_context.exceptions import InvalidArgumentError
+from memory_context.exceptions import InvalidArgumentError, InvalidTierError
 from memory_context.memory.allocation_advice import RecordedAssembly, improved, served
 from memory_context.memory.assembly_budget import (
     Allotment,
@@ -230,6 +230,12 @@ def test_preferences_without_a_tier(manager: MemoryManager) -> None:
     assert "- units: metric units" in text
     assert "- deploy key: the deploy key is on host-7" in text
     assert "output" not in text
+
+
+def test_a_tier_that_there_is_not(manager: MemoryManager) -> None:
+    """A misspelt tier in an allocation is an error: it would look like a tier without memories."""
+    with pytest.raises(InvalidTierError, match="there is no tier 'projcet'; there are global"):
+        both(manager).build("x", 100, {"projcet": 1})
 
 
 @for_each("allocation", [{}, {"task": 0}, {"task": -1}, {"task": float("nan")}, {"task": 101}])

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from memory_context.exceptions import InvalidArgumentError
+from memory_context.exceptions import InvalidArgumentError, InvalidTierError
 from memory_context.memory.allocation_advice import (
     AllocationAdvice,
     RecordedAssembly,
@@ -28,6 +28,7 @@ from memory_context.model.item import ALWAYS, ASSEMBLY, JSON, PREFERENCE, Memory
 from memory_context.model.origin import CONFIRMED, PROGRAM
 from memory_context.model.reference import one_line
 from memory_context.model.scope import DETAIL, Scope
+from memory_context.model.tiers_and_limits import TIERS
 from memory_context.runtime.after_fork import Lock
 from memory_context.runtime.telemetry import operation
 from memory_context.stores import Filters
@@ -130,12 +131,18 @@ class ContextAssembler:
 
         Raises:
             InvalidArgumentError: A negative number, or an allocation without a part above 0.
+            InvalidTierError: An allocation names a tier that there is not.
             StoreError: The store could not do it.
         """
         _check_counts(
             budget_tokens=budget_tokens, head_tail=head_tail, max_item_tokens=max_item_tokens or 0
         )
         parts = _checked(DEFAULT_ALLOCATION if allocation is None else allocation)
+        tiers = {*(policy.name for policy in TIERS), *self._tiers}
+        for name in parts.keys() - tiers:
+            raise InvalidTierError(
+                f"there is no tier {name!r:.80}; there are {', '.join(sorted(tiers))}, and those of tier_ids="
+            )
         known = {tier: part for tier, part in parts.items() if part > 0 and tier in self._tiers}
         limit = max(LEAST_LOOKED_AT, budget_tokens // TOKENS_PER_CANDIDATE)
         ranked = list[RankedMemory]()
