@@ -14,6 +14,7 @@ from random import Random
 from string import ascii_lowercase
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -331,11 +332,14 @@ class Letters:
 
 
 def with_index(
-    store: MemoryStore, letters: Letters | None = None, fields: Sequence[str] = ("key0", "key1")
+    store: MemoryStore,
+    letters: Letters | None = None,
+    fields: Sequence[str] = ("key0", "key1"),
+    **more: str,
 ) -> MemoryStoreAdapter:
     """A store with an index, on another one."""
     embed = letters or Letters()
-    config = {"dims": 26, "embed": embed.embed_documents, "fields": list(fields)}
+    config = {"dims": 26, "embed": embed.embed_documents, "fields": list(fields), **more}
     return MemoryStoreAdapter(MemoryManager(store, user_id="42"), index=cast("Any", config))
 
 
@@ -363,7 +367,7 @@ def test_similar_as_in_langgraphs_own_store(
     """By an index both stores score an item alike: by the most similar of the fields that it was put with last."""
     with SQLAlchemyStore("sqlite://") as sql:
         ours = with_index(sql)
-        theirs = InMemoryStore(index=ours.index_config)
+        theirs = InMemoryStore(index=cast("Any", ours.index_config))
         for key, value, index in puts:
             ours.put(("n",), key, value, index=index)
             # It would keep the vectors of fields that an item does not have any more.
@@ -395,6 +399,7 @@ def test_an_index_in_every_database(store_url: str) -> None:
             assert last == [item.key for item in page]
         [hidden] = store.search(("n",), query="a", offset=6)
         assert hidden.score is None
+        assert store.search(("n",)) == store.search(("n",), query=" ")
         odd = store.search(("n",), query="a", filter={"odd": 1}, limit=2)
         assert ["1", "3"] == [item.key for item in odd]
 
@@ -402,6 +407,73 @@ def test_an_index_in_every_database(store_url: str) -> None:
         assert "1" == store.search(("n",), query="a")[0].key
         store.delete(("n",), "1")
         assert "2" == store.search(("n",), query="a")[0].key
+
+
+def test_distances_as_in_langgraphs_own_stores(store_url: str) -> None:
+    """A score is a cosine, an inner product, or a distance with a minus, as in `PostgresStore`; each has its own vectors."""
+    [query, *vectors] = [np.array(one) for one in Letters().embed_documents(["ab", "aaab", "a"])]
+    similarities: dict[str, Callable[[Any], Any]] = {
+        "l2": lambda vector: -np.linalg.norm(vector - query),
+        "inner_product": lambda vector: vector @ query,
+        "cosine": lambda vector: vector @ query / np.linalg.norm(vector) / np.linalg.norm(query),
+    }
+    with SQLAlchemyStore(store_url) as sql:
+        stores = {name: with_index(sql, distance_type=name) for name in similarities}
+        for name, store in stores.items():
+            store.put((name,), "long", {"key0": "aaab"})
+            store.put((name,), "short", {"key0": "a"})
+        for name, similarity in similarities.items():
+            found = stores[name].search((name,), query="ab")
+            scores = dict(zip(("long", "short"), map(similarity, vectors), strict=True))
+            assert scores == pytest.approx({item.key: item.score for item in found})
+            assert sorted(scores, key=lambda key: -scores[key]) == [item.key for item in found]
+        assert [None, None] == [item.score for item in stores["l2"].search(("cosine",), query="ab")]
+
+
+class Reads(SQLAlchemyStore):
+    """A store that notes how many records are read."""
+
+    def __init__(self) -> None:
+        super().__init__("sqlite://")
+        self.read = 0
+
+    def query(self, *args: Any, **how: Any) -> list[MemoryItem]:
+        """Note it."""
+        found = super().query(*args, **how)
+        self.read += len(found)
+        return found
+
+    def search(self, *args: Any, **how: Any) -> list[MemoryItem]:
+        """Note it."""
+        found = super().search(*args, **how)
+        self.read += len(found)
+        return found
+
+
+def test_an_index_and_a_filter_that_nearly_nothing_meets() -> None:
+    """Where the most similar items do not match, all are read once, and those that do are ranked by their vectors."""
+    with Reads() as sql:
+        store = with_index(sql, fields=["key0"])
+        puts = [
+            PutOp(("n",), f"{number}", {"key0": "b" if number < 496 else "ab", "number": number})
+            for number in range(500)
+        ]
+        puts.append(PutOp(("n",), "nearest", {"key0": "abb", "number": 600}))
+        puts.append(PutOp(("n",), "hidden", {"key0": "a", "number": 601}, index=False))
+        store.batch(puts)
+        sql.read = 0
+
+        found = store.search(("n",), query="b", filter={"number": {"$gt": 497}})
+        assert ["nearest", "499", "498", "hidden"] == [item.key for item in found]
+        assert found[2].score is not None
+        assert found[3].score is None
+        assert sql.read < 2 * len(puts)
+        [one] = store.search(("n",), query="b", filter={"number": {"$gt": 497}}, limit=1, offset=2)
+        assert "498" == one.key
+
+        sql.read = 0
+        assert [] == store.search(("n",), filter={"number": {"$gt": 601}})
+        assert sql.read < 2 * len(puts)
 
 
 def test_an_index_over_compressed_values() -> None:
@@ -502,8 +574,13 @@ def test_an_index_sees_no_secrets() -> None:
 
 def test_settings_of_an_index(tmp_path: Path) -> None:
     """Settings that LangGraph's own index does not have are refused, and stores that keep no vectors."""
-    for config in ({"dims": 3}, {"embed": Letters(), "distance_type": "l2"}):
-        with pytest.raises(InvalidArgumentError, match="index takes dims, embed, fields"):
+    refused = "index takes dims, embed, fields, distance_type"
+    for config, message in (
+        ({"dims": 3}, refused),
+        ({"embed": Letters(), "ann_index_config": {}}, refused),
+        ({"embed": Letters(), "distance_type": "hamming"}, "cosine, l2 or inner_product"),
+    ):
+        with pytest.raises(InvalidArgumentError, match=message):
             MemoryStoreAdapter(store=SQLAlchemyStore("sqlite://"), index=cast("Any", config))
     with pytest.raises(InvalidArgumentError, match="needs a SQLAlchemyStore"):
         with_index(FileStore(tmp_path))

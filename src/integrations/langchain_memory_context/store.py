@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from inspect import iscoroutinefunction
 from itertools import chain, takewhile
-from operator import eq, ge, gt, le, lt, ne
+from operator import attrgetter, eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from langgraph.store.base import (
@@ -72,6 +72,8 @@ SEARCHED = 1000
 LEAST_READ = 100
 # How many items are one transaction: for a tenth of a second, or others that write would wait in vain.
 WRITTEN_TOGETHER = 100
+# A statement takes so many keys in every database.
+RANKED_TOGETHER = 1000
 # A read that would prolong an item's life by less than this share of it writes nothing.
 LEAST_REFRESH = 0.01
 UPDATED = "updated_at"
@@ -87,7 +89,7 @@ _HASHED = re.compile(r"(?:^|/)-x[0-9a-f]{40}-$")
 # Whole numbers up to here are written in one way.
 _EXACT = 10**15
 _SETTINGS = ("default_ttl", "refresh_on_read")
-_INDEX_SETTINGS = ("dims", "embed", "fields")
+_INDEX_SETTINGS = ("dims", "embed", "fields", "distance_type")
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le,
 }  # fmt: skip
@@ -134,7 +136,7 @@ class MemoryStoreAdapter(BaseStore):
         store: AnyStore | None = None,
         user_id: RunUser = None,
         ttl: TTLConfig | None = None,
-        index: IndexConfig | None = None,
+        index: IndexConfig | Mapping[str, Any] | None = None,
     ) -> None:
         unknown = sorted(set(ttl or ()).difference(_SETTINGS))
         if unknown:
@@ -246,7 +248,7 @@ class _JoinedCalls:
     ops: list[Op] = field(default_factory=list[Op])
 
 
-def _embedding_of(store: MemoryStore, index: IndexConfig) -> EmbeddingWorker:
+def _embedding_of(store: MemoryStore, index: Mapping[str, Any]) -> EmbeddingWorker:
     """Return what makes vectors in *store* as LangGraph's configuration says.
 
     Raises:
@@ -267,7 +269,9 @@ def _embedding_of(store: MemoryStore, index: IndexConfig) -> EmbeddingWorker:
         )
     # Apart from the vectors of whole memories, which the store's own embedder may make by the same model.
     embedder = embed if isinstance(embed, Embedder) else ensure_embeddings(embed)
-    return store.embedding_by(embedder, f"langgraph {name_of(embed) or embed}")
+    return store.embedding_by(
+        embedder, f"langgraph {name_of(embed) or embed}", index.get("distance_type", "cosine")
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,13 +370,13 @@ class _StoredItems:
 
     def _searched(self, op: SearchOp) -> list[SearchItem]:
         """Return the items below a namespace that match and have not expired."""
-        page = self._spoken_of(op) if op.query else self._oldest(op)
+        page = self._spoken_of(op) if (op.query or "").strip() else self._oldest(op)
         self.manager.audit("expanded", *(item.memory_key for item, _ in page))
         if op.refresh_ttl:
             for item, _ in page:
                 self._refresh(item)
         return [
-            SearchItem(**facts, score=item.match.score if item.match and op.query else None)
+            SearchItem(**facts, score=item.match.score if item.match else None)
             for item, facts in page
         ]
 
@@ -390,41 +394,51 @@ class _StoredItems:
     def _most_similar(self, op: SearchOp, by_vectors: Callable[..., list[MemoryItem]]) -> _Found:
         """Return a page of the items that match, the most similar first; those without vectors last, oldest first."""
         needed = op.offset + op.limit
-        found = self._first(op, by_vectors)
+        limit = needed if _is_met_in_sql(op) else max(needed * 4, LEAST_READ)
+        near = self._read_by(by_vectors, op, limit)
+        found = _matching(near, op)
         if len(found) < needed:
+            is_all = len(near) < limit
+            oldest = self._first(op, needed if is_all else None)
+            if not is_all:
+                # What is near does not match: all that matches is ranked.
+                near = _ranked(by_vectors, [item.memory_key for item, _ in oldest], needed)
+                found = _matching(near, op)
             similar = {item.id for item, _ in found}
-            oldest = self._first(op, self._query)
             found += [(item, facts) for item, facts in oldest if item.id not in similar]
         return found[op.offset : needed]
 
     def _oldest(self, op: SearchOp) -> _Found:
         """Return a page of the items that match, oldest first."""
-        if not op.filter and not _is_cut(op.namespace_prefix):
+        if _is_met_in_sql(op):
             filters = {**_below(op.namespace_prefix), **_living()}
-            items = self._query(filters, op.limit, op.offset)
-            return _matching(items, op)
-        return self._first(op, self._query)[op.offset :]
+            return _matching(self._query(filters, op.limit, op.offset), op)
+        return self._first(op, op.offset + op.limit)[op.offset :]
 
-    def _first(self, op: SearchOp, read: Callable[..., list[MemoryItem]]) -> _Found:
-        """Return the items that match up to the end of the page, in the order in which *read* gives them."""
-        filters = {**_below(op.namespace_prefix), **_living()}
-        hint = _hint(op.filter or {})
+    def _first(self, op: SearchOp, needed: int | None) -> _Found:
+        """Return the oldest items that match: as many as are needed, or all."""
         # Which ones match is seen in their values: more are read until there are enough, or no more.
-        needed = op.offset + op.limit
         limit = needed
         while True:
-            try:
-                items = read(filters={**filters, **hint}, limit=limit)
-            except InvalidFilterError:
-                if not hint:
-                    raise
-                # The store's codec hides contents from the database; they are only a hint.
-                hint = {}
-                continue
-            matching = _matching(items, op)
-            if len(matching) >= needed or len(items) < limit:
-                return matching[:needed]
-            limit = max(limit * 4, LEAST_READ)
+            items = self._read_by(self._query, op, limit)
+            found = _matching(items, op)
+            if limit is None or len(items) < limit or len(found[:needed]) == needed:
+                return found[:needed]
+            limit = max(limit * 16, LEAST_READ)
+
+    def _read_by(
+        self, read: Callable[..., list[MemoryItem]], op: SearchOp, limit: int | None
+    ) -> list[MemoryItem]:
+        """Return the first items below the namespace that may match."""
+        filters = {**_below(op.namespace_prefix), **_living()}
+        hint = _hint(op.filter or {})
+        try:
+            return read(filters={**filters, **hint}, limit=limit)
+        except InvalidFilterError:
+            if not hint:
+                raise
+            # The store's codec hides contents from the database; they are only a hint.
+            return read(filters=filters, limit=limit)
 
     def _query(self, filters: Filters, limit: int | None, offset: int = 0) -> list[MemoryItem]:
         return self.manager.memory_store.query(
@@ -547,6 +561,11 @@ def _path_of(namespace: Sequence[str]) -> str:
     return path
 
 
+def _is_met_in_sql(op: SearchOp) -> bool:
+    """Return whether the database alone tells what a search is for."""
+    return not op.filter and not _is_cut(op.namespace_prefix)
+
+
 def _is_cut(namespace: Sequence[str]) -> bool:
     return len("/".join(map(_written, namespace))) > LONGEST_PATH
 
@@ -613,6 +632,17 @@ def _facts(item: MemoryItem) -> dict[str, Any]:
         raise StoreError(
             f"the memory {item.memory_key!r} does not hold the item that was stored there"
         ) from error
+
+
+def _ranked(
+    by_vectors: Callable[..., list[MemoryItem]], keys: Sequence[str], needed: int
+) -> list[MemoryItem]:
+    """Return the most similar of the memories under *keys*."""
+    near: list[MemoryItem] = []
+    for start in range(0, len(keys), RANKED_TOGETHER):
+        some = keys[start : start + RANKED_TOGETHER]
+        near += by_vectors(filters={"memory_key": some}, limit=needed)
+    return sorted(near, key=attrgetter("match.score"), reverse=True)
 
 
 def _updated(item: MemoryItem) -> datetime:
