@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 from hypothesis import example, given
 from hypothesis import strategies as st
 from langchain.agents import create_agent
@@ -617,6 +618,91 @@ def test_expiry() -> None:
     )
 
 
+def times_of(store: MemoryStoreAdapter) -> dict[str, datetime | None]:
+    """When the time of each item ends, of those too that nobody has swept yet."""
+    items = store.manager.memory_store.query(store.manager.scope)
+    return {item.content_metadata["key"]: item.expires_at for item in items}
+
+
+def test_what_has_expired_is_nowhere(store_url: str) -> None:
+    """An item whose time has come is found by no read, though its record is there until it is swept."""
+    with SQLAlchemyStore(store_url) as sql:
+        store = with_index(sql)
+        store.put(("omit", "expired"), "gone", {"key0": "a"}, ttl=-1)
+        store.put(("omit", "control"), "here", {"key0": "a"})
+
+        assert {"gone", "here"} == set(times_of(store))
+        assert store.get(("omit", "expired"), "gone") is None
+        assert store.get(("omit", "control"), "here") is not None
+        for how in ({}, {"query": "a"}, {"filter": {"key0": "a"}}):
+            found: list[Any] = store.search(("omit",), **cast("Any", how))
+            assert ["here"] == [item.key for item in found]
+        assert [("omit", "control")] == store.list_namespaces(prefix=("omit",))
+        assert 1 == store.sweep_ttl()
+        assert {"here"} == set(times_of(store))
+
+
+def test_reading_wakes_nothing_that_has_expired(store_url: str) -> None:
+    """A read begins anew the time of what it returns, by its key or in a search, and of nothing else."""
+    with SQLAlchemyStore(store_url) as sql:
+        store = adapter(store=sql)
+        store.put(("n",), "expired", {"x": 1}, ttl=-1)
+        store.put(("n",), "read", {"x": 1}, ttl=60)
+        store.put(("m",), "found", {"x": 1}, ttl=60)
+        for item in sql.query(store.manager.scope, {"expires_at": {"$gt": datetime.now(UTC)}}):
+            soon = replace(item, expires_at=datetime.now(UTC) + timedelta(minutes=5))
+            sql.put(store.manager.scope, soon, replaces=item)
+        before = cast("dict[str, datetime]", times_of(store))
+
+        assert store.get(("n",), "expired", refresh_ttl=True) is None
+        assert store.get(("n",), "read", refresh_ttl=True) is not None
+        assert ["found"] == [item.key for item in store.search(("m",), refresh_ttl=True)]
+        after = cast("dict[str, datetime]", times_of(store))
+        assert before["expired"] == after["expired"]
+        assert before["read"] < after["read"]
+        assert before["found"] < after["found"]
+
+
+def test_pages_without_what_has_expired(store_url: str) -> None:
+    """Pages are full of what lives, wherever the expired items stand between."""
+    with SQLAlchemyStore(store_url) as sql:
+        store = adapter(store=sql)
+        for key, ttl in (("a", 5), ("expired", -1), ("b", 5), ("c", 5)):
+            store.put(("n",), key, {"x": 1}, ttl=ttl)
+        for filters in (None, {"x": 1}):
+            pages = [
+                [item.key for item in store.search(("n",), filter=filters, limit=2, offset=offset)]
+                for offset in (0, 2)
+            ]
+            assert [["a", "b"], ["c"]] == pages
+
+
+def test_vectors_stay_in_the_database(sqlite_url: str) -> None:
+    """Who opens the store again finds items by the vectors of before; the embedder gets the question alone."""
+    with SQLAlchemyStore(sqlite_url) as sql:
+        with_index(sql).put(("n",), "key", {"key0": "abc"})
+    letters = Letters()
+    with SQLAlchemyStore(sqlite_url) as sql:
+        [found] = with_index(sql, letters).search(("n",), query="ab")
+    assert found.score is not None
+    assert ["ab"] == letters.seen
+
+
+async def test_a_read_takes_one_connection(postgres_url: str) -> None:
+    """A pool of one connection is enough for all tasks at once; a single read takes it once."""
+    engine = sa.create_engine(postgres_url, pool_size=1, max_overflow=0)
+    store = MemoryStoreAdapter(store=engine, user_id="42")
+    await store.aput(("n",), "key", {"x": 1})
+    taken: list[object] = []
+    sa.event.listen(engine, "checkout", lambda *_: taken.append(1))
+
+    assert [await store.aget(("n",), "key")] == await store.abatch([GetOp(("n",), "key")])
+    assert 2 == len(taken)
+    await asyncio.gather(*(store.aput(("n",), f"{n}", {"x": n}) for n in range(20)))
+    assert 21 == len(await store.asearch(("n",), limit=100))
+    engine.dispose()
+
+
 def test_a_batch_reads_before_it_writes() -> None:
     """As in LangGraph's own store, reads of a batch see what was there before, and the last write of a key counts."""
     for store in (adapter(), InMemoryStore()):
@@ -692,6 +778,17 @@ async def test_everything_at_once(store_url: str) -> None:
         store.batch([PutOp(space, f"key{number}", None) for number in range(5)])
     assert [] == store.search(())
     shared.close()
+
+
+async def test_synchronous_calls_beside_a_loop() -> None:
+    """On the loop's own thread, as in a notebook's cells, they are done, with asynchronous ones under way."""
+    store = adapter()
+    under_way = asyncio.ensure_future(store.aput(("n",), "later", {"x": 1}))
+    await asyncio.sleep(0)
+    store.put(("n",), "now", {"x": 1})
+    assert store.get(("n",), "now") is not None
+    await under_way
+    assert {"now", "later"} == {item.key for item in store.search(("n",))}
 
 
 class Batches(SQLAlchemyStore):

@@ -53,20 +53,20 @@ class Measure(NamedTuple):
     """How pgvector compares vectors.
 
     Attributes:
-        operator: Less for vectors that are more similar.
-        operators: Its class, for an index.
-        most: How similar those are for which it is 0.
+        distance: The function, which gives less for vectors that are more similar.
+        operators: The class of its operator, for an index.
+        most: How similar those are for which it gives 0.
     """
 
-    operator: str
+    distance: str
     operators: str
     most: float
 
 
 MEASURES: dict[Distance, Measure] = {
-    "cosine": Measure("<=>", "vector_cosine_ops", 1.0),
-    "l2": Measure("<->", "vector_l2_ops", 0.0),
-    "inner_product": Measure("<#>", "vector_ip_ops", 0.0),
+    "cosine": Measure("cosine_distance", "vector_cosine_ops", 1.0),
+    "l2": Measure("l2_distance", "vector_l2_ops", 0.0),
+    "inner_product": Measure("max_inner_product", "vector_ip_ops", 0.0),
 }
 
 
@@ -261,7 +261,7 @@ def nearest(
         # few of the user's.
         connection.exec_driver_sql("SET LOCAL hnsw.iterative_scan = strict_order")
         measure = MEASURES[distance]
-        apart = table.c.vector.op(measure.operator, return_type=sa.Float)(query).label("apart")
+        apart = getattr(table.c.vector, measure.distance)(query).label("apart")
         ranked = own.add_columns(apart).order_by(apart).limit(limit)
         similarities = {
             (memory_id, ordinal): measure.most - far
