@@ -79,6 +79,7 @@ LEAST_REFRESH = 0.01
 UPDATED = "updated_at"
 _PLAIN = re.compile(r"[\w-]+")
 _FIELD = re.compile(r"[a-zA-Z0-9_.-]+")
+_LABEL = re.compile(r"[^.\0]+")
 _SPECIAL = re.compile(r"\W")
 _WRITTEN = re.compile(r"-x([0-9a-f]{1,6})-")
 # A category has at most 255 characters: what a namespace has beyond these stands there as a hash.
@@ -387,7 +388,7 @@ class _StoredItems:
             # An embedder that fails is logged, and words decide, as in every search.
             with suppress(EmbedderError):
                 return self._most_similar(op, by_vectors)
-        found = hits(limit=SEARCHED, filters=_below(op.namespace_prefix))
+        found = hits(limit=SEARCHED, filters=_living_below(op.namespace_prefix))
         items = [item for item in found if item.content_metadata.get("index", True)]
         return _matching(items, op)[op.offset : op.offset + op.limit]
 
@@ -411,8 +412,8 @@ class _StoredItems:
     def _oldest(self, op: SearchOp) -> _Found:
         """Return a page of the items that match, oldest first."""
         if _is_met_in_sql(op):
-            filters = {**_below(op.namespace_prefix), **_living()}
-            return _matching(self._query(filters, op.limit, op.offset), op)
+            read = partial(self._query, offset=op.offset)
+            return _matching(self._read_by(read, op, op.limit), op)
         return self._first(op, op.offset + op.limit)[op.offset :]
 
     def _first(self, op: SearchOp, needed: int | None) -> _Found:
@@ -430,7 +431,7 @@ class _StoredItems:
         self, read: Callable[..., list[MemoryItem]], op: SearchOp, limit: int | None
     ) -> list[MemoryItem]:
         """Return the first items below the namespace that may match."""
-        filters = {**_below(op.namespace_prefix), **_living()}
+        filters = _living_below(op.namespace_prefix)
         hint = _hint(op.filter or {})
         try:
             return read(filters={**filters, **hint}, limit=limit)
@@ -460,8 +461,7 @@ class _StoredItems:
         expires_at = now() + lifetime
         if expires_at - item.expires_at < lifetime * LEAST_REFRESH:
             return
-        updated = item.content_metadata.get(UPDATED, item.updated_at.isoformat())
-        metadata = {**item.content_metadata, UPDATED: updated}
+        metadata = {**item.content_metadata, UPDATED: _updated(item)}
         longer = replace(item, expires_at=expires_at, content_metadata=metadata, match=None)
         # Somebody else has put or read it meanwhile: then it lives on by that.
         with suppress(RecordChangedError):
@@ -479,7 +479,7 @@ class _StoredItems:
     def _namespaces_below(self, prefix: Sequence[str]) -> Iterator[tuple[str, ...]]:
         """Yield the namespaces with items that have not expired; of a long *prefix* only the first labels count."""
         # Every item has a category; where that is asked for, its index alone is read.
-        filters = {"category": {"$gt": ""}, **_below(prefix), **_living()}
+        filters = {"category": {"$gt": ""}, **_living_below(prefix)}
         for usage in self.manager.memory_store.usage(self.scope, filters):
             category = usage.category or ""
             namespace = namespace_of(category)
@@ -525,14 +525,10 @@ def _check(op: Op) -> None:
 
 def _check_labels(namespace: object) -> None:
     labels = cast("Sequence[object]", namespace if isinstance(namespace, tuple | list) else [None])
-    if not all(map(_is_label, labels)):
+    if not all(isinstance(label, str) and _LABEL.fullmatch(label) for label in labels):
         raise InvalidStoreNamespaceError(
             f"a namespace is a tuple of texts that are not empty and have no period and no NUL; not {namespace!r:.80}"
         )
-
-
-def _is_label(label: object) -> bool:
-    return isinstance(label, str) and label != "" and "." not in label and "\0" not in label
 
 
 def category_of(namespace: Sequence[str]) -> str:
@@ -579,14 +575,11 @@ def _written(label: str) -> str:
     return _SPECIAL.sub(lambda char: f"-x{ord(char[0]):x}-", label)
 
 
-def _below(prefix: Sequence[str]) -> Filters:
-    """Return the filters for the items below a namespace, of which only the first labels count if it is long."""
+def _living_below(prefix: Sequence[str]) -> Filters:
+    """Return the filters for the items below a namespace that live; of a long one only the first labels count."""
+    filters: Filters = {"expires_at": [None, {"$gt": now()}]}
     path = _path_of(prefix)
-    return {"category": {"$under": path}} if path else {}
-
-
-def _living() -> Filters:
-    return {"expires_at": [None, {"$gt": now()}]}
+    return {**filters, "category": {"$under": path}} if path else filters
 
 
 def _hint(wanted: Mapping[str, Any]) -> Filters:
@@ -626,7 +619,7 @@ def _facts(item: MemoryItem) -> dict[str, Any]:
             "key": item.content_metadata["key"],
             "value": dict(json.loads(item.content)),
             "created_at": item.created_at,
-            "updated_at": _updated(item),
+            "updated_at": datetime.fromisoformat(_updated(item)),
         }
     except (ValueError, TypeError, LookupError) as error:
         raise StoreError(
@@ -645,10 +638,9 @@ def _ranked(
     return sorted(near, key=attrgetter("match.score"), reverse=True)
 
 
-def _updated(item: MemoryItem) -> datetime:
+def _updated(item: MemoryItem) -> Any:  # noqa: ANN401 - a text, if nobody else has written it
     """Return when the value was put: beginning an item's time anew updates the memory alone."""
-    written = item.content_metadata.get(UPDATED)
-    return item.updated_at if written is None else datetime.fromisoformat(written)
+    return item.content_metadata.get(UPDATED, item.updated_at.isoformat())
 
 
 def _matching(items: Iterable[MemoryItem], op: SearchOp) -> _Found:
