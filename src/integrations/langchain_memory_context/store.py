@@ -120,7 +120,8 @@ class MemoryStoreAdapter(BaseStore):
             not say whether they begin an item's time anew.
         index: LangGraph's configuration of semantic search: ``embed`` makes a vector of each of an item's ``fields`` (the
             whole item without them, those that `put` names in their place), and a search with a query finds all items,
-            the most similar first. Those that were put without it have no vectors: they come last, without a score.
+            the most similar first, by ``distance_type``: ``cosine``, ``inner_product`` or ``l2``. Those that were put
+            without it have no vectors: they come last, without a score.
             Without `index` words decide, or the store's own embedder, and names of fields make no difference.
 
     Raises:
@@ -585,22 +586,19 @@ def _living_below(prefix: Sequence[str]) -> Filters:
 def _hint(wanted: Mapping[str, Any]) -> Filters:
     """Return what the text of every value that matches *wanted* holds, as far as one field can tell."""
     for name, value in wanted.items():
-        plain = _as_written(value)
-        if plain is not None:
+        if _is_written_alike(value):
             # Of a name with dots, its last part may be the name of a field further below.
-            last = json.dumps(name.rpartition(".")[2], ensure_ascii=False)
-            return {"content": {"$contains": f"{last[1:]}: {plain}"}}
+            written = json.dumps({name.rpartition(".")[2]: value}, ensure_ascii=False)
+            return {"content": {"$contains": written[2:-1]}}
     return {}
 
 
-def _as_written(value: Any) -> str | None:  # noqa: ANN401 - whatever JSON holds
-    """Return how JSON writes every value that equals this one, or begins; None if it may write them in several ways."""
-    if isinstance(value, str) and is_storable(value):
-        return json.dumps(value, ensure_ascii=False)
+def _is_written_alike(value: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
+    """Return whether JSON writes every value that equals this one in the same way, or begins so."""
+    if isinstance(value, str):
+        return is_storable(value)
     # True equals 1; 2.0 is written behind 2.
-    if type(value) is int and abs(value) < _EXACT and value not in (0, 1):
-        return str(value)
-    return None
+    return type(value) is int and abs(value) < _EXACT and value not in (0, 1)
 
 
 def _key(namespace: Sequence[str], key: str) -> str:
