@@ -9,10 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import product
+from operator import ge, gt, le, lt
 from pathlib import Path
 from random import Random
 from string import ascii_lowercase
 from typing import Any, cast
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -46,6 +49,7 @@ from memory_context.exceptions import (
     EmbedderError,
     InvalidArgumentError,
     InvalidContentError,
+    InvalidFilterError,
     InvalidScopeError,
     StoreError,
 )
@@ -155,6 +159,87 @@ def test_operators_and_pages() -> None:
     ]
     with pytest.raises(InvalidArgumentError, match="unknown operator"):
         store.search(("n",), filter={"size": {"$in": [1]}})
+
+
+class Reads(SQLAlchemyStore):
+    """A store that notes how many records are read."""
+
+    def __init__(self, url: str = "sqlite://") -> None:
+        super().__init__(url)
+        self.read = 0
+
+    def query(self, *args: Any, **how: Any) -> list[MemoryItem]:
+        """Note it."""
+        found = super().query(*args, **how)
+        self.read += len(found)
+        return found
+
+    def search(self, *args: Any, **how: Any) -> list[MemoryItem]:
+        """Note it."""
+        found = super().search(*args, **how)
+        self.read += len(found)
+        return found
+
+
+SIZES: list[Any] = [
+    *(0, 1, 5, 5.0, 4.999999999, 0.1, 0.30000000000000004, -3, 1e300, 10**20, 10**14, True, False, None),
+    *("a", "B", "ä", "5", "", "2026-01-01", [1], {"x": 1}),
+]  # fmt: skip
+OPERANDS: list[Any] = [
+    *(0, 1, 5, 0.1, 0.3, -3, 1e300, 10**20, float("nan"), float("inf"), True, None),
+    *("a", "B", "5", "ä", "2026", "NUL \0", [1]),
+]  # fmt: skip
+COMPARED = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
+
+
+def compares(operator: str, size: Any, operand: Any) -> bool:
+    """Whether Python says so; what it cannot compare is not found."""
+    try:
+        return bool(COMPARED[operator](size, operand))
+    except TypeError:
+        return False
+
+
+@for_each("extra", [None, "NUL \0", "no JSON"])
+def test_what_operators_find(store_url: str, extra: object) -> None:
+    """A database that looks into values leaves out none that Python finds; nor does one that cannot read one of them."""
+    sizes = [*SIZES, extra]
+    with SQLAlchemyStore(store_url) as sql:
+        store = adapter(store=sql)
+        puts = [
+            PutOp(("n",), f"{n}", {"s.x": size, "in": {"s": size}}) for n, size in enumerate(sizes)
+        ]
+        store.batch([*puts, PutOp(("n",), "none", {})])
+        if extra == "no JSON":
+            [item] = sql.query(store.manager.scope, limit=1)
+            broken = replace(item, id=uuid4(), memory_key="broken", content="{")
+            sql.put(store.manager.scope, broken)
+        for operator, operand in product(COMPARED, OPERANDS):
+            expected = [f"{n}" for n, size in enumerate(sizes) if compares(operator, size, operand)]
+            for name in ("s.x", "in.s"):
+                found = store.search(("n",), filter={name: {operator: operand}}, limit=100)
+                assert expected == [item.key for item in found], (name, operator, operand)
+        both = {"$gte": 0.1, "$lt": 5}
+        between = store.search(("n",), filter={"in.s": both, "s.x": both}, limit=100)
+        assert [0.1, 0.30000000000000004, 1, 1, 4.999999999] == sorted(
+            item.value["s.x"] for item in between
+        )
+
+
+def test_operators_in_sql(store_url: str) -> None:
+    """Of items that an operator leaves out none is read."""
+    with Reads(store_url) as sql:
+        store = adapter(store=sql)
+        store.batch([PutOp(("n",), f"{n}", {"a": {"b": n}, "t": f"t{n:03}"}) for n in range(300)])
+        for asked in ({"a.b": {"$gt": 296.5}}, {"t": {"$gte": "t297", "$lt": "t999"}}):
+            sql.read = 0
+            assert ["297", "298", "299"] == [
+                item.key for item in store.search(("n",), filter=asked)
+            ]
+            assert sql.read < 10
+        for fields in ({"a b": {"$gt": 1}}, {"a": {"$gt": float("inf")}}):
+            with pytest.raises(InvalidFilterError, match="no field that a database looks for"):
+                sql.query(store.manager.scope, {"content": {"$fields": fields}})
 
 
 @given(st.lists(LABELS, min_size=1, max_size=3).map(tuple))
@@ -403,6 +488,9 @@ def test_an_index_in_every_database(store_url: str) -> None:
         assert store.search(("n",)) == store.search(("n",), query=" ")
         odd = store.search(("n",), query="a", filter={"odd": 1}, limit=2)
         assert ["1", "3"] == [item.key for item in odd]
+        asked = {"odd": {"$lt": 1}, "key0": {"$gt": "a" * 9 + "b"}}
+        even = store.search(("n",), query="a", filter=asked)
+        assert ["2", "4"] == [item.key for item in even]
 
         store.put(("n",), "0", {"key0": "a" * 9, "odd": 0}, index=False)
         assert "1" == store.search(("n",), query="a")[0].key
@@ -429,26 +517,6 @@ def test_distances_as_in_langgraphs_own_stores(store_url: str) -> None:
             assert scores == pytest.approx({item.key: item.score for item in found})
             assert sorted(scores, key=lambda key: -scores[key]) == [item.key for item in found]
         assert [None, None] == [item.score for item in stores["l2"].search(("cosine",), query="ab")]
-
-
-class Reads(SQLAlchemyStore):
-    """A store that notes how many records are read."""
-
-    def __init__(self) -> None:
-        super().__init__("sqlite://")
-        self.read = 0
-
-    def query(self, *args: Any, **how: Any) -> list[MemoryItem]:
-        """Note it."""
-        found = super().query(*args, **how)
-        self.read += len(found)
-        return found
-
-    def search(self, *args: Any, **how: Any) -> list[MemoryItem]:
-        """Note it."""
-        found = super().search(*args, **how)
-        self.read += len(found)
-        return found
 
 
 def test_an_index_and_a_filter_that_nearly_nothing_meets() -> None:

@@ -95,6 +95,7 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le,
 }  # fmt: skip
 
+
 # Items with what they hold: namespace, key, value and times.
 _Found: TypeAlias = list[tuple[MemoryItem, dict[str, Any]]]
 
@@ -436,10 +437,10 @@ class _StoredItems:
         hint = _hint(op.filter or {})
         try:
             return read(filters={**filters, **hint}, limit=limit)
-        except InvalidFilterError:
-            if not hint:
+        except (InvalidFilterError, StoreError) as error:
+            if not hint or isinstance(error, StoreUnavailableError | EmbedderError):
                 raise
-            # The store's codec hides contents from the database; they are only a hint.
+            # A codec hides contents from the database, or one is no JSON for it; they are only a hint.
             return read(filters=filters, limit=limit)
 
     def _query(self, filters: Filters, limit: int | None, offset: int = 0) -> list[MemoryItem]:
@@ -590,7 +591,8 @@ def _hint(wanted: Mapping[str, Any]) -> Filters:
             # Of a name with dots, its last part may be the name of a field further below.
             written = json.dumps({name.rpartition(".")[2]: value}, ensure_ascii=False)
             return {"content": {"$contains": written[2:-1]}}
-    return {}
+    asked = {name: cast("Any", one) for name, one in wanted.items() if isinstance(one, dict)}
+    return {"content": {"$fields": asked}} if asked else {}
 
 
 def _is_written_alike(value: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
