@@ -82,6 +82,6 @@ def _limited(
         return compare(sa.func.coalesce(*texts, type_=sa.Text).collate("C"), wider)
     values = [sa.func.jsonb_extract_path(document, *path) for path in paths]
     value = sa.func.coalesce(*values, type_=JSONB)
+    keeps = compare(value, sa.func.to_jsonb(wider, type_=JSONB))
     # For Python True is 1, for PostgreSQL more than any number.
-    is_bool = sa.func.jsonb_typeof(value) == "boolean"
-    return compare(value, sa.func.to_jsonb(wider, type_=JSONB)) | is_bool
+    return keeps if compare is operator.ge else keeps | (sa.func.jsonb_typeof(value) == "boolean")
