@@ -585,7 +585,7 @@ def _living_below(prefix: Sequence[str]) -> Filters:
 
 
 def _hint(wanted: Mapping[str, Any]) -> Filters:
-    """Return what the text of every value that matches *wanted* holds, as far as one field can tell."""
+    """Return a filter that lets through every value that matches *wanted*: by a text that it holds, or by its fields."""
     for name, value in wanted.items():
         if _is_written_alike(value):
             # Of a name with dots, its last part may be the name of a field further below.
