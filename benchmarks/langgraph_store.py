@@ -71,6 +71,9 @@ def _operations(store: BaseStore, items: int) -> dict[str, Callable[[int], objec
         "search": lambda _: store.search(searched, limit=10),
         "search, offset": lambda _: store.search(searched, limit=10, offset=500),
         "search, filter": lambda n: store.search(searched, filter={"number": n * 10 + 3}, limit=10),
+        "search, operator": lambda n: store.search(
+            searched, filter={"number": {"$gte": items - n * 10}}, limit=10
+        ),
         "list_namespaces": lambda _: store.list_namespaces(prefix=("memories",), limit=100),
         "put": lambda n: store.put(searched, f"new{n}", _value(items + n)),
         f"put, {BATCH} at once": put_batch,

@@ -9,12 +9,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import product
+from operator import ge, gt, le, lt
 from pathlib import Path
 from random import Random
 from string import ascii_lowercase
 from typing import Any, cast
+from uuid import uuid4
 
+import numpy as np
 import pytest
+import sqlalchemy as sa
 from hypothesis import example, given
 from hypothesis import strategies as st
 from langchain.agents import create_agent
@@ -44,6 +49,7 @@ from memory_context.exceptions import (
     EmbedderError,
     InvalidArgumentError,
     InvalidContentError,
+    InvalidFilterError,
     InvalidScopeError,
     StoreError,
 )
@@ -153,6 +159,87 @@ def test_operators_and_pages() -> None:
     ]
     with pytest.raises(InvalidArgumentError, match="unknown operator"):
         store.search(("n",), filter={"size": {"$in": [1]}})
+
+
+class Reads(SQLAlchemyStore):
+    """A store that notes how many records are read."""
+
+    def __init__(self, url: str = "sqlite://") -> None:
+        super().__init__(url)
+        self.read = 0
+
+    def query(self, *args: Any, **how: Any) -> list[MemoryItem]:
+        """Note it."""
+        found = super().query(*args, **how)
+        self.read += len(found)
+        return found
+
+    def search(self, *args: Any, **how: Any) -> list[MemoryItem]:
+        """Note it."""
+        found = super().search(*args, **how)
+        self.read += len(found)
+        return found
+
+
+SIZES: list[Any] = [
+    *(0, 1, 5, 5.0, 4.999999999, 0.1, 0.30000000000000004, -3, 1e300, 10**20, 10**14, True, False, None),
+    *("a", "B", "ä", "5", "", "2026-01-01", [1], {"x": 1}),
+]  # fmt: skip
+OPERANDS: list[Any] = [
+    *(0, 1, 5, 0.1, 0.3, -3, 1e300, 10**20, float("nan"), float("inf"), True, None),
+    *("a", "B", "5", "ä", "2026", "NUL \0", [1]),
+]  # fmt: skip
+COMPARED = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
+
+
+def compares(operator: str, size: Any, operand: Any) -> bool:
+    """Whether Python says so; what it cannot compare is not found."""
+    try:
+        return bool(COMPARED[operator](size, operand))
+    except TypeError:
+        return False
+
+
+@for_each("extra", [None, "NUL \0", "no JSON"])
+def test_what_operators_find(store_url: str, extra: object) -> None:
+    """A database that looks into values leaves out none that Python finds; nor does one that cannot read one of them."""
+    sizes = [*SIZES, extra]
+    with SQLAlchemyStore(store_url) as sql:
+        store = adapter(store=sql)
+        puts = [
+            PutOp(("n",), f"{n}", {"s.x": size, "in": {"s": size}}) for n, size in enumerate(sizes)
+        ]
+        store.batch([*puts, PutOp(("n",), "none", {})])
+        if extra == "no JSON":
+            [item] = sql.query(store.manager.scope, limit=1)
+            broken = replace(item, id=uuid4(), memory_key="broken", content="{")
+            sql.put(store.manager.scope, broken)
+        for operator, operand in product(COMPARED, OPERANDS):
+            expected = [f"{n}" for n, size in enumerate(sizes) if compares(operator, size, operand)]
+            for name in ("s.x", "in.s"):
+                found = store.search(("n",), filter={name: {operator: operand}}, limit=100)
+                assert expected == [item.key for item in found], (name, operator, operand)
+        both = {"$gte": 0.1, "$lt": 5}
+        between = store.search(("n",), filter={"in.s": both, "s.x": both}, limit=100)
+        assert [0.1, 0.30000000000000004, 1, 1, 4.999999999] == sorted(
+            item.value["s.x"] for item in between
+        )
+
+
+def test_operators_in_sql(store_url: str) -> None:
+    """Of items that an operator leaves out none is read."""
+    with Reads(store_url) as sql:
+        store = adapter(store=sql)
+        store.batch([PutOp(("n",), f"{n}", {"a": {"b": n}, "t": f"t{n:03}"}) for n in range(300)])
+        for asked in ({"a.b": {"$gt": 296.5}}, {"t": {"$gte": "t297", "$lt": "t999"}}):
+            sql.read = 0
+            assert ["297", "298", "299"] == [
+                item.key for item in store.search(("n",), filter=asked)
+            ]
+            assert sql.read < 10
+        for fields in ({"a b": {"$gt": 1}}, {"a": {"$gt": float("inf")}}):
+            with pytest.raises(InvalidFilterError, match="no field that a database looks for"):
+                sql.query(store.manager.scope, {"content": {"$fields": fields}})
 
 
 @given(st.lists(LABELS, min_size=1, max_size=3).map(tuple))
@@ -331,11 +418,14 @@ class Letters:
 
 
 def with_index(
-    store: MemoryStore, letters: Letters | None = None, fields: Sequence[str] = ("key0", "key1")
+    store: MemoryStore,
+    letters: Letters | None = None,
+    fields: Sequence[str] = ("key0", "key1"),
+    **more: str,
 ) -> MemoryStoreAdapter:
     """A store with an index, on another one."""
     embed = letters or Letters()
-    config = {"dims": 26, "embed": embed.embed_documents, "fields": list(fields)}
+    config = {"dims": 26, "embed": embed.embed_documents, "fields": list(fields), **more}
     return MemoryStoreAdapter(MemoryManager(store, user_id="42"), index=cast("Any", config))
 
 
@@ -363,7 +453,7 @@ def test_similar_as_in_langgraphs_own_store(
     """By an index both stores score an item alike: by the most similar of the fields that it was put with last."""
     with SQLAlchemyStore("sqlite://") as sql:
         ours = with_index(sql)
-        theirs = InMemoryStore(index=ours.index_config)
+        theirs = InMemoryStore(index=cast("Any", ours.index_config))
         for key, value, index in puts:
             ours.put(("n",), key, value, index=index)
             # It would keep the vectors of fields that an item does not have any more.
@@ -395,13 +485,64 @@ def test_an_index_in_every_database(store_url: str) -> None:
             assert last == [item.key for item in page]
         [hidden] = store.search(("n",), query="a", offset=6)
         assert hidden.score is None
+        assert store.search(("n",)) == store.search(("n",), query=" ")
         odd = store.search(("n",), query="a", filter={"odd": 1}, limit=2)
         assert ["1", "3"] == [item.key for item in odd]
+        asked = {"odd": {"$lt": 1}, "key0": {"$gt": "a" * 9 + "b"}}
+        even = store.search(("n",), query="a", filter=asked)
+        assert ["2", "4"] == [item.key for item in even]
 
         store.put(("n",), "0", {"key0": "a" * 9, "odd": 0}, index=False)
         assert "1" == store.search(("n",), query="a")[0].key
         store.delete(("n",), "1")
         assert "2" == store.search(("n",), query="a")[0].key
+
+
+def test_distances_as_in_langgraphs_own_stores(store_url: str) -> None:
+    """A score is a cosine, an inner product, or a distance with a minus, as in `PostgresStore`; each has its own vectors."""
+    [query, *vectors] = [np.array(one) for one in Letters().embed_documents(["ab", "aaab", "a"])]
+    similarities: dict[str, Callable[[Any], Any]] = {
+        "l2": lambda vector: -np.linalg.norm(vector - query),
+        "inner_product": lambda vector: vector @ query,
+        "cosine": lambda vector: vector @ query / np.linalg.norm(vector) / np.linalg.norm(query),
+    }
+    with SQLAlchemyStore(store_url) as sql:
+        stores = {name: with_index(sql, distance_type=name) for name in similarities}
+        for name, store in stores.items():
+            store.put((name,), "long", {"key0": "aaab"})
+            store.put((name,), "short", {"key0": "a"})
+        for name, similarity in similarities.items():
+            found = stores[name].search((name,), query="ab")
+            scores = dict(zip(("long", "short"), map(similarity, vectors), strict=True))
+            assert scores == pytest.approx({item.key: item.score for item in found})
+            assert sorted(scores, key=lambda key: -scores[key]) == [item.key for item in found]
+        assert [None, None] == [item.score for item in stores["l2"].search(("cosine",), query="ab")]
+
+
+def test_an_index_and_a_filter_that_nearly_nothing_meets() -> None:
+    """Where the most similar items do not match, all are read once, and those that do are ranked by their vectors."""
+    with Reads() as sql:
+        store = with_index(sql, fields=["key0"])
+        puts = [
+            PutOp(("n",), f"{number}", {"key0": "b" if number < 496 else "ab", "number": number})
+            for number in range(500)
+        ]
+        puts.append(PutOp(("n",), "nearest", {"key0": "abb", "number": 600}))
+        puts.append(PutOp(("n",), "hidden", {"key0": "a", "number": 601}, index=False))
+        store.batch(puts)
+        sql.read = 0
+
+        found = store.search(("n",), query="b", filter={"number": {"$gt": 497}})
+        assert ["nearest", "499", "498", "hidden"] == [item.key for item in found]
+        assert found[2].score is not None
+        assert found[3].score is None
+        assert sql.read < 2 * len(puts)
+        [one] = store.search(("n",), query="b", filter={"number": {"$gt": 497}}, limit=1, offset=2)
+        assert "498" == one.key
+
+        sql.read = 0
+        assert [] == store.search(("n",), filter={"number": {"$gt": 601}})
+        assert sql.read < 2 * len(puts)
 
 
 def test_an_index_over_compressed_values() -> None:
@@ -502,8 +643,13 @@ def test_an_index_sees_no_secrets() -> None:
 
 def test_settings_of_an_index(tmp_path: Path) -> None:
     """Settings that LangGraph's own index does not have are refused, and stores that keep no vectors."""
-    for config in ({"dims": 3}, {"embed": Letters(), "distance_type": "l2"}):
-        with pytest.raises(InvalidArgumentError, match="index takes dims, embed, fields"):
+    refused = "index takes dims, embed, fields, distance_type"
+    for config, message in (
+        ({"dims": 3}, refused),
+        ({"embed": Letters(), "ann_index_config": {}}, refused),
+        ({"embed": Letters(), "distance_type": "hamming"}, "cosine, l2 or inner_product"),
+    ):
+        with pytest.raises(InvalidArgumentError, match=message):
             MemoryStoreAdapter(store=SQLAlchemyStore("sqlite://"), index=cast("Any", config))
     with pytest.raises(InvalidArgumentError, match="needs a SQLAlchemyStore"):
         with_index(FileStore(tmp_path))
@@ -538,6 +684,91 @@ def test_expiry() -> None:
         < (item.expires_at or datetime.now(UTC)) - datetime.now(UTC)
         <= timedelta(minutes=5)
     )
+
+
+def times_of(store: MemoryStoreAdapter) -> dict[str, datetime | None]:
+    """When the time of each item ends, of those too that nobody has swept yet."""
+    items = store.manager.memory_store.query(store.manager.scope)
+    return {item.content_metadata["key"]: item.expires_at for item in items}
+
+
+def test_what_has_expired_is_nowhere(store_url: str) -> None:
+    """An item whose time has come is found by no read, though its record is there until it is swept."""
+    with SQLAlchemyStore(store_url) as sql:
+        store = with_index(sql)
+        store.put(("omit", "expired"), "gone", {"key0": "a"}, ttl=-1)
+        store.put(("omit", "control"), "here", {"key0": "a"})
+
+        assert {"gone", "here"} == set(times_of(store))
+        assert store.get(("omit", "expired"), "gone") is None
+        assert store.get(("omit", "control"), "here") is not None
+        for how in ({}, {"query": "a"}, {"filter": {"key0": "a"}}):
+            found: list[Any] = store.search(("omit",), **cast("Any", how))
+            assert ["here"] == [item.key for item in found]
+        assert [("omit", "control")] == store.list_namespaces(prefix=("omit",))
+        assert 1 == store.sweep_ttl()
+        assert {"here"} == set(times_of(store))
+
+
+def test_reading_wakes_nothing_that_has_expired(store_url: str) -> None:
+    """A read begins anew the time of what it returns, by its key or in a search, and of nothing else."""
+    with SQLAlchemyStore(store_url) as sql:
+        store = adapter(store=sql)
+        store.put(("n",), "expired", {"x": 1}, ttl=-1)
+        store.put(("n",), "read", {"x": 1}, ttl=60)
+        store.put(("m",), "found", {"x": 1}, ttl=60)
+        for item in sql.query(store.manager.scope, {"expires_at": {"$gt": datetime.now(UTC)}}):
+            soon = replace(item, expires_at=datetime.now(UTC) + timedelta(minutes=5))
+            sql.put(store.manager.scope, soon, replaces=item)
+        before = cast("dict[str, datetime]", times_of(store))
+
+        assert store.get(("n",), "expired", refresh_ttl=True) is None
+        assert store.get(("n",), "read", refresh_ttl=True) is not None
+        assert ["found"] == [item.key for item in store.search(("m",), refresh_ttl=True)]
+        after = cast("dict[str, datetime]", times_of(store))
+        assert before["expired"] == after["expired"]
+        assert before["read"] < after["read"]
+        assert before["found"] < after["found"]
+
+
+def test_pages_without_what_has_expired(store_url: str) -> None:
+    """Pages are full of what lives, wherever the expired items stand between."""
+    with SQLAlchemyStore(store_url) as sql:
+        store = adapter(store=sql)
+        for key, ttl in (("a", 5), ("expired", -1), ("b", 5), ("c", 5)):
+            store.put(("n",), key, {"x": 1}, ttl=ttl)
+        for filters in (None, {"x": 1}):
+            pages = [
+                [item.key for item in store.search(("n",), filter=filters, limit=2, offset=offset)]
+                for offset in (0, 2)
+            ]
+            assert [["a", "b"], ["c"]] == pages
+
+
+def test_vectors_stay_in_the_database(sqlite_url: str) -> None:
+    """Who opens the store again finds items by the vectors of before; the embedder gets the question alone."""
+    with SQLAlchemyStore(sqlite_url) as sql:
+        with_index(sql).put(("n",), "key", {"key0": "abc"})
+    letters = Letters()
+    with SQLAlchemyStore(sqlite_url) as sql:
+        [found] = with_index(sql, letters).search(("n",), query="ab")
+    assert found.score is not None
+    assert ["ab"] == letters.seen
+
+
+async def test_a_read_takes_one_connection(postgres_url: str) -> None:
+    """A pool of one connection is enough for all tasks at once; a single read takes it once."""
+    engine = sa.create_engine(postgres_url, pool_size=1, max_overflow=0)
+    store = MemoryStoreAdapter(store=engine, user_id="42")
+    await store.aput(("n",), "key", {"x": 1})
+    taken: list[object] = []
+    sa.event.listen(engine, "checkout", lambda *_: taken.append(1))
+
+    assert [await store.aget(("n",), "key")] == await store.abatch([GetOp(("n",), "key")])
+    assert 2 == len(taken)
+    await asyncio.gather(*(store.aput(("n",), f"{n}", {"x": n}) for n in range(20)))
+    assert 21 == len(await store.asearch(("n",), limit=100))
+    engine.dispose()
 
 
 def test_a_batch_reads_before_it_writes() -> None:
@@ -615,6 +846,17 @@ async def test_everything_at_once(store_url: str) -> None:
         store.batch([PutOp(space, f"key{number}", None) for number in range(5)])
     assert [] == store.search(())
     shared.close()
+
+
+async def test_synchronous_calls_beside_a_loop() -> None:
+    """On the loop's own thread, as in a notebook's cells, they are done, with asynchronous ones under way."""
+    store = adapter()
+    under_way = asyncio.ensure_future(store.aput(("n",), "later", {"x": 1}))
+    await asyncio.sleep(0)
+    store.put(("n",), "now", {"x": 1})
+    assert store.get(("n",), "now") is not None
+    await under_way
+    assert {"now", "later"} == {item.key for item in store.search(("n",))}
 
 
 class Batches(SQLAlchemyStore):

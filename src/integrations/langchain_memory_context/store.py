@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from inspect import iscoroutinefunction
 from itertools import chain, takewhile
-from operator import eq, ge, gt, le, lt, ne
+from operator import attrgetter, eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from langgraph.store.base import (
@@ -72,11 +72,14 @@ SEARCHED = 1000
 LEAST_READ = 100
 # How many items are one transaction: for a tenth of a second, or others that write would wait in vain.
 WRITTEN_TOGETHER = 100
+# A statement takes so many keys in every database.
+RANKED_TOGETHER = 1000
 # A read that would prolong an item's life by less than this share of it writes nothing.
 LEAST_REFRESH = 0.01
 UPDATED = "updated_at"
 _PLAIN = re.compile(r"[\w-]+")
 _FIELD = re.compile(r"[a-zA-Z0-9_.-]+")
+_LABEL = re.compile(r"[^.\0]+")
 _SPECIAL = re.compile(r"\W")
 _WRITTEN = re.compile(r"-x([0-9a-f]{1,6})-")
 # A category has at most 255 characters: what a namespace has beyond these stands there as a hash.
@@ -87,10 +90,11 @@ _HASHED = re.compile(r"(?:^|/)-x[0-9a-f]{40}-$")
 # Whole numbers up to here are written in one way.
 _EXACT = 10**15
 _SETTINGS = ("default_ttl", "refresh_on_read")
-_INDEX_SETTINGS = ("dims", "embed", "fields")
+_INDEX_SETTINGS = ("dims", "embed", "fields", "distance_type")
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le,
 }  # fmt: skip
+
 
 # Items with what they hold: namespace, key, value and times.
 _Found: TypeAlias = list[tuple[MemoryItem, dict[str, Any]]]
@@ -117,7 +121,8 @@ class MemoryStoreAdapter(BaseStore):
             not say whether they begin an item's time anew.
         index: LangGraph's configuration of semantic search: ``embed`` makes a vector of each of an item's ``fields`` (the
             whole item without them, those that `put` names in their place), and a search with a query finds all items,
-            the most similar first. Those that were put without it have no vectors: they come last, without a score.
+            the most similar first, by ``distance_type``: ``cosine``, ``inner_product`` or ``l2``. Those that were put
+            without it have no vectors: they come last, without a score.
             Without `index` words decide, or the store's own embedder, and names of fields make no difference.
 
     Raises:
@@ -134,7 +139,7 @@ class MemoryStoreAdapter(BaseStore):
         store: AnyStore | None = None,
         user_id: RunUser = None,
         ttl: TTLConfig | None = None,
-        index: IndexConfig | None = None,
+        index: IndexConfig | Mapping[str, Any] | None = None,
     ) -> None:
         unknown = sorted(set(ttl or ()).difference(_SETTINGS))
         if unknown:
@@ -246,7 +251,7 @@ class _JoinedCalls:
     ops: list[Op] = field(default_factory=list[Op])
 
 
-def _embedding_of(store: MemoryStore, index: IndexConfig) -> EmbeddingWorker:
+def _embedding_of(store: MemoryStore, index: Mapping[str, Any]) -> EmbeddingWorker:
     """Return what makes vectors in *store* as LangGraph's configuration says.
 
     Raises:
@@ -267,7 +272,9 @@ def _embedding_of(store: MemoryStore, index: IndexConfig) -> EmbeddingWorker:
         )
     # Apart from the vectors of whole memories, which the store's own embedder may make by the same model.
     embedder = embed if isinstance(embed, Embedder) else ensure_embeddings(embed)
-    return store.embedding_by(embedder, f"langgraph {name_of(embed) or embed}")
+    return store.embedding_by(
+        embedder, f"langgraph {name_of(embed) or embed}", index.get("distance_type", "cosine")
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,13 +373,13 @@ class _StoredItems:
 
     def _searched(self, op: SearchOp) -> list[SearchItem]:
         """Return the items below a namespace that match and have not expired."""
-        page = self._spoken_of(op) if op.query else self._oldest(op)
+        page = self._spoken_of(op) if (op.query or "").strip() else self._oldest(op)
         self.manager.audit("expanded", *(item.memory_key for item, _ in page))
         if op.refresh_ttl:
             for item, _ in page:
                 self._refresh(item)
         return [
-            SearchItem(**facts, score=item.match.score if item.match and op.query else None)
+            SearchItem(**facts, score=item.match.score if item.match else None)
             for item, facts in page
         ]
 
@@ -383,48 +390,58 @@ class _StoredItems:
             # An embedder that fails is logged, and words decide, as in every search.
             with suppress(EmbedderError):
                 return self._most_similar(op, by_vectors)
-        found = hits(limit=SEARCHED, filters=_below(op.namespace_prefix))
+        found = hits(limit=SEARCHED, filters=_living_below(op.namespace_prefix))
         items = [item for item in found if item.content_metadata.get("index", True)]
         return _matching(items, op)[op.offset : op.offset + op.limit]
 
     def _most_similar(self, op: SearchOp, by_vectors: Callable[..., list[MemoryItem]]) -> _Found:
         """Return a page of the items that match, the most similar first; those without vectors last, oldest first."""
         needed = op.offset + op.limit
-        found = self._first(op, by_vectors)
+        limit = needed if _is_met_in_sql(op) else max(needed * 4, LEAST_READ)
+        near = self._read_by(by_vectors, op, limit)
+        found = _matching(near, op)
         if len(found) < needed:
+            is_all = len(near) < limit
+            oldest = self._first(op, needed if is_all else None)
+            if not is_all:
+                # What is near does not match: all that matches is ranked.
+                near = _ranked(by_vectors, [item.memory_key for item, _ in oldest], needed)
+                found = _matching(near, op)
             similar = {item.id for item, _ in found}
-            oldest = self._first(op, self._query)
             found += [(item, facts) for item, facts in oldest if item.id not in similar]
         return found[op.offset : needed]
 
     def _oldest(self, op: SearchOp) -> _Found:
         """Return a page of the items that match, oldest first."""
-        if not op.filter and not _is_cut(op.namespace_prefix):
-            filters = {**_below(op.namespace_prefix), **_living()}
-            items = self._query(filters, op.limit, op.offset)
-            return _matching(items, op)
-        return self._first(op, self._query)[op.offset :]
+        if _is_met_in_sql(op):
+            read = partial(self._query, offset=op.offset)
+            return _matching(self._read_by(read, op, op.limit), op)
+        return self._first(op, op.offset + op.limit)[op.offset :]
 
-    def _first(self, op: SearchOp, read: Callable[..., list[MemoryItem]]) -> _Found:
-        """Return the items that match up to the end of the page, in the order in which *read* gives them."""
-        filters = {**_below(op.namespace_prefix), **_living()}
-        hint = _hint(op.filter or {})
+    def _first(self, op: SearchOp, needed: int | None) -> _Found:
+        """Return the oldest items that match: as many as are needed, or all."""
         # Which ones match is seen in their values: more are read until there are enough, or no more.
-        needed = op.offset + op.limit
         limit = needed
         while True:
-            try:
-                items = read(filters={**filters, **hint}, limit=limit)
-            except InvalidFilterError:
-                if not hint:
-                    raise
-                # The store's codec hides contents from the database; they are only a hint.
-                hint = {}
-                continue
-            matching = _matching(items, op)
-            if len(matching) >= needed or len(items) < limit:
-                return matching[:needed]
-            limit = max(limit * 4, LEAST_READ)
+            items = self._read_by(self._query, op, limit)
+            found = _matching(items, op)
+            if limit is None or len(items) < limit or len(found[:needed]) == needed:
+                return found[:needed]
+            limit = max(limit * 16, LEAST_READ)
+
+    def _read_by(
+        self, read: Callable[..., list[MemoryItem]], op: SearchOp, limit: int | None
+    ) -> list[MemoryItem]:
+        """Return the first items below the namespace that may match."""
+        filters = _living_below(op.namespace_prefix)
+        hint = _hint(op.filter or {})
+        try:
+            return read(filters={**filters, **hint}, limit=limit)
+        except (InvalidFilterError, StoreError) as error:
+            if not hint or isinstance(error, StoreUnavailableError | EmbedderError):
+                raise
+            # A codec hides contents from the database, or one is no JSON for it; they are only a hint.
+            return read(filters=filters, limit=limit)
 
     def _query(self, filters: Filters, limit: int | None, offset: int = 0) -> list[MemoryItem]:
         return self.manager.memory_store.query(
@@ -446,8 +463,7 @@ class _StoredItems:
         expires_at = now() + lifetime
         if expires_at - item.expires_at < lifetime * LEAST_REFRESH:
             return
-        updated = item.content_metadata.get(UPDATED, item.updated_at.isoformat())
-        metadata = {**item.content_metadata, UPDATED: updated}
+        metadata = {**item.content_metadata, UPDATED: _updated(item)}
         longer = replace(item, expires_at=expires_at, content_metadata=metadata, match=None)
         # Somebody else has put or read it meanwhile: then it lives on by that.
         with suppress(RecordChangedError):
@@ -465,7 +481,7 @@ class _StoredItems:
     def _namespaces_below(self, prefix: Sequence[str]) -> Iterator[tuple[str, ...]]:
         """Yield the namespaces with items that have not expired; of a long *prefix* only the first labels count."""
         # Every item has a category; where that is asked for, its index alone is read.
-        filters = {"category": {"$gt": ""}, **_below(prefix), **_living()}
+        filters = {"category": {"$gt": ""}, **_living_below(prefix)}
         for usage in self.manager.memory_store.usage(self.scope, filters):
             category = usage.category or ""
             namespace = namespace_of(category)
@@ -511,14 +527,10 @@ def _check(op: Op) -> None:
 
 def _check_labels(namespace: object) -> None:
     labels = cast("Sequence[object]", namespace if isinstance(namespace, tuple | list) else [None])
-    if not all(map(_is_label, labels)):
+    if not all(isinstance(label, str) and _LABEL.fullmatch(label) for label in labels):
         raise InvalidStoreNamespaceError(
             f"a namespace is a tuple of texts that are not empty and have no period and no NUL; not {namespace!r:.80}"
         )
-
-
-def _is_label(label: object) -> bool:
-    return isinstance(label, str) and label != "" and "." not in label and "\0" not in label
 
 
 def category_of(namespace: Sequence[str]) -> str:
@@ -547,6 +559,11 @@ def _path_of(namespace: Sequence[str]) -> str:
     return path
 
 
+def _is_met_in_sql(op: SearchOp) -> bool:
+    """Return whether the database alone tells what a search is for."""
+    return not op.filter and not _is_cut(op.namespace_prefix)
+
+
 def _is_cut(namespace: Sequence[str]) -> bool:
     return len("/".join(map(_written, namespace))) > LONGEST_PATH
 
@@ -560,35 +577,30 @@ def _written(label: str) -> str:
     return _SPECIAL.sub(lambda char: f"-x{ord(char[0]):x}-", label)
 
 
-def _below(prefix: Sequence[str]) -> Filters:
-    """Return the filters for the items below a namespace, of which only the first labels count if it is long."""
+def _living_below(prefix: Sequence[str]) -> Filters:
+    """Return the filters for the items below a namespace that live; of a long one only the first labels count."""
+    filters: Filters = {"expires_at": [None, {"$gt": now()}]}
     path = _path_of(prefix)
-    return {"category": {"$under": path}} if path else {}
-
-
-def _living() -> Filters:
-    return {"expires_at": [None, {"$gt": now()}]}
+    return {**filters, "category": {"$under": path}} if path else filters
 
 
 def _hint(wanted: Mapping[str, Any]) -> Filters:
-    """Return what the text of every value that matches *wanted* holds, as far as one field can tell."""
+    """Return a filter that lets through every value that matches *wanted*: by a text that it holds, or by its fields."""
     for name, value in wanted.items():
-        plain = _as_written(value)
-        if plain is not None:
+        if _is_written_alike(value):
             # Of a name with dots, its last part may be the name of a field further below.
-            last = json.dumps(name.rpartition(".")[2], ensure_ascii=False)
-            return {"content": {"$contains": f"{last[1:]}: {plain}"}}
-    return {}
+            written = json.dumps({name.rpartition(".")[2]: value}, ensure_ascii=False)
+            return {"content": {"$contains": written[2:-1]}}
+    asked = {name: cast("Any", one) for name, one in wanted.items() if isinstance(one, dict)}
+    return {"content": {"$fields": asked}} if asked else {}
 
 
-def _as_written(value: Any) -> str | None:  # noqa: ANN401 - whatever JSON holds
-    """Return how JSON writes every value that equals this one, or begins; None if it may write them in several ways."""
-    if isinstance(value, str) and is_storable(value):
-        return json.dumps(value, ensure_ascii=False)
+def _is_written_alike(value: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
+    """Return whether JSON writes every value that equals this one in the same way, or begins so."""
+    if isinstance(value, str):
+        return is_storable(value)
     # True equals 1; 2.0 is written behind 2.
-    if type(value) is int and abs(value) < _EXACT and value not in (0, 1):
-        return str(value)
-    return None
+    return type(value) is int and abs(value) < _EXACT and value not in (0, 1)
 
 
 def _key(namespace: Sequence[str], key: str) -> str:
@@ -607,7 +619,7 @@ def _facts(item: MemoryItem) -> dict[str, Any]:
             "key": item.content_metadata["key"],
             "value": dict(json.loads(item.content)),
             "created_at": item.created_at,
-            "updated_at": _updated(item),
+            "updated_at": datetime.fromisoformat(_updated(item)),
         }
     except (ValueError, TypeError, LookupError) as error:
         raise StoreError(
@@ -615,10 +627,20 @@ def _facts(item: MemoryItem) -> dict[str, Any]:
         ) from error
 
 
-def _updated(item: MemoryItem) -> datetime:
+def _ranked(
+    by_vectors: Callable[..., list[MemoryItem]], keys: Sequence[str], needed: int
+) -> list[MemoryItem]:
+    """Return the most similar of the memories under *keys*."""
+    near: list[MemoryItem] = []
+    for start in range(0, len(keys), RANKED_TOGETHER):
+        some = keys[start : start + RANKED_TOGETHER]
+        near += by_vectors(filters={"memory_key": some}, limit=needed)
+    return sorted(near, key=attrgetter("match.score"), reverse=True)
+
+
+def _updated(item: MemoryItem) -> Any:  # noqa: ANN401 - a text, if nobody else has written it
     """Return when the value was put: beginning an item's time anew updates the memory alone."""
-    written = item.content_metadata.get(UPDATED)
-    return item.updated_at if written is None else datetime.fromisoformat(written)
+    return item.content_metadata.get(UPDATED, item.updated_at.isoformat())
 
 
 def _matching(items: Iterable[MemoryItem], op: SearchOp) -> _Found:

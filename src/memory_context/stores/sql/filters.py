@@ -20,6 +20,7 @@ from memory_context.exceptions import InvalidFilterError
 from memory_context.model.item import is_storable
 from memory_context.model.scope import OPEN_TIERS, Scope
 from memory_context.stores.protocol import Filters
+from memory_context.stores.sql.json_fields import is_endless, may_match
 from memory_context.stores.sql.schema import memories
 
 Condition: TypeAlias = sa.ColumnElement[bool]
@@ -185,8 +186,9 @@ class FilterShape:
         """Return the filters to be executed with the values of `shape_of_filters`."""
         numbers = count()
 
-        def placeholder(_: object) -> sa.BindParameter[Any]:
-            return sa.bindparam(f"value_{next(numbers)}")
+        def placeholder(value: object) -> sa.BindParameter[Any]:
+            kind = sa.Text() if isinstance(value, str) else None
+            return sa.bindparam(f"value_{next(numbers)}", type_=kind)
 
         bound: Filters = _with_leaves(self.filters, placeholder)
         return bound
@@ -206,7 +208,7 @@ def shape_of_filters(filters: Filters) -> tuple[FilterShape, dict[str, Any]]:
 
     def kind_of(value: Any) -> object:  # noqa: ANN401 - whatever a caller gives
         values[f"value_{len(values)}"] = value
-        is_whole = not isinstance(value, str) or is_storable(value)
+        is_whole = is_storable(value) if isinstance(value, str) else not is_endless(value)
         return value.__class__, is_whole, getattr(value, "tzinfo", None) is not None
 
     return FilterShape(repr(_with_leaves(filters, kind_of)), filters), values
@@ -322,17 +324,23 @@ def _one_of(column: sa.Column[Any], wanted: Sequence[object], dialect: str) -> C
 def _content_condition(wanted: object, dialect: str, hidden: Collection[str]) -> Condition:
     """Return the condition for contents: those that hold a text are all that can be asked for.
 
+    ``$fields`` in place of ``$contains``, with operators for each field, only narrows them (`json_fields`).
+
     Raises:
         InvalidFilterError: Something else is asked, or the store's codec has hidden the contents.
     """
     asked = cast("Mapping[str, object]", wanted if isinstance(wanted, Mapping) else {})
-    if list(asked) != ["$contains"]:
+    fields = asked.get("$fields")
+    if list(asked) != ["$contains"] and not isinstance(fields, Mapping):
         raise InvalidFilterError(
             f"content is filtered by a text that it holds: {{'$contains': 'a text'}}, not {wanted!r:.80}"
         )
     if "content" in hidden:
         message = _ENCODED.format(name="content")
         raise InvalidFilterError(message)
+    if isinstance(fields, Mapping):
+        each = cast("Mapping[object, object]", fields).items()
+        return sa.and_(sa.true(), *[may_match(name, asked, dialect) for name, asked in each])
     return _compared(memories.c.content, "$contains", asked["$contains"], dialect)
 
 

@@ -72,7 +72,12 @@ from memory_context.stores.sql.schema import (
     memories,
     total_of,
 )
-from memory_context.text.index.embedders import AnyEmbedder, Vector, as_embedding_model
+from memory_context.text.index.embedders import (
+    AnyEmbedder,
+    Distance,
+    Vector,
+    as_embedding_model,
+)
 from memory_context.text.index.term_hits import TermHits, term_hits
 
 if TYPE_CHECKING:
@@ -168,14 +173,16 @@ class SQLAlchemyStore(ClosedAtExit):
         """Return whether semantic search works."""
         return self._embedding is not None
 
-    def embedding_by(self, embedder: AnyEmbedder, name: str | None = None) -> EmbeddingWorker:
+    def embedding_by(
+        self, embedder: AnyEmbedder, name: str | None = None, distance: Distance = "cosine"
+    ) -> EmbeddingWorker:
         """Return what makes vectors here by an embedder of the caller's, and keeps them under the model's *name*.
 
         Raises:
-            InvalidArgumentError: As when a store is made with the embedder.
+            InvalidArgumentError: As when a store is made with the embedder; or there is no such distance.
         """
         check_embedder(self.codec)
-        return EmbeddingWorker(as_embedding_model(embedder, name), self.database)
+        return EmbeddingWorker(as_embedding_model(embedder, name, distance), self.database)
 
     def put(
         self,

@@ -2,13 +2,13 @@
 
 SQLite keeps them as arrays of 32-bit floats, and numpy compares all of a user's with the query:
 exact, without an extension that many Pythons cannot load. PostgreSQL has pgvector with an HNSW
-index.
+index. Vectors that are compared by their cosines have the length 1; others are as the model gave them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -30,7 +30,7 @@ from memory_context.stores.sql.schema import (
     settings,
     this_memory,
 )
-from memory_context.text.index.embedders import EmbeddingModel, Vector
+from memory_context.text.index.embedders import Distance, EmbeddingModel, Vector
 from memory_context.text.index.fusion import Chance
 
 if TYPE_CHECKING:
@@ -45,8 +45,29 @@ MAX_INDEXED = 2000
 SAMPLE = 1000
 # Any number of our own, as in `migrate`.
 LOCK = 7_305_419_172_614_030
-Cosines: TypeAlias = dict[tuple[UUID, int], float]
+Similarities: TypeAlias = dict[tuple[UUID, int], float]
 """By memory and ordinal of the chunk, best first."""
+
+
+class Measure(NamedTuple):
+    """How pgvector compares vectors.
+
+    Attributes:
+        distance: The function, which gives less for vectors that are more similar.
+        operators: The class of its operator, for an index.
+        most: How similar those are for which it gives 0.
+    """
+
+    distance: str
+    operators: str
+    most: float
+
+
+MEASURES: dict[Distance, Measure] = {
+    "cosine": Measure("cosine_distance", "vector_cosine_ops", 1.0),
+    "l2": Measure("l2_distance", "vector_l2_ops", 0.0),
+    "inner_product": Measure("max_inner_product", "vector_ip_ops", 0.0),
+}
 
 
 def load_numpy() -> Any:  # noqa: ANN401 - a module
@@ -64,8 +85,8 @@ def load_numpy() -> Any:  # noqa: ANN401 - a module
     return numpy
 
 
-def as_array(vectors: Sequence[Vector]) -> NDArray[np.float32]:
-    """Return *vectors* as rows of length 1, so that their products are cosines.
+def as_array(vectors: Sequence[Vector], distance: Distance = "cosine") -> NDArray[np.float32]:
+    """Return *vectors* as rows; for cosines of length 1, so that these are their products.
 
     Raises:
         StoreError: They are no vectors of finite numbers and equal lengths.
@@ -77,6 +98,8 @@ def as_array(vectors: Sequence[Vector]) -> NDArray[np.float32]:
         raise StoreError(
             f"an embedder gives one vector of numbers for each text, not an array of shape {rows.shape}"
         )
+    if distance != "cosine":
+        return rows
     lengths = numpy.linalg.norm(rows, axis=1, keepdims=True)
     unit: NDArray[np.float32] = rows / numpy.maximum(lengths, 1e-12)  # a zero vector stays one
     return unit
@@ -94,6 +117,7 @@ def table_of(model: EmbeddingModel, dimensions: int, dialect: str) -> sa.Table:
         sa.ForeignKeyConstraint(
             ["user_id", "memory_id"], [memories.c.user_id, memories.c.id], ondelete="CASCADE"
         ),
+        info={"distance": model.distance},
     )
 
 
@@ -120,7 +144,7 @@ def ensure(connection: sa.Connection, table: sa.Table, dimensions: int) -> None:
         connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector")
     partitions.create(connection, table, partitions.parts_of(connection))
     if is_postgresql(connection) and dimensions <= MAX_INDEXED:
-        operators = {"vector": "vector_cosine_ops"}
+        operators = {"vector": MEASURES[table.info["distance"]].operators}
         index = sa.Index(None, table.c.vector, postgresql_using="hnsw", postgresql_ops=operators)
         index.create(connection)
     connection.execute(sa.insert(settings).values(name=SETTING + table.name, value=""))
@@ -198,7 +222,7 @@ def add(
         connection.execute(sa.delete(table).where(*mine))
     if not ordinals:
         return
-    rows = as_array(vectors)
+    rows = as_array(vectors, table.info["distance"])
     if len(rows) != len(ordinals):
         raise StoreError(f"the embedder gave {len(rows)} vectors for {len(ordinals)} texts")
     values = [
@@ -221,36 +245,38 @@ def nearest(
     inside: MemoryIds | None,
     limit: int,
 ) -> list[ChunkHit]:
-    """Return the chunks whose vectors have the greatest cosine with *vector*, best first."""
+    """Return the chunks whose vectors are most similar to *vector*, best first."""
     if not sa.inspect(connection).has_table(table.name):
         return []
-    query = as_array([vector])[0]
+    distance = table.info["distance"]
+    query = as_array([vector], distance)[0]
     own = sa.select(table.c.memory_id, table.c.ordinal).where(table.c.user_id == user_id)
     if inside is not None:
         own = own.where(table.c.memory_id.in_(inside))
     if is_sqlite(connection):
         found = connection.execute(own.add_columns(table.c.vector)).all()
-        cosines = _compared(found, query, limit)
+        similarities = _compared(found, query, distance, limit)
     else:
         # Without the iterative scan the HNSW index gives its nearest 40, and filters them then: too
         # few of the user's.
         connection.exec_driver_sql("SET LOCAL hnsw.iterative_scan = strict_order")
-        distance = table.c.vector.cosine_distance(query).label("distance")
-        ranked = own.add_columns(distance).order_by(distance).limit(limit)
-        cosines = {
-            (memory_id, ordinal): 1.0 - far
+        measure = MEASURES[distance]
+        apart = getattr(table.c.vector, measure.distance)(query).label("apart")
+        ranked = own.add_columns(apart).order_by(apart).limit(limit)
+        similarities = {
+            (memory_id, ordinal): measure.most - far
             for memory_id, ordinal, far in connection.execute(ranked)
         }
     columns = (passages.c.memory_id, passages.c.ordinal)
     places = sa.select(*columns, passages.c.start, passages.c.stop, passages.c.line)
-    chosen = sa.tuple_(*columns).in_(list(cosines))
+    chosen = sa.tuple_(*columns).in_(list(similarities))
     rows = connection.execute(places.where(passages.c.user_id == user_id, chosen))
     place_of = {(memory_id, ordinal): place for memory_id, ordinal, *place in rows}
     hits: list[ChunkHit] = []
-    for (memory_id, ordinal), cosine in cosines.items():
+    for (memory_id, ordinal), similarity in similarities.items():
         # A text that a caller chose is none of the chunks.
         start, stop, line = place_of.get((memory_id, ordinal), (0, 0, 1))
-        hits.append(ChunkHit(memory_id, start, stop, line, cosine))
+        hits.append(ChunkHit(memory_id, start, stop, line, similarity))
     return hits
 
 
@@ -267,14 +293,22 @@ def chance(connection: sa.Connection, table: sa.Table, user_id: str, vector: Vec
     return Chance(float(cosines.mean()), float(cosines.std()), chunks)
 
 
-def _compared(rows: Sequence[AnyRow], query: NDArray[np.float32], limit: int) -> Cosines:
-    """Return the cosines of the nearest vectors, of which each row has one behind its memory and ordinal."""
+def _compared(
+    rows: Sequence[AnyRow], query: NDArray[np.float32], distance: Distance, limit: int
+) -> Similarities:
+    """Return how similar the nearest vectors are, of which each row has one behind its memory and ordinal."""
     if not rows:
         return {}
     numpy = load_numpy()
     # One array over the bytes of all rows, instead of one for each row and a copy of all.
     data = b"".join(row.vector for row in rows)
     matrix = numpy.frombuffer(data, dtype=numpy.float32).reshape(len(rows), -1)
-    cosines = matrix @ query
-    best: list[int] = numpy.argsort(-cosines, kind="stable")[:limit].tolist()
-    return {(rows[index].memory_id, rows[index].ordinal): float(cosines[index]) for index in best}
+    if distance == "l2":
+        apart = matrix - query
+        similarities = -numpy.sqrt(numpy.einsum("ij,ij->i", apart, apart))
+    else:
+        similarities = matrix @ query
+    best: list[int] = numpy.argsort(-similarities, kind="stable")[:limit].tolist()
+    return {
+        (rows[index].memory_id, rows[index].ordinal): float(similarities[index]) for index in best
+    }
