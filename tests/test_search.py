@@ -22,7 +22,7 @@ from memory_context.model.scope import Scope
 from memory_context.stores import SQLAlchemyStore
 from memory_context.stores.sql import migrate
 from memory_context.stores.sql.filters import matching
-from memory_context.stores.sql.index import indexing, keyword_index
+from memory_context.stores.sql.index import indexing, keyword_index, vector_index
 from memory_context.stores.sql.index import search as _searching
 from memory_context.stores.sql.schema import memories, owners, passages, pending
 from memory_context.testing.sample_memories import memory
@@ -429,6 +429,22 @@ class TestMeaning:
             store.delete(ANN, "m2")
             store.reindex()
             assert ["m1", "m3"] == keys(store, "dog", mode="semantic")
+
+    def test_places_are_asked_for_in_parts(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A database takes tens of thousands of values in a statement: of more hits the places come part by part."""
+        monkeypatch.setattr(vector_index, "ASKED_TOGETHER", 2)
+        before = "a line\n" * 400
+        with SQLAlchemyStore(url, embedder=Toy()) as store:
+            for number in range(5):
+                store.put(
+                    ANN, memory(f"{before}my puppy sleeps\n{number}", memory_key=f"m{number}")
+                )
+            store.reindex()
+            hits = store.search(ANN, "puppy", limit=5, mode="semantic")
+            firsts = [hit.match.lines[0] for hit in hits if hit.match and hit.match.lines]
+            assert 5 == len(firsts)
+            assert 1 == len(set(firsts))
+            assert firsts[0] > 1
 
     def test_vectors_are_made_in_the_background(self, url: str) -> None:
         """What is stored is found by its meaning a little later, without `reindex`."""
