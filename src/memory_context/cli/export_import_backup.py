@@ -90,7 +90,7 @@ def import_(
         written = counted(done.written, "record")
         print_paged(f"{written} written, {done.unchanged:,} unchanged")
         problems = [
-            *(f"not written, the key is taken: {_named(problem)}" for problem in done.conflicts),
+            *(f"not written: {_named(problem)}" for problem in done.conflicts),
             *(f"damaged: {_named(problem)}" for problem in done.damaged),
         ]
         for problem in problems[:PROBLEMS_SHOWN]:

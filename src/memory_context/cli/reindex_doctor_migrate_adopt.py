@@ -91,7 +91,7 @@ def migrate(
     if before is None:
         done = f"there was no schema; created revision {HEAD}"
     elif before == HEAD:
-        done = f"revision {HEAD} already, nothing to do"
+        done = f"revision {HEAD} already" + (", nothing to do" if partitions is None else "")
     else:
         done = f"migrated from revision {before} to {HEAD}"
     if partitions is not None:
