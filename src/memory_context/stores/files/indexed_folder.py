@@ -8,11 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+import sqlalchemy as sa
+
 from memory_context.exceptions import InvalidRecordError, StoreError
-from memory_context.model.item import Deletion, MemoryItem, now
+from memory_context.model.item import AnyRecord, Deletion, MemoryItem, Restored, now
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
 from memory_context.stores.codec import Codec
+from memory_context.stores.files import changes
 from memory_context.stores.files.changes import UserAndId
 from memory_context.stores.files.folder import MemoryFolder
 from memory_context.stores.files.journals import (
@@ -28,6 +31,9 @@ from memory_context.stores.files.journals import (
 )
 from memory_context.stores.files.memory_file import parse, path_of, render
 from memory_context.stores.files.memory_index import MemoryIndex
+from memory_context.stores.sql import restore
+from memory_context.stores.sql.index import indexing
+from memory_context.stores.sql.schema import access
 
 REMOVED = "its file was removed"
 
@@ -67,7 +73,7 @@ class IndexedFolder:
         self._deleted_signature = folder.signature(DELETED)
         self._signatures = folder.scan()
         self._load()
-        index.watch()
+        index.database.write(changes.watch)
 
     @property
     def damaged(self) -> tuple[DamagedFile, ...]:
@@ -91,21 +97,21 @@ class IndexedFolder:
             OSError: The folder cannot be written to.
             StoreError: A file in the way is damaged, or was changed after it was read.
         """
-        changes = self.index.take_changes()
+        changed = self.index.database.write(changes.take)
         gone: list[UserAndId] = []
-        for place in changes.memories:
-            item = self.index.item(place)
+        for place in changed.memories:
+            item = self._item(place)
             if item is None:
                 gone.append(place)
             else:
                 self._write(item)
-        self._note_deletions(changes.deletions)
+        self._note_deletions(changed.deletions)
         for place in gone:
             path = self._paths.pop(place, None)
             if path is not None:
                 self._check_unchanged(path)
                 self._remove(path)
-        self._save_reads(changes.reads)
+        self._save_reads(changed.reads)
 
     def write_all(self, user_id: str | None, progress: Callable[[int], object] | None) -> int:
         """Write the files of a user, or of all, again; return how many there were.
@@ -115,7 +121,7 @@ class IndexedFolder:
         """
         done = 0
         for place in list(self._paths):
-            item = self.index.item(place)
+            item = self._item(place)
             if item is not None and user_id in (None, item.user_id):
                 self._write(item)
                 done += 1
@@ -126,7 +132,7 @@ class IndexedFolder:
     def save_reads(self) -> None:
         """Note how often memories were read; a folder that cannot be written to is not an error."""
         with suppress(OSError):
-            self._save_reads(self.index.take_changes().reads)
+            self._save_reads(self.index.database.write(changes.take).reads)
 
     def note_removed_since(self, earlier: IndexedFolder, *, write: bool) -> None:
         """Note that memories were deleted whose files, which *earlier* had, were removed by hand.
@@ -141,10 +147,10 @@ class IndexedFolder:
         for place, path in earlier._paths.items():
             if place in self._paths or path in self._problems:
                 continue
-            gone = earlier.index.item(place)
+            gone = earlier._item(place)
             if gone and self.index.deletion(Scope(gone.user_id), gone.memory_key) is None:
-                self.index.load(gone.user_id, [Deletion(gone.memory_key, now(), REMOVED)])
-        deletions = self.index.take_changes().deletions
+                self._take_in(gone.user_id, [Deletion(gone.memory_key, now(), REMOVED)])
+        deletions = self.index.database.write(changes.take).deletions
         if write:
             self._note_deletions(deletions)
 
@@ -184,11 +190,11 @@ class IndexedFolder:
             count, moment = self._reads.get(place, (0, None))
             users[item.user_id].append(replace(item, access_count=count, accessed_at=moment))
         for user, items in users.items():
-            for conflict in self.index.load(user, items):
+            for conflict in self._take_in(user, items).conflicts:
                 if conflict.id is not None:
                     self._report(self._paths.pop((user, conflict.id)), conflict.reason)
         for user, deletions in read_deletions(self._folder).items():
-            self.index.load(user, list(deletions.values()))
+            self._take_in(user, list(deletions.values()))
 
     def _read(self, path: str) -> MemoryItem | None:
         """Return the memory in a file; None for a file that is damaged, which is reported, or gone."""
@@ -247,10 +253,20 @@ class IndexedFolder:
         self._deleted_signature = self._folder.signature(DELETED)
 
     def _save_reads(self, places: Iterable[UserAndId]) -> None:
-        reads = self.index.reads(places)
+        mine = sa.tuple_(access.c.user_id, access.c.memory_id).in_(list(places))
+        reads: dict[UserAndId, Reads] = {}
+        for row in self.index.database.rows(sa.select(access).where(mine)):
+            reads[row.user_id, row.memory_id] = (row.access_count, row.accessed_at)
         lines = [reads_line(*place, reads[place], self._reads.get(place)) for place in reads]
         append_lines(self._folder, READ, lines)
         self._reads |= reads
+
+    def _item(self, place: UserAndId) -> MemoryItem | None:
+        return self.index.database.read(indexing.item_by_id, *place)
+
+    def _take_in(self, user_id: str, records: Sequence[AnyRecord]) -> Restored:
+        """Take in records of one user as they are, to be indexed at the first search."""
+        return self.index.database.write(restore.restore, user_id, records, {})
 
 
 def _precedence(memory: tuple[str, MemoryItem]) -> tuple[Any, ...]:

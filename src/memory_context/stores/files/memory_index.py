@@ -2,47 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 
 import sqlalchemy as sa
 
 from memory_context.model.batches import batches_of
-from memory_context.model.item import AnyRecord, Conflict, MemoryItem
-from memory_context.stores.files import changes as _changes
-from memory_context.stores.files.changes import Changes, UserAndId
-from memory_context.stores.sql import restore
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.row_encoding import RECORDS
-from memory_context.stores.sql.schema import access, belongs, memories, pending
+from memory_context.stores.sql.schema import belongs, memories, pending
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 
 
 class MemoryIndex(SQLAlchemyStore):
-    """A `SQLAlchemyStore` in memory that is filled from files, and tells what changed in it."""
-
-    def load(self, user_id: str, records: Sequence[AnyRecord]) -> tuple[Conflict, ...]:
-        """Take in records of one user as they are, to be indexed at the first search; return those that clash."""
-        return self.database.write(restore.restore, user_id, records, {}).conflicts
-
-    def watch(self) -> None:
-        """Note changes from now on."""
-        self.database.write(_changes.watch)
-
-    def take_changes(self) -> Changes:
-        """Return the changes since the last call, or since `watch`."""
-        return self.database.write(_changes.take)
-
-    def item(self, place: UserAndId) -> MemoryItem | None:
-        """Return a user's record of that id."""
-        user_id, memory_id = place
-        return self.database.read(indexing.item_by_id, user_id, memory_id)
-
-    def reads(self, places: Iterable[UserAndId]) -> dict[UserAndId, tuple[int, datetime]]:
-        """Return how often and when memories were read."""
-        mine = sa.tuple_(access.c.user_id, access.c.memory_id).in_(list(places))
-        rows = self.database.rows(sa.select(access).where(mine))
-        return {(row.user_id, row.memory_id): (row.access_count, row.accessed_at) for row in rows}
+    """A `SQLAlchemyStore` in memory that is filled from files."""
 
     def _catch_up(self, user_id: str) -> None:
         """Index what is pending, many memories in one transaction: after each opening that is all of them."""

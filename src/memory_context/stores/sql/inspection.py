@@ -7,8 +7,8 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.model.item import MemoryItem, now
-from memory_context.stores.sql.dialects import is_postgresql, is_sqlite
-from memory_context.stores.sql.index import fts5, keyword_index, tsvector
+from memory_context.stores.sql.dialects import is_sqlite
+from memory_context.stores.sql.index import fts5, keyword_index
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row
 from memory_context.stores.sql.schema import (
     access,
@@ -19,15 +19,17 @@ from memory_context.stores.sql.schema import (
     owners,
     passages,
     pending,
+    this_memory,
 )
 from memory_context.stores.sql.urls import file_of, store_url
-from memory_context.text.index.chunks import ChunkStart, card_of, chunk_at, searchable
+from memory_context.text.index.analyzer import analyze
+from memory_context.text.index.chunks import card_of, end_of_chunk, searchable
 
 # Enough to see that an index is of another analyzer, and few enough for a look.
 SAMPLED = 20
 # Analysing a sample is to take a moment, not minutes.
 LARGEST_SAMPLED = 1_000_000
-NAMES_TRIED = 5
+LEXEMES_TRIED = 5
 DAMAGES_TOLD = 5
 _SERVER = {
     "sqlite": "SELECT 'SQLite ' || sqlite_version()",
@@ -140,17 +142,11 @@ def unfindable(connection: sa.Connection) -> list[str]:
 
 
 def _is_found(connection: sa.Connection, item: MemoryItem) -> bool:
-    mine = (passages.c.user_id == item.user_id, passages.c.memory_id == item.id)
-    first = sa.select(passages).where(*mine, passages.c.ordinal == 0)
-    row = connection.execute(first).one_or_none()
-    statistics = keyword_index.statistics_of(connection, item.user_id)
-    if row is None or statistics is None:
-        return False
-    passage = chunk_at(
-        searchable(item), ChunkStart(0, row.start, row.line), row.stop, card_of(item)
-    )
-    names = statistics.owner.named(passage.names).split()
+    text = searchable(item)
+    lexemes = [*analyze(text[: end_of_chunk(text, 0)]).counts, *card_of(item)]
     # A few, evenly from the whole list: each is a query of its own.
-    spread = names[:: max(len(names) // NAMES_TRIED, 1)]
-    holds = tsvector.holds if is_postgresql(connection) else fts5.holds
-    return all(holds(connection, item.user_id, row.id, name) for name in spread)
+    spread = lexemes[:: max(len(lexemes) // LEXEMES_TRIED, 1)]
+    this = sa.select(memories.c.id).where(*this_memory(item.user_id, item.id))
+    return all(
+        keyword_index.ranked(connection, item.user_id, [lexeme], this, 1) for lexeme in spread
+    )

@@ -19,7 +19,7 @@ from memory_context.stores.sql.filters import within
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import Batches, ChunkBatch
 from memory_context.stores.sql.prepared import Prepared
-from memory_context.stores.sql.restore import insert_record, insert_records
+from memory_context.stores.sql.restore import insert_record, insert_records, twin_of
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, encode_row, format_of
 from memory_context.stores.sql.schema import memories, this_memory
 from memory_context.text.index.chunks import searchable
@@ -222,27 +222,12 @@ def _overwrite(
 
 def rewrite(connection: sa.Connection, item: MemoryItem) -> MemoryItem:
     """Write *item* into its row, and return it as it stands there. The index is not touched."""
-    if _has_twin(connection, item):
+    # Its content was kept in two forms then, and becomes equal now.
+    if twin_of(connection, item) is not None:
         item = replace(item, identity=None)
     update = sa.update(memories).where(*this_memory(item.user_id, item.id))
     connection.execute(update.values(encode_row(connection, item)))
     return item
-
-
-def _has_twin(connection: sa.Connection, item: MemoryItem) -> bool:
-    """Return whether another record has the identity of *item*.
-
-    Its content was kept in two forms then, and becomes equal now.
-    """
-    identity = format_of(connection).identity_of(item)
-    if identity is None:
-        return False
-    twin = sa.select(memories.c.id).where(
-        memories.c.user_id == item.user_id,
-        memories.c.identity == identity,
-        memories.c.id != item.id,
-    )
-    return connection.execute(twin).first() is not None
 
 
 def _store_again(connection: sa.Connection, known: MemoryItem, item: MemoryItem) -> MemoryItem:

@@ -8,7 +8,7 @@ briefly as possible.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -18,7 +18,7 @@ from memory_context.stores.sql.dialects import insert_into
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import Batches
 from memory_context.stores.sql.prepared import Prepared
-from memory_context.stores.sql.row_encoding import DELETIONS, RowFormat, encode_row, format_of
+from memory_context.stores.sql.row_encoding import DELETIONS, encode_row, format_of
 from memory_context.stores.sql.schema import access, deletions, memories
 
 # What changes without the record being changed; and what an import takes away of it.
@@ -62,66 +62,6 @@ def insert_records(connection: sa.Connection, items: Sequence[MemoryItem]) -> se
     return {item.id for item in written}
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRecords:
-    """What the store has of a user's records that are to be restored.
-
-    Attributes:
-        ids: Of those that are there.
-        row_format: How rows hold identities.
-        id_by_key: Their ids.
-        key_by_identity: Their keys, by the identities that their rows hold.
-        deletions: By key.
-    """
-
-    ids: set[UUID]
-    row_format: RowFormat
-    id_by_key: dict[str, UUID] = field(default_factory=dict[str, UUID])
-    key_by_identity: dict[str, str] = field(default_factory=dict[str, str])
-    deletions: dict[str, Deletion] = field(default_factory=dict[str, Deletion])
-
-    def conflict_with(self, item: MemoryItem) -> str | None:
-        """Return why a new record cannot be written; None if it can."""
-        if item.memory_key in self.id_by_key:
-            return f"the key belongs to another memory, {self.id_by_key[item.memory_key]}"
-        twin = self.key_by_identity.get(self.row_format.identity_of(item) or "")
-        if twin is not None:
-            return f"its content is kept under {twin!r} already"
-        deletion = self.deletions.get(item.memory_key)
-        if deletion and deletion.deleted_at >= item.updated_at:
-            return f"it was deleted here on {deletion.deleted_at:%Y-%m-%d %H:%M} UTC: {deletion.reason}"
-        return None
-
-    def add(self, item: MemoryItem) -> None:
-        """Count a record that was written just now."""
-        self.id_by_key[item.memory_key] = item.id
-        identity = self.row_format.identity_of(item)
-        if identity:
-            self.key_by_identity[identity] = item.memory_key
-
-
-def _stored(connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]) -> StoredRecords:
-    """Return what the store has of *records*."""
-    items = [record for record in records if isinstance(record, MemoryItem)]
-    keys = [record.memory_key for record in records]
-    row_format = format_of(connection)
-    identities = [row_format.identity_of(item) for item in items if item.identity]
-    mine = memories.c.user_id == user_id
-    ids = sa.select(memories.c.id).where(mine, memories.c.id.in_([item.id for item in items]))
-    stored = StoredRecords(set(connection.execute(ids).scalars()), row_format)
-    clashing = sa.select(memories.c.id, memories.c.memory_key, memories.c.identity).where(
-        mine, memories.c.memory_key.in_(keys) | memories.c.identity.in_(identities)
-    )
-    for row in connection.execute(clashing):
-        stored.id_by_key[row.memory_key] = row.id
-        if row.identity:
-            stored.key_by_identity[row.identity] = row.memory_key
-    deleted = DELETIONS.where(deletions.c.user_id == user_id, deletions.c.memory_key.in_(keys))
-    for row in connection.execute(deleted):
-        stored.deletions[row.memory_key] = Deletion(*row)
-    return stored
-
-
 def restore(
     connection: sa.Connection,
     user_id: str,
@@ -129,28 +69,81 @@ def restore(
     batches: Batches,
 ) -> Restored:
     """Write *records* of one user; those without a batch are noted as pending."""
-    stored = _stored(connection, user_id, records)
+    stored = _stored_ids(connection, user_id, records)
+    deleted = _deleted(connection, user_id, records)
     total = Restored()
     written: list[MemoryItem] = []
     for record in records:
         if isinstance(record, Deletion):
-            total += _restore_deletion(connection, user_id, record, stored)
+            total += _restore_deletion(connection, user_id, record, deleted)
             continue
-        if record.id in stored.ids:
+        deletion = deleted.get(record.memory_key)
+        if record.id in stored:
             total += _compare(connection, record)
-            continue
-        reason = stored.conflict_with(record)
-        # Another process may have written it since `_stored` looked.
-        if reason is None and not insert_record(connection, record):
-            reason = "changed meanwhile"
-        if reason is None:
-            stored.add(record)
+        elif deletion and deletion.deleted_at >= record.updated_at:
+            reason = f"it was deleted here on {_minute(deletion)}: {deletion.reason}"
+            total += _conflict(record, reason)
+        elif insert_record(connection, record):
             written.append(record)
         else:
-            total += _conflict(record, reason)
+            total += _conflict(record, _clash(connection, record))
     # Last, because it locks the user's row: see above.
     indexing.insert(connection, user_id, [(item, batches.get(item.id)) for item in written])
     return total + Restored(written=len(written))
+
+
+def new_items(
+    connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]
+) -> list[MemoryItem]:
+    """Return the records that would be new: those worth preparing the index for."""
+    stored = _stored_ids(connection, user_id, records)
+    items = [record for record in records if isinstance(record, MemoryItem)]
+    return [item for item in items if item.id not in stored]
+
+
+def _stored_ids(connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]) -> set[UUID]:
+    """Return the ids of those records that are there, in whatever version."""
+    ids = [record.id for record in records if isinstance(record, MemoryItem)]
+    mine = (memories.c.user_id == user_id, memories.c.id.in_(ids))
+    return set(connection.execute(sa.select(memories.c.id).where(*mine)).scalars())
+
+
+def _deleted(
+    connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]
+) -> dict[str, Deletion]:
+    """Return the deletions that are noted of the keys of *records*, by key."""
+    keys = [record.memory_key for record in records]
+    mine = (deletions.c.user_id == user_id, deletions.c.memory_key.in_(keys))
+    return {row.memory_key: Deletion(*row) for row in connection.execute(DELETIONS.where(*mine))}
+
+
+def _clash(connection: sa.Connection, item: MemoryItem) -> str:
+    """Return what an insert of *item* has clashed with."""
+    holder = _id_under(connection, item.user_id, item.memory_key)
+    if holder is not None:
+        return f"the key belongs to another memory, {holder}"
+    twin = twin_of(connection, item)
+    if twin is not None:
+        return f"its content is kept under {twin!r} already"
+    return "changed meanwhile"  # by another process
+
+
+def _id_under(connection: sa.Connection, user_id: str, key: str) -> UUID | None:
+    mine = (memories.c.user_id == user_id, memories.c.memory_key == key)
+    return connection.execute(sa.select(memories.c.id).where(*mine)).scalar()
+
+
+def twin_of(connection: sa.Connection, item: MemoryItem) -> str | None:
+    """Return the key of another record of the user's that has the identity of *item*."""
+    identity = format_of(connection).identity_of(item)
+    if identity is None:
+        return None
+    twin = sa.select(memories.c.memory_key).where(
+        memories.c.user_id == item.user_id,
+        memories.c.identity == identity,
+        memories.c.id != item.id,
+    )
+    return connection.execute(twin).scalar()
 
 
 def _compare(connection: sa.Connection, item: MemoryItem) -> Restored:
@@ -179,35 +172,25 @@ def differences(one: MemoryItem, other: MemoryItem) -> list[str]:
 
 
 def _restore_deletion(
-    connection: sa.Connection, user_id: str, deletion: Deletion, stored: StoredRecords
+    connection: sa.Connection, user_id: str, deletion: Deletion, deleted: dict[str, Deletion]
 ) -> Restored:
-    if deletion.memory_key in stored.id_by_key:
-        reason = (
-            f"it was deleted there on {deletion.deleted_at:%Y-%m-%d %H:%M} UTC, and is still here"
-        )
-        return Restored(conflicts=(Conflict(user_id, deletion.memory_key, reason),))
-    old = stored.deletions.get(deletion.memory_key)
+    """Note a deletion in the table, and in *deleted*, the deletions by key."""
+    key = deletion.memory_key
+    if _id_under(connection, user_id, key) is not None:
+        reason = f"it was deleted there on {_minute(deletion)}, and is still here"
+        return Restored(conflicts=(Conflict(user_id, key, reason),))
+    old = deleted.get(key)
     # The later deletion is the one that readers are told of.
     if old and old.deleted_at >= deletion.deleted_at:
         return Restored(unchanged=1)
     facts = {"deleted_at": deletion.deleted_at, "reason": deletion.reason}
-    insert = insert_into(deletions).values(user_id=user_id, memory_key=deletion.memory_key, **facts)
+    insert = insert_into(deletions).values(user_id=user_id, memory_key=key, **facts)
     connection.execute(
         insert.on_conflict_do_update(index_elements=["user_id", "memory_key"], set_=facts)
     )
-    stored.deletions[deletion.memory_key] = deletion
+    deleted[key] = deletion
     return Restored(written=1)
 
 
-def new_items(
-    connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]
-) -> list[MemoryItem]:
-    """Return the records that would be new: those worth preparing the index for."""
-    stored = _stored(connection, user_id, records)
-    return [
-        record
-        for record in records
-        if isinstance(record, MemoryItem)
-        and record.id not in stored.ids
-        and stored.conflict_with(record) is None
-    ]
+def _minute(deletion: Deletion) -> str:
+    return f"{deletion.deleted_at:%Y-%m-%d %H:%M} UTC"

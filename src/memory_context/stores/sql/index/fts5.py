@@ -49,9 +49,6 @@ _REMOVE = sa.text(
 )
 _REMOVE_ALL = "INSERT INTO agent_memory_index(agent_memory_index) VALUES ('delete-all')"
 OPTIMIZE = "INSERT INTO agent_memory_index(agent_memory_index) VALUES ('optimize')"
-_HOLDS = sa.text(
-    "SELECT 1 FROM agent_memory_index WHERE agent_memory_index MATCH :quoted AND rowid = :id"
-)
 _FREQUENCIES = sa.text(
     "SELECT q.key, t.doc FROM json_each(:names) AS q JOIN agent_memory_terms AS t ON t.term = q.value"
 )
@@ -109,11 +106,6 @@ def remove(connection: sa.Connection, names: Mapping[int, str]) -> None:
     """Take the chunks with these ids out; *names* must be what they were put in with."""
     rows = [{"id": passage_id, "names": text} for passage_id, text in names.items()]
     connection.execute(_REMOVE, rows)
-
-
-def holds(connection: sa.Connection, user_id: str, passage: int, name: str) -> bool:  # noqa: ARG001 - for PostgreSQL only
-    """Return whether the index leads from a lexeme's name to the chunk."""
-    return connection.execute(_HOLDS, {"quoted": f'"{name}"', "id": passage}).first() is not None
 
 
 def remove_all(connection: sa.Connection) -> None:

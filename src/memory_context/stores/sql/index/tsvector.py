@@ -26,10 +26,6 @@ _add = sa.insert(passages).values(lexemes=sa.func.array_to_tsvector(_NAMES))
 _ADD = Prepared(
     _add, [column.name for column in passages.c if column.name not in ("id", "lexemes")]
 )
-_HOLDS = sa.text(
-    "SELECT 1 FROM agent_memory_passages"
-    " WHERE user_id = :user AND id = :id AND lexemes @@ CAST(:quoted AS tsquery)"
-)
 _FREQUENCIES = sa.text("""
 SELECT q.lexeme, (
     SELECT count(*) FROM (
@@ -91,12 +87,6 @@ BEST = SCORED
 def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
     """Insert rows of chunks with their ``names``."""
     _ADD.run(connection, rows)
-
-
-def holds(connection: sa.Connection, user_id: str, passage: int, name: str) -> bool:
-    """Return whether the chunk has a lexeme under this name."""
-    values = {"user": user_id, "id": passage, "quoted": quoted(name)}
-    return connection.execute(_HOLDS, values).first() is not None
 
 
 def values_of(
