@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import timedelta
-from functools import partial
 from typing import Any, cast
 from weakref import WeakSet
 
@@ -49,7 +48,7 @@ _open_logs = WeakSet["CallLog"]()
 class CallLog:
     """The table `agent_memory_calls` of one store. Safe under threads.
 
-    `note` never waits for the database and never fails: a thread writes what was noted, within a moment, and ends.
+    `note` never waits for the database and never fails: a thread writes what was noted a moment later, and ends.
 
     Args:
         database: Where rows go.
@@ -62,8 +61,7 @@ class CallLog:
         self._waiting = deque[CallRecord](maxlen=WAITING)
         self._lock = Lock()
         self._writing = Lock(deadlines.patience)
-        self._thread: threading.Thread | None = None
-        self._hurry = threading.Event()
+        self._timer: threading.Timer | None = None
         self._paused_until = 0.0
         self._swept_at: float | None = None
         _open_logs.add(self)
@@ -71,9 +69,8 @@ class CallLog:
 
     def after_fork(self) -> None:
         """In a forked child, forget the thread and what waits: the parent writes it."""
-        self._thread = None
+        self._timer = None
         self._waiting.clear()
-        self._hurry = threading.Event()
 
     def note(self, record: CallRecord) -> None:
         """Have a row written soon."""
@@ -81,28 +78,19 @@ class CallLog:
             if len(self._waiting) == WAITING:
                 count("calls_dropped")
             self._waiting.append(record)
-            if self._thread is None and time.monotonic() >= self._paused_until:
+            is_due = self._timer is not None and self._timer.is_alive()
+            if not is_due and time.monotonic() >= self._paused_until:
                 # In the caller's context: its traces show what is written for it.
-                work = partial(contextvars.copy_context().run, self._work)
-                self._thread = threading.Thread(
-                    target=work, name="memory-context-calls", daemon=True
-                )
-                self._thread.start()
+                run = contextvars.copy_context().run
+                self._timer = threading.Timer(GATHERED, run, [self._write_waiting])
+                self._timer.name = "memory-context-calls"
+                self._timer.daemon = True
+                self._timer.start()
 
     def flush(self) -> None:
         """Write what waits. Where that fails, or a thread has been at it for too long, it goes on waiting."""
-        self._hurry.set()
         while self._write_waiting():
             pass
-
-    def _work(self) -> None:
-        while True:
-            self._hurry.wait(GATHERED)
-            self._write_waiting()
-            with self._lock:
-                if not self._waiting or time.monotonic() < self._paused_until:
-                    self._thread = None
-                    return
 
     def _write_waiting(self) -> bool:
         """Write what waits now; return whether there was something, and it was written."""
@@ -114,7 +102,7 @@ class CallLog:
 
     def _write_taken(self) -> bool:
         with self._lock:
-            self._hurry.clear()
+            self._timer = None
             taken = list(self._waiting)
             self._waiting.clear()
         if not taken:
