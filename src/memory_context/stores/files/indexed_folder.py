@@ -183,10 +183,8 @@ class IndexedFolder:
                 self._report(path, f"its id is that of {self._paths[place]}")
                 continue
             self._paths[place] = path
-            noted = [reads.pop(key) for key in (place, (None, item.id)) if key in reads]
-            if noted:
-                last = max(moment for _, moment in noted)
-                self._reads[place] = (sum(count for count, _ in noted), last)
+            if place in reads:
+                self._reads[place] = reads[place]
             count, moment = self._reads.get(place, (0, None))
             users[item.user_id].append(replace(item, access_count=count, accessed_at=moment))
         for user, items in users.items():

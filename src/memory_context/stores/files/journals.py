@@ -14,6 +14,7 @@ from memory_context.exceptions import InvalidRecordError, InvalidScopeError
 from memory_context.model.item import Deletion
 from memory_context.model.record_json import deletion_from, deletion_record
 from memory_context.model.scope import Scope
+from memory_context.stores.files.changes import UserAndId
 from memory_context.stores.files.folder import STATE, MemoryFolder
 
 DELETED = f"{STATE}/deleted.jsonl"
@@ -41,15 +42,12 @@ def read_deletions(folder: MemoryFolder) -> dict[str, dict[str, Deletion]]:
     return users
 
 
-def read_reads(folder: MemoryFolder) -> dict[tuple[str | None, UUID], Reads]:
-    """Return the reads of every memory, by user and id: the lines of several processes add up.
-
-    Lines of earlier versions name no user.
-    """
-    reads: dict[tuple[str | None, UUID], Reads] = {}
+def read_reads(folder: MemoryFolder) -> dict[UserAndId, Reads]:
+    """Return the reads of every memory: the lines of several processes add up."""
+    reads: dict[UserAndId, Reads] = {}
     for line in _lines(folder, READ):
         with suppress(ValueError, KeyError, TypeError, OverflowError):
-            place = (line.get("user_id"), UUID(str(line["id"])))
+            place = (line["user_id"], UUID(str(line["id"])))
             moment = datetime.fromisoformat(line["accessed_at"]).astimezone(UTC)
             count, last = reads.get(place, (0, moment))
             # Lines hold differences, not totals: then two processes that note reads do not
