@@ -65,10 +65,11 @@ def test_a_put_is_heard(store_url: str) -> None:
 
 
 def test_how_many_rows_each_changed(store_url: str) -> None:
-    """Of several executions it is told how many rows each of them changed."""
+    """Of several executions it is told how many rows each of them changed; of none nothing."""
     with SQLAlchemyStore(store_url) as store:
 
         def work(connection: sa.Connection) -> list[int]:
+            assert [] == CHANGE.counts(connection, [])
             ADD.run(connection, [{"name": name, "value": name} for name in ("a", "b", "c")])
             return CHANGE.counts(connection, [{"wanted": name} for name in ("a", "b", "none", "c")])
 

@@ -102,7 +102,7 @@ class Prepared:
         """Execute it with each of *values*; return how many rows each of them changed."""
         compiled = self._for(connection.dialect)
         parameters = list(map(compiled.parameters, values))
-        if len(parameters) == 1 or connection.dialect.name == "sqlite" or _is_heard_on(connection):
+        if len(parameters) < 2 or connection.dialect.name == "sqlite" or _is_heard_on(connection):
             return [execute(connection, compiled.text, one).rowcount for one in parameters]
         # One way to the server and back for all of them.
         cursor = execute(connection, compiled.text, parameters, returning=True)

@@ -72,23 +72,29 @@ def restore(
     stored = _stored_ids(connection, user_id, records)
     deleted = _deleted(connection, user_id, records)
     total = Restored()
-    written: list[MemoryItem] = []
+    new: list[MemoryItem] = []
     for record in records:
-        if isinstance(record, Deletion):
-            total += _restore_deletion(connection, user_id, record, deleted)
-            continue
         deletion = deleted.get(record.memory_key)
+        if isinstance(record, Deletion):
+            continue
         if record.id in stored:
             total += _compare(connection, record)
         elif deletion and deletion.deleted_at >= record.updated_at:
             reason = f"it was deleted here on {_minute(deletion)}: {deletion.reason}"
             total += _conflict(record, reason)
-        elif insert_record(connection, record):
-            written.append(record)
         else:
-            total += _conflict(record, _clash(connection, record))
+            new.append(record)
+            stored.add(record.id)
+    written = insert_records(connection, new)
+    for item in new:
+        if item.id not in written:
+            total += _conflict(item, _clash(connection, item))
+    for record in records:
+        if isinstance(record, Deletion):
+            total += _restore_deletion(connection, user_id, record, deleted)
     # Last, because it locks the user's row: see above.
-    indexing.insert(connection, user_id, [(item, batches.get(item.id)) for item in written])
+    found = [(item, batches.get(item.id)) for item in new if item.id in written]
+    indexing.insert(connection, user_id, found)
     return total + Restored(written=len(written))
 
 
