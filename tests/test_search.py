@@ -355,7 +355,7 @@ class TestAnySize:
                 ),
             )
         store.database.write(keyword_index.reset)
-        mocker.patch("memory_context.stores.sql.sqlalchemy_store.CATCH_UP", 600)
+        mocker.patch.object(store, "most_caught_up", 600)
 
         with caplog.at_level(logging.WARNING, "memory_context"):
             assert {"k3", "k2"} == set(keys(store, "disk"))

@@ -311,10 +311,9 @@ class TestIndexMadeAnew:
         with SQLAlchemyStore(url) as store, ThreadPoolExecutor() as threads:
             store.count(Scope("ann"))
             with engine.begin() as indexing:
-                [(user, memory_id), *_] = _indexing.pending_ids(indexing, "ann")
-                item, place = _indexing.unfinished(indexing, user, memory_id) or (None, None)
-                assert item and place
-                _indexing.extend(indexing, next(_indexing.batches(item, place)))
+                [(user, memory_id, _), *_] = _indexing.pending_ids(indexing, "ann")
+                [(item, place)] = _indexing.unfinished(indexing, user, [memory_id])
+                assert _indexing.extend(indexing, [next(_indexing.batches(item, place))])
                 emptied = threads.submit(_reset, url)
                 waits_for_a_lock(url)
             emptied.result()

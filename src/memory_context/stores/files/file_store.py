@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
@@ -23,7 +24,6 @@ from memory_context.stores.codec import Codec, check_embedder, url_prefix
 from memory_context.stores.files.call_file import PATH, CallFile
 from memory_context.stores.files.folder import DIRECTORY_MODE, FILE_MODE, MemoryFolder
 from memory_context.stores.files.indexed_folder import DamagedFile, IndexedFolder
-from memory_context.stores.files.memory_index import MemoryIndex
 from memory_context.stores.files.writer_lock import WriterLock
 from memory_context.stores.sql.scan import scan
 from memory_context.stores.sql.sqlalchemy_store import CALLS_KEPT, SQLAlchemyStore
@@ -263,7 +263,7 @@ class FileStore(ClosedAtExit):
             self._writer.release()
 
     @contextmanager
-    def _written(self) -> Generator[MemoryIndex]:
+    def _written(self) -> Generator[SQLAlchemyStore]:
         """Let the body change the index, and then bring what it changed into the folder."""
         with self._lock:
             self._hold_lock()
@@ -310,7 +310,8 @@ class FileStore(ClosedAtExit):
     def _opened(self) -> IndexedFolder:
         """Return the records, which are read at the first use."""
         if self._records is None:
-            index = MemoryIndex("sqlite://", quota=self.quota, **self._embedding)
+            index = SQLAlchemyStore("sqlite://", quota=self.quota, **self._embedding)
+            index.most_caught_up = math.inf  # after each opening everything is pending
             try:
                 with self._errors():
                     self._records = IndexedFolder(self._folder, index, self.codec)

@@ -30,10 +30,10 @@ from memory_context.stores.files.journals import (
     reads_line,
 )
 from memory_context.stores.files.memory_file import parse, path_of, render
-from memory_context.stores.files.memory_index import MemoryIndex
 from memory_context.stores.sql import restore
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.schema import access
+from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 
 REMOVED = "its file was removed"
 
@@ -63,7 +63,7 @@ class IndexedFolder:
         OSError: The folder cannot be read.
     """
 
-    def __init__(self, folder: MemoryFolder, index: MemoryIndex, codec: Codec) -> None:
+    def __init__(self, folder: MemoryFolder, index: SQLAlchemyStore, codec: Codec) -> None:
         self.index = index
         self._codec = codec
         self._folder = folder

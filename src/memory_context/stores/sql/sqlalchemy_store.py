@@ -144,6 +144,7 @@ class SQLAlchemyStore(ClosedAtExit):
         redactor: Redactor | None = None,
         calls_kept: timedelta | None = CALLS_KEPT,
     ) -> None:
+        self.most_caught_up: float = CATCH_UP
         self.quota = as_quota(quota)
         self.redactor = redactor
         self.password_variable = password_variable
@@ -351,12 +352,12 @@ class SQLAlchemyStore(ClosedAtExit):
         """
         self.database.write(keyword_index.reset)
         pending = self.database.read(indexing.pending_ids)
-        steps: list[Callable[[str, UUID], object]] = [self._index_rest]
+        steps: list[Callable[[str, UUID], object]] = [self._index]
         if self._embedding:
             steps.append(self._embedding.embed)
         done = 0
         for step in steps:
-            for user_id, memory_id in pending:
+            for user_id, memory_id, _ in pending:
                 step(user_id, memory_id)
                 done += 1
                 if progress:
@@ -621,12 +622,16 @@ class SQLAlchemyStore(ClosedAtExit):
         if self.database.reads_only:
             return
         pending = self.database.read(indexing.pending_ids, user_id)
-        left = CATCH_UP
-        for done, (_, memory_id) in enumerate(pending):
+        left = self.most_caught_up
+        due: list[tuple[str, UUID, int]] = []
+        for one in pending:
             if left <= 0:
-                events.INDEX_BEHIND.log(memories=len(pending) - done)
-                return
-            left -= self._index_rest(user_id, memory_id)
+                events.INDEX_BEHIND.log(memories=len(pending) - len(due))
+                break
+            due.append(one)
+            left -= one[-1]
+        for batch in batches_of(due, lambda one: one[-1]):
+            self._index(user_id, *[memory_id for _, memory_id, _ in batch])
 
     def _complete_index(self, user_id: str, stored: indexing.Batches) -> None:
         """Index the memories that were stored without their chunks; where that fails, the next search does it.
@@ -636,22 +641,26 @@ class SQLAlchemyStore(ClosedAtExit):
         for memory_id, batch in stored.items():
             if batch is None:
                 try:
-                    self._index_rest(user_id, memory_id)
+                    self._index(user_id, memory_id)
                 except StoreError as error:
                     events.NOT_INDEXED.log(error, memory_id=str(memory_id))
         if self._embedding:
             self._embedding.wake(user_id)
 
-    def _index_rest(self, user_id: str, memory_id: UUID) -> int:
-        """Index what is pending of a memory; return how many characters that were."""
-        unfinished = self.database.read(indexing.unfinished, user_id, memory_id)
-        if unfinished is None:
-            return 0
-        item, place = unfinished
-        for batch in indexing.batches(item, place):
-            if not self.database.write(indexing.extend, batch):
-                break
-        return len(item.text) - place.offset
+    def _index(self, user_id: str, *ids: UUID) -> None:
+        """Index what is pending of some memories of a user, the ends of several in one transaction."""
+        ends: list[indexing.ChunkBatch] = []
+        for item, start in self.database.read(indexing.unfinished, user_id, ids):
+            for batch in indexing.batches(item, start):
+                if batch.is_last:
+                    ends.append(batch)
+                elif not self.database.write(indexing.extend, [batch]):
+                    break
+            if sum(len(batch.chunks) for batch in ends) >= indexing.BATCH:
+                self.database.write(indexing.extend, ends)
+                ends = []
+        if ends:
+            self.database.write(indexing.extend, ends)
 
 
 # These are kept, because making them takes longer than reading a record by them; by shape, because

@@ -111,30 +111,35 @@ def is_pending(connection: sa.Connection, user_id: str) -> bool:
     return connection.execute(_PENDING_OF_USER, {"user": user_id}).first() is not None
 
 
-def pending_ids(connection: sa.Connection, user_id: str | None = None) -> list[tuple[str, UUID]]:
-    """Return user and id of the memories that are not fully indexed, newest first."""
-    statement = sa.select(pending.c.user_id, pending.c.memory_id).join(memories, belongs(pending))
+def pending_ids(
+    connection: sa.Connection, user_id: str | None = None
+) -> list[tuple[str, UUID, int]]:
+    """Return user, id and size of the memories that are not fully indexed, newest first."""
+    # Who puts records of their own may not have counted their characters.
+    size = sa.case((memories.c.char_count > 0, memories.c.char_count), else_=memories.c.byte_count)
+    statement = sa.select(pending.c.user_id, pending.c.memory_id, size.label("size"))
+    statement = statement.join(memories, belongs(pending))
     if user_id is not None:
         statement = statement.where(pending.c.user_id == user_id)
     rows = connection.execute(statement.order_by(memories.c.created_at.desc()))
-    return [(row.user_id, row.memory_id) for row in rows]
+    return [(row.user_id, row.memory_id, row.size) for row in rows]
 
 
 def unfinished(
-    connection: sa.Connection, user_id: str, memory_id: UUID
-) -> tuple[MemoryItem, ChunkStart] | None:
-    """Return a pending memory, and where its next chunk begins.
-
-    None if it is complete by now, or gone.
-    """
-    this = _of(pending, user_id, memory_id)
-    done = connection.execute(sa.select(pending.c.done).where(*this)).scalar()
-    item = item_by_id(connection, user_id, memory_id)
-    if done is None or item is None:
-        return None
-    ordinal = count_rows(connection, passages, *_of(passages, user_id, memory_id))
-    line = 1 + searchable(item).count("\n", 0, done)
-    return item, ChunkStart(ordinal, done, line)
+    connection: sa.Connection, user_id: str, ids: Sequence[UUID]
+) -> list[tuple[MemoryItem, ChunkStart]]:
+    """Return those of a user's memories that are still pending, each with where its next chunk begins."""
+    statement = RECORDS.add_columns(pending.c.done).join(pending, belongs(pending))
+    mine = (pending.c.user_id == user_id, pending.c.memory_id.in_(ids))
+    found: list[tuple[MemoryItem, ChunkStart]] = []
+    for *record, done in connection.execute(statement.where(*mine)).all():
+        item = decode_row(connection, record)
+        ordinal = 0
+        if done:
+            ordinal = count_rows(connection, passages, *_of(passages, user_id, item.id))
+        line = 1 + searchable(item).count("\n", 0, done)
+        found.append((item, ChunkStart(ordinal, done, line)))
+    return found
 
 
 def batches(item: MemoryItem, start: ChunkStart) -> Iterator[ChunkBatch]:
@@ -144,12 +149,17 @@ def batches(item: MemoryItem, start: ChunkStart) -> Iterator[ChunkBatch]:
         yield ChunkBatch(item, found[0].start, found)
 
 
-def extend(connection: sa.Connection, batch: ChunkBatch) -> bool:
-    """Index the next batch of a pending memory.
+def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
+    """Index the next batch of each of some pending memories.
 
-    False if another process has done it, or is about to.
+    False if another process has done one of them, or is about to.
     """
     keyword_index.lock(connection)
+    done = [_extend(connection, batch) for batch in next_ones]
+    return all(done)
+
+
+def _extend(connection: sa.Connection, batch: ChunkBatch) -> bool:
     row = _of(pending, batch.memory.user_id, batch.memory.id)
     # PostgreSQL skips a row that another process has locked: that one is about to index the same
     # batch.
