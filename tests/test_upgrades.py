@@ -325,6 +325,23 @@ class TestIndexMadeAnew:
         engine.dispose()
 
 
+def test_indexing_waits_for_who_deletes(postgres_url: str) -> None:
+    """Who indexes several memories locks none of what is the user's before all of theirs: nobody waits in a circle."""
+    engine = sa.create_engine(postgres_url)
+    with SQLAlchemyStore(postgres_url) as store, ThreadPoolExecutor() as threads:
+        for key in ("a", "b"):
+            MemoryManager(store, user_id="ann").store(f"a zebra in {key}", key=key)
+        store.database.write(keyword_index.reset)
+        with engine.begin() as deleting:
+            row = sa.select(memories.c.id).where(memories.c.memory_key == "b")
+            deleting.execute(row.with_for_update())
+            found = threads.submit(store.search, Scope("ann"), "zebra")
+            waits_for_a_lock(postgres_url)
+            keyword_index.count(deleting, "ann", 0, 0)
+        assert {"a", "b"} == {hit.memory_key for hit in found.result()}
+    engine.dispose()
+
+
 def _reset(url: str) -> None:
     engine = sa.create_engine(url)
     with engine.begin() as connection:

@@ -16,7 +16,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.model.item import MemoryItem
-from memory_context.stores.sql.dialects import is_sqlite
+from memory_context.stores.sql.dialects import is_postgresql, is_sqlite
 from memory_context.stores.sql.filters import Conditions
 from memory_context.stores.sql.index import fts5, keyword_index, vector_index
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row
@@ -150,28 +150,36 @@ def batches(item: MemoryItem, start: ChunkStart) -> Iterator[ChunkBatch]:
 
 
 def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
-    """Index the next batch of each of some pending memories.
+    """Index the next batch of each of some pending memories of a user.
 
     False if another process has done one of them, or is about to.
     """
+    user_id = next_ones[0].memory.user_id
+    ids = [batch.memory.id for batch in next_ones]
     keyword_index.lock(connection)
-    done = [_extend(connection, batch) for batch in next_ones]
-    return all(done)
-
-
-def _extend(connection: sa.Connection, batch: ChunkBatch) -> bool:
-    row = _of(pending, batch.memory.user_id, batch.memory.id)
+    if is_postgresql(connection):
+        # As those who delete lock rows: of memories by key, then those that go with them, then the
+        # user's. Or both would wait in a circle.
+        rows = sa.select(memories.c.id).where(memories.c.user_id == user_id, memories.c.id.in_(ids))
+        by_key = rows.order_by(memories.c.memory_key.collate("C"))
+        connection.execute(by_key.with_for_update(read=True, key_share=True)).all()
+    mine = (pending.c.user_id == user_id, pending.c.memory_id.in_(ids))
     # PostgreSQL skips a row that another process has locked: that one is about to index the same
     # batch.
-    statement = sa.select(pending.c.done).where(*row).with_for_update(skip_locked=True)
-    if connection.execute(statement).scalar() != batch.start:
-        return False
-    keyword_index.add(connection, batch.memory.user_id, [(batch.memory.id, batch.chunks)])
-    if batch.is_last:
-        connection.execute(sa.delete(pending).where(*row))
-    else:
-        connection.execute(sa.update(pending).where(*row).values(done=batch.stop))
-    return True
+    statement = sa.select(pending.c.memory_id, pending.c.done).where(*mine)
+    found = connection.execute(statement.with_for_update(skip_locked=True))
+    done = {row.memory_id: row.done for row in found}
+    due = [batch for batch in next_ones if done.get(batch.memory.id) == batch.start]
+    if due:
+        chunks = [(batch.memory.id, batch.chunks) for batch in due]
+        keyword_index.add(connection, user_id, chunks)
+    complete = [batch.memory.id for batch in due if batch.is_last]
+    connection.execute(sa.delete(pending).where(*mine, pending.c.memory_id.in_(complete)))
+    for batch in due:
+        if not batch.is_last:
+            this = _of(pending, user_id, batch.memory.id)
+            connection.execute(sa.update(pending).where(*this).values(done=batch.stop))
+    return len(due) == len(next_ones)
 
 
 def _of(table: sa.Table, user_id: str, memory_id: UUID) -> Conditions:
@@ -191,23 +199,26 @@ def remove(
     """Take memories of one user out of the index, and their *vectors* with them."""
     if vectors:
         vector_index.forget(connection, user_id, doomed)
+    not_pending = sa.delete(pending).where(
+        pending.c.user_id == user_id, pending.c.memory_id.in_(doomed)
+    )
+    # Before the user's row is locked: see `extend`.
+    connection.execute(not_pending)
     if is_sqlite(connection) and not _are_all(connection, user_id, doomed):
         for memory_id in connection.execute(doomed).scalars().all():
             while remove_batch(connection, user_id, memory_id):
                 pass
-    else:
-        # Whole rows are enough on PostgreSQL, which keeps lexemes in them, and where the index
-        # becomes empty.
-        inside = _within(user_id, doomed)
-        totals = sa.select(sa.func.count(), total_of(passages.c.length)).where(inside)
-        number, length = connection.execute(totals).one()
-        if is_sqlite(connection):
-            fts5.remove_all(connection)
-        connection.execute(sa.delete(passages).where(inside))
-        keyword_index.count(connection, user_id, -number, -length)
-    connection.execute(
-        sa.delete(pending).where(pending.c.user_id == user_id, pending.c.memory_id.in_(doomed))
-    )
+        connection.execute(not_pending)
+        return
+    # Whole rows are enough on PostgreSQL, which keeps lexemes in them, and where the index becomes
+    # empty.
+    inside = _within(user_id, doomed)
+    totals = sa.select(sa.func.count(), total_of(passages.c.length)).where(inside)
+    number, length = connection.execute(totals).one()
+    if is_sqlite(connection):
+        fts5.remove_all(connection)
+    connection.execute(sa.delete(passages).where(inside))
+    keyword_index.count(connection, user_id, -number, -length)
 
 
 def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bool:
