@@ -173,7 +173,7 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
     others = [chunk for chunk in chunks if not is_conversation(texts[chunk.memory_key])]
     found = found_in(asked, hits, others, texts.__getitem__)
     recency = {key: candidate.recency for key, candidate in candidates.items()}
-    relevances, is_clear = relevant(question.message, found, texts.__getitem__, is_seen, recency)
+    relevances, is_clear = relevant(question.message, found, is_seen, recency)
     said = found_in(asked, hits, spoken, texts.__getitem__)
     stored_at = {key: candidate.item.created_at for key, candidate in candidates.items()}
     turns = relevant_turns(

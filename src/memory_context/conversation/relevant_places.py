@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import TypeAlias
 
 from memory_context.conversation.asked_terms import AskedTerm, is_pointed_at, refers_back
 from memory_context.conversation.named_numbers import is_named
@@ -41,6 +42,9 @@ MOST_RECORDS = 50
 VALUE_OPENS = frozenset(('"', "'", "=", ",", "\t", "|", ">"))
 VALUE_CLOSES = frozenset(('"', "'", ",", "\t", "|", "<", "\n", "", " ", ";"))
 
+Window: TypeAlias = tuple[str, int]
+"""The key of a text, and the number of a window of some lines in it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
@@ -59,15 +63,21 @@ class Relevance:
     score: float
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Occurrence:
     """A place where a term stands, whole."""
 
     term: int
     key: str
+    text: str
     start: int
     stop: int
     is_exact: bool
+
+    @property
+    def record(self) -> Record:
+        """Return the record of the text that the place is in."""
+        return record_at(self.text, self.start, self.stop)
 
 
 @dataclass(slots=True)
@@ -77,21 +87,24 @@ class FoundTerms:
     terms: Sequence[AskedTerm]
     weights: list[float]
     occurrences: dict[tuple[int, str, int], Occurrence] = field(
-        default_factory=dict[tuple[int, str, int], "Occurrence"]
+        default_factory=dict[tuple[int, str, int], Occurrence]
     )
 
     def of(self, term: int) -> list[Occurrence]:
         """Return the places of a term: where it is written as in the message, if there are any, else its other forms."""
         places = [one for one in self.occurrences.values() if one.term == term]
-        exact = [place for place in places if place.is_exact]
-        return exact or places
+        return [place for place in places if place.is_exact] or places
 
     def held_near(self, place: Occurrence) -> set[int]:
         """Return the terms within 300 characters of a place."""
+        return self.held_in(place.key, place.start - NEAR, place.stop + NEAR + 1)
+
+    def held_in(self, key: str, start: int, stop: int) -> set[int]:
+        """Return the terms that begin in a part of a text."""
         return {
             one.term
             for one in self.occurrences.values()
-            if one.key == place.key and place.start - NEAR <= one.start <= place.stop + NEAR
+            if one.key == key and start <= one.start < stop
         }
 
     def weight_near(self, place: Occurrence) -> float:
@@ -111,29 +124,26 @@ def found_in(
     text_of: Callable[[str], str],
 ) -> FoundTerms:
     """Return where the terms stand in some chunks."""
-    weights = list[float]()
-    for term in terms:
-        weights.append(max(map(hits.rarity, wanted_lexemes(term)), default=0.0))
+    weights = [max(map(hits.rarity, wanted_lexemes(term)), default=0.0) for term in terms]
     found = FoundTerms(terms, weights)
     for chunk in chunks:
         _add_occurrences(found, chunk, text_of(chunk.memory_key))
-    _add_named_numbers(found, text_of)
+    _add_named_numbers(found)
     return found
 
 
-def _add_named_numbers(found: FoundTerms, text_of: Callable[[str], str]) -> None:
+def _add_named_numbers(found: FoundTerms) -> None:
     """Add where a number with a noun ("order 22") stands without it, but called by it, if it stands nowhere with it."""
-    terms = list(enumerate(found.terms))
-    of_number = {term.words: number for number, term in terms if not term.is_phrase}
+    of_number = {term.words: number for number, term in enumerate(found.terms)}
     met = {place.term for place in found.occurrences.values()}
-    for number, term in terms:
-        alone = of_number.get(term.words[-1:])
-        if len(term.words) != 2 or not term.words[1].isdigit() or alone is None or number in met:
+    for number, term in enumerate(found.terms):
+        noun, digits = term.words[0], term.words[-1]
+        alone = of_number.get((digits,))
+        if len(term.words) != 2 or not digits.isdigit() or alone is None or number in met:
             continue
         for count, place in enumerate(found.of(alone)):
             by_record = count < MOST_RECORDS
-            text, noun = text_of(place.key), term.words[0]
-            if is_named(text, place.start, place.stop, noun, by_record=by_record):
+            if is_named(place.text, place.start, place.stop, noun, by_record=by_record):
                 added = replace(place, term=number)
                 found.occurrences[number, place.key, place.start] = added
 
@@ -150,31 +160,29 @@ def _add_occurrences(found: FoundTerms, chunk: ChunkPlace, text: str) -> None:
         for lexeme in lexemes_of(written):
             forms[lexeme].append(written)
     for number, term in enumerate(found.terms):
-        mains = [lexemes_of(word) for word in term.words]
-        anchor = next((index for index in range(len(mains) - 1, -1, -1) if mains[index]), None)
-        if anchor is None:
+        anchors = [place for place, word in enumerate(term.words) if lexemes_of(word)]
+        if not anchors:
             continue
+        anchor = term.words[anchors[-1]]
         folded = [asked.casefold() for asked in term.words]
-        alike = list(forms.get(mains[anchor][0], ()))
+        alike = list(forms.get(lexemes_of(anchor)[0], ()))
         if _ID_BEGUN.fullmatch(folded[0]):
             alike += [word for word in places if word.casefold().startswith(folded[0])]
         starts = [
-            place - anchor
+            place - anchors[-1]
             for written in dict.fromkeys(alike)
-            if _is_word(term.words[anchor], written)
+            if _is_word(anchor, written)
             for place in places[written]
         ]
         for start in sorted(starts):
-            run = words[start : start + len(mains)] if start >= 0 else []
+            run = words[start : start + len(folded)] if start >= 0 else []
             held = [word.group() for word in run]
-            if len(held) < len(mains) or not all(map(_is_word, term.words, held)):
+            if len(held) < len(folded) or not all(map(_is_word, term.words, held)):
                 continue
             is_exact = [word.casefold() for word in held] == folded
-            begin, end = run[0].start(), run[-1].end()
-            key = chunk.memory_key
-            found.occurrences.setdefault(
-                (number, key, begin), Occurrence(number, key, begin, end, is_exact)
-            )
+            begin, end, key = run[0].start(), run[-1].end(), chunk.memory_key
+            added = Occurrence(number, key, text, begin, end, is_exact)
+            found.occurrences.setdefault((number, key, begin), added)
 
 
 def _is_word(asked: str, written: str) -> bool:
@@ -193,26 +201,22 @@ def _is_word(asked: str, written: str) -> bool:
     return not lexemes or lexemes[0] in lexemes_of(written)
 
 
-def _is_distinctive(found: FoundTerms, number: int, text_of: Callable[[str], str]) -> bool:
+def _is_distinctive(found: FoundTerms, number: int) -> bool:
     """Return whether a term stands for one record: a name that stands at few places, or a rare word that is a value."""
     term = found.terms[number]
     places = found.of(number)
     # The same line in a copy of a log is the same place.
-    different = {
-        text_of(place.key)[max(0, place.start - NEAR) : place.stop + NEAR] for place in places
-    }
+    different = {place.text[max(0, place.start - NEAR) : place.stop + NEAR] for place in places}
     if term.is_short_number or not 0 < len(different) <= FEW:
         return False
     if term.is_name:
         return True
     if term.is_capitalised and len(found.held_near(places[0])) > 1:
         return True
-    if not all(_is_value(text_of(place.key), place) for place in places):
-        return False
-    return any(_is_spoken_of(found, place, text_of(place.key)) for place in places)
+    return all(map(_is_value, places)) and any(_is_spoken_of(found, place) for place in places)
 
 
-def _is_spoken_of(found: FoundTerms, place: Occurrence, text: str) -> bool:
+def _is_spoken_of(found: FoundTerms, place: Occurrence) -> bool:
     """Return whether something else of a message stands near a place or in its heads, or the message names nothing else.
 
     A word that is all of a cell may be any word: "short" and "cook" are people's names too.
@@ -221,28 +225,26 @@ def _is_spoken_of(found: FoundTerms, place: Occurrence, text: str) -> bool:
     if len(found.held_near(place)) > 1 or not others:
         return True
     asked = set(chain.from_iterable(map(wanted_lexemes, others)))
-    record = record_at(text, place.start, place.stop)
-    return any(held_by(text[start:stop], asked) for start, stop in record.heads)
+    return any(held_by(place.text[start:stop], asked) for start, stop in place.record.heads)
 
 
-def _is_value(text: str, place: Occurrence) -> bool:
+def _is_value(place: Occurrence) -> bool:
     """Return whether a place is all of a value: of a field, a cell, a string."""
-    before, behind = text[max(0, place.start - 2) : place.start], text[place.stop : place.stop + 1]
+    before = place.text[max(0, place.start - 2) : place.start]
     opens = before[-1:] in VALUE_OPENS or before in (": ", "= ")
-    return opens and behind in VALUE_CLOSES
+    return opens and place.text[place.stop : place.stop + 1] in VALUE_CLOSES
 
 
-def _numbers_line(text: str, place: Occurrence) -> bool:
+def _numbers_line(place: Occurrence) -> bool:
     """Return whether a line begins with a place that has a digit, as a row with its number, date or id."""
-    line_start = text.rfind("\n", 0, place.start) + 1
-    before, written = text[line_start : place.start], text[place.start : place.stop]
+    line_start = place.text.rfind("\n", 0, place.start) + 1
+    before, written = place.text[line_start : place.start], place.text[place.start : place.stop]
     return not any(map(str.isalnum, before)) and any(map(str.isdigit, written))
 
 
 def relevant(
     message: str,
     found: FoundTerms,
-    text_of: Callable[[str], str],
     is_seen: Callable[[str, int, int], bool],
     recency: Mapping[str, int],
 ) -> tuple[list[Relevance], bool]:
@@ -253,43 +255,45 @@ def relevant(
     Args:
         message: The message.
         found: Where its terms stand.
-        text_of: The text under a key.
-        is_seen: Whether a part of it stands in the prompt.
+        is_seen: Whether a part of the text under a key stands in the prompt.
         recency: For each key, a number that is higher for texts that came or were mentioned later.
     """
     chosen = _Chosen(found)
-    order = sorted(range(len(found.terms)), key=lambda number: _order(found, number), reverse=True)
+    terms = found.terms
+
+    def order(number: int) -> tuple[bool, float]:
+        return terms[number].is_phrase, found.weights[number]
+
+    def worth(place: Occurrence) -> tuple[float, int, int]:
+        return round(found.weight_near(place), 6), recency.get(place.key, 0), -place.start
+
     is_open = False
-    for number in order:
-        if number in chosen.covered or not _is_distinctive(found, number, text_of):
+    for number in sorted(range(len(terms)), key=order, reverse=True):
+        if number in chosen.covered or not _is_distinctive(found, number):
             continue
-        place = max(
-            found.of(number),
-            key=lambda one: (round(found.weight_near(one), 6), recency.get(one.key, 0), -one.start),
-        )
-        text = text_of(place.key)
-        record = record_at(text, place.start, place.stop)
-        is_listed = bool(record.heads) or record.comes_again or _is_value(text, place)
-        is_listed = is_listed or _numbers_line(text, place)
-        is_open = is_open or not is_listed
-        seen = is_seen(place.key, record.start, record.stop)
-        chosen.add(place.key, record, number, is_shown=not seen)
+        place = max(found.of(number), key=worth)
+        record = place.record
+        is_listed = bool(record.heads) or record.comes_again
+        is_open = is_open or not (is_listed or _is_value(place) or _numbers_line(place))
+        held = chosen.cover(number, place.key, record)
+        if not is_seen(place.key, record.start, record.stop):
+            chosen.show(place.key, record, held)
     back = refers_back(message)
     if chosen.covered and not (back and is_open):
         return chosen.relevances(), True
-    windows = _windows(found, text_of)
-    numbers = {number for number, term in enumerate(found.terms) if term.is_short_number}
+    windows = _windows(found)
     back = max(back, _points_at_rare(message, found))
+    numbers = {number for number, term in enumerate(terms) if term.is_short_number}
     met = [
         (sum(found.weights[term] for term in held), len(held.keys() - numbers))
-        for held in windows.values()
+        for held in map(_terms_at, windows.values())
     ]
-    weight, terms = max(met, default=(0.0, 0))
-    if _is_enough(weight, terms, back):
-        for key, record, held in _passages(found, text_of, windows, recency):
+    weight, several = max(met, default=(0.0, 0))
+    if _is_enough(weight, several, back):
+        for key, record, held in _passages(found, windows, recency):
             if not is_seen(key, record.start, record.stop):
-                chosen.add_passage(key, record, held)
-    return chosen.relevances(), not _is_enough(weight, terms, max(back, UNSURE))
+                chosen.show(key, record, held)
+    return chosen.relevances(), not _is_enough(weight, several, max(back, UNSURE))
 
 
 def _points_at_rare(message: str, found: FoundTerms) -> bool:
@@ -308,13 +312,8 @@ def best_lines(found: FoundTerms, text_of: Callable[[str], str]) -> dict[str, st
         weights[place.key, line] += found.weights[place.term]
     lines = dict[str, str]()
     for key, start in sorted(weights, key=weights.__getitem__):
-        shown = text_of(key)[start : start + LINE_CHARACTERS]
-        lines[key] = shown.partition("\n")[0]
+        lines[key] = text_of(key)[start : start + LINE_CHARACTERS].partition("\n")[0]
     return lines
-
-
-def _order(found: FoundTerms, number: int) -> tuple[bool, float]:
-    return found.terms[number].is_phrase, found.weights[number]
 
 
 class _Chosen:
@@ -323,27 +322,20 @@ class _Chosen:
     def __init__(self, found: FoundTerms) -> None:
         self.covered = set[int]()
         self._found = found
-        self._records = dict[str, list[Record]]()
+        self._records = defaultdict[str, list[Record]](list)
         self._terms = defaultdict[str, dict[int, None]](dict)
 
-    def add(self, key: str, record: Record, number: int, *, is_shown: bool) -> None:
-        """Note that a record covers a term, and the others that stand in it."""
-        held = {
-            place.term
-            for place in self._found.occurrences.values()
-            if place.key == key and record.start <= place.start < record.stop
-        }
+    def cover(self, number: int, key: str, record: Record) -> list[int]:
+        """Note that a record covers a term, and the others that stand in it; return them all."""
+        held = self._found.held_in(key, record.start, record.stop)
         words = set(self._found.terms[number].words)
-        for other, term in enumerate(self._found.terms):
-            if words.issuperset(term.words):
-                held.add(other)
+        held |= {n for n, term in enumerate(self._found.terms) if words.issuperset(term.words)}
         self.covered |= held
-        if is_shown:
-            self.add_passage(key, record, [number, *sorted(held)])
+        return [number, *sorted(held)]
 
-    def add_passage(self, key: str, record: Record, held: Iterable[int]) -> None:
+    def show(self, key: str, record: Record, held: Iterable[int]) -> None:
         """Show a passage, unless it lies in one that is shown."""
-        records = self._records.setdefault(key, [])
+        records = self._records[key]
         if any(shown.start <= record.start and record.stop <= shown.stop for shown in records):
             return
         records.append(record)
@@ -359,51 +351,50 @@ class _Chosen:
         return found
 
 
-def _windows(
-    found: FoundTerms, text_of: Callable[[str], str]
-) -> dict[tuple[str, int], Counter[int]]:
-    """Return how often each term stands in each window of lines."""
-    singles = {number for number, term in enumerate(found.terms) if not term.is_phrase}
-    windows = defaultdict[tuple[str, int], Counter[int]](Counter)
+def _windows(found: FoundTerms) -> dict[Window, list[Occurrence]]:
+    """Return where single terms stand in each window of lines."""
+    windows = defaultdict[Window, list[Occurrence]](list)
     for place in found.occurrences.values():
-        if place.term in singles:
-            index = _line_of(text_of(place.key), place.start) // WINDOW
-            windows[place.key, index][place.term] += 1
+        if not found.terms[place.term].is_phrase:
+            index = _line_of(place.text, place.start) // WINDOW
+            windows[place.key, index].append(place)
     return windows
 
 
+def _terms_at(places: Iterable[Occurrence]) -> Counter[int]:
+    """Return how often each term stands at some places."""
+    return Counter(place.term for place in places)
+
+
 def _passages(
-    found: FoundTerms,
-    text_of: Callable[[str], str],
-    windows: Mapping[tuple[str, int], Counter[int]],
-    recency: Mapping[str, int],
-) -> Iterator[tuple[str, Record, list[int]]]:
-    """Yield the windows of lines that hold most of the message, best first.
+    found: FoundTerms, windows: Mapping[Window, Sequence[Occurrence]], recency: Mapping[str, int]
+) -> Iterator[tuple[str, Record, Iterable[int]]]:
+    """Yield the windows of lines that hold most of the message, with the terms in them, best first.
 
     Of what came or was spoken of last each counts a little more.
     """
-    plain = dict[tuple[str, int], float]()
-    for window, held in windows.items():
+    plain = defaultdict[Window, float](float)
+    for window, places in windows.items():
+        held = _terms_at(places)
         plain[window] = sum(found.weights[term] * n * 2.2 / (n + 1.2) for term, n in held.items())
     newest = sorted(recency, key=lambda key: -recency[key])[:NEWEST]
-    scores = dict[tuple[str, int], float]()
-    for (key, index), score in plain.items():
+    scores = dict[Window, float]()
+    for key, index in windows:
         beside = 0.0
         for distance, share in enumerate(BESIDE, 1):
-            before, behind = (key, index - distance), (key, index + distance)
-            beside += share * (plain.get(before, 0.0) + plain.get(behind, 0.0))
-        scores[key, index] = (OWN * score + beside) * (NEWER if key in newest else 1.0)
+            beside += share * (plain[key, index - distance] + plain[key, index + distance])
+        score = OWN * plain[key, index] + beside
+        scores[key, index] = score * (NEWER if key in newest else 1.0)
     ranked = sorted(scores, key=lambda window: -scores[window])
-    left = PASSAGE_CHARACTERS
-    if any(char.isdigit() for term in found.terms if term.is_name for char in term.text):
-        left = NAMED_CHARACTERS
-    for key, index in ranked:
-        text = text_of(key)
-        start, stop = _window_at(text, index)
-        left -= stop - start
-        if left < 0 or scores[key, index] < LEAST_OF_BEST * scores[ranked[0]]:
+    names = "".join(term.text for term in found.terms if term.is_name)
+    left = NAMED_CHARACTERS if any(map(str.isdigit, names)) else PASSAGE_CHARACTERS
+    for window in ranked:
+        places = windows[window]
+        record = _window_at(places[0].text, window[1])
+        left -= record.stop - record.start
+        if left < 0 or scores[window] < LEAST_OF_BEST * scores[ranked[0]]:
             return
-        yield key, Record(start, stop), list(windows[key, index])
+        yield window[0], record, _terms_at(places)
 
 
 def _line_of(text: str, place: int) -> int:
@@ -411,16 +402,13 @@ def _line_of(text: str, place: int) -> int:
     return text.rfind("\n", max(0, place - WINDOW), place) + 1 or place
 
 
-def _window_at(text: str, index: int) -> tuple[int, int]:
+def _window_at(text: str, index: int) -> Record:
     """Return the lines that begin in a window; of long lines, the window."""
-    begin, end = index * WINDOW, (index + 1) * WINDOW
-    start = begin
+    start, end = index * WINDOW, min((index + 1) * WINDOW, len(text))
+    stop = text.find("\n", end - 1, (index + 2) * WINDOW)
     if index:
-        start = text.find("\n", begin - 1, end) + 1 or begin
-    stop = text.find("\n", min(end, len(text)) - 1, end + WINDOW)
-    if stop < 0:
-        stop = min(end, len(text))
-    return start, stop
+        start = text.find("\n", start - 1, end) + 1 or start
+    return Record(start, stop if stop >= 0 else end)
 
 
 def _is_enough(weight: float, terms: int, back: int) -> bool:
