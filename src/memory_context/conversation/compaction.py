@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -44,14 +44,6 @@ GIVEN_CHARACTERS = 80
 SHORT_DESCRIPTION = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """The messages from `start` up to `end`, which become one reference."""
-
-    start: int
-    end: int
-
-
 def check_limit(max_tokens: object) -> None:
     """Check the limit of a conversation.
 
@@ -73,16 +65,15 @@ def check_limit(max_tokens: object) -> None:
 
 def plan(
     messages: Sequence[Message], tokens: Sequence[int], limit: int, note: int, seen: int
-) -> Cut | None:
-    """Return the oldest groups to compact so that what stays, with a note of *note* tokens, is below the low-water mark.
+) -> tuple[int, int] | None:
+    """Return where the oldest groups begin and end that are to be compacted so that what stays, with a note of *note* tokens, is below the low-water mark.
 
     System messages at the beginning, the user's layer and the task (the first message of a user) stay, and so do the
     newest group and the newest question that no model has seen, behind the first *seen* messages, with its recall.
     """
     head = _head(messages, tokens, note)
-    unseen = [index for index in range(seen, len(messages)) if messages[index].is_question]
-    question = unseen[-1] if unseen else len(messages)
-    recall = question
+    unseen = (place for place in range(len(messages) - 1, seen - 1, -1) if messages[place].is_question)
+    question = recall = next(unseen, len(messages))
     while recall > seen and messages[recall - 1].is_a("recall"):
         recall -= 1
     before = [0, *accumulate(tokens)]
@@ -95,8 +86,8 @@ def plan(
         # What was recalled for the question goes with what is older only where the limit needs it.
         is_last = end == recall and left(end) <= limit
         if is_last or left(end) <= limit * LOW_WATER:
-            return Cut(head, _end_of_turn(messages, end, ends, before))
-    return Cut(head, ends[-1]) if ends and ends[-1] - head > 1 else None
+            return head, _end_of_turn(messages, end, ends, before)
+    return (head, ends[-1]) if ends and ends[-1] - head > 1 else None
 
 
 def _end_of_turn(
@@ -173,39 +164,44 @@ class Compactor:
         stay = _that_stay(messages)
         sizes = {message.id: size for message, size in zip(messages, tokens, strict=True)}
         note_tokens = self._preview_budget() + NOTE_TOKENS
-        staying_tokens = sum(sizes[message.id] for message in stay)
-        cut = plan(messages, tokens, self.limit, note_tokens + staying_tokens, seen)
+        staying = sum(sizes[message.id] for message in stay)
+        cut = plan(messages, tokens, self.limit, note_tokens + staying, seen)
         if cut is None:
             return messages
-        oldest = messages[cut.start : cut.end]
+        before, oldest, after = messages[: cut[0]], messages[slice(*cut)], messages[cut[1] :]
         kept = [message for message in oldest if message in stay]
-        room = self.limit - note_tokens - sum(tokens) + sum(tokens[cut.start : cut.end])
+        room = self.limit - note_tokens - sum(sizes[message.id] for message in (*before, *after))
         # Notes of the run stay in any case; of system messages the oldest go where the limit needs it.
         for message in [message for message in kept if message.role == "system"]:
             if sum(sizes[message.id] for message in kept) > room:
                 kept.remove(message)
         replaced = [message for message in oldest if message not in kept]
-        if not _stored_of(replaced):
+        stored = _stored_of(replaced)
+        if not stored:
             return messages
-        rest = [*messages[: cut.start], *kept, *messages[cut.end :]]
+        rest = [*before, *kept, *after]
         # What another message only writes of a reference does not hold its key.
         held = references_of(rest)
         keys = [key for key in references_of(messages) if key not in held]
         is_said = any(message.known.instructs for message in rest)
-        note = self._note(replaced, keys, instructs=self.folder.policy.instructions and not is_said)
-        return [*messages[: cut.start], note, *kept, *messages[cut.end :]]
+        instructs = self.folder.policy.instructions and not is_said
+        return [*before, self._note(replaced, stored, keys, instructs=instructs), *kept, *after]
 
     def _preview_budget(self) -> int:
         return min(self.folder.policy.preview_tokens, self.limit // 8)
 
     def _note(
-        self, messages: Sequence[Message], keys: Sequence[str], *, instructs: bool
+        self,
+        messages: Sequence[Message],
+        stored: Sequence[Message],
+        keys: Sequence[str],
+        *,
+        instructs: bool,
     ) -> Message:
-        """Return the message that stands for *messages*, which are stored before it exists."""
+        """Return the message that stands for *messages*, of which what is *stored* is stored before it exists."""
         manager = self.folder.manager
         redaction = manager.redaction()
-        stored = [_redacted(message, redaction) for message in _stored_of(messages)]
-        known = [message.known.to_json() for message in stored]
+        stored = [_redacted(message, redaction) for message in stored]
         tags = self.folder.secret_tags(messages)
         with self.folder.fail_open.writing():
             item = manager.remember(
@@ -214,7 +210,7 @@ class Compactor:
                 CONVERSATION,
                 source=CONVERSATION,
                 tags=tags,
-                metadata={"keys": list(keys), "facts": known},
+                metadata={"keys": keys, "facts": [message.known.to_json() for message in stored]},
                 redaction=redaction,
                 origin=self.folder.origin_of(messages),
             )
@@ -229,14 +225,13 @@ class Compactor:
             prompts.SWALLOWED.format(keys=", ".join(listed)) if listed else "",
             prompts.ABOUT_REFERENCES if instructs else "",
         ]
-        # A compaction of a note takes over what that one stood for.
-        replaced = [id_ for one in messages for id_ in (*one.known.replaced, one.id)]
         facts = MessageFacts(
             kind="compaction",
             lines=dict.fromkeys((*keys[-KEPT_REFERENCES:], item.memory_key), ()),
             trusted=tuple(trusted_keys(messages, [item.memory_key])),
             stands_for=item.memory_key,
-            replaced=tuple(replaced),
+            # A compaction of a note takes over what that one stood for.
+            replaced=tuple(id_ for one in messages for id_ in (*one.known.replaced, one.id)),
             instructs=instructs,
             standing=tuple(standing),
         )
@@ -246,14 +241,13 @@ class Compactor:
         """Yield who asked what and what came of it; then, where that leaves something, what tools gave."""
         manager = self.folder.manager
         budget = self._preview_budget()
+        count = manager.counter.count
         results = [message for message in stored if message.role == "tool"]
-        talk = [message for message in stored if message.role != "tool"]
-        said = "\n".join(_said(talk))
+        said = "\n".join(_said(message for message in stored if message.role != "tool"))
         # What tools gave comes last, and has a third of the note at least.
-        shown = excerpt(said, "", budget * 2 // 3 if results else budget, manager.counter.count)
-        yield shown.text
-        left = budget - manager.counter.count(shown.text)
-        yield "\n".join(_newest(list(_said(results)), left, manager.counter.count))
+        shown = excerpt(said, "", budget * 2 // 3 if results else budget, count).text
+        yield shown
+        yield "\n".join(_newest(list(_said(results)), budget - count(shown), count))
 
     def _with_folded_calls(self, messages: list[Message]) -> list[Message]:
         """Return *messages* with references in place of large arguments of calls that were answered.
@@ -261,13 +255,13 @@ class Compactor:
         A compaction changes the prefix that a provider has cached, so this costs nothing more.
         """
         answered = {message.answers for message in messages}
-        due = list[int]()
-        for index, message in enumerate(messages):
-            is_answered = bool(message.calls) and answered.issuperset(
-                call.id for call in message.calls
-            )
-            if is_answered and saved_by_folding(message, self.folder):
-                due.append(index)
+        due = [
+            index
+            for index, message in enumerate(messages)
+            if message.calls
+            and answered.issuperset(call.id for call in message.calls)
+            and saved_by_folding(message, self.folder)
+        ]
         return fold_what_was_read(messages, due, self.folder)
 
     def _squeezed(self, messages: list[Message]) -> list[Message]:
@@ -280,14 +274,12 @@ class Compactor:
         for index, message in enumerate(messages):
             if message.is_foldable:
                 sizes += [(count(text), index, place) for place, text in message.texts.items()]
-        sizes.sort(key=lambda size: -size[0])
         squeezed = list(messages)
-        for size, index, place in sizes:
+        for size, index, place in sorted(sizes, key=lambda size: -size[0]):
             if over <= 0 or size <= LEAST_FOLD:
                 break
-            message = squeezed[index]
-            ref = self._bare_reference(message, place)
-            squeezed[index] = _bare(message, place, ref)
+            ref = self._bare_reference(squeezed[index], place)
+            squeezed[index] = _bare(squeezed[index], place, ref)
             over -= size - count(ref.render())
         return squeezed
 
@@ -372,7 +364,7 @@ def _newest(texts: Sequence[str], budget: int, cost: Cost) -> list[str]:
     return listed[::-1]
 
 
-def _said(messages: Sequence[Message]) -> Iterator[str]:
+def _said(messages: Iterable[Message]) -> Iterator[str]:
     """Yield one line for each message: who said what."""
     for message in messages:
         if message.is_ours:
