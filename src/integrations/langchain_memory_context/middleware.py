@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, Self, TypeAlias, cast
-from uuid import uuid4
 
 from langchain.agents.middleware import (
     AgentMiddleware,
@@ -472,12 +471,7 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
         left_behind = AgentRun.of(private.get("run"))
         if left_behind.run_id is not None:
             self._hosted.end_run(self._notes(left_behind))
-        task, project = setting_of_run("task"), setting_of_run("project")
-        run = AgentRun(
-            run_id=str(uuid4()),
-            task=None if task is None else str(task),
-            project=self._hosted.notes_policy.project if project is None else str(project),
-        )
+        run = self._hosted.new_run(setting_of_run("task"), setting_of_run("project"))
         self._watch(self._notes(run))
         return {"memory_context": {self._name: {**private, "run": run.to_json()}}}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
-from uuid import uuid4
 
 from agent_framework import (
     AgentSession,
@@ -202,12 +201,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
             if any(content.type == APPROVAL for content in contents):
                 return open_run
             self._hosted.end_run(self._hosted.notes(owner, open_run))
-        task, project = session.state.get("task"), session.state.get("project")
-        return AgentRun(
-            run_id=str(uuid4()),
-            task=None if task is None else str(task),
-            project=self._hosted.notes_policy.project if project is None else str(project),
-        )
+        return self._hosted.new_run(session.state.get("task"), session.state.get("project"))
 
     def _tools(self, owner: MemoryManager, notes: ScopedMemory | None) -> list[MemoryFunctionTool]:
         """Return what the agent gets to work with memories."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial, wraps
 from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 from uuid import uuid4
@@ -38,32 +39,28 @@ from memory_context.autogen.saved_state import ContextState, parse_state
 from memory_context.autogen.toolbox import AnyTool
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.conversation import Conversation, ConversationSettings
+from memory_context.conversation.conversation import ConversationSettings
 from memory_context.conversation.conversation_settings import (
     PERSON,
     FoldPolicy,
     NotesPolicy,
     RecallPolicy,
     fold_policy_of,
-    notes_policy_of,
     recall_policy_of,
     refuse_middleware_settings,
 )
-from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.kept_calls import DecisionLog, Decisions, stats_of_thread
-from memory_context.conversation.memory_reader import MemoryReader
+from memory_context.conversation.hosted_conversations import ENDING, HostedConversations
+from memory_context.conversation.kept_calls import Decisions, stats_of_thread
 from memory_context.conversation.message import Message
 from memory_context.conversation.pass_by_reference import PassingPolicy
 from memory_context.conversation.run_notes import offered_places
 from memory_context.conversation.transcript_entries import entries_of, stored_behind
-from memory_context.exceptions import InvalidArgumentError, StateOwnerError, StoreError
+from memory_context.exceptions import InvalidArgumentError, StateOwnerError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.audit import AuditTrail
 from memory_context.model.drawers import Displayed
-from memory_context.model.tiers_and_limits import Lifetime
 from memory_context.model.transcript import Transcript
-from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
 from memory_context.runtime.what_models_read import MEMORY_INSTRUCTIONS
 from memory_context.stores import AnyStore, SQLAuditTrail, as_store
@@ -150,9 +147,6 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         refuse_middleware_settings(self.fold_policy, "MemoryContext")
         judge = None if model_client is None else LLMJudge(model_client)
         self.recall_policy = recall_policy_of(recall, judge, "model_client")
-        notes_policy = notes_policy_of(notes)
-        self._has_notes = notes_policy is not None
-        self.notes_policy = notes_policy or NotesPolicy()
         self._given_thread = thread_id
         self._owner = MemoryManager(
             store,
@@ -163,22 +157,19 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             summarizer=self.fold_policy.summarizer,
             audit=audit,
         )
+        settings = ConversationSettings(self.fold_policy, self.recall_policy, max_tokens)
+        self._hosted = HostedConversations(self._owner.memory_store, settings, notes=notes)
+        self._owner.redacted = self._hosted.fail_open.stats.redacted
+        self.notes_policy = self._hosted.notes_policy
+        self._has_notes = self._hosted.has_notes
         self._closed_with_this = list[Callable[[], object]]()
         self._in_run = False
         self._notes = self._notes_between_runs()
         self._view = self._owner.within(self._notes.places)
         self._view.gate = self._notes.manager.gate
         self._manager = self._view if self._has_notes else self._owner
-        settings = ConversationSettings(
-            self.fold_policy, self.recall_policy, max_tokens, self.notes_policy.require_confirmed
-        )
-        self._conversation = Conversation(
-            self._view,
-            settings,
-            FailOpen(ContextStats(redacted=self._owner.redacted)),
-            settings.new_cache(self._view),
-            DecisionLog(with_words=self.fold_policy.record_prompts),
-            named_thread=thread_id is not None,
+        self._conversation = replace(
+            self._hosted.conversation(self._view), named_thread=thread_id is not None
         )
         self._history = MessageList(
             self._conversation,
@@ -316,7 +307,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         before = self._notes
         self._open(notes)
         try:
-            await self._end_notes(before, "run")
+            await off_loop(self._hosted.end_run, before, ["run"])
             yield notes
         finally:
             await _completed(self._end_run(notes, ends_task=ends_task))
@@ -349,7 +340,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         ended = self._notes
         self._open(self._notes_between_runs())
         self._history.end_run()
-        await self._end_notes(ended, "run")
+        await off_loop(self._hosted.end_run, ended, ["run"])
 
     async def _end_run(self, notes: ScopedMemory, *, ends_task: bool) -> None:
         """Delete the notes that end with the run; where the store fails they stay there, and nobody sees them."""
@@ -357,16 +348,8 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             self._in_run = False
             self._open(self._notes_between_runs())
             self._history.end_run()
-        await self._end_notes(notes, "run")
-        if ends_task:
-            await self._end_notes(notes, "task")
-
-    async def _end_notes(self, notes: ScopedMemory, lifetime: Lifetime) -> None:
-        try:
-            await off_loop(notes.end, lifetime)
-        except StoreError as error:
-            self._conversation.fail_open.stats.add(store_failures=1)
-            events.NOTES_NOT_DELETED.log(error, where=True, user_id=self.user_id, lifetime=lifetime)
+        for lifetime in ENDING[: 1 + ends_task]:
+            await off_loop(self._hosted.end_run, notes, [lifetime])
 
     def stats(self, *, kept: bool = False) -> ContextStats:
         """Return what this context has done so far.
@@ -433,16 +416,13 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         With `FoldPolicy(queries=True)` also `query_memory`; with a `model_client` `ask_memory`; with notes `save_memory`,
         `get_memory`, `delete_memory`, `clear_memory` and `list_categories`.
         """
-        settings = self._conversation.settings
-        fold, recall, model = settings.fold, settings.recall, settings.light_model
+        fold = self._conversation.settings.fold
         most = fold.threshold
         owned = memory_tools(
             self._view, max_tokens=most, page_tokens=fold.page_budget, queries=fold.queries
         )
-        if model is not None and recall is not None:
-            stats, log = self._conversation.fail_open.stats, self._conversation.log
-            reader = MemoryReader(self._view, model, recall.ask_limits, stats, log, fold.redacted)
-            owned.append(AskMemoryTool(reader, max_tokens=most))
+        if self._conversation.settings.light_model is not None:
+            owned.append(AskMemoryTool(self._hosted.reader(self._view), max_tokens=most))
         if self._has_notes:
             owned += note_tools(lambda: self._notes, max_tokens=most)
         return owned

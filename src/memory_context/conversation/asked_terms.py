@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from memory_context.text.index.analyzer import COMPOUND, lexemes_of, words_in
 
@@ -63,9 +64,7 @@ class AskedTerm:
     @property
     def is_short_number(self) -> bool:
         """Return whether it is a number of at most three digits, which says something only beside another word."""
-        return (
-            len(self.words) == 1 and self.words[0].isdigit() and len(self.words[0]) < SHORT_NUMBER
-        )
+        return not self.is_phrase and self.text.isdigit() and len(self.text) < SHORT_NUMBER
 
     @property
     def is_small(self) -> bool:
@@ -94,43 +93,31 @@ def is_pointed_at(message: str, term: AskedTerm) -> bool:
 def asked_terms(message: str) -> list[AskedTerm]:
     """Return the terms of a message, each once: phrases first, then words in their order."""
     text = message[:READ_AT_MOST]
-    has_capitals = _has_capitals(text)
+    foreign = _foreign_words(text)
     terms = dict[tuple[str, ...], AskedTerm]()
-    for term in (
-        *_phrases(text, has_capitals=has_capitals),
-        *_words(text, has_capitals=has_capitals),
-    ):
-        folded = tuple(word.casefold() for word in term.words)
-        terms.setdefault(folded, term)
+    for term in chain(_phrases(text, foreign), _words(text, foreign)):
+        terms.setdefault(tuple(map(str.casefold, term.words)), term)
     return list(terms.values())[:MOST_TERMS]
 
 
-def _has_capitals(text: str) -> bool:
-    """Return whether most letters of a text have an upper and a lower case."""
+def _foreign_words(text: str) -> frozenset[str]:
+    """Return the words of a script without capitals, in a text most of whose letters have an upper and a lower case."""
     letters = [letter for letter in text if letter.isalpha()]
-    return 2 * sum(map(_has_case, letters)) > len(letters)
+    if 2 * sum(map(_has_case, letters)) <= len(letters):
+        return frozenset()
+    words = COMPOUND.findall(text)
+    return frozenset(word for word in words if word[0].isalpha() and not _has_case(word))
 
 
 def _has_case(text: str) -> bool:
     return text.lower() != text.upper()
 
 
-def _begins_name(word: str, *, has_capitals: bool) -> bool:
-    """Return whether a word is capitalised, or of a script without capitals in a text that has some."""
-    return word[0].isupper() or _is_foreign(word, has_capitals=has_capitals)
-
-
-def _is_foreign(word: str, *, has_capitals: bool) -> bool:
-    """Return whether a word is of a script without capitals, in a text that has some."""
-    return has_capitals and word[0].isalpha() and not _has_case(word)
-
-
-def _words(text: str, *, has_capitals: bool) -> Iterator[AskedTerm]:
+def _words(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
     quoted = {match["text"].strip() for match in _QUOTED.finditer(text)}
     for match in COMPOUND.finditer(text):
         compound = match.group()
-        is_foreign = compound.isalpha() and _is_foreign(compound, has_capitals=has_capitals)
-        is_whole = is_foreign or compound in quoted
+        is_whole = (compound.isalpha() and compound in foreign) or compound in quoted
         # Who writes without spaces says the words of a whole sentence at once.
         for written in [compound] if is_whole else words_in(compound):
             word = written.strip("./:@#\\-_")
@@ -144,13 +131,11 @@ def _words(text: str, *, has_capitals: bool) -> Iterator[AskedTerm]:
 
 
 def _is_capitalised(text: str, match: re.Match[str]) -> bool:
-    if not match.group()[0].isupper():
-        return False
     before = text[max(0, match.start() - 20) : match.start()]
-    return _SENTENCE_START.search(before) is None
+    return match.group()[0].isupper() and _SENTENCE_START.search(before) is None
 
 
-def _phrases(text: str, *, has_capitals: bool) -> Iterator[AskedTerm]:
+def _phrases(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
     """Yield what is quoted, runs of words that are written as names, and numbers with the word before them."""
     for match in _QUOTED.finditer(text):
         words = tuple(COMPOUND.findall(match["text"]))
@@ -161,7 +146,7 @@ def _phrases(text: str, *, has_capitals: bool) -> Iterator[AskedTerm]:
     for match in COMPOUND.finditer(text):
         word = match.group()
         follows = previous is not None and text[previous.end() : match.start()] in (" ", " #")
-        begins_name = _begins_name(word, has_capitals=has_capitals)
+        begins_name = word[0].isupper() or word in foreign
         if not (begins_name and follows and run):
             yield from _run(text, run)
             run = []

@@ -66,14 +66,15 @@ def check_limit(max_tokens: object) -> None:
 def plan(
     messages: Sequence[Message], tokens: Sequence[int], limit: int, note: int, seen: int
 ) -> tuple[int, int] | None:
-    """Return where the oldest groups begin and end that are to be compacted so that what stays, with a note of *note* tokens, is below the low-water mark.
+    """Return where the groups to compact begin and end: the oldest, so that what stays is below the low-water mark.
 
+    A note of *note* tokens is part of what stays.
     System messages at the beginning, the user's layer and the task (the first message of a user) stay, and so do the
     newest group and the newest question that no model has seen, behind the first *seen* messages, with its recall.
     """
     head = _head(messages, tokens, note)
-    unseen = (place for place in range(len(messages) - 1, seen - 1, -1) if messages[place].is_question)
-    question = recall = next(unseen, len(messages))
+    unseen = [place for place in range(seen, len(messages)) if messages[place].is_question]
+    question = recall = unseen[-1] if unseen else len(messages)
     while recall > seen and messages[recall - 1].is_a("recall"):
         recall -= 1
     before = [0, *accumulate(tokens)]

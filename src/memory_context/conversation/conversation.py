@@ -238,9 +238,8 @@ class Conversation:
         facts.check_owner(user_id)
         run_id = notes.run_id if notes else None
         shown_before = messages[:seen]
-        ended = sum(_is_of_other_run(message, run_id) for message in shown_before)
         kept = without_notes_of_other_runs(messages, run_id)
-        seen -= ended
+        seen = len(without_notes_of_other_runs(shown_before, run_id))
         prompt = await off_loop(self.folder.take_in_all, kept, seen)
         if seen == 0:
             prompt = await self._with_user_layer(prompt)
@@ -286,11 +285,12 @@ class Conversation:
             StateError: *item* holds no messages, or its reference does not stand here.
         """
         key = item.memory_key
-        index = next((i for i, one in enumerate(messages) if _stands_for(one, key)), None)
+        notes = [i for i, one in enumerate(messages) if one.is_a("compaction")]
+        index = next((i for i in notes if messages[i].known.stands_for == key), None)
         if item.memory_type != CONVERSATION or index is None:
             raise StateError(f"{key!r} does not stand for compacted messages of this conversation")
         try:
-            known = [MessageFacts.from_json(facts) for facts in item.content_metadata["facts"]]
+            known = map(MessageFacts.from_json, item.content_metadata["facts"])
             restored = [
                 replace(message, id=self.new_id(), facts=facts)
                 for message, facts in zip(from_lines(item.text), known, strict=True)
@@ -354,15 +354,21 @@ class Conversation:
             return messages
         self.cache.layer, self.cache.used = layer, None
         facts = MessageFacts(kind="layer", trusted=layer.keys)
-        message = own_message(self.new_id(), self.settings.fold.redacted(layer.text), facts)
+        return self._inserted(messages, position, self.settings.fold.redacted(layer.text), facts)
+
+    def _inserted(
+        self, messages: list[Message], position: int, text: str, facts: MessageFacts
+    ) -> list[Message]:
+        """Return *messages* with one of this library's at a position."""
+        message = own_message(self.new_id(), text, facts)
         return [*messages[:position], message, *messages[position:]]
 
     async def _with_recall(
         self, messages: list[Message], facts: ConversationFacts, seen: int
     ) -> tuple[list[Message], ConversationFacts]:
         """Return *messages* with what the newest one needs before its group."""
-        budget = self.settings.recall.expansion_budget if self.settings.recall else 0
-        question = self._asking(messages, facts, seen) if budget else None
+        recaller = self.recaller()
+        question = self._asking(messages, facts, seen) if recaller.budget else None
         if question is None:
             return messages, facts
         position = recall_position(messages, seen)
@@ -371,14 +377,6 @@ class Conversation:
         judge = self.cache.bounded_judge
         judge.calls, judge.tokens = facts.judge_calls, facts.judge_tokens
         request = recall_request(question, messages)
-        recaller = Recaller(
-            self.manager,
-            self.fail_open,
-            judge,
-            budget,
-            self.settings.fold.redacted,
-            self.log,
-        )
         found = await recaller.recall(request)
         facts = replace(facts, undecided=None, judge_calls=judge.calls, judge_tokens=judge.tokens)
         if found is None:
@@ -386,8 +384,19 @@ class Conversation:
         # What a person's words have named is opened, but any text can have put such words before the person.
         trusted = tuple(key for key in found.ranges if key not in request.named)
         known = MessageFacts(kind="recall", lines=found.ranges, trusted=trusted)
-        recalled = own_message(self.new_id(), found.text, known)
-        return [*messages[:position], recalled, *messages[position:]], facts
+        return self._inserted(messages, position, found.text, known), facts
+
+    def recaller(self) -> Recaller:
+        """Return what brings back, for a request, what it needs."""
+        recall = self.settings.recall
+        return Recaller(
+            self.manager,
+            self.fail_open,
+            self.cache.bounded_judge,
+            recall.expansion_budget if recall else 0,
+            self.settings.fold.redacted,
+            self.log,
+        )
 
     def _asking(
         self, messages: Sequence[Message], facts: ConversationFacts, seen: int
@@ -417,29 +426,14 @@ class Conversation:
         noted = await off_loop(self.fail_open.run, look, notes, shown)
         if noted is None:
             return messages
-        self.fail_open.stats.add(tokens_noted=noted.tokens)
-        facts = MessageFacts(
-            kind="notes",
-            lines=dict.fromkeys(noted.keys, ()),
-            trusted=noted.keys,
-            noted=noted.seen,
-            run_id=notes.run_id,
-        )
-        message = own_message(self.new_id(), noted.text, facts)
-        return [*messages[:position], message, *messages[position:]]
+        self.fail_open.stats.add(tokens_noted=self.manager.counter.count(noted.text))
+        return self._inserted(messages, position, noted.text, noted.known)
 
 
 def without_notes_of_other_runs(messages: Sequence[Message], run_id: str | None) -> list[Message]:
     """Return *messages* without the notes of runs that have ended."""
-    return [message for message in messages if not _is_of_other_run(message, run_id)]
-
-
-def _is_of_other_run(message: Message, run_id: str | None) -> bool:
-    return message.is_a("notes") and message.known.run_id not in (None, run_id)
-
-
-def _stands_for(message: Message, key: str) -> bool:
-    return message.is_a("compaction") and message.known.stands_for == key
+    open_runs = (None, run_id)
+    return [one for one in messages if not one.is_a("notes") or one.known.run_id in open_runs]
 
 
 def _asked_again(said: Message, before: Sequence[Message]) -> int:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import replace
+from uuid import uuid4
 
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import (
@@ -146,7 +148,7 @@ class HostedConversations:
         owner.set_places(notes.places, offered_places(notes))
         return notes
 
-    def conversation(self, manager: MemoryManager, agent: str) -> Conversation:
+    def conversation(self, manager: MemoryManager, agent: str = "") -> Conversation:
         """Return the conversation of *agent* in the thread of *manager*, with what this process remembers of it."""
         return Conversation(
             manager,
@@ -157,15 +159,27 @@ class HostedConversations:
             named_thread=manager.thread_id is not None,
         )
 
-    def end_run(self, notes: ScopedMemory) -> None:
-        """Delete what ends with a run; where the store fails it stays there, and nobody sees it."""
+    def end_run(self, notes: ScopedMemory, lifetimes: Sequence[Lifetime] = ()) -> None:
+        """Delete what ends with a run, or has one of these *lifetimes*.
+
+        Where the store fails it stays there, and nobody sees it.
+        """
+        lifetime: Lifetime = "run"
         try:
-            for lifetime in ENDING if self.notes_policy.ends_task else ENDING[:1]:
+            for lifetime in lifetimes or ENDING[: 1 + self.notes_policy.ends_task]:
                 notes.end(lifetime)
         except StoreError as error:
             self.fail_open.stats.add(store_failures=1)
             user = notes.manager.scope.user_id
-            events.NOTES_NOT_DELETED.log(error, where=True, user_id=user, lifetime="run")
+            events.NOTES_NOT_DELETED.log(error, where=True, user_id=user, lifetime=lifetime)
+
+    def new_run(self, task: object, project: object) -> AgentRun:
+        """Return a run that begins, with the task and the project that the host's program names."""
+        return AgentRun(
+            str(uuid4()),
+            None if task is None else str(task),
+            self.notes_policy.project if project is None else str(project),
+        )
 
     def end_task(self, task: str, user_id: UserId) -> int:
         """Delete the notes of a task that has ended, and return how many there were.

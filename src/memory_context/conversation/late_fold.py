@@ -54,7 +54,7 @@ class LateFold:
 
     folds: dict[int, Folded] = field(default_factory=dict[int, Folded])
     pages: dict[int, str] = field(default_factory=dict[int, str])
-    calls: tuple[FunctionCall, ...] = ()
+    calls: list[FunctionCall] = field(default_factory=list[FunctionCall])
     items: list[MemoryItem] = field(default_factory=list[MemoryItem])
 
 
@@ -75,12 +75,14 @@ def fold_what_was_read(
     Raises:
         StoreError: The store failed; nothing was changed.
     """
-    changed = list(messages)
+    before = list(messages)
     # All are stored before one is counted: a store that fails half-way leaves the prompt as it was.
-    folds = {index: _late_fold(messages[index], messages[:index], folder) for index in due}
-    for index, fold in folds.items():
-        changed[index] = _applied(fold, messages[index], folder)
-    if changed != list(messages):
+    folds = {index: _late_fold(before[index], before[:index], folder) for index in due}
+    changed = [
+        _applied(folds[index], message, folder) if index in folds else message
+        for index, message in enumerate(before)
+    ]
+    if changed != before:
         folder.fail_open.stats.add(late_folds=1)
     return changed
 
@@ -93,10 +95,8 @@ def _read_texts(messages: Sequence[Message], folder: MessageFolder) -> list[Read
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         is_needed = goes_on_reading and message.role == "tool" and _is_reader(message.source)
-        if reads and not is_needed:
-            saved = saved_by_folding(message, folder)
-            if saved:
-                texts.append(ReadText(index, saved, reads))
+        if reads and not is_needed and (saved := saved_by_folding(message, folder)):
+            texts.append(ReadText(index, saved, reads))
         if message.role == "assistant":
             reads += 1
             goes_on_reading &= any(_is_reader(call.name) for call in message.calls)
@@ -137,12 +137,12 @@ def _unfolded(message: Message, folder: MessageFolder) -> list[int]:
     if is_memory_tool and message.source != RETRIEVE:
         return []
     at_once = folder.threshold_of(message)
-    places = list[int]()
-    for place, text in message.texts.items():
-        was_to_stay = at_once is None or not folder.manager.counter.exceeds(text, at_once)
-        if was_to_stay and place not in message.known.folded:
-            places.append(place)
-    return places
+    return [
+        place
+        for place, text in message.texts.items()
+        if (at_once is None or not folder.manager.counter.exceeds(text, at_once))
+        and place not in message.known.folded
+    ]
 
 
 def _large_strings(call: FunctionCall, folder: MessageFolder) -> list[str]:
@@ -165,17 +165,12 @@ def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolde
     Raises:
         StoreError: The store failed.
     """
-    late = LateFold(calls=message.calls)
+    late = LateFold()
     for place in _unfolded(message, folder):
         if message.source == RETRIEVE and message.role == "tool":
             late.pages[place] = _heading(message.texts[place])
-            continue
-        folded = folder.fold_text(message, place, before, is_late=True)
-        if folded is not None:
+        elif folded := folder.fold_text(message, place, before, is_late=True):
             late.folds[place] = folded
-    if not message.calls:
-        return late
-    calls = list[FunctionCall]()
     for call in message.calls:
         kept = dict[str, str]()
         for text in dict.fromkeys(_large_strings(call, folder)):
@@ -183,8 +178,8 @@ def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolde
             item = folder.store(text, "message", call.name, origin, named_in=[message])
             late.items.append(item)
             kept[text] = item.ref.render()
-        calls.append(_with_references(call, kept))
-    return replace(late, calls=tuple(calls))
+        late.calls.append(_with_references(call, kept))
+    return late
 
 
 def _heading(page: str) -> str:
@@ -220,7 +215,7 @@ def _applied(late: LateFold, message: Message, folder: MessageFolder) -> Message
             lines={**shown.known.lines, **dict.fromkeys(keys, ())},
             trusted=(*shown.known.trusted, *keys),
         )
-        shown = replace(shown, calls=late.calls, facts=facts)
+        shown = replace(shown, calls=tuple(late.calls), facts=facts)
         counter = folder.manager.counter
         folder.fail_open.stats.add(
             folds=len(late.items),

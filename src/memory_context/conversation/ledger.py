@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from memory_context.conversation.message import Message
 from memory_context.memory.manager import MemoryManager
@@ -14,14 +15,39 @@ from memory_context.text.terms import names
 MESSAGE_TOKENS = 4
 
 
-@dataclass(slots=True)
+@dataclass
 class LedgerEntry:
-    """What is known of a message with this wording; None where nobody has asked."""
+    """What is known of a message with this wording, each looked for when it is first asked for."""
 
     message: Message
-    tokens: int | None = None
-    tokens_in_full: int | None = None
-    names: frozenset[str] | None = None
+    manager: MemoryManager
+
+    @cached_property
+    def tokens(self) -> int:
+        """Return the message's tokens."""
+        return MESSAGE_TOKENS + sum(map(self.manager.counter.count, self.message.billed()))
+
+    @cached_property
+    def tokens_in_full(self) -> int:
+        """Return its tokens if nothing were folded, compacted or brought back."""
+        known = self.message.known
+        if self.message.is_ours:
+            return _stood_for(self.message.text) if known.stands_for else 0
+        count = self.manager.counter.count
+        tokens = MESSAGE_TOKENS
+        for place, text in self.message.texts.items():
+            tokens += _stood_for(text) if place in known.folded else count(text)
+        return tokens + sum(count(call.name) + count(call.arguments) for call in self.message.calls)
+
+    @cached_property
+    def names(self) -> set[str]:
+        """Return the names in it."""
+        return set[str]().union(*map(names, self.message.billed()))
+
+    def reads_like(self, message: Message) -> bool:
+        """Return whether *message* has the same wording."""
+        own = self.message
+        return own is message or (own.texts == message.texts and own.calls == message.calls)
 
 
 @dataclass(slots=True)
@@ -33,53 +59,25 @@ class Ledger:
 
     def tokens(self, messages: Sequence[Message]) -> list[int]:
         """Return the tokens of each message."""
-        tokens = list[int]()
-        for entry in self._entries(messages):
-            if entry.tokens is None:
-                entry.tokens = MESSAGE_TOKENS + sum(
-                    map(self.manager.counter.count, entry.message.billed())
-                )
-            tokens.append(entry.tokens)
-        return tokens
+        return [entry.tokens for entry in self._entries(messages)]
 
     def tokens_in_full(self, messages: Sequence[Message]) -> list[int]:
         """Return the tokens that each message would have if nothing were folded, compacted or brought back.
 
         A reference says how many tokens it stands for; what this library has put there beside that counts nothing.
         """
-        tokens = list[int]()
-        for entry in self._entries(messages):
-            if entry.tokens_in_full is None:
-                entry.tokens_in_full = self._tokens_in_full(entry.message)
-            tokens.append(entry.tokens_in_full)
-        return tokens
-
-    def _tokens_in_full(self, message: Message) -> int:
-        known = message.known
-        if message.is_ours:
-            return _stood_for(message.text) if known.stands_for else 0
-        count = self.manager.counter.count
-        tokens = MESSAGE_TOKENS
-        for place, text in message.texts.items():
-            tokens += _stood_for(text) if place in known.folded else count(text)
-        return tokens + sum(count(call.name) + count(call.arguments) for call in message.calls)
+        return [entry.tokens_in_full for entry in self._entries(messages)]
 
     def names(self, messages: Sequence[Message]) -> set[str]:
         """Return the names that stand in *messages*."""
-        found = set[str]()
-        for entry in self._entries(messages):
-            if entry.names is None:
-                texts = entry.message.billed()
-                entry.names = frozenset(name for text in texts for name in names(text))
-            found |= entry.names
-        return found
+        return set[str]().union(*(entry.names for entry in self._entries(messages)))
 
     def _entries(self, messages: Sequence[Message]) -> list[LedgerEntry]:
         entries = list[LedgerEntry]()
         for message in messages:
             entry = self._known.get(message.id)
-            if entry is None or not _reads_alike(entry.message, message):
-                entry = LedgerEntry(message)
+            if entry is None or not entry.reads_like(message):
+                entry = LedgerEntry(message, self.manager)
             entries.append(entry)
         self._known = {entry.message.id: entry for entry in entries}
         return entries
@@ -89,7 +87,3 @@ def _stood_for(text: str) -> int:
     """Return the tokens of what the first reference in *text* stands for."""
     ref = next(iter(MemoryRef.find_all(text)), None)
     return (ref.tokens if ref else None) or 0
-
-
-def _reads_alike(one: Message, other: Message) -> bool:
-    return one is other or (one.texts == other.texts and one.calls == other.calls)

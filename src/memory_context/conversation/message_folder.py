@@ -66,14 +66,9 @@ class MessageFolder:
         taken = list[Message]()
         for _, group in groupby(enumerate(messages), lambda pair: _place_in_run(*pair)):
             run = [message for _, message in group]
-            if all(message.facts for message in run):
-                taken += run
-            elif len(taken) < seen:
-                taken += [
-                    message if message.facts else self.with_folds(message, {}) for message in run
-                ]
-            else:
-                taken += self.take_in(run, taken)
+            if len(taken) < seen:
+                run = [one if one.facts else self.with_folds(one, {}) for one in run]
+            taken += self.take_in(run, taken)
         return taken
 
     def take_in(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Message]:
@@ -81,14 +76,14 @@ class MessageFolder:
 
         Never raises: where the store fails, a text stays as it is. A message that was taken in already stays, too.
         """
+        if all(message.facts for message in messages):
+            return list(messages)
         folder = self._sharing(messages)
         references = references_of(before) if any(one.is_typed for one in messages) else {}
-        taken = list[Message]()
-        for message in messages:
-            if message.facts is None:
-                message = folder._taken_in(message, before, references)  # noqa: PLW2901, SLF001 - its own
-            taken.append(message)
-        return taken
+        return [
+            message if message.facts else folder._taken_in(message, before, references)  # noqa: SLF001 - its own
+            for message in messages
+        ]
 
     def threshold_of(self, message: Message) -> int | None:
         """Return the threshold above which texts of *message* are folded as they come in; None if they never are."""
@@ -135,24 +130,24 @@ class MessageFolder:
             return None
         known = set[str]() if is_late else self.ledger.names(before)
         arguments = _arguments_of(message, before)
-        by_person = message.source == PERSON and message.is_question
-        question = _question(message, arguments, before)
-        tool = message.source if message.role == "tool" else None
+        is_result = message.role == "tool"
+        tool = message.source if is_result else None
         earlier = earlier_outputs(tool, before, self.manager) if tool and not is_late else {}
         focus = PreviewFocus(
-            question,
+            _question(message, arguments, before),
             known,
-            by_person=by_person,
+            by_person=message.source == PERSON and message.is_question,
             as_table=self.policy.queries,
             earlier=earlier,
         )
 
         def commit(text: str) -> MemoryItem:
-            kind = "tool_output" if message.role == "tool" else "message"
+            kind = "tool_output" if is_result else "message"
             facts = _record_facts(message, arguments)
             named_in = [message] if message.role == "assistant" else []
-            origin = self.origin_of([message])
-            return self.store(text, kind, message.source, origin, facts, named_in)
+            return self.store(
+                text, kind, message.source, self.origin_of([message]), facts, named_in
+            )
 
         with operation("fold", self.manager.who, tool=tool, characters=len(text)) as folding:
             folded = fold(
@@ -221,8 +216,7 @@ class MessageFolder:
                 folds=1, tokens_folded=folded.item.token_count, tokens_shown=folded.tokens
             )
         shown = message.with_texts({place: folded.text for place, folded in folds.items()})
-        known = self._told_by(shown, folds)
-        earlier = message.known
+        known, earlier = self._told_by(shown, folds), message.known
         facts = replace(
             known,
             folded=(*earlier.folded, *known.folded),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 from memory_context.text.excerpt.record import LONG_LINE, record_at, row_at
 from memory_context.text.index.analyzer import COMPOUND, lexemes_of
@@ -24,21 +25,20 @@ def is_named(text: str, start: int, stop: int, noun: str, *, by_record: bool) ->
     if text[start - 1 : start] == "#":
         return True
     line_start = text.rfind("\n", 0, start) + 1
-    before = COMPOUND.findall(text, max(line_start, start - CHARACTERS_BEFORE), start)
-    names = before[-WORDS_BEFORE:]
+    nearest = max(line_start, start - CHARACTERS_BEFORE)
+    names = COMPOUND.findall(text, nearest, start)[-WORDS_BEFORE:]
     if names and names[-1].isdigit():
+        # What stands before belongs to that number.
         names = []
-    line_stop = text.find("\n", stop)
-    line_stop = line_stop if line_stop >= 0 else len(text)
-    row = row_at(text, line_start, line_stop) if line_stop - line_start <= LONG_LINE else None
-    for begin, end in row.heads if row else ():
-        names += _header_of_cell(text[begin:end], text[line_start:start], text[stop : stop + 2])
+    names += _headers_of(text, line_start, start, stop)
     if _have(names, noun):
         return True
-    if not by_record or not any(_ID & set(lexemes_of(name)) for name in names):
+    is_id = any(_ID & set(lexemes_of(name)) for name in names)
+    if not (by_record and is_id):
         return False
-    heads = record_at(text, start, stop).heads
-    return _have([text[:BEGINNING], *(text[begin:end] for begin, end in heads)], noun)
+    record = record_at(text, start, stop)
+    heads = [text[begin:end] for begin, end in record.heads]
+    return _have([text[:BEGINNING], *heads], noun)
 
 
 def _have(texts: list[str], noun: str) -> bool:
@@ -47,15 +47,34 @@ def _have(texts: list[str], noun: str) -> bool:
     return any(wanted.issubset(lexemes_of(word)) for word in words)
 
 
+def _headers_of(text: str, line_start: int, start: int, stop: int) -> list[str]:
+    """Return what the headers of a table call the number in a row of it; nothing outside of a table."""
+    found = text.find("\n", stop)
+    line_stop = found if found >= 0 else len(text)
+    if line_stop - line_start > LONG_LINE:
+        return []
+    row = row_at(text, line_start, line_stop)
+    if row is None:
+        return []
+    before, behind = text[line_start:start], text[stop : stop + 2]
+    headers = [_header_of_cell(text[begin:end], before, behind) for begin, end in row.heads]
+    return list(chain.from_iterable(headers))
+
+
 def _header_of_cell(header: str, before: str, behind: str) -> list[str]:
     """Return what a header calls the cell that follows *before* in a row, if *behind* ends it there."""
     mark = _MARK.search(header)
-    if mark is None and _GAP.search(header.strip()) is None:
+    is_aligned = _GAP.search(header.strip()) is not None
+    if mark is None and not is_aligned:
         return []
     # As the header's own cells are parted, so are those of the row.
-    between = re.compile(re.escape(mark.group())) if mark else _GAP
+    between = _GAP
+    if mark is not None:
+        between = re.compile(re.escape(mark.group()))
     cells = between.split(header.lstrip())
     place = len(between.findall(before.lstrip()))
     opens = not before.strip() or between.search(before[-2:])
     ends = not behind.strip() or between.search(behind)
-    return [cells[place]] if opens and ends and place < len(cells) else []
+    if not (opens and ends):
+        return []
+    return cells[place : place + 1]

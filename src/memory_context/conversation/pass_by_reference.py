@@ -17,7 +17,7 @@ from memory_context.exceptions import (
     StoreError,
 )
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.item import MemoryItem, encoded, is_secret
+from memory_context.model.item import MemoryItem, bytes_of, is_secret
 from memory_context.model.reference import MemoryRef
 from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.telemetry import operation
@@ -166,12 +166,8 @@ def passed_keys(arguments: Any) -> list[str]:  # noqa: ANN401 - whatever JSON ho
     Raises:
         NotPassedError: A value looks like a reference, but cannot be read as one.
     """
-    keys = list[str]()
-    for text in strings_in(arguments):
-        key = _key(text)
-        if key is not None:
-            keys.append(key)
-    return keys
+    keys = map(_key, strings_in(arguments))
+    return [key for key in keys if key is not None]
 
 
 def strings_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
@@ -236,18 +232,41 @@ def texts_of(
     Raises:
         NotPassedError: The tool must not be called, and why.
     """
+    items = items_of(keys, tool, policy, read, shown, texts_only=True)
+    return {key: item.text for key, item in items.items()}
+
+
+def items_of(
+    keys: Sequence[str],
+    tool: str,
+    policy: PassingPolicy,
+    read: Callable[[str], MemoryItem],
+    shown: Collection[str],
+    *,
+    texts_only: bool = False,
+) -> dict[str, MemoryItem]:
+    """Return the memory under each key; the arguments are those of `texts_of`.
+
+    Raises:
+        NotPassedError: The tool must not be called, and why.
+    """
     with operation("pass", tool=tool) as passing:
-        texts = dict[str, str]()
+        items = dict[str, MemoryItem]()
         for key in dict.fromkeys(keys):
-            texts[key] = _text_of(readable_item(key, tool, policy, read, shown))
-        sizes = {key: len(encoded(text)) for key, text in texts.items()}
-        size = sum(sizes[key] for key in keys)
-        passing.note(keys=tuple(texts), bytes=size)
-        limit = policy.limit_for(tool)
+            item = _read(key, read, shown)
+            if is_secret(item) and tool not in policy.secrets_for:
+                raise NotPassedError(prompts.SECRET_NOT_PASSED.format(key=key, tool=tool))
+            if texts_only and isinstance(item.content, bytes):
+                told = prompts.BINARY_NOT_PASSED
+                raise NotPassedError(told.format(key=key, media_type=item.media_type))
+            items[key] = item
+        sizes = {key: bytes_of(item.content) for key, item in items.items()}
+        size, limit = sum(sizes[key] for key in keys), policy.limit_for(tool)
+        passing.note(keys=tuple(items), bytes=size)
         if size > limit:
             message = prompts.TOO_LARGE_TO_PASS.format(tool=tool, size=size, limit=limit)
             raise NotPassedError(message)
-    return texts
+    return items
 
 
 def _read(key: str, read: Callable[[str], MemoryItem], shown: Collection[str]) -> MemoryItem:
@@ -263,32 +282,6 @@ def _read(key: str, read: Callable[[str], MemoryItem], shown: Collection[str]) -
     near = get_close_matches(key, shown, MAX_NEAR_KEYS)
     advice = prompts.NEAR_KEYS.format(keys=", ".join(near)) if near else ""
     raise NotPassedError(prompts.UNKNOWN_REFERENCE.format(key=key, near=advice))
-
-
-def readable_item(
-    key: str,
-    tool: str,
-    policy: PassingPolicy,
-    read: Callable[[str], MemoryItem],
-    shown: Collection[str],
-) -> MemoryItem:
-    """Return the memory under *key*, if *tool* may get it; the arguments are those of `texts_of`.
-
-    Raises:
-        NotPassedError: The tool must not be called, and why.
-    """
-    item = _read(key, read, shown)
-    if is_secret(item) and tool not in policy.secrets_for:
-        raise NotPassedError(prompts.SECRET_NOT_PASSED.format(key=item.memory_key, tool=tool))
-    return item
-
-
-def _text_of(item: MemoryItem) -> str:
-    if isinstance(item.content, bytes):
-        raise NotPassedError(
-            prompts.BINARY_NOT_PASSED.format(key=item.memory_key, media_type=item.media_type)
-        )
-    return item.content
 
 
 def with_texts(arguments: Any, texts: Mapping[str, str], schema: Schema) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -340,11 +333,8 @@ def _refuse_constant(text: str) -> None:
 
 def _takes_text(schema: Schema) -> bool:
     """Return whether a text is a legal value; True also where the schema does not say."""
-    for option in _options(schema):
-        kind = option.get("type")
-        if kind is None or kind == "string" or (isinstance(kind, list) and "string" in kind):
-            return True
-    return False
+    kinds = [option.get("type") or "string" for option in _options(schema)]
+    return any(kind == "string" or (isinstance(kind, list) and "string" in kind) for kind in kinds)
 
 
 def _options(schema: Schema) -> list[Schema]:

@@ -50,9 +50,7 @@ def recall_request(question: Message, messages: Sequence[Message]) -> RecallRequ
     text = _asked_by(question)
     mentioned = frozenset(ref.key for ref in MemoryRef.find_all(text))
     left_out = mentioned | _answers_before(text, before)
-    references = dict(list(references_of(messages).items())[-MAX_CANDIDATES:])
-    for key in left_out:
-        references.pop(key, None)
+    newest = list(references_of(messages).items())[-MAX_CANDIDATES:]
     recency, shown_here = dict[str, int](), set[str]()
     for place, message in enumerate(messages):
         keys = {*message.known.lines, *message.known.named}
@@ -63,7 +61,7 @@ def recall_request(question: Message, messages: Sequence[Message]) -> RecallRequ
         without_references(text),
         _last_turns(before),
         frozenset(question.known.named),
-        references,
+        {key: ranges for key, ranges in newest if key not in left_out},
         recency,
         frozenset(shown_here),
         mentioned,

@@ -12,7 +12,7 @@ from uuid import uuid4
 from memory_context.conversation.pass_by_reference import (
     NotPassedError,
     PassingPolicy,
-    readable_item,
+    items_of,
     strings_in,
     with_passed_texts,
     with_strings,
@@ -22,7 +22,6 @@ from memory_context.model.item import JSON, TEXT, MemoryItem, encoded
 from memory_context.model.reference import MemoryRef, with_references_as
 from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.atomic_file import replace_in
-from memory_context.runtime.telemetry import operation
 
 # With its ending, a file's name has 255 bytes at most on every common file system.
 LONGEST_STEM = 200
@@ -74,23 +73,10 @@ def with_files(
     keys = [ref.key for text in strings_in(arguments) for ref in MemoryRef.find_all(text)]
     if not keys:
         return arguments
-    shown = trusted()
-    with operation("pass", tool=tool) as passing:
-        items = {
-            key: readable_item(key, tool, policy, manager.fetch, shown)
-            for key in dict.fromkeys(keys)
-        }
-        contents = {key: _bytes_of(item) for key, item in items.items()}
-        size = sum(map(len, contents.values()))
-        passing.note(keys=tuple(items), bytes=size)
-        limit = policy.limit_for(tool)
-        if size > limit:
-            raise NotPassedError(
-                prompts.TOO_LARGE_TO_PASS.format(tool=tool, size=size, limit=limit)
-            )
-        names = {key: file_name(item) for key, item in items.items()}
-        for key, content in contents.items():
-            _write(directory, names[key], content)
+    items = items_of(list(dict.fromkeys(keys)), tool, policy, manager.fetch, trusted())
+    names = {key: file_name(item) for key, item in items.items()}
+    for key, item in items.items():
+        _write(directory, names[key], encoded(item.content))
     manager.audit("passed", *items)
     return with_strings(
         arguments, lambda text: with_references_as(text, lambda ref: names[ref.key])
@@ -107,10 +93,6 @@ def file_name(item: MemoryItem) -> str:
         ending = ".json"
     stem = item.memory_key[:LONGEST_STEM]
     return stem if stem.endswith(ending) else f"{stem}{ending}"
-
-
-def _bytes_of(item: MemoryItem) -> bytes:
-    return item.content if isinstance(item.content, bytes) else encoded(item.content)
 
 
 def _write(directory: Path, name: str, content: bytes) -> None:

@@ -368,7 +368,7 @@ def _terms_at(places: Iterable[Occurrence]) -> Counter[int]:
 
 def _passages(
     found: FoundTerms, windows: Mapping[Window, Sequence[Occurrence]], recency: Mapping[str, int]
-) -> Iterator[tuple[str, Record, Iterable[int]]]:
+) -> Iterator[tuple[str, Record, list[int]]]:
     """Yield the windows of lines that hold most of the message, with the terms in them, best first.
 
     Of what came or was spoken of last each counts a little more.
@@ -394,7 +394,7 @@ def _passages(
         left -= record.stop - record.start
         if left < 0 or scores[window] < LEAST_OF_BEST * scores[ranked[0]]:
             return
-        yield window[0], record, _terms_at(places)
+        yield window[0], record, list(_terms_at(places))
 
 
 def _line_of(text: str, place: int) -> int:

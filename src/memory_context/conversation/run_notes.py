@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Self
 
+from memory_context.conversation.message import Message, MessageFacts, own_message
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.tier_notes import NEWEST_FIRST
 from memory_context.model.item import MemoryItem, is_secret
@@ -41,27 +42,10 @@ class AgentRun:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class UnseenNotes:
-    """Notes that are to be shown.
-
-    Attributes:
-        text: The text of the message that shows them.
-        seen: For each note that stands in the prompt then, when it was last changed.
-        keys: The notes that `text` shows.
-        tokens: The tokens of `text`.
-    """
-
-    text: str
-    seen: Mapping[str, str]
-    keys: tuple[str, ...]
-    tokens: int
-
-
 def unseen_notes(
     notes: ScopedMemory, seen: Mapping[str, str], *, require_confirmed: bool = False
-) -> UnseenNotes | None:
-    """Return what has changed since `seen` in the tiers of every prompt; None for nothing.
+) -> Message | None:
+    """Return a message with what has changed since `seen` in the tiers of every prompt; None for nothing.
 
     Where it is required to be confirmed, what neither a person nor a program said is left out.
 
@@ -81,14 +65,20 @@ def unseen_notes(
     gone = [key for key in seen if key not in now_there]
     if not fresh and not gone:
         return None
-    lines = [prompts.RUN_NOTES_HEADER, *(note_line(item) for item in fresh)]
+    lines = [prompts.RUN_NOTES_HEADER, *map(note_line, fresh)]
     if gone:
         lines.append(prompts.RUN_NOTES_GONE.format(keys=", ".join(gone)))
     lines.append(prompts.RUN_NOTES_FOOTER)
-    text = "\n".join(lines)
     keys = tuple(item.memory_key for item in fresh)
     notes.manager.audit("recalled", *keys)
-    return UnseenNotes(text, now_there, keys, notes.counter.count(text))
+    facts = MessageFacts(
+        kind="notes",
+        lines=dict.fromkeys(keys, ()),
+        trusted=keys,
+        noted=now_there,
+        run_id=notes.run_id,
+    )
+    return own_message("", "\n".join(lines), facts)
 
 
 def note_line(item: MemoryItem) -> str:
