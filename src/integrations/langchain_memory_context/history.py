@@ -10,11 +10,7 @@ from langchain_core.messages import BaseMessage
 
 from langchain_memory_context.turns import append, messages_of
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.conversation_settings import (
-    FoldPolicy,
-    fold_at_once_policy,
-    refuse_middleware_settings,
-)
+from memory_context.conversation.conversation_settings import FoldPolicy, fold_at_once_policy
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.ledger import Ledger
 from memory_context.conversation.message_folder import MessageFolder
@@ -63,8 +59,7 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         max_turns: int | None = None,
         audit: AuditTrail | str | bool | None = None,
     ) -> None:
-        policy = fold_at_once_policy(fold, threshold)
-        refuse_middleware_settings(policy, type(self).__name__)
+        policy = fold_at_once_policy(fold, threshold, type(self).__name__)
         manager = MemoryManager(
             store,
             user_id=user_id,

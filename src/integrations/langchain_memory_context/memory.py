@@ -21,20 +21,14 @@ from langchain_memory_context.chat_model_judge import ChatModelJudge
 from langchain_memory_context.messages import neutral_of, plain_texts
 from langchain_memory_context.turns import append, messages_of
 from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.conversation import Conversation, ConversationSettings
 from memory_context.conversation.conversation_settings import (
-    FoldPolicy,
-    RecallPolicy,
     fold_at_once_policy,
     recall_policy_of,
-    refuse_middleware_settings,
 )
 from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.judge import BoundedJudge, LexicalJudge
 from memory_context.conversation.kept_calls import DecisionLog, Decisions
-from memory_context.conversation.ledger import Ledger
 from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message
-from memory_context.conversation.message_folder import MessageFolder
-from memory_context.conversation.recall import Recaller
 from memory_context.conversation.recall_request import recall_request
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.chat_history import ChatTurn, ConversationMemory
@@ -112,11 +106,9 @@ class MemoryContextMemory(BaseMemory):
     max_turns: int | None = None
     idle_timeout: float | None = None
     audit: Any = Field(default=None, exclude=True)
-    _fold_policy: FoldPolicy = PrivateAttr()
     _manager: MemoryManager = PrivateAttr()
     _conversation: ConversationMemory = PrivateAttr()
-    _recaller: Recaller = PrivateAttr()
-    _fail_open: FailOpen = PrivateAttr()
+    _decides: Conversation = PrivateAttr()
     _recalled: OrderedDict[str, str] = PrivateAttr(default_factory=OrderedDict[str, str])
     _steps: OrderedDict[tuple[str, str], str] = PrivateAttr(
         default_factory=OrderedDict[tuple[str, str], str]
@@ -124,8 +116,7 @@ class MemoryContextMemory(BaseMemory):
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - the attributes
         super().__init__(**settings)
-        self._fold_policy = fold_at_once_policy(self.fold, self.threshold)
-        refuse_middleware_settings(self._fold_policy, type(self).__name__)
+        fold = fold_at_once_policy(self.fold, self.threshold, type(self).__name__)
         judge = None if self.model is None else ChatModelJudge(self.model)
         recall = recall_policy_of(self.recall, judge, "model")
         self._manager = MemoryManager(
@@ -133,23 +124,20 @@ class MemoryContextMemory(BaseMemory):
             user_id=self.user_id,
             agent_id=self.agent_id,
             thread_id=self.thread_id,
-            counter=self._fold_policy.counter,
-            summarizer=self._fold_policy.summarizer,
+            counter=fold.counter,
+            summarizer=fold.summarizer,
             audit=self.audit,
         ).within({("session", self.thread_id)})
-        self._fail_open = FailOpen(ContextStats(redacted=self._manager.redacted))
         self._conversation = ConversationMemory(
             self.max_turns, self.idle_timeout, manager=self._manager
         )
-        recall = recall or RecallPolicy(expansion_budget=0)
-        bounded_judge = BoundedJudge(recall.judge or LexicalJudge(), recall.judge_limits)
-        self._recaller = Recaller(
+        kept = ConversationSettings(fold, recall)
+        self._decides = Conversation(
             self._manager,
-            self._fail_open,
-            bounded_judge,
-            recall.expansion_budget,
-            self._fold_policy.redacted,
-            DecisionLog(with_words=self._fold_policy.record_prompts),
+            kept,
+            FailOpen(ContextStats(redacted=self._manager.redacted)),
+            kept.new_cache(self._manager),
+            DecisionLog(with_words=fold.record_prompts),
         )
 
     @property
@@ -164,11 +152,11 @@ class MemoryContextMemory(BaseMemory):
 
     def stats(self) -> ContextStats:
         """Return what this memory has done so far."""
-        return self._fail_open.stats.snapshot()
+        return self._decides.fail_open.stats.snapshot()
 
     def decisions(self) -> Decisions:
         """Return what was decided to bring back so far, for which input, by whom and why; the newest 1,000."""
-        return self._recaller.log.of_thread(self._manager)
+        return self._decides.log.of_thread(self._manager)
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """Return the history, and behind it what the input needs from memory.
@@ -197,7 +185,8 @@ class MemoryContextMemory(BaseMemory):
         shown = list[BaseMessage]()
         if question in self._recalled:
             shown.append(HumanMessage(self._recalled[question], name=MEMORY_SOURCE))
-        append(self._conversation, self.thread_id, self._folder(), [*shown, *asked, *answered])
+        said = [*shown, *asked, *answered]
+        append(self._conversation, self.thread_id, self._decides.folder, said)
         self._recalled.pop(question, None)
 
     async def asave_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
@@ -231,7 +220,7 @@ class MemoryContextMemory(BaseMemory):
             arguments = str(getattr(action, "tool_input", ""))
             call = Message("", "assistant", "", {}, (FunctionCall("", tool, arguments),))
             result = Message("", "tool", tool, {0: text}, answers="")
-            [taken] = self._folder().take_in([result], [call])
+            [taken] = self._decides.folder.take_in([result], [call])
             if not taken.known.folded:
                 return observation
             _remember(self._steps, step, taken.text)
@@ -243,10 +232,10 @@ class MemoryContextMemory(BaseMemory):
         question = self._question(inputs)
         if question:
             asked = [neutral_of(message) for message in (*messages, HumanMessage(question))]
-            conversation = self._folder().take_in_all(asked, len(messages))
+            conversation = self._decides.folder.take_in_all(asked, len(messages))
             request = recall_request(conversation[-1], conversation)
             mentioned = request.mentioned | {turn.key for turn in turns}
-            recall = await self._recaller.recall(replace(request, mentioned=mentioned))
+            recall = await self._decides.recaller().recall(replace(request, mentioned=mentioned))
             if recall:
                 _remember(self._recalled, question, recall.text)
                 messages.append(HumanMessage(recall.text, name=MEMORY_SOURCE))
@@ -262,13 +251,9 @@ class MemoryContextMemory(BaseMemory):
             lines.append(line)
         return {self.memory_key: "\n".join(lines)}
 
-    def _folder(self) -> MessageFolder:
-        ledger = Ledger(self._manager)
-        return MessageFolder(self._manager, self._fold_policy, self._fail_open, ledger)
-
     def _question(self, inputs: Mapping[str, Any]) -> str:
         """Return the text of the new input; "" where nothing is to be recalled."""
-        if self._recaller.budget <= 0:
+        if self._decides.recaller().budget <= 0:
             return ""
         try:
             key = self._input_key(inputs)

@@ -35,10 +35,16 @@ from langchain_memory_context.state_through_parent_graphs import (
     carried_by,
     carrying,
 )
-from langchain_memory_context.tool_results import ToolOutcome, as_redactor, fold_outcome
+from langchain_memory_context.tool_results import (
+    ToolOutcome,
+    as_redactor,
+    folded_result,
+    with_folded,
+)
 from langchain_memory_context.tools import MemoryTool, ask_tools, memory_tools, note_tools
 from memory_context.conversation.conversation import (
     Conversation,
+    ConversationFacts,
     ConversationSettings,
 )
 from memory_context.conversation.conversation_settings import (
@@ -369,7 +375,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         manager = notes.manager
         carried = carried_by(_messages_in(state), private.get("note"), self._name, agent)
         for owner in carried.owners:
-            replace(carried.note.facts, user_id=owner).check_owner(manager.scope.user_id)
+            ConversationFacts(owner).check_owner(manager.scope.user_id)
         conversation = self._hosted.conversation(manager, agent)
         carries = agent != "" or manager.thread_id is None
         return AgentConversation(carried, conversation, run, notes, agent, carries)
@@ -404,8 +410,8 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
     ) -> ToolOutcome:
         if getattr(request.tool, "return_direct", False):
             return outcome
-        before = talk.carried.messages
-        return fold_outcome(talk.decides.folder, outcome, request, before, call)
+        before, folder = talk.carried.messages, talk.decides.folder
+        return with_folded(outcome, partial(folded_result, folder, request, before, call))
 
     async def _prepared(
         self, request: AnyRequest, *, carries: bool = False

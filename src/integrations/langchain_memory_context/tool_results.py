@@ -26,16 +26,10 @@ ToolOutcome: TypeAlias = ToolMessage | Command[Any]
 AnyMiddleware: TypeAlias = AgentMiddleware[Any, Any, Any]
 
 
-def fold_outcome(
-    folder: MessageFolder,
-    outcome: ToolOutcome,
-    request: ToolCallRequest,
-    before: Sequence[Message],
-    call: RunningCall,
-) -> ToolOutcome:
-    """Return what a tool's *call* gave behind the messages *before*, with its large texts folded."""
+def with_folded(outcome: ToolOutcome, fold: Callable[[ToolMessage], ToolMessage]) -> ToolOutcome:
+    """Return what a tool gave, with a *fold* of each of its results."""
     if isinstance(outcome, ToolMessage):
-        return _folded(folder, outcome, request, before, call)
+        return fold(outcome)
     update: object = outcome.update
     if not isinstance(update, Mapping) or not cast("Mapping[str, Any]", update).get("messages"):
         return outcome
@@ -43,22 +37,18 @@ def fold_outcome(
     messages: list[Any] = changes["messages"]
     if not isinstance(messages, list):
         messages = [messages]
-    folded = [
-        _folded(folder, message, request, before, call)
-        if isinstance(message, ToolMessage)
-        else message
-        for message in messages
-    ]
+    folded = [fold(one) if isinstance(one, ToolMessage) else one for one in messages]
     return replace(outcome, update={**changes, "messages": folded})
 
 
-def _folded(
+def folded_result(
     folder: MessageFolder,
-    message: ToolMessage,
     request: ToolCallRequest,
     before: Sequence[Message],
     call: RunningCall,
+    message: ToolMessage,
 ) -> ToolMessage:
+    """Return what a tool's *call* gave behind the messages *before*, with its large texts folded."""
     if isinstance(request.tool, MemoryTool):
         return _reported(folder, message)
     message = _unclaimed(message, call)
@@ -67,12 +57,10 @@ def _folded(
         return message
     tool = request.tool_call["name"]
     [taken] = folder.take_in([replace(neutral, source=tool)], before)
-    trusted = (*taken.known.trusted, *call.told_in(taken.text))
+    facts = replace(taken.known, trusted=(*taken.known.trusted, *call.told_in(taken.text)))
     # What is small may still be folded with the results beside it, before the model sees them.
-    is_known = taken.known.folded or trusted
-    facts = replace(taken.known, trusted=trusted) if is_known else None
-    message = cast("ToolMessage", shown_as(message, replace(taken, facts=facts)))
-    return _without_artifact(folder, message, tool)
+    shown = replace(taken, facts=facts if facts.folded or facts.trusted else None)
+    return _without_artifact(folder, cast("ToolMessage", shown_as(message, shown)), tool)
 
 
 def _reported(folder: MessageFolder, message: ToolMessage) -> ToolMessage:

@@ -173,8 +173,8 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         )
         self._history = MessageList(
             self._conversation,
-            list(initial_messages or []),
             notes=self._notes if self._has_notes else None,
+            waiting=list(initial_messages or []),
         )
         self._workbenches = WeakSet[MemoryWorkbench]()
         self._lock = LoopLock()
@@ -235,7 +235,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
                 f"the state belongs to another user than {self.user_id!r}; load it into a context of its own user"
             )
         async with self._lock.held():
-            self._history.load(loaded.messages, facts)
+            self._history.take_up(loaded.messages, facts)
             if facts is not None:
                 self._view.thread_id = self._owner.thread_id = self._given_thread or facts.thread_id
                 notes = self._notes.in_session(self._owner.thread_id)

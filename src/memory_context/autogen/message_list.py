@@ -11,37 +11,22 @@ from autogen_core.models import FunctionExecutionResultMessage, LLMMessage
 from memory_context.autogen.cancelled_calls import is_late, with_answers
 from memory_context.autogen.messages import hosts_id, made_of, neutral_of, sendable
 from memory_context.autogen.saved_state import ContextFacts
-from memory_context.conversation.conversation import (
-    Conversation,
-    ConversationFacts,
-    without_notes_of_other_runs,
-)
+from memory_context.conversation.held_conversation import HeldConversation
 from memory_context.conversation.message import Message, references_of, trusted_keys
-from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.item import MemoryItem
 from memory_context.model.reference import KEPT_REFERENCES
 from memory_context.runtime.threads import off_loop
 
 
 @dataclass(slots=True)
-class MessageList:
-    """The messages as a model sees them. Calls must not overlap.
+class MessageList(HeldConversation):
+    """The messages of one context, and AutoGen's that say the same.
 
     Attributes:
-        conversation: Decides what stands in them.
         waiting: Messages that came with the constructor or a foreign state and are not folded yet.
-        messages: The prompt.
-        facts: What is known of the conversation beyond them.
-        seen: How many of them a model has seen.
-        notes: The notes of the agent; None without tiers.
     """
 
-    conversation: Conversation
-    waiting: list[LLMMessage]
-    messages: list[Message] = field(default_factory=list[Message])
-    facts: ConversationFacts = field(default_factory=ConversationFacts)
-    seen: int = 0
-    notes: ScopedMemory | None = None
+    waiting: list[LLMMessage] = field(default_factory=list[LLMMessage])
     # AutoGen's messages, by their ids, each with what it was made of.
     _hosted: dict[str, tuple[list[Message], LLMMessage]] = field(
         default_factory=dict[str, tuple[list[Message], LLMMessage]]
@@ -67,10 +52,7 @@ class MessageList:
         """Return what the model sees now; it begins with what it has seen before, but for compactions and late folds."""
         await self.settle()
         self._answer_cancelled_calls()
-        self.messages, self.facts = await self.conversation.before_model(
-            self.messages, self.facts, self.seen, self.notes
-        )
-        self.seen = len(self.messages)
+        await self.next_prompt()
         return self.hosted()
 
     def hosted(self) -> list[LLMMessage]:
@@ -93,13 +75,6 @@ class MessageList:
         self.facts = replace(self.facts, user_id=None, undecided=None, trusted=())
         self.seen = 0
 
-    def end_run(self) -> None:
-        """Take the notes of the runs that have ended out of the prompt."""
-        run_id = self.notes.run_id if self.notes else None
-        seen = without_notes_of_other_runs(self.messages[: self.seen], run_id)
-        unseen = without_notes_of_other_runs(self.messages[self.seen :], run_id)
-        self.messages, self.seen = seen + unseen, len(seen)
-
     def saved(self, thread_id: str, run_id: str | None) -> ContextFacts:
         """Return what is known about the messages, for a state."""
         return ContextFacts(
@@ -111,7 +86,7 @@ class MessageList:
             messages=[message.known.to_json() for message in self.messages],
         )
 
-    def load(self, messages: Sequence[LLMMessage], facts: ContextFacts | None) -> None:
+    def take_up(self, messages: Sequence[LLMMessage], facts: ContextFacts | None) -> None:
         """Take up the messages of a state; those of a foreign one, without facts, are folded first.
 
         Raises:
@@ -121,9 +96,7 @@ class MessageList:
         if facts is None:
             self.waiting = list(messages)
             return
-        loaded = list[Message]()
-        for message in messages:
-            loaded += neutral_of(message, self._next_id())
+        loaded = [part for one in messages for part in neutral_of(one, self._next_id())]
         known = facts.of_messages(len(loaded))
         self.messages = [
             replace(message, facts=one) for message, one in zip(loaded, known, strict=True)
@@ -165,8 +138,7 @@ class MessageList:
 
     async def _take_in(self, message: LLMMessage) -> None:
         parts = neutral_of(message, self._next_id())
-        parts = [part for part in parts if not is_late(part, self.messages)]
-        self.messages += await self.conversation.take_in(parts, self.messages, self.facts)
+        await self.take_in([part for part in parts if not is_late(part, self.messages)])
 
     def _answer_cancelled_calls(self) -> None:
         """Answer the calls that were cancelled: providers refuse a call without an answer."""

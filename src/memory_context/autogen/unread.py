@@ -38,25 +38,18 @@ class UnreadWatch:
         following = list[LLMMessage]()  # after the newest results
         for message in messages:
             if isinstance(message, FunctionExecutionResultMessage):
-                results = message.content
-                following = []
+                results, following = message.content, []
+            # What this library has put there is no question.
             elif not (isinstance(message, UserMessage) and message.source == MEMORY_SOURCE):
                 following.append(message)
-        is_folded = self._is_folded(results, tools)
-        # What this library has put there is no question.
+        shown = MemoryRef.find_all("\n".join(result.content for result in results))
+        # A handoff is none of the tools.
+        is_folded = all(result.name in tools for result in results) and any(
+            ref.key in self.keys for ref in shown
+        )
         nobody_reads = isinstance(following[0], UserMessage) if following else ended
         if is_folded and nobody_reads:
             events.ENDED_UNREAD.log()
             self.warned = True
         if ended or (is_folded and following):
             self.keys.clear()
-
-    def _is_folded(
-        self, results: Sequence[FunctionExecutionResult], tools: Collection[str]
-    ) -> bool:
-        """Return whether a folded output is among *results*; not for a handoff, which is none of the *tools*."""
-        for result in results:
-            if result.name not in tools:
-                return False
-        shown = MemoryRef.find_all("\n".join(result.content for result in results))
-        return any(ref.key in self.keys for ref in shown)

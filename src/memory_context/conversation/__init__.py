@@ -15,6 +15,7 @@ from memory_context.conversation.conversation import (
     without_notes_of_other_runs,
 )
 from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.held_conversation import HeldConversation
 from memory_context.conversation.memory_reader import MemoryReader
 from memory_context.conversation.message import (
     Edits,
@@ -37,6 +38,7 @@ __all__ = [
     "Edits",
     "FailOpen",
     "FunctionCall",
+    "HeldConversation",
     "MemoryReader",
     "Message",
     "MessageFacts",

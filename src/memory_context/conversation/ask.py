@@ -6,8 +6,10 @@ import asyncio
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Protocol, cast, runtime_checkable
 
 from memory_context.exceptions import InvalidArgumentError
@@ -168,9 +170,11 @@ async def ask(
     asking = _Asking(plan.question, model, counter, limits)
     findings = await asking.read(plan.wanted)
     found = [finding for finding in findings if finding.text]
+    # A quotation stands in two parts where they overlap.
+    quotations = dict.fromkeys(chain.from_iterable(one.quotations for one in found))
     return AskAnswer(
         await asking.merged(found),
-        _unique(quotation for finding in found for quotation in finding.quotations),
+        tuple(quotations)[:MOST_QUOTATIONS],
         plan.parts,
         len(findings),
         plan.parts - len(plan.wanted),
@@ -226,11 +230,12 @@ def worth_reading(parts: Sequence[TextPart], question: str) -> list[TextPart]:
     """
     wanted = set(analyze(question).counts)
     held = [wanted & set(analyze("\n".join(part.lines)).counts) for part in parts]
-    rarity = dict[str, float]()
-    for word in wanted:
-        holders = sum(word in words for words in held)
-        if 0 < holders <= len(parts) / 2:
-            rarity[word] = math.log(len(parts) / holders)
+    holders = Counter(chain.from_iterable(held))
+    rarity = {
+        word: math.log(len(parts) / count)
+        for word, count in holders.items()
+        if count <= len(parts) / 2
+    }
     if not rarity:
         return list(parts)
     scores = [sum(rarity.get(word, 0.0) for word in words) for words in held]
@@ -271,15 +276,13 @@ class _Asking:
             tasks.append(asyncio.create_task(self._finding(part, prompt)))
         if not tasks:
             return []
-        await asyncio.wait(tasks, timeout=self.limits.seconds)
-        findings = list[tuple[str, int, Finding]]()
-        for part, task in zip(parts, tasks, strict=False):
-            if not task.done():
-                task.cancel()
-            elif (finding := task.result()) is not None:
-                findings.append((part.key, part.first, finding))
-        findings.sort(key=lambda found: found[:2])
-        return [finding for _, _, finding in findings]
+        _, late = await asyncio.wait(tasks, timeout=self.limits.seconds)
+        for task in late:
+            task.cancel()
+        answered = zip(parts, tasks, strict=False)
+        found = [(part, task.result()) for part, task in answered if task not in late]
+        found.sort(key=lambda pair: (pair[0].key, pair[0].first))
+        return [finding for _, finding in found if finding is not None]
 
     async def _finding(self, part: TextPart, prompt: str) -> Finding | None:
         async with self.turn:
@@ -292,15 +295,11 @@ class _Asking:
 
     async def merged(self, findings: Sequence[Finding]) -> str:
         """Return one answer made of several; where that fails, all of them."""
-        texts = [finding.text for finding in findings]
-        together = "\n".join(texts)
+        together = "\n".join(finding.text for finding in findings)
         left = self.deadline - asyncio.get_running_loop().time()
-        if len(texts) < 2 or self.calls >= self.limits.calls or left <= 0:
+        if len(findings) < 2 or self.calls >= self.limits.calls or left <= 0:
             return together
-        listed = "\n\n".join(
-            f"{text}\n{_quoted(finding.quotations)}"
-            for text, finding in zip(texts, findings, strict=True)
-        )
+        listed = "\n\n".join(map(_with_quotations, findings))
         prompt = prompts.ASK_MERGE.format(answers=listed, question=self.question)
         try:
             call = self._call(prompts.ASK_MERGE_SYSTEM, prompt)
@@ -316,8 +315,9 @@ class _Asking:
         return text[:LONGEST_ANSWER]
 
 
-def _quoted(quotations: Iterable[Quotation]) -> str:
-    return "\n".join(f"{one.key} line {one.line}: {one.text}" for one in quotations)
+def _with_quotations(finding: Finding) -> str:
+    quoted = [f"{one.key} line {one.line}: {one.text}" for one in finding.quotations]
+    return "\n".join([finding.text, *(quoted or [""])])
 
 
 def finding_in(given: str, part: TextPart) -> Finding:
@@ -335,11 +335,8 @@ def finding_in(given: str, part: TextPart) -> Finding:
     fields = cast("dict[str, Any]", answer)
     quotes = fields.get("quotes")
     claimed = cast("Sequence[Any]", quotes) if isinstance(quotes, list) else ()
-    quotations = list[Quotation]()
-    for quote in claimed:
-        checked = checked_quotation(quote, part)
-        if checked:
-            quotations.append(checked)
+    checked = [checked_quotation(quote, part) for quote in claimed]
+    quotations = [quotation for quotation in checked if quotation]
     text = str(fields["answer"] or "").strip()
     return Finding(text, tuple(quotations[:MOST_QUOTATIONS]), len(claimed) - len(quotations))
 
@@ -359,10 +356,10 @@ def checked_quotation(quote: Any, part: TextPart) -> Quotation | None:  # noqa: 
     claimed = line - part.first if isinstance(line, int) else 0
     whole = _whole(words)
     starts = list[int]()
-    for index in range(len(part.lines)):
+    for index, own in enumerate(part.lines):
         window = _plain(" ".join(part.lines[index : index + LINES_AROUND]))
         found = whole.search(window)
-        if found and found.start() < len(_plain(part.lines[index])):
+        if found and found.start() < len(_plain(own)):
             starts.append(index)
     if not starts:
         is_header = whole.search(_plain(part.header))
@@ -380,8 +377,3 @@ def _whole(words: str) -> re.Pattern[str]:
 
 def _plain(text: str) -> str:
     return _BLANKS.sub(" ", text).strip()
-
-
-def _unique(quotations: Iterable[Quotation]) -> tuple[Quotation, ...]:
-    """Return each once, though it stands in two parts that overlap."""
-    return tuple(dict.fromkeys(quotations))[:MOST_QUOTATIONS]

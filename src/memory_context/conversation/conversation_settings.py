@@ -229,17 +229,20 @@ def fold_policy_of(fold: FoldMoment | FoldPolicy, threshold: int | None) -> Fold
     return fold
 
 
-def fold_at_once_policy(fold: FoldMoment | FoldPolicy, threshold: int | None) -> FoldPolicy:
-    """As `fold_policy_of`, where nothing can be shown in full first.
+def fold_at_once_policy(
+    fold: FoldMoment | FoldPolicy, threshold: int | None, host: str
+) -> FoldPolicy:
+    """As `fold_policy_of`, where nothing can be shown in full first, as in the *host*.
 
     Raises:
-        InvalidArgumentError: A policy that folds after reading, too.
+        InvalidArgumentError: A policy that folds after reading, too; or see `refuse_middleware_settings`.
     """
     policy = fold_policy_of(fold, threshold)
     if policy.fold != "at_once":
         raise InvalidArgumentError(
             'a chat history folds at once; fold="after_reading" is for an agent\'s conversation'
         )
+    refuse_middleware_settings(policy, host)
     return policy
 
 

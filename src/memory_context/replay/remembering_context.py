@@ -9,12 +9,9 @@ from typing import Any
 from uuid import uuid4
 
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.conversation import (
-    Conversation,
-    ConversationFacts,
-    ConversationSettings,
-)
+from memory_context.conversation.conversation import Conversation, ConversationSettings
 from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.held_conversation import HeldConversation
 from memory_context.conversation.message import Message
 from memory_context.conversation.run_notes import offered_places
 from memory_context.memory.manager import MemoryManager
@@ -42,22 +39,16 @@ class RememberingContext:
         view.set_places(notes.places, offered_places(notes))
         fail_open = FailOpen(ContextStats())
         cache = settings.new_cache(view)
-        self._conversation = Conversation(view, settings, fail_open, cache, named_thread=True)
-        self._messages = list[Message]()
-        self._facts = ConversationFacts()
-        self._seen = 0
+        conversation = Conversation(view, settings, fail_open, cache, named_thread=True)
+        self._held = HeldConversation(conversation, notes=self._notes)
 
     async def add(self, messages: Sequence[Message]) -> None:
         """Add messages that came together, their large texts folded."""
-        self._messages += await self._conversation.take_in(messages, self._messages, self._facts)
+        await self._held.take_in(messages)
 
     async def prompt(self) -> list[Message]:
         """Return what a model would be sent now."""
-        self._messages, self._facts = await self._conversation.before_model(
-            self._messages, self._facts, self._seen, self._notes
-        )
-        self._seen = len(self._messages)
-        return list(self._messages)
+        return await self._held.next_prompt()
 
     def stored(self, key: str) -> str | None:
         """Return the text behind a reference."""

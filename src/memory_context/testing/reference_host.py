@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from pydantic import TypeAdapter
-
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.conversation import (
-    Conversation,
-    ConversationFacts,
-    new_message_id,
-    without_notes_of_other_runs,
-)
+from memory_context.conversation.conversation import Conversation, new_message_id
 from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.held_conversation import HeldConversation
 from memory_context.conversation.message import Message
 from memory_context.conversation.run_notes import offered_places
 from memory_context.memory.manager import MemoryManager
@@ -26,24 +20,6 @@ from memory_context.testing.scripted_turns import HostStart, ScriptedResult, Scr
 from memory_context.tools.note_tools import NOTE_VERBS
 from memory_context.tools.query_memory import memory_verbs
 from memory_context.tools.verbs import MemoryToolError, Verb, answer_limit
-
-
-@dataclass(slots=True)
-class HostState:
-    """What a host keeps of a conversation.
-
-    Attributes:
-        messages: The prompt, as far as it goes.
-        facts: What is known beyond them.
-        seen: How many of them a model has seen.
-    """
-
-    messages: list[Message] = field(default_factory=list[Message])
-    facts: ConversationFacts = field(default_factory=ConversationFacts)
-    seen: int = 0
-
-
-_STATE = TypeAdapter(HostState)
 
 
 class ReferenceHost:
@@ -56,12 +32,11 @@ class ReferenceHost:
 
     def __init__(self, start: HostStart) -> None:
         self._start = start
-        self._state = HostState()
         self.stats = ContextStats()
         self.rewrites = list[int]()
-        self._open()
+        self._held = self._opened()
 
-    def _open(self) -> None:
+    def _opened(self) -> HeldConversation:
         start = self._start
         counter = start.settings.fold.counter
         self._owner = MemoryManager(
@@ -70,9 +45,10 @@ class ReferenceHost:
         self._notes = ScopedMemory(self._owner)
         view = self._owner.within(self._notes.places)
         cache = start.settings.new_cache(view)
-        self._conversation = Conversation(
+        conversation = Conversation(
             view, start.settings, FailOpen(self.stats), cache, named_thread=True
         )
+        return HeldConversation(conversation)
 
     async def turn(self, turn: ScriptedTurn) -> list[list[Message]]:
         """Take in what is said and what the model replies, and return its prompts."""
@@ -93,28 +69,21 @@ class ReferenceHost:
 
     async def restart(self) -> None:
         """Save the state as JSON, and load it."""
-        saved = json.dumps(_STATE.dump_python(self._state, mode="json"))
-        self._state = _STATE.validate_python(json.loads(saved))
-        self._open()
+        saved = json.dumps(self._held.to_json())
+        self._held = self._opened()
+        self._held.load(json.loads(saved))
 
     async def close(self) -> None:
         """Do nothing: the store is the caller's."""
 
     async def _prompt(self) -> list[Message]:
-        state = self._state
-        notes = self._notes if self._start.keeps_notes else None
-        messages, facts = await self._conversation.before_model(
-            state.messages, state.facts, state.seen, notes
-        )
-        self._state = HostState(messages, facts, len(messages))
+        messages = await self._held.next_prompt()
         self.rewrites.append(self.stats.compactions + self.stats.late_folds)
-        return list(messages)
+        return messages
 
     async def _take_in(self, messages: list[Message]) -> None:
         """Give *messages*, which come together, ids of this conversation, and append them folded."""
-        state = self._state
-        named = [replace(message, id=new_message_id()) for message in messages]
-        state.messages += await self._conversation.take_in(named, state.messages, state.facts)
+        await self._held.take_in([replace(one, id=new_message_id()) for one in messages])
 
     def _answer(self, result: ScriptedResult) -> Message:
         text, is_error, call = result.text, result.is_error, result.call
@@ -127,7 +96,7 @@ class ReferenceHost:
         fold = self._start.settings.fold
         verbs: list[Verb[Any]] = [*memory_verbs(queries=fold.queries), *NOTE_VERBS]
         [verb] = [verb for verb in verbs if verb.name == name]
-        memories = self._notes if verb in NOTE_VERBS else self._conversation.manager
+        memories = self._notes if verb in NOTE_VERBS else self._held.conversation.manager
         most = answer_limit(verb, fold.threshold, fold.page_budget)
         try:
             return verb.called(memories, arguments, most).text, False
@@ -137,16 +106,14 @@ class ReferenceHost:
     def _show(self, notes: ScopedMemory) -> None:
         """Let the agent see what is open in *notes*."""
         self._notes = notes
-        self._conversation.manager.set_places(notes.places, offered_places(notes))
+        self._held.notes = notes if self._start.keeps_notes else None
+        self._held.conversation.manager.set_places(notes.places, offered_places(notes))
 
     def _end_run(self) -> None:
         """Take the notes of the run out of the store and out of the prompt."""
         ended = self._notes
-        state = self._state
         if ended.run_id is None:
             return
         self._show(ScopedMemory(self._owner))
-        seen = without_notes_of_other_runs(state.messages[: state.seen], None)
-        unseen = without_notes_of_other_runs(state.messages[state.seen :], None)
-        self._state = HostState(seen + unseen, state.facts, len(seen))
-        self._conversation.fail_open.run(ended.end, "run")
+        self._held.end_run()
+        self._held.conversation.fail_open.run(ended.end, "run")

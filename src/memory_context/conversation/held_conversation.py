@@ -1,0 +1,72 @@
+"""A conversation with its messages, for hosts that keep them as this library sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from memory_context.conversation.conversation import (
+    Conversation,
+    ConversationFacts,
+    without_notes_of_other_runs,
+)
+from memory_context.conversation.message import Message
+from memory_context.memory.scoped_memory import ScopedMemory
+
+
+@dataclass(slots=True)
+class HeldConversation:
+    """The messages of a conversation as a model sees them. Calls must not overlap.
+
+    Attributes:
+        conversation: Decides what stands in them.
+        messages: The prompt, as far as it goes.
+        facts: What is known of the conversation beyond them.
+        seen: How many of them a model has seen.
+        notes: The notes of the agent; None without tiers.
+    """
+
+    conversation: Conversation
+    messages: list[Message] = field(default_factory=list[Message])
+    facts: ConversationFacts = field(default_factory=ConversationFacts)
+    seen: int = 0
+    notes: ScopedMemory | None = None
+
+    async def take_in(self, messages: Sequence[Message]) -> None:
+        """Append *messages*, which came together, with references in place of their large texts."""
+        self.messages += await self.conversation.take_in(messages, self.messages, self.facts)
+
+    async def next_prompt(self) -> list[Message]:
+        """Return what a model sees now; it begins with what it has seen, but for compactions and late folds."""
+        self.messages, self.facts = await self.conversation.before_model(
+            self.messages, self.facts, self.seen, self.notes
+        )
+        self.seen = len(self.messages)
+        return list(self.messages)
+
+    def end_run(self) -> None:
+        """Take the notes of the runs that have ended out of the messages."""
+        run_id = self.notes.run_id if self.notes else None
+        seen = without_notes_of_other_runs(self.messages[: self.seen], run_id)
+        self.messages = without_notes_of_other_runs(self.messages, run_id)
+        self.seen = len(seen)
+
+    def to_json(self) -> list[Any]:
+        """Return messages and facts in JSON's own types."""
+        state = (self.messages, self.facts, self.seen)
+        saved: list[Any] = _STATE.dump_python(state, mode="json")
+        return saved
+
+    def load(self, saved: object) -> None:
+        """Go on with what `to_json` has made *saved* of.
+
+        Raises:
+            ValueError: It has made something else.
+        """
+        self.messages, self.facts, self.seen = _STATE.validate_python(saved)
+
+
+_STATE = TypeAdapter(tuple[list[Message], ConversationFacts, int])
