@@ -61,11 +61,7 @@ from memory_context.conversation.hosted_conversations import (
 )
 from memory_context.conversation.key_trust import RunningCall
 from memory_context.conversation.message import Edits, edits_between, trusted_keys
-from memory_context.conversation.pass_by_reference import (
-    NotPassedError,
-    PassingPolicy,
-    strings_in,
-)
+from memory_context.conversation.pass_by_reference import NotPassedError, PassingPolicy
 from memory_context.conversation.reference_files import with_references_filled
 from memory_context.conversation.run_notes import AgentRun
 from memory_context.exceptions import InvalidArgumentError
@@ -338,8 +334,8 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
 
         Gives what an agent inside of the tool knows of the call.
         """
-        written = list(strings_in(request.tool_call["args"]))
-        call = RunningCall(talk.manager.scope.user_id, frozenset(talk.trusted), written)
+        user_id, written = talk.manager.scope.user_id, request.tool_call["args"]
+        call = RunningCall(user_id, frozenset(talk.trusted), written)
         is_ours = isinstance(request.tool, MemoryTool)
         with calling(self, talk.run) if is_ours else call.running():
             yield call

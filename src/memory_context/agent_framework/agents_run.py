@@ -41,11 +41,7 @@ from memory_context.conversation.decision_note import (
 )
 from memory_context.conversation.key_trust import RunningCall
 from memory_context.conversation.message import Edits, Message, edits_between, trusted_keys
-from memory_context.conversation.pass_by_reference import (
-    NotPassedError,
-    PassingPolicy,
-    strings_in,
-)
+from memory_context.conversation.pass_by_reference import NotPassedError, PassingPolicy
 from memory_context.conversation.reference_files import with_references_filled
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime import what_models_read as prompts
@@ -236,7 +232,7 @@ class FoldingMiddleware(FunctionMiddleware):
             context.result = failure(prompts.NOT_CALLED.format(tool=tool.name, reason=refused))
             return
         user_id = run.conversation.manager.scope.user_id
-        call = RunningCall(user_id, frozenset(run.trusted()), list(strings_in(arguments)))
+        call = RunningCall(user_id, frozenset(run.trusted()), arguments)
         with call.running():
             await call_next()
         if isinstance(context.result, Content):

@@ -32,20 +32,18 @@ def with_answers(messages: Sequence[Message], new_id: Callable[[], str]) -> list
 def _cancelled(calls: Sequence[FunctionCall], new_id: Callable[[], str]) -> list[Message]:
     """Return the answers to *calls*, as the results of one message."""
     host_id = new_id() if calls else ""
-    answers = list[Message]()
-    for index, call in enumerate(calls):
-        answers.append(
-            Message(
-                f"{host_id}.{index}",
-                "tool",
-                call.name,
-                {0: CANCELLED},
-                answers=call.id,
-                is_error=True,
-                facts=NO_FACTS,
-            )
+    return [
+        Message(
+            f"{host_id}.{index}",
+            "tool",
+            call.name,
+            {0: CANCELLED},
+            answers=call.id,
+            is_error=True,
+            facts=NO_FACTS,
         )
-    return answers
+        for index, call in enumerate(calls)
+    ]
 
 
 def is_late(result: Message, messages: Sequence[Message]) -> bool:

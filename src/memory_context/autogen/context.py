@@ -51,7 +51,7 @@ from memory_context.conversation.conversation_settings import (
 )
 from memory_context.conversation.hosted_conversations import ENDING, HostedConversations
 from memory_context.conversation.kept_calls import Decisions, stats_of_thread
-from memory_context.conversation.message import Message
+from memory_context.conversation.message import Message, references_of, trusted_keys
 from memory_context.conversation.pass_by_reference import PassingPolicy
 from memory_context.conversation.run_notes import offered_places
 from memory_context.conversation.transcript_entries import entries_of, stored_behind
@@ -60,6 +60,7 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.audit import AuditTrail
 from memory_context.model.drawers import Displayed
+from memory_context.model.reference import KEPT_REFERENCES
 from memory_context.model.transcript import Transcript
 from memory_context.runtime.threads import off_loop
 from memory_context.runtime.what_models_read import MEMORY_INSTRUCTIONS
@@ -379,18 +380,20 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
 
     def shown_keys(self) -> list[str]:
         """Return the keys of the references that this conversation has shown."""
-        return self._history.shown_keys()
+        return list(references_of(self._history.messages))
 
     def trusted_keys(self) -> list[str]:
         """The keys that a model may pass on to tools: of references that this library has put here, or a person typed.
 
         A key that only stands in a tool's output, or in quoted text of a memory, is none of them.
         """
-        return self._history.trusted_keys()
+        return trusted_keys(self._history.messages, self._history.facts.trusted)
 
     def trust(self, *keys: str) -> None:
         """Let these keys be passed on to tools, as if the person had typed their references."""
-        self._history.trust(keys)
+        facts = self._history.facts
+        trusted = tuple(dict.fromkeys((*facts.trusted, *keys)))[-KEPT_REFERENCES:]
+        self._history.facts = replace(facts, trusted=trusted)
 
     def shown_messages(self) -> list[LLMMessage]:
         """Return the messages as they stand, without deciding anything; models get them by `get_messages`."""
@@ -401,7 +404,10 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
     ) -> str:
         """A tool's output as this context would show it: itself, or reference and preview. Never raises."""
         output = Message("output", "tool", tool, {0: text}, is_error=is_error)
-        return await self._history.fold_output(output, arguments)
+        before = self._history.messages
+        folded = await off_loop(self._conversation.fold_output, output, arguments, before)
+        self.trust(*folded.known.trusted)
+        return folded.text
 
     def decisions(self) -> Decisions:
         """Return what was decided to bring back, by whom and why: the newest 1,000 decisions of this conversation.

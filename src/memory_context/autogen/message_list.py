@@ -12,10 +12,8 @@ from memory_context.autogen.cancelled_calls import is_late, with_answers
 from memory_context.autogen.messages import hosts_id, made_of, neutral_of, sendable
 from memory_context.autogen.saved_state import ContextFacts
 from memory_context.conversation.held_conversation import HeldConversation
-from memory_context.conversation.message import Message, references_of, trusted_keys
+from memory_context.conversation.message import Message
 from memory_context.model.item import MemoryItem
-from memory_context.model.reference import KEPT_REFERENCES
-from memory_context.runtime.threads import off_loop
 
 
 @dataclass(slots=True)
@@ -104,19 +102,6 @@ class MessageList(HeldConversation):
         self.facts = facts.conversation
         self.seen = facts.seen
 
-    def trust(self, keys: Sequence[str]) -> None:
-        """Let the newest 2,000 such keys be passed on to tools."""
-        trusted = tuple(dict.fromkeys((*self.facts.trusted, *keys)))[-KEPT_REFERENCES:]
-        self.facts = replace(self.facts, trusted=trusted)
-
-    def trusted_keys(self) -> list[str]:
-        """Return the keys that may be passed on to tools."""
-        return trusted_keys(self.messages, self.facts.trusted)
-
-    def shown_keys(self) -> list[str]:
-        """Return the keys of the references that stand in the messages, or that compacted ones name."""
-        return list(references_of(self.messages))
-
     def restore(self, item: MemoryItem) -> int:
         """Put compacted messages back in the place of their reference; return how many of AutoGen's they are.
 
@@ -129,12 +114,6 @@ class MessageList(HeldConversation):
         if self.seen > index:
             self.seen += len(together) - 1
         return len({hosts_id(message) for message in together})
-
-    async def fold_output(self, output: Message, arguments: str | None) -> str:
-        """Return a tool's text as it would be shown: itself, or reference and preview."""
-        folded = await off_loop(self.conversation.fold_output, output, arguments, self.messages)
-        self.trust(folded.known.trusted)
-        return folded.text
 
     async def _take_in(self, message: LLMMessage) -> None:
         parts = neutral_of(message, self._next_id())

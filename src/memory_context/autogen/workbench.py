@@ -31,11 +31,7 @@ from memory_context.autogen.toolbox import (
 )
 from memory_context.autogen.unread import UnreadWatch
 from memory_context.conversation.key_trust import RunningCall
-from memory_context.conversation.pass_by_reference import (
-    NotPassedError,
-    PassingPolicy,
-    strings_in,
-)
+from memory_context.conversation.pass_by_reference import NotPassedError, PassingPolicy
 from memory_context.conversation.reference_files import with_references_filled
 from memory_context.exceptions import StateError
 from memory_context.model.reference import MemoryRef
@@ -247,7 +243,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         part, schema = self._routes[name]
         context = self._conversation()
         allowed = frozenset(context.trusted_keys())
-        running = RunningCall(context.user_id, allowed, list(strings_in(arguments)))
+        running = RunningCall(context.user_id, allowed, arguments)
         call = WorkbenchCall(name, part, context, arguments, arguments, running)
         if part is self._memory or not self._policy.passes_to(name):
             return call
@@ -257,8 +253,8 @@ class MemoryWorkbench(StaticStreamWorkbench):
                 arguments,
                 name,
                 self._policy,
-                call.context.manager,
-                call.context.trusted_keys,
+                context.manager,
+                context.trusted_keys,
                 schema.get("parameters", {}),
             )
         except NotPassedError as refused:

@@ -22,6 +22,7 @@ from memory_context.conversation.late_fold import due_messages, fold_what_was_re
 from memory_context.conversation.ledger import Ledger
 from memory_context.conversation.message import (
     MEMORY_SOURCE,
+    NO_FACTS,
     FunctionCall,
     Message,
     MessageFacts,
@@ -418,10 +419,8 @@ class Conversation:
         position = recall_position(messages, seen)
         if position is None:
             return messages
-        shown = dict[str, str]()
-        for message in messages:
-            if message.is_a("notes"):
-                shown = dict(message.known.noted)
+        noting = (message.known for message in reversed(messages) if message.is_a("notes"))
+        shown = next(noting, NO_FACTS).noted
         look = partial(unseen_notes, require_confirmed=self.settings.require_confirmed)
         noted = await off_loop(self.fail_open.run, look, notes, shown)
         if noted is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -105,28 +106,28 @@ def as_shown(
         note: What was decided so far.
         first_unseen: The index of the first one of *held* that no model has seen; None if it has seen none.
     """
-    inserted = dict[str, list[Message]]()
-    replaced = set[str]()
-    for one in note.inserted:
-        inserted.setdefault(one.before, []).append(own_message(one.id, one.text, one.facts))
-        replaced.update(one.facts.replaced)
-    orphaned = _orphaned(note, held)
+    replaced = {id_ for one in note.inserted for id_ in one.facts.replaced}
+    standing = [one for one in note.inserted if one.id not in replaced]
+    inserted = defaultdict[str, list[Message]](list)
+    for one in standing:
+        inserted[one.before].append(own_message(one.id, one.text, one.facts))
+    orphaned = _orphaned(standing, held)
     shown = list[Message]()
     seen = 0
     for index, message in enumerate(held):
         if message.role != "system":
-            shown += [one for one in orphaned if one.id not in replaced]
+            shown += orphaned
             orphaned = []
         if index == first_unseen:
             seen = len(shown)
-        shown += [one for one in inserted.get(message.id, ()) if one.id not in replaced]
+        shown += inserted[message.id]
         if message.id not in replaced:
             folded = note.folded.get(message.id)
             shown.append(folded.instead_of(message) if folded else message)
     return shown, len(shown) if first_unseen == len(held) else seen
 
 
-def _orphaned(note: DecisionNote, held: Sequence[Message]) -> list[Message]:
+def _orphaned(inserted: Sequence[InsertedMessage], held: Sequence[Message]) -> list[Message]:
     """Return what stays at the beginning although the message that it stood before has gone.
 
     A summary in place of messages does not say what stood beside them in prompts alone: the user's layer, and the notes
@@ -135,7 +136,7 @@ def _orphaned(note: DecisionNote, held: Sequence[Message]) -> list[Message]:
     if not any(message.role == "assistant" or message.is_summary for message in held):
         return []
     ids = {message.id for message in held}
-    lost = [one for one in note.inserted if one.before not in ids]
+    lost = [one for one in inserted if one.before not in ids]
     lasting = [one for one in lost if one.facts.kind in ("layer", "compaction")]
     return [own_message(one.id, one.text, one.facts) for one in lasting]
 
@@ -143,19 +144,19 @@ def _orphaned(note: DecisionNote, held: Sequence[Message]) -> list[Message]:
 def note_of(facts: ConversationFacts, edits: Edits, held: Iterable[Message] = ()) -> DecisionNote:
     """Return all that was decided, as *edits* show it, without what *held* say already."""
     standing = {message.id: message for message in held}
-    inserted = list[InsertedMessage]()
-    for before, messages in edits.inserted.items():
-        inserted += [InsertedMessage(one.id, before, one.text, one.known) for one in messages]
+    inserted = [
+        InsertedMessage(one.id, before, one.text, one.known)
+        for before, messages in edits.inserted.items()
+        for one in messages
+    ]
     folded = dict[str, FoldedMessage]()
     for message_id, message in edits.changed.items():
         if message.known == NO_FACTS:
             continue
-        old = standing.get(message_id)
+        old = standing.get(message_id, replace(message, texts={}, calls=()))
         texts = {
-            place: text
-            for place, text in message.texts.items()
-            if old is None or old.texts.get(place) != text
+            place: text for place, text in message.texts.items() if old.texts.get(place) != text
         }
-        calls = () if old and old.calls == message.calls else message.calls
+        calls = () if old.calls == message.calls else message.calls
         folded[message_id] = FoldedMessage(texts, message.known, calls)
     return DecisionNote(facts, tuple(inserted), folded)

@@ -89,25 +89,12 @@ class HostedConversations:
         manager.redacted = self.fail_open.stats.redacted
         return manager
 
-    def decisions(self, user_id: UserId | None, thread_id: str | None) -> Decisions:
-        """Return what was decided: by this process for everybody, or what is kept of one user's conversation.
+    def named_thread(self, user_id: UserId | None, thread_id: str | None) -> MemoryManager | None:
+        """Return the memories of a thread of one user; None if neither is named.
 
         Raises:
             InvalidArgumentError: A user without a thread, or a thread without its user.
         """
-        owner = self._of_thread(user_id, thread_id)
-        return Decisions(self.log.newest) if owner is None else self.log.of_thread(owner)
-
-    def stats(self, user_id: UserId | None, thread_id: str | None) -> ContextStats:
-        """Return what this process has done for everybody; and what is kept of one user's conversation, if it is named.
-
-        Raises:
-            InvalidArgumentError: A user without a thread, or a thread without its user.
-        """
-        owner, stats = self._of_thread(user_id, thread_id), self.fail_open.stats
-        return stats.snapshot() if owner is None else stats_of_thread(stats, owner)
-
-    def _of_thread(self, user_id: UserId | None, thread_id: str | None) -> MemoryManager | None:
         if user_id is None and thread_id is None:
             return None
         if user_id is None or thread_id is None:
@@ -214,7 +201,9 @@ class HostOfConversations:
         Raises:
             InvalidArgumentError: A user without a thread, or a thread without its user.
         """
-        return self._hosted.stats(user_id, thread_id)
+        owner = self._hosted.named_thread(user_id, thread_id)
+        stats = self._hosted.fail_open.stats
+        return stats.snapshot() if owner is None else stats_of_thread(stats, owner)
 
     def decisions(
         self, *, user_id: UserId | None = None, thread_id: str | None = None
@@ -226,7 +215,8 @@ class HostOfConversations:
         Raises:
             InvalidArgumentError: A user without a thread, or a thread without its user.
         """
-        return self._hosted.decisions(user_id, thread_id)
+        owner, log = self._hosted.named_thread(user_id, thread_id), self._hosted.log
+        return Decisions(log.newest) if owner is None else log.of_thread(owner)
 
     def close(self) -> None:
         """Give back the store's connections, unless the store is the caller's. This may be used again."""

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from functools import partial
 
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.ledger import Ledger
@@ -25,10 +25,6 @@ class Decisions(Displayed, list[Decision]):
     """A list of decisions. A notebook shows it as a table."""
 
 
-def _newest_decisions() -> deque[Decision]:
-    return deque[Decision](maxlen=KEPT_DECISIONS)
-
-
 @dataclass(frozen=True, slots=True)
 class DecisionLog:
     """Notes decisions: in this process with the words of the message, and in the store.
@@ -38,7 +34,7 @@ class DecisionLog:
         with_words: Whether the store keeps the words of messages, too.
     """
 
-    newest: deque[Decision] = field(default_factory=_newest_decisions)
+    newest: deque[Decision] = field(default_factory=partial(deque[Decision], maxlen=KEPT_DECISIONS))
     with_words: bool = False
 
     def note(self, decision: Decision, manager: MemoryManager) -> None:
@@ -51,14 +47,11 @@ class DecisionLog:
 
         Where the store fails, those of this process.
         """
-        by_moment = dict[datetime, Decision]()
-        try:
+        kept = KeptCalls()
+        with suppress(StoreError):
             kept = manager.calls(thread_id=manager.thread_id, kind="decision", limit=KEPT_DECISIONS)
-        except StoreError:
-            kept = KeptCalls()
-        for record in reversed(kept):
-            if isinstance(record.what, Decision):
-                by_moment[record.what.at] = record.what
+        decisions = [one.what for one in reversed(kept) if isinstance(one.what, Decision)]
+        by_moment = {decision.at: decision for decision in decisions}
         by_moment |= {decision.at: decision for decision in self.newest}
         return Decisions(list(by_moment.values())[-KEPT_DECISIONS:])
 
@@ -86,7 +79,7 @@ def stats_of_thread(stats: ContextStats, manager: MemoryManager) -> ContextStats
 
 
 def model_call(
-    seen: Iterable[Message],
+    seen: Sequence[Message],
     prompt: Sequence[Message],
     ledger: Ledger,
     redacted: Callable[[str], str] | None = None,
@@ -99,15 +92,14 @@ def model_call(
         ledger: Counts messages.
         redacted: Takes secrets out of the prompt; None where the prompt is not to be kept.
     """
-    before = list(seen)
     return ModelCall(
         at=now(),
         tokens_full=sum(ledger.tokens_in_full(prompt)),
         tokens_sent=sum(ledger.tokens(prompt)),
         messages=len(prompt),
-        folded=_new(_folded_keys, before, prompt),
-        recalled=_new(_brought_keys, before, prompt),
-        compacted=_new(_compacted_keys, before, prompt),
+        folded=_new(_folded_keys, seen, prompt),
+        recalled=_new(_brought_keys, seen, prompt),
+        compacted=_new(_compacted_keys, seen, prompt),
         prompt=redacted(as_lines(prompt)) if redacted else "",
     )
 
@@ -124,10 +116,8 @@ def _new(
 
 def _folded_keys(messages: Iterable[Message]) -> Iterable[str]:
     for message in messages:
-        for place in message.known.folded:
-            key = leading_key(message.texts[place])
-            if key:
-                yield key
+        keys = [leading_key(message.texts[place]) for place in message.known.folded]
+        yield from filter(None, keys)
 
 
 def _brought_keys(messages: Iterable[Message]) -> Iterable[str]:

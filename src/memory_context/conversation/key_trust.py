@@ -7,12 +7,13 @@ tool, caller and agent are in one process and know more than the texts between t
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from memory_context.conversation.pass_by_reference import strings_in
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import hash_content
 from memory_context.model.reference import MemoryRef, leading_key
@@ -33,13 +34,13 @@ class RunningCall:
     Attributes:
         user_id: Whose conversation calls.
         allowed: The keys that it may pass on.
-        written: The texts in the tool's arguments.
+        written: The tool's arguments, as the model wrote them.
         told: The keys that conversations inside of the tool have named, and may pass on.
     """
 
     user_id: str
     allowed: frozenset[str]
-    written: Sequence[str] = ()
+    written: object = None
     told: set[str] = field(default_factory=set[str])
 
     @contextmanager
@@ -49,9 +50,8 @@ class RunningCall:
         One that begins in another task or thread than the tool's is not known to be in it. There the texts in the
         tool's arguments are known for those of a model as long as the tool runs.
         """
-        places = [
-            (self.user_id, hash_content(text)) for text in self.written if MemoryRef.find_all(text)
-        ]
+        texts = filter(MemoryRef.find_all, strings_in(self.written))
+        places = [(self.user_id, hash_content(text)) for text in texts]
         with _noting:
             for place in places:
                 _calls.setdefault(place, []).append(self.allowed)

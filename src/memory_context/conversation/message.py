@@ -164,15 +164,16 @@ def as_lines(messages: Iterable[Message]) -> str:
     for message in messages:
         shown = _MESSAGE.dump_python(message, exclude=hidden, exclude_defaults=True)
         # A list and no places as keys: a redactor of numbers would take them away.
-        last = max(message.texts, default=-1)
-        shown["texts"] = [message.texts.get(place) for place in range(last + 1)]
+        shown["texts"] = _listed(message.texts)
         if message.others:
-            shown["others"] = [
-                message.others.get(place) for place in range(max(message.others) + 1)
-            ]
+            shown["others"] = _listed(message.others)
         # A model may write lone surrogates, which pydantic's own JSON refuses.
         lines.append(json.dumps(shown, ensure_ascii=False))
     return "\n".join(lines)
+
+
+def _listed(by_place: Mapping[int, Any]) -> list[Any]:
+    return [by_place.get(place) for place in range(max(by_place, default=-1) + 1)]
 
 
 def from_lines(text: str) -> list[Message]:

@@ -243,8 +243,7 @@ class MessageFolder:
         for place, text in texts.items():
             if not self.may_fold(message, text) or (self.made and hash_content(text) in self.made):
                 continue
-            folded = self.fail_open.run(self.fold_text, message, place, before)
-            if folded is not None:
+            if folded := self.fail_open.run(self.fold_text, message, place, before):
                 folds[place] = folded
         return self.with_folds(message, folds)
 
@@ -311,11 +310,8 @@ class MessageFolder:
         most = self.policy.results_together
         counter = self.manager.counter
         apart = READING_TOOLS | self.policy.tool_thresholds.keys()
-        texts = list[str]()
-        for message in messages:
-            is_counted = message.role == "tool" and message.source not in apart
-            if is_counted and not message.known.folded:
-                texts += message.texts.values()
+        results = [one for one in messages if one.role == "tool" and one.source not in apart]
+        texts = [text for one in results if not one.known.folded for text in one.texts.values()]
         if sum(len(text) for text in texts) * WIDEST_CHARACTER <= most:
             return None
         sizes = [counter.count(text) for text in texts if not counter.exceeds(text, usual)]

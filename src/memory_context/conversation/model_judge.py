@@ -95,20 +95,17 @@ def judge_prompt(question: Question) -> str:
 
     What stays the same from message to message comes first, so that a provider's cache holds for most of it.
     """
-    references, lines = list[str](), list[str]()
-    for candidate in question.candidates[:MAX_CANDIDATES]:
-        item = candidate.item
+    references = list[str]()
+    for item in (candidate.item for candidate in question.candidates[:MAX_CANDIDATES]):
         size = f"{item.token_count} tokens, {item.line_count} lines"
         references.append(f"{item.memory_key} - {one_line(item.summary)} - {size}")
-    for candidate in question.candidates:
-        if candidate.best_line:
-            lines.append(f"{candidate.item.memory_key}: {candidate.best_line}")
-    memories = prompts.JUDGE_NO_MEMORIES
-    if question.has_memories:
-        memories = prompts.JUDGE_HAS_MEMORIES
+    lines = [
+        f"{one.item.memory_key}: {one.best_line}" for one in question.candidates if one.best_line
+    ]
+    has, has_not = prompts.JUDGE_HAS_MEMORIES, prompts.JUDGE_NO_MEMORIES
     return prompts.JUDGE_QUESTION.format(
         references="\n".join(references) or "-",
-        memories=memories,
+        memories=has if question.has_memories else has_not,
         turns=question.turns or "-",
         lines="\n".join(lines[-MAX_LINES:]) or "-",
         message=question.message[:MAX_TEXT],

@@ -31,18 +31,12 @@ def earlier_outputs(tool: str, before: Sequence[Message], manager: MemoryManager
     Raises:
         StoreError: The store failed.
     """
-    keys = list[str]()
-    for message in reversed(before):
-        if message.role != "tool" or message.source != tool or not message.known.folded:
-            continue
-        key = leading_key(message.text)
-        if key is not None and key not in keys:
-            keys.append(key)
-        if len(keys) == COMPARED:
-            break
-    texts = dict[str, str]()
-    for key in keys:
-        item = manager.memory_store.get(manager.scope, key)
-        if item is not None and item.char_count <= MOST_CHARACTERS:
-            texts[key] = item.text
-    return texts
+    outputs = [one for one in before if one.role == "tool" and one.source == tool]
+    keys = [leading_key(one.text) for one in reversed(outputs) if one.known.folded]
+    newest = list(dict.fromkeys(filter(None, keys)))[:COMPARED]
+    items = [manager.memory_store.get(manager.scope, key) for key in newest]
+    return {
+        item.memory_key: item.text
+        for item in items
+        if item is not None and item.char_count <= MOST_CHARACTERS
+    }

@@ -29,10 +29,6 @@ def entries_of(
 def stored_behind(messages: Iterable[Message], known: Iterable[str]) -> dict[str, int]:
     """Return the tokens of the stored text behind each of the *known* keys that the messages refer to."""
     keys = frozenset(known)
-    tokens = dict[str, int]()
-    for message in messages:
-        for text in message.texts.values():
-            for ref in MemoryRef.find_all(text):
-                if ref.key in keys and ref.tokens is not None:
-                    tokens[ref.key] = ref.tokens
-    return tokens
+    texts = (text for message in messages for text in message.texts.values())
+    refs = (ref for text in texts for ref in MemoryRef.find_all(text) if ref.key in keys)
+    return {ref.key: ref.tokens for ref in refs if ref.tokens is not None}
