@@ -423,11 +423,17 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         )
         edits = edits_between(before.held, after)
         note = note_of(facts, edits)
-        ids = [message.id for message in before.held]
-        stand = dict(zip(ids, _messages_in(request.state), strict=True))
+        states = _messages_in(request.state)
+        stand = {one.id: message for one, message in zip(before.held, states, strict=True)}
         prompt = request.override(
             messages=_prompt(request.messages, stand, edits),
-            tools=[_with_open_tiers(tool, talk.notes) for tool in request.tools],
+            tools=[
+                # Of tiers a model is told those that are open.
+                tool.model_copy(update={"open_tiers": talk.notes.open_tiers})
+                if isinstance(tool, MemoryTool)
+                else tool
+                for tool in request.tools
+            ],
         )
 
         async def decided(response: AnyResponse) -> AnyAnswer:
@@ -494,13 +500,6 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
     def _watch(self, notes: ScopedMemory) -> None:
         """End the run if its graph fails from now on."""
         endings().when_failed(partial(self._hosted.end_run, notes))
-
-
-def _with_open_tiers(tool: Any, notes: ScopedMemory) -> Any:  # noqa: ANN401 - also providers' dicts
-    """Return *tool*, if it is one of ours, with a schema that offers the tiers that are open in *notes*."""
-    if isinstance(tool, MemoryTool):
-        return tool.model_copy(update={"open_tiers": notes.open_tiers})
-    return tool
 
 
 def _messages_of(answer: AnyAnswer) -> dict[str, Any]:

@@ -33,13 +33,18 @@ def check_client(model_client: object) -> None:
         )
 
 
-def _tokens_of(result: CreateResult, messages: list[LLMMessage]) -> int:
-    """Return the tokens of a call; counted here where the client does not say them."""
-    tokens = result.usage.prompt_tokens + result.usage.completion_tokens
-    if tokens:
-        return tokens
-    count = default_counter().count
-    return sum(count(str(message.content)) for message in (*messages, result))
+async def asked(
+    client: ChatCompletionClient,
+    system: str,
+    prompt: str,
+    **options: Any,  # noqa: ANN401 - the client's
+) -> CreateResult:
+    """Return what *client* answers."""
+    messages: list[LLMMessage] = [
+        SystemMessage(content=system),
+        UserMessage(content=prompt, source="user"),
+    ]
+    return await client.create(messages, **options)
 
 
 class LLMJudgeConfig(BaseModel):
@@ -78,22 +83,21 @@ class LLMJudge(ModelJudge, ComponentBase[LLMJudgeConfig], Component[LLMJudgeConf
         output: bool | type[BaseModel] | None = info.get("json_output") or None
         if info.get("structured_output"):
             output = JudgeAnswer
-        return await self._created(
-            prompts.JUDGE_SYSTEM, prompt, json_output=output, extra_create_args=settings
-        )
+        options = {"json_output": output, "extra_create_args": settings}
+        return await self._answered(prompts.JUDGE_SYSTEM, prompt, **options)
 
     async def complete(self, system: str, prompt: str) -> tuple[str, int]:
         """Return what the model answers to any question, and the tokens of the call; see `LightModel`."""
-        content, tokens = await self._created(system, prompt)
+        content, tokens = await self._answered(system, prompt)
         return str(content), tokens
 
-    async def _created(self, system: str, prompt: str, **options: Any) -> tuple[Any, int]:  # noqa: ANN401 - the client's
-        messages: list[LLMMessage] = [
-            SystemMessage(content=system),
-            UserMessage(content=prompt, source="user"),
-        ]
-        result = await self.model_client.create(messages, **options)
-        return result.content, _tokens_of(result, messages)
+    async def _answered(self, system: str, prompt: str, **options: Any) -> tuple[Any, int]:  # noqa: ANN401 - the client's
+        """Return the answer, and the tokens of the call; counted here where the client does not say them."""
+        result = await asked(self.model_client, system, prompt, **options)
+        tokens = result.usage.prompt_tokens + result.usage.completion_tokens
+        if not tokens:
+            tokens = sum(map(default_counter().count, (system, prompt, str(result.content))))
+        return result.content, tokens
 
     def _to_config(self) -> LLMJudgeConfig:
         return LLMJudgeConfig(model_client=self.model_client.dump_component())

@@ -6,10 +6,10 @@ import asyncio
 from typing import Self
 
 from autogen_core import Component, ComponentBase, ComponentModel
-from autogen_core.models import ChatCompletionClient, LLMMessage, SystemMessage, UserMessage
+from autogen_core.models import ChatCompletionClient
 from pydantic import BaseModel
 
-from memory_context.autogen.chat_client_judge import check_client
+from memory_context.autogen.chat_client_judge import asked, check_client
 from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import result_of
 
@@ -54,11 +54,8 @@ class LLMSummarizer(ComponentBase[LLMSummarizerConfig], Component[LLMSummarizerC
 
     async def _asked(self, text: str, description: str) -> str | None:
         question = prompts.SUMMARY_QUESTION.format(description=description, text=text)
-        messages: list[LLMMessage] = [
-            SystemMessage(content=prompts.SUMMARY_SYSTEM),
-            UserMessage(content=question, source="user"),
-        ]
-        result = await asyncio.wait_for(self.model_client.create(messages), self.seconds)
+        call = asked(self.model_client, prompts.SUMMARY_SYSTEM, question)
+        result = await asyncio.wait_for(call, self.seconds)
         self.tokens += result.usage.prompt_tokens + result.usage.completion_tokens
         if not isinstance(result.content, str):
             return None

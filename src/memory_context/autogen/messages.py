@@ -26,22 +26,17 @@ def neutral_of(message: LLMMessage, message_id: str) -> list[Message]:
     match message:
         case SystemMessage(content=text):
             return [Message(message_id, "system", "system", {0: text})]
-        case UserMessage(source=source, content=str(text)):
-            return [Message(message_id, "user", source, {0: text})]
-        case UserMessage(source=source, content=pieces):
-            texts = {i: piece for i, piece in enumerate(pieces) if isinstance(piece, str)}
-            images = {
-                i: piece.to_base64() for i, piece in enumerate(pieces) if isinstance(piece, Image)
-            }
+        case UserMessage(source=source, content=content):
+            pieces = dict(enumerate([content] if isinstance(content, str) else content))
+            texts = {i: piece for i, piece in pieces.items() if isinstance(piece, str)}
+            images = {i: one.to_base64() for i, one in pieces.items() if isinstance(one, Image)}
             return [Message(message_id, "user", source, texts, others=images)]
         case AssistantMessage(source=source, content=content, thought=thought):
             # What a model says beside its calls AutoGen keeps as a thought.
-            words = [content] if isinstance(content, str) else []
-            if thought:
-                words.append(thought)
-            made = [] if isinstance(content, str) else content
+            words, made = ([content], []) if isinstance(content, str) else ([], content)
+            texts = dict(enumerate([*words, *filter(None, [thought])]))
             calls = tuple(FunctionCall(call.id, call.name, call.arguments) for call in made)
-            return [Message(message_id, "assistant", source, dict(enumerate(words)), calls)]
+            return [Message(message_id, "assistant", source, texts, calls)]
         case FunctionExecutionResultMessage(content=[]):
             return [Message(message_id, "tool", "tool", {})]
         case FunctionExecutionResultMessage(content=results):
@@ -93,9 +88,8 @@ def made_of(parts: Sequence[Message]) -> LLMMessage:
 
 
 def _pieces(message: Message) -> list[str | Image]:
-    pieces = dict[int, str | Image](message.texts)
-    for place, image in message.others.items():
-        pieces[place] = Image.from_base64(image)
+    images = {place: Image.from_base64(image) for place, image in message.others.items()}
+    pieces: dict[int, str | Image] = {**message.texts, **images}
     return [pieces[place] for place in sorted(pieces)]
 
 

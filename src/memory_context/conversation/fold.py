@@ -56,29 +56,6 @@ CHANGES_PART = 0.75
 NO_FOCUS = PreviewFocus()
 
 
-def placeholder(
-    item: MemoryItem, preview_tokens: int, counter: TokenCounter, focus: PreviewFocus
-) -> tuple[str, Excerpt]:
-    """Return what stands in the prompt for a stored text, reference and preview; and the preview."""
-    columns = table_line(item.text, counter, preview_tokens) if focus.as_table else ""
-    preview_tokens -= counter.count(columns)
-    most = CHANGES_PART * preview_tokens
-    changes = changed_lines(item.text, focus.earlier, most, counter.count)
-    preview_tokens -= counter.count(changes.text)
-    preview = excerpt(
-        item.text,
-        focus.question,
-        preview_tokens,
-        counter.count,
-        ranking=ENDS if focus.by_person else PREVIEW,
-        known=focus.known | set(names(changes.text)),
-    )
-    parts = (item.ref.render(), columns, changes.text, preview.text)
-    shown = "\n".join(part for part in parts if part)
-    ranges = (*changes.ranges, *preview.ranges)
-    return encodable(shown), Excerpt(preview.text, ranges)
-
-
 def fold(
     text: str,
     store: Callable[[str], MemoryItem],
@@ -96,11 +73,24 @@ def fold(
     if not counter.exceeds(text, threshold):
         return None
     item = store(text)
-    budget = min(preview_tokens, item.token_count // PREVIEW_PART)
-    shown, preview = placeholder(item, budget, counter, focus)
+    left = min(preview_tokens, item.token_count // PREVIEW_PART)
+    columns = table_line(item.text, counter, left) if focus.as_table else ""
+    left -= counter.count(columns)
+    changes = changed_lines(item.text, focus.earlier, CHANGES_PART * left, counter.count)
+    preview = excerpt(
+        item.text,
+        focus.question,
+        left - counter.count(changes.text),
+        counter.count,
+        ranking=ENDS if focus.by_person else PREVIEW,
+        known=focus.known | set(names(changes.text)),
+    )
+    parts = (item.ref.render(), columns, changes.text, preview.text)
+    shown = encodable("\n".join(filter(None, parts)))
     tokens = counter.count(shown)
     # A store may have redacted the text; then the count of its record is not that of the text.
     whole = item.token_count if item.content == text else counter.count(text)
     if tokens >= whole:
         return None
-    return Folded(shown, item, preview, tokens)
+    ranges = (*changes.ranges, *preview.ranges)
+    return Folded(shown, item, Excerpt(preview.text, ranges), tokens)

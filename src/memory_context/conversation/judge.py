@@ -98,7 +98,8 @@ class BoundedJudge:
         """Return the name of the judge that decided, and its verdict."""
         by_keywords: Verdict | None = None
         may_ask = self.sees_beyond_keywords and self._may_ask()
-        if isinstance(self.judge, ModelJudge) or not may_ask:
+        asks_model = isinstance(self.judge, ModelJudge)
+        if asks_model or not may_ask:
             by_keywords = await LexicalJudge().decide(question)
             if by_keywords.is_clear or not may_ask:
                 return LexicalJudge.name, by_keywords
@@ -107,7 +108,7 @@ class BoundedJudge:
             verdict = await self._asked(question)
         except Exception as error:  # noqa: BLE001 - whatever a judge of somebody else's raises
             tokens = getattr(error, "tokens", 0)
-            if isinstance(error, TimeoutError) and isinstance(self.judge, ModelJudge):
+            if isinstance(error, TimeoutError) and asks_model:
                 tokens = sent_tokens(question)
             self._count("failed", tokens)
             self.breaker.note_failure()
@@ -134,9 +135,8 @@ class BoundedJudge:
         count("judge_tokens", tokens, judge=self.judge.name)
 
     def _may_ask(self) -> bool:
-        if self.calls >= self.limits.calls or self.tokens >= self.limits.tokens:
-            return False
-        return self.breaker.lets_ask
+        is_spent = self.calls >= self.limits.calls or self.tokens >= self.limits.tokens
+        return not is_spent and self.breaker.lets_ask
 
 
 def _checked(verdict: object, question: Question) -> Verdict:

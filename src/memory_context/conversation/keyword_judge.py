@@ -132,12 +132,10 @@ def judge_by_keywords(question: Question) -> Verdict:
     asked = asked_terms(question.message)
     expansions, is_clear = relevant_candidates(question)
     if expansions:
-        reasons = [expansion.why for expansion in expansions]
-        return Verdict(expand=expansions, why="; ".join(reasons), is_clear=is_clear)
-    if question.has_memories:
-        found = _searched(question, asked)
-        if found is not None:
-            return found
+        why = "; ".join(expansion.why for expansion in expansions)
+        return Verdict(expand=expansions, why=why, is_clear=is_clear)
+    if question.has_memories and (found := _searched(question, asked)):
+        return found
     if question.candidates and _POINTS.search(question.message):
         is_clear = False
     why = "the message names nothing to look for"
@@ -149,10 +147,11 @@ def judge_by_keywords(question: Question) -> Verdict:
 
 def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool]:
     """Return the candidates that the message is about, with the records that are meant, best first; and if it is clear."""
-    candidates = {candidate.item.memory_key: candidate for candidate in question.candidates}
-    for key, candidate in list(candidates.items()):
-        if isinstance(candidate.item.content, bytes) or is_secret(candidate.item):
-            del candidates[key]
+    candidates = {
+        one.item.memory_key: one
+        for one in question.candidates
+        if isinstance(one.item.content, str) and not is_secret(one.item)
+    }
     texts = {key: candidate.item.text for key, candidate in candidates.items()}
     numbers = {key: LineNumbers(text) for key, text in texts.items()}
     asked = asked_terms(question.message)
@@ -175,9 +174,12 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
     recency = {key: candidate.recency for key, candidate in candidates.items()}
     relevances, is_clear = relevant(question.message, found, is_seen, recency)
     said = found_in(asked, hits, spoken, texts.__getitem__)
-    stored_at = {key: candidate.item.created_at for key, candidate in candidates.items()}
     turns = relevant_turns(
-        question.message, said, texts.__getitem__, is_seen, stored_at.__getitem__
+        question.message,
+        said,
+        texts.__getitem__,
+        is_seen,
+        lambda key: candidates[key].item.created_at,
     )
     expansions = tuple(
         Expansion(

@@ -64,7 +64,7 @@ class MessageFolder:
     def take_in_all(self, messages: Sequence[Message], seen: int) -> list[Message]:
         """Return *messages*, those that are new taken in; of the first `seen`, which a model has seen, nothing is folded."""
         taken = list[Message]()
-        for _, group in groupby(enumerate(messages), lambda pair: _place_in_run(*pair)):
+        for _, group in groupby(enumerate(messages), _place_in_run):
             run = [message for _, message in group]
             if len(taken) < seen:
                 run = [one if one.facts else self.with_folds(one, {}) for one in run]
@@ -355,18 +355,15 @@ def _origin_of(message: Message) -> Origin:
     return MODEL if message.role == "assistant" else PROGRAM
 
 
-def _place_in_run(index: int, message: Message) -> int:
+def _place_in_run(numbered: tuple[int, Message]) -> int:
     """Return the same for the results of tools that stand side by side, and another value for each other message."""
-    return -1 if message.role == "tool" else index
+    return -1 if numbered[1].role == "tool" else numbered[0]
 
 
 def _arguments_of(message: Message, before: Sequence[Message]) -> str | None:
     """Return what the tool was called with that gave *message*."""
-    for earlier in reversed(before):
-        for call in earlier.calls:
-            if call.id == message.answers:
-                return call.arguments
-    return None
+    calls = (call for earlier in reversed(before) for call in earlier.calls)
+    return next((call.arguments for call in calls if call.id == message.answers), None)
 
 
 def _question(message: Message, arguments: str | None, before: Sequence[Message]) -> str:
@@ -378,12 +375,11 @@ def _question(message: Message, arguments: str | None, before: Sequence[Message]
 
 def _record_facts(message: Message, arguments: str | None) -> dict[str, Any]:
     """Return what the record tells of where its text came from."""
-    is_result = message.role == "tool"
     facts: dict[str, Any] = {
         "source": _storable(message.source),
         "call_id": _storable(message.answers) or None,
         "arguments": _storable(arguments),
-        "is_error": message.is_error if is_result else None,
+        "is_error": message.is_error if message.role == "tool" else None,
     }
     return {name: value for name, value in facts.items() if value is not None}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -85,9 +86,13 @@ class ModelJudge(ABC):
             given, tokens = await self.ask(prompt, {})
             self.settings = {}
         try:
-            return _verdict_of(parse_answer(given), question, tokens)
+            answer = parse_answer(given)
         except JudgeError as error:
             raise JudgeError(str(error), tokens=tokens) from error
+        why = "the model asked for it"
+        expand = [Expansion(one.key, one.query, one.lines, why) for one in answer.expand]
+        search = (answer.search if question.has_memories else None) or None
+        return Verdict(answer.intent, tuple(expand), search, "the model decided", tokens)
 
 
 def judge_prompt(question: Question) -> str:
@@ -123,14 +128,11 @@ def parse_answer(content: Any) -> JudgeAnswer:  # noqa: ANN401 - whatever a mode
     Raises:
         JudgeError: There is no JSON object of that form.
     """
-    if isinstance(content, str):
-        content = content[:MAX_ANSWER]
-        start = content.find("{")
-        while start >= 0:
-            answer = _answer_at(content, start)
-            if answer is not None:
-                return answer
-            start = content.find("{", start + 1)
+    text = content[:MAX_ANSWER] if isinstance(content, str) else ""
+    for start in (match.start() for match in re.finditer("{", text)):
+        answer = _answer_at(text, start)
+        if answer is not None:
+            return answer
     raise JudgeError(
         f"the model's answer is not the JSON object that was asked for: {content!r:.80}"
     )
@@ -145,13 +147,3 @@ def _answer_at(content: str, start: int) -> JudgeAnswer | None:
         return JudgeAnswer.model_validate(value)
     except (ValueError, RecursionError):
         return None
-
-
-def _verdict_of(answer: JudgeAnswer, question: Question, tokens: int) -> Verdict:
-    """Return the verdict that a model's answer means."""
-    expansions = [
-        Expansion(opening.key, opening.query, opening.lines, why="the model asked for it")
-        for opening in answer.expand
-    ]
-    search = answer.search if question.has_memories else None
-    return Verdict(answer.intent, tuple(expansions), search or None, "the model decided", tokens)
