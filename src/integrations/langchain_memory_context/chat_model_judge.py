@@ -49,23 +49,20 @@ class ChatModelJudge(ModelJudge):
 
     async def ask(self, prompt: str, settings: Mapping[str, int]) -> tuple[Any, int]:
         """Return what the model answers, and the tokens of the call."""
-        messages: list[BaseMessage] = [
-            SystemMessage(prompts.JUDGE_SYSTEM),
-            HumanMessage(prompt),
-        ]
         taken = settings.keys() & type(self.model).model_fields.keys()
         model = self.model
         if taken:
             model = self.model.model_copy(update={name: settings[name] for name in taken})
-        given = await _structured(model).ainvoke(messages, _quiet())
-        answer, parsed = _parts_of(given)
-        return parsed or "".join(plain_texts(answer)), _tokens(messages, answer)
+        return await self._asked(_structured(model), prompts.JUDGE_SYSTEM, prompt)
 
     async def complete(self, system: str, prompt: str) -> tuple[str, int]:
         """Return what the model answers to any question, and the tokens of the call; see `LightModel`."""
+        return await self._asked(self.model, system, prompt)
+
+    async def _asked(self, model: Runnable[Any, Any], system: str, prompt: str) -> tuple[str, int]:
         messages: list[BaseMessage] = [SystemMessage(system), HumanMessage(prompt)]
-        answer = await self.model.ainvoke(messages, _quiet())
-        return "".join(plain_texts(answer)), _tokens(messages, answer)
+        answer, parsed = _parts_of(await model.ainvoke(messages, _quiet()))
+        return parsed or "".join(plain_texts(answer)), _tokens(messages, answer)
 
 
 def _named_model(name: str) -> BaseChatModel:

@@ -44,7 +44,6 @@ from langchain_memory_context.tool_results import (
 from langchain_memory_context.tools import MemoryTool, ask_tools, memory_tools, note_tools
 from memory_context.conversation.conversation import (
     Conversation,
-    ConversationFacts,
     ConversationSettings,
 )
 from memory_context.conversation.conversation_settings import (
@@ -369,9 +368,9 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         notes = self._notes(run)
         agent = _agent_here()
         manager = notes.manager
-        carried = carried_by(_messages_in(state), private.get("note"), self._name, agent)
-        for owner in carried.owners:
-            ConversationFacts(owner).check_owner(manager.scope.user_id)
+        carried = carried_by(
+            _messages_in(state), private.get("note"), self._name, agent, manager.scope.user_id
+        )
         conversation = self._hosted.conversation(manager, agent)
         carries = agent != "" or manager.thread_id is None
         return AgentConversation(carried, conversation, run, notes, agent, carries)
@@ -381,7 +380,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
     ) -> ToolCallRequest | ToolMessage:
         """Return the call with texts in place of references; the answer to the model if it cannot be made."""
         call = request.tool_call
-        if isinstance(request.tool, MemoryTool) or not self._passing.passes_to(call["name"]):
+        if isinstance(request.tool, MemoryTool):
             return request
         try:
             arguments = with_references_filled(
@@ -393,8 +392,9 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
                 _schema_of(request),
             )
         except NotPassedError as refused:
-            text = prompts.NOT_CALLED.format(tool=call["name"], reason=refused)
-            return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error")
+            return ToolMessage(
+                str(refused), tool_call_id=call["id"], name=call["name"], status="error"
+            )
         return request.override(tool_call={**call, "args": arguments})
 
     def _folded(

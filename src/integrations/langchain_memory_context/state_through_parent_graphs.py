@@ -30,18 +30,16 @@ class CarriedConversation:
         messages: The messages as a model sees them: with what was put there, without what was compacted.
         seen: How many of them the model has seen.
         note: What was decided so far.
-        owners: Whose conversation it is, as far as anybody has noted it.
     """
 
     held: list[Message]
     messages: list[Message]
     seen: int
     note: DecisionNote
-    owners: frozenset[str]
 
 
 def carried_by(
-    messages: Sequence[AnyMessage], private: object, name: str, agent: str
+    messages: Sequence[AnyMessage], private: object, name: str, agent: str, user_id: str
 ) -> CarriedConversation:
     """Return the conversation of the middleware *name* in the agent at *agent*, the path of its nodes.
 
@@ -52,23 +50,25 @@ def carried_by(
         private: What its private state holds.
         name: The name of the middleware.
         agent: The names of the nodes that the agent is in; "" at top level.
+        user_id: Whose conversation it must be.
+
+    Raises:
+        StateOwnerError: It belongs to another user.
     """
     note = DecisionNote.from_json(private)
     answered = [i for i, message in enumerate(messages) if isinstance(message, AIMessage)]
     last_answer = answered[-1] if note and answered else None
-    owners = set[str]()
     note = note or DecisionNote()
+    note.facts.check_owner(user_id)
     for index in answered:
         for place, carried in _notes_on(messages[index]):
-            if place.partition("@")[0] == name and carried.facts.user_id is not None:
-                owners.add(carried.facts.user_id)
+            if place.partition("@")[0] == name:
+                carried.facts.check_owner(user_id)
             if place == f"{name}@{agent}":
                 note, last_answer = carried.after(note), index
-    if note.facts.user_id is not None:
-        owners.add(note.facts.user_id)
     held = [neutral_of(*pair) for pair in zip(messages, ids_of(messages), strict=True)]
     shown, seen = as_shown(held, note, last_answer)
-    return CarriedConversation(held, shown, seen, note, frozenset(owners))
+    return CarriedConversation(held, shown, seen, note)
 
 
 def carrying(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, cast
 
 from agent_framework import (
@@ -44,7 +45,6 @@ from memory_context.conversation.message import Edits, Message, edits_between, t
 from memory_context.conversation.pass_by_reference import NotPassedError, PassingPolicy
 from memory_context.conversation.reference_files import with_references_filled
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import off_loop
 
 _MESSAGES = TypeAdapter(list[Message])
@@ -89,26 +89,25 @@ class RunningAgent:
         parts = held_by(messages)
         sent = self._sent()
         known = {one.id for one in sent}
-        held = [part for message in parts for part in message if part.id not in known]
-        note = self.note
+        held = [part for part in chain.from_iterable(parts) if part.id not in known]
         shown, seen = self._as_shown(held, sent)
-        prompt, facts = await self.conversation.before_model(shown, note.facts, seen, self.notes)
+        prompt, facts = await self.conversation.before_model(
+            shown, self.note.facts, seen, self.notes
+        )
         edits = edits_between(held, [one for one in prompt if one.id not in known])
         self.note = note_of(facts, edits, held)
         self.kept["seen"] = held[-1].id if held else None
         self._shown = prompt
         for given in self.context.input_messages:
-            changed = edits.changed.get(given.message_id or "")
-            if changed is not None:
+            if changed := edits.changed.get(given.message_id or ""):
                 show(given, [changed])
         messages[:] = _edited(messages, parts, edits)
 
     async def hear(self, response: ChatResponse) -> None:
         """Take note of what the model has answered."""
-        for parts in held_by(response.messages):
-            for said in parts:
-                await self.conversation.hear(said, self._shown, self.note.facts)
-                self._shown.append(said)
+        for said in chain.from_iterable(held_by(response.messages)):
+            await self.conversation.hear(said, self._shown, self.note.facts)
+            self._shown.append(said)
         # A service that keeps the history is sent what is new, and nothing that it has can be shown otherwise.
         if response.conversation_id and not response.has_internal_conversation_id():
             self.kept["sent"] = _MESSAGES.dump_python(self._shown, mode="json")
@@ -117,8 +116,7 @@ class RunningAgent:
         """Return the messages so far; those of the session where a tool runs before a model is asked."""
         if not self._shown:
             given = held_by(self.context.get_messages(include_input=True))
-            held = [part for parts in given for part in parts]
-            self._shown, _ = self._as_shown(held, self._sent())
+            self._shown, _ = self._as_shown(list(chain.from_iterable(given)), self._sent())
         return self._shown
 
     async def filled(self, call: FunctionInvocationContext) -> Mapping[str, Any]:
@@ -127,12 +125,9 @@ class RunningAgent:
         Raises:
             NotPassedError: The tool must not be called, and why.
         """
-        arguments = cast("Mapping[str, Any]", call.arguments)
-        if not self.passing.passes_to(call.function.name):
-            return arguments
         filled: Mapping[str, Any] = await off_loop(
             with_references_filled,
-            arguments,
+            call.arguments,
             call.function.name,
             self.passing,
             self.conversation.manager,
@@ -157,9 +152,8 @@ class RunningAgent:
         # What is small may still be folded with the results beside it, before a model sees them.
         if taken.known.folded or keys is not None:
             facts = replace(taken.known, trusted=(*taken.known.trusted, *(keys or ())))
-            note = self.note
-            folded = {**note.folded, taken.id: FoldedMessage({}, facts)}
-            self.note = replace(note, folded=folded)
+            folded = {**self.note.folded, taken.id: FoldedMessage({}, facts)}
+            self.note = replace(self.note, folded=folded)
         return taken
 
     def _sent(self) -> list[Message]:
@@ -229,7 +223,7 @@ class FoldingMiddleware(FunctionMiddleware):
         try:
             context.arguments = await run.filled(context)
         except NotPassedError as refused:
-            context.result = failure(prompts.NOT_CALLED.format(tool=tool.name, reason=refused))
+            context.result = failure(str(refused))
             return
         user_id = run.conversation.manager.scope.user_id
         call = RunningCall(user_id, frozenset(run.trusted()), arguments)

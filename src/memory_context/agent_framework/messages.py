@@ -50,11 +50,20 @@ def neutral_result(call_id: str, occurrence: str, tool: str, items: Sequence[Con
         occurrence,
         "tool",
         tool,
-        {place: item.text or "" for place, item in enumerate(items) if item.type == "text"},
+        _texts(items),
         answers=call_id,
         is_error=any(FAILED in item.additional_properties for item in items),
-        others={place: item.to_dict() for place, item in enumerate(items) if item.type != "text"},
+        others=_others(items),
     )
+
+
+def _texts(contents: Sequence[Content]) -> dict[int, str]:
+    return {place: one.text or "" for place, one in enumerate(contents) if one.type == "text"}
+
+
+def _others(contents: Sequence[Content]) -> dict[int, Any]:
+    own = ("text", "function_call")
+    return {place: one.to_dict() for place, one in enumerate(contents) if one.type not in own}
 
 
 def copied(message: FrameworkMessage) -> FrameworkMessage:
@@ -100,20 +109,15 @@ def _neutral_of(message: FrameworkMessage, tools: Mapping[str, str]) -> list[Mes
     """Return *message* as a conversation sees it; *tools* are the names of those that were called before."""
     if message.role == "tool":
         return [_result(one, tools) for one in message.contents if one.type == RESULT]
-    texts, others, calls = dict[int, str](), dict[int, Any](), list[FunctionCall]()
-    for place, content in enumerate(message.contents):
-        if content.type == "text":
-            texts[place] = content.text or ""
-        elif content.type == "function_call":
-            calls.append(_call(content))
-        else:
-            others[place] = content.to_dict()
+    calls = tuple(_call(one) for one in message.contents if one.type == "function_call")
+    others = _others(message.contents)
+    texts = _texts(message.contents)
     role = "system" if message.role == "developer" else message.role
     # A person without a name is the source `user`, as in every host.
     source = message.author_name or role
     words = json.dumps([role, [*texts.values()], [call.id for call in calls]])
     message_id = message.message_id or f"{role}:{hash_content(words)}"
-    neutral = Message(message_id, cast("Any", role), source, texts, tuple(calls), others=others)
+    neutral = Message(message_id, cast("Any", role), source, texts, calls, others=others)
     return [neutral]
 
 

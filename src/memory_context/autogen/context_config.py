@@ -100,10 +100,9 @@ class FoldConfig(BaseModel):
 
     def policy(self) -> FoldPolicy:
         """Return the policy that was dumped."""
-        settings = dict(self)
-        if self.summarizer is not None:
-            settings["summarizer"] = LLMSummarizer.load_component(self.summarizer)
-        return FoldPolicy(**settings)
+        dumped = self.summarizer
+        summarizer = None if dumped is None else LLMSummarizer.load_component(dumped)
+        return FoldPolicy(**{**dict(self), "summarizer": summarizer})
 
 
 class RecallConfig(BaseModel):
@@ -126,10 +125,8 @@ class RecallConfig(BaseModel):
 
     def policy(self) -> RecallPolicy:
         """Return the policy that was dumped."""
-        settings = dict(self)
-        if self.judge is not None:
-            settings["judge"] = LLMJudge.load_component(self.judge)
-        return RecallPolicy(**settings)
+        judge = None if self.judge is None else LLMJudge.load_component(self.judge)
+        return RecallPolicy(**{**dict(self), "judge": judge})
 
 
 class NotesConfig(BaseModel):
@@ -151,9 +148,7 @@ class NotesConfig(BaseModel):
 
     def policy(self) -> NotesPolicy:
         """Return the policy that was dumped."""
-        settings = dict(self)
-        settings["tiers"] = loaded_tiers(self.tiers)
-        return NotesPolicy(**settings)
+        return NotesPolicy(**{**dict(self), "tiers": loaded_tiers(self.tiers)})
 
 
 class MemoryContextConfig(ConnectionConfig):

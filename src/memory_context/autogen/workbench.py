@@ -245,7 +245,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         allowed = frozenset(context.trusted_keys())
         running = RunningCall(context.user_id, allowed, arguments)
         call = WorkbenchCall(name, part, context, arguments, arguments, running)
-        if part is self._memory or not self._policy.passes_to(name):
+        if part is self._memory:
             return call
         try:
             filled = await off_loop(
@@ -258,7 +258,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
                 schema.get("parameters", {}),
             )
         except NotPassedError as refused:
-            return _error(name, prompts.NOT_CALLED.format(tool=name, reason=refused))
+            return _error(name, str(refused))
         return replace(call, arguments=filled)
 
     async def _called(

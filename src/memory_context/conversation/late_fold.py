@@ -193,7 +193,7 @@ def _with_references(call: FunctionCall, references: Mapping[str, str]) -> Funct
     if not references:
         return call
     written = json.loads(call.arguments)
-    arguments = with_strings(written, lambda text: references.get(text, text))
+    arguments = with_strings(written, lambda text, _: references.get(text, text))
     return replace(call, arguments=json.dumps(arguments, ensure_ascii=False))
 
 

@@ -24,6 +24,7 @@ from memory_context.runtime.telemetry import operation
 from memory_context.text.literals import parse_literal
 
 Schema: TypeAlias = Mapping[str, Any]
+ANY: Schema = {}
 
 DEFAULT_ARGUMENT_BYTES = 10_000_000
 MAX_NEAR_KEYS = 3
@@ -185,16 +186,26 @@ def strings_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON hol
                 pass
 
 
-def with_strings(value: Any, changed: Callable[[str], str]) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return a copy of a JSON value with every text *changed*, at any depth, but not the names of properties."""
+def with_strings(
+    value: Any,  # noqa: ANN401 - whatever JSON holds
+    changed: Callable[[str, Schema], Any],
+    schema: Schema = ANY,
+) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return a copy of a JSON value with every text *changed*, at any depth, but not the names of properties.
+
+    Told is the text, and what *schema* says of its place.
+    """
     match value:
         case str():
-            return changed(value)
+            return changed(value, schema)
         case Mapping():
-            members = cast("Mapping[str, Any]", value)
-            return {name: with_strings(member, changed) for name, member in members.items()}
+            members = cast("Mapping[str, Any]", value).items()
+            return {
+                name: with_strings(one, changed, _inside(schema, name)) for name, one in members
+            }
         case list():
-            return [with_strings(member, changed) for member in cast("Sequence[Any]", value)]
+            inside = _inside(schema, None)
+            return [with_strings(one, changed, inside) for one in cast("Sequence[Any]", value)]
         case _:
             return value
 
@@ -293,20 +304,12 @@ def with_texts(arguments: Any, texts: Mapping[str, str], schema: Schema) -> Any:
     Raises:
         NotPassedError: The text is neither.
     """
-    match arguments:
-        case str():
-            key = _key(arguments)
-            return arguments if key is None else _as_wanted(texts[key], key, schema)
-        case Mapping():
-            filled = dict[str, Any]()
-            for name, value in cast("Mapping[str, Any]", arguments).items():
-                filled[name] = with_texts(value, texts, _inside(schema, name))
-            return filled
-        case list():
-            inside = _inside(schema, None)
-            return [with_texts(value, texts, inside) for value in cast("Sequence[Any]", arguments)]
-        case _:
-            return arguments
+
+    def changed(text: str, schema: Schema) -> Any:  # noqa: ANN401 - as above
+        key = _key(text)
+        return text if key is None else _as_wanted(texts[key], key, schema)
+
+    return with_strings(arguments, changed, schema)
 
 
 def _as_wanted(text: str, key: str, schema: Schema) -> Any:  # noqa: ANN401 - whatever JSON holds

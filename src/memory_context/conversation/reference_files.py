@@ -41,12 +41,17 @@ def with_references_filled(
     The arguments are those of `with_passed_texts`.
 
     Raises:
-        NotPassedError: The tool must not be called, and why.
+        NotPassedError: The tool must not be called, as the model is told it.
     """
+    if not policy.passes_to(tool):
+        return arguments
     directory = policy.directories.get(tool)
-    if directory is None:
-        return with_passed_texts(arguments, tool, policy, manager, trusted, schema)
-    return with_files(arguments, tool, policy, manager, trusted, Path(directory))
+    try:
+        if directory is None:
+            return with_passed_texts(arguments, tool, policy, manager, trusted, schema)
+        return with_files(arguments, tool, policy, manager, trusted, Path(directory))
+    except NotPassedError as refused:
+        raise NotPassedError(prompts.NOT_CALLED.format(tool=tool, reason=refused)) from None
 
 
 def with_files(
@@ -79,7 +84,7 @@ def with_files(
         _write(directory, names[key], encoded(item.content))
     manager.audit("passed", *items)
     return with_strings(
-        arguments, lambda text: with_references_as(text, lambda ref: names[ref.key])
+        arguments, lambda text, _: with_references_as(text, lambda ref: names[ref.key])
     )
 
 
