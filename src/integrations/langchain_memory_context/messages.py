@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
@@ -117,21 +118,20 @@ def own(shown: Message) -> HumanMessage:
 
 def plain_texts(message: BaseMessage) -> list[str]:
     """Return the texts of a message, block by block."""
-    return [text for _, text in _text_blocks(message.content)]
+    return [text for text in map(_text_of, _blocks(message.content)) if text is not None]
 
 
 def _texts_of(message: BaseMessage) -> dict[int, str]:
     """Return the texts by the place of their block; text blocks side by side are one, with line breaks between them."""
     if message.content == "" and getattr(message, "tool_calls", None):
         return {}  # a model that only calls tools says nothing
-    texts = dict[int, list[str]]()
-    start = last = -1
-    for place, text in _text_blocks(message.content):
-        if not texts or place != last + 1:
-            start = place
-        texts.setdefault(start, []).append(text)
-        last = place
-    return {place: "\n".join(run) for place, run in texts.items()}
+    texts = dict[int, str]()
+    blocks = enumerate(map(_text_of, _blocks(message.content)))
+    for _, run in groupby(blocks, lambda block: block[1] is not None):
+        (start, first), *rest = run
+        if first is not None:
+            texts[start] = "\n".join([first, *(text or "" for _, text in rest)])
+    return texts
 
 
 def _with_texts(message: BaseMessage, texts: Mapping[int, str]) -> str | list[str | dict[str, Any]]:
@@ -155,13 +155,6 @@ def _other_blocks(message: BaseMessage) -> dict[int, Any]:
 
 def _blocks(content: str | list[str | dict[str, Any]]) -> Sequence[str | dict[str, Any]]:
     return [content] if isinstance(content, str) else content
-
-
-def _text_blocks(content: str | list[str | dict[str, Any]]) -> Iterator[tuple[int, str]]:
-    for place, block in enumerate(_blocks(content)):
-        text = _text_of(block)
-        if text is not None:
-            yield place, text
 
 
 def _text_of(block: str | dict[str, Any]) -> str | None:

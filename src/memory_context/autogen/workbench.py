@@ -76,7 +76,6 @@ class WorkbenchCall:
         name: The name of the tool.
         part: The workbench that has it.
         context: The conversation of the agent that calls.
-        written: The arguments as the model wrote them.
         arguments: The arguments as the tool gets them, texts in place of references.
         running: What an agent inside of the tool knows of the call.
     """
@@ -84,7 +83,6 @@ class WorkbenchCall:
     name: str
     part: Workbench
     context: MemoryContext
-    written: Mapping[str, Any] | None
     arguments: Mapping[str, Any] | None
     running: RunningCall
 
@@ -244,7 +242,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         context = self._conversation()
         allowed = frozenset(context.trusted_keys())
         running = RunningCall(context.user_id, allowed, arguments)
-        call = WorkbenchCall(name, part, context, arguments, arguments, running)
+        call = WorkbenchCall(name, part, context, arguments, running)
         if part is self._memory:
             return call
         try:
@@ -284,7 +282,9 @@ class MemoryWorkbench(StaticStreamWorkbench):
                 shown = await call.context.fold_output(
                     text,
                     tool=call.name,
-                    arguments=json.dumps(call.written or {}, ensure_ascii=False, default=str),
+                    arguments=json.dumps(
+                        call.running.written or {}, ensure_ascii=False, default=str
+                    ),
                     is_error=result.is_error,
                 )
                 if shown != text:
