@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from pydantic import TypeAdapter
 
+from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import (
     Conversation,
     ConversationFacts,
+    ConversationSettings,
     without_notes_of_other_runs,
 )
+from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.message import Message
+from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 
 
@@ -34,6 +38,26 @@ class HeldConversation:
     facts: ConversationFacts = field(default_factory=ConversationFacts)
     seen: int = 0
     notes: ScopedMemory | None = None
+
+    @classmethod
+    def begin(
+        cls,
+        manager: MemoryManager,
+        settings: ConversationSettings,
+        *,
+        stats: ContextStats | None = None,
+        named_thread: bool = False,
+    ) -> Self:
+        """Return a conversation without messages.
+
+        Args:
+            manager: The user's memories.
+            settings: How the conversation is kept.
+            stats: Where it is counted what is done.
+            named_thread: Whether the thread has a name of its owner's, and not one that was made up.
+        """
+        fail_open, cache = FailOpen(stats or ContextStats()), settings.new_cache(manager)
+        return cls(Conversation(manager, settings, fail_open, cache, named_thread=named_thread))
 
     async def take_in(self, messages: Sequence[Message]) -> None:
         """Append *messages*, which came together, with references in place of their large texts."""

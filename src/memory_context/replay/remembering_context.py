@@ -8,9 +8,7 @@ from random import Random
 from typing import Any
 from uuid import uuid4
 
-from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.conversation import Conversation, ConversationSettings
-from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.conversation import ConversationSettings
 from memory_context.conversation.held_conversation import HeldConversation
 from memory_context.conversation.message import Message
 from memory_context.conversation.run_notes import offered_places
@@ -37,10 +35,8 @@ class RememberingContext:
         self._notes = notes if keeps_notes else None
         view = self._manager.within(notes.places)
         view.set_places(notes.places, offered_places(notes))
-        fail_open = FailOpen(ContextStats())
-        cache = settings.new_cache(view)
-        conversation = Conversation(view, settings, fail_open, cache, named_thread=True)
-        self._held = HeldConversation(conversation, notes=self._notes)
+        self._held = HeldConversation.begin(view, settings, named_thread=True)
+        self._held.notes = self._notes
 
     async def add(self, messages: Sequence[Message]) -> None:
         """Add messages that came together, their large texts folded."""

@@ -9,8 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.conversation import Conversation, new_message_id
-from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.conversation import new_message_id
 from memory_context.conversation.held_conversation import HeldConversation
 from memory_context.conversation.message import Message
 from memory_context.conversation.run_notes import offered_places
@@ -44,11 +43,7 @@ class ReferenceHost:
         )
         self._notes = ScopedMemory(self._owner)
         view = self._owner.within(self._notes.places)
-        cache = start.settings.new_cache(view)
-        conversation = Conversation(
-            view, start.settings, FailOpen(self.stats), cache, named_thread=True
-        )
-        return HeldConversation(conversation)
+        return HeldConversation.begin(view, start.settings, stats=self.stats, named_thread=True)
 
     async def turn(self, turn: ScriptedTurn) -> list[list[Message]]:
         """Take in what is said and what the model replies, and return its prompts."""
