@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from memory_context.conversation.conversation_settings import is_whole
 from memory_context.conversation.late_fold import fold_what_was_read, saved_by_folding
 from memory_context.conversation.message import (
     Message,
@@ -53,7 +54,7 @@ def check_limit(max_tokens: object) -> None:
     """
     if max_tokens is None:
         return
-    if not isinstance(max_tokens, int) or isinstance(max_tokens, bool):
+    if not is_whole(max_tokens):
         raise InvalidArgumentError(
             f"max_tokens must be a whole number of tokens, {LEAST_LIMIT} or more, not {max_tokens!r}"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, TypeGuard
+from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
 
 from memory_context.conversation.ask import AskLimits
 from memory_context.conversation.judge import Judge, JudgeLimits
@@ -14,6 +14,7 @@ from memory_context.model.tiers_and_limits import TierPolicy
 from memory_context.model.tool_names import FILE_READERS, PAGE_TOKENS
 from memory_context.text.tokens.counter import TokenCounter
 
+P = TypeVar("P")
 FoldMoment: TypeAlias = Literal["at_once", "after_reading"]
 
 DEFAULT_THRESHOLD = 500
@@ -277,14 +278,7 @@ def recall_policy_of(
     Raises:
         InvalidArgumentError: Both a model and a judge, or something that is neither a policy nor a bool.
     """
-    if isinstance(recall, bool):
-        policy = RecallPolicy()
-    elif isinstance(recall, RecallPolicy):
-        policy = recall
-    else:
-        raise InvalidArgumentError(
-            f"recall= takes True, False or a RecallPolicy, not {recall!r:.80}"
-        )
+    policy = policy_of(recall, RecallPolicy, "recall")
     if model_judge is not None:
         if policy.judge is not None:
             raise InvalidArgumentError(
@@ -301,26 +295,39 @@ def notes_policy_of(notes: bool | NotesPolicy) -> NotesPolicy | None:  # noqa: F
     Raises:
         InvalidArgumentError: Something that is neither a policy nor a bool.
     """
-    if isinstance(notes, bool):
-        return NotesPolicy() if notes else None
-    if isinstance(notes, NotesPolicy):
-        return notes
-    raise InvalidArgumentError(f"notes= takes True, False or a NotesPolicy, not {notes!r:.80}")
+    policy = policy_of(notes, NotesPolicy, "notes")
+    return None if notes is False else policy
+
+
+def policy_of(setting: object, kind: type[P], parameter: str) -> P:
+    """Return the policy that a *parameter* of a constructor is; the usual one for a bool.
+
+    Raises:
+        InvalidArgumentError: Something that is neither a policy of that *kind* nor a bool.
+    """
+    if isinstance(setting, bool):
+        return kind()
+    if isinstance(setting, kind):
+        return setting
+    raise InvalidArgumentError(
+        f"{parameter}= takes True, False or a {kind.__name__}, not {setting!r:.80}"
+    )
 
 
 def _check_threshold(name: str, threshold: object) -> None:
-    if not _is_whole(threshold) or threshold < LEAST_THRESHOLD:
+    if not is_whole(threshold) or threshold < LEAST_THRESHOLD:
         raise InvalidThresholdError(
             f"{name} must be a whole number of tokens, {LEAST_THRESHOLD} or more, not {threshold!r}"
         )
 
 
 def _check_tokens(name: str, tokens: object) -> None:
-    if not _is_whole(tokens) or tokens < 0:
+    if not is_whole(tokens) or tokens < 0:
         raise InvalidArgumentError(
             f"{name} must be a whole number of tokens, 0 or more, not {tokens!r}"
         )
 
 
-def _is_whole(number: object) -> TypeGuard[int]:
+def is_whole(number: object) -> TypeGuard[int]:
+    """Return whether it is a whole number; True and False are none."""
     return isinstance(number, int) and not isinstance(number, bool)

@@ -97,7 +97,8 @@ class BoundedJudge:
     async def decide(self, question: Question) -> tuple[str, Verdict]:
         """Return the name of the judge that decided, and its verdict."""
         by_keywords: Verdict | None = None
-        may_ask = self.sees_beyond_keywords and self._may_ask()
+        is_spent = self.calls >= self.limits.calls or self.tokens >= self.limits.tokens
+        may_ask = self.sees_beyond_keywords and not is_spent and self.breaker.lets_ask
         asks_model = isinstance(self.judge, ModelJudge)
         if asks_model or not may_ask:
             by_keywords = await LexicalJudge().decide(question)
@@ -133,10 +134,6 @@ class BoundedJudge:
         self.tokens += tokens
         count("judge_calls", judge=self.judge.name, outcome=outcome)
         count("judge_tokens", tokens, judge=self.judge.name)
-
-    def _may_ask(self) -> bool:
-        is_spent = self.calls >= self.limits.calls or self.tokens >= self.limits.tokens
-        return not is_spent and self.breaker.lets_ask
 
 
 def _checked(verdict: object, question: Question) -> Verdict:

@@ -25,10 +25,7 @@ def recall_position(messages: Sequence[Message], seen: int) -> int | None:
 def _opener(messages: Sequence[Message], start: int, seen: int) -> int | None:
     """Return the index of the call that the message at *start* belongs to; None if it stands alone."""
     if messages[start].answers is not None:
-        for index in range(start - 1, -1, -1):
-            if messages[index].calls:
-                return index
-        return None
+        return next((index for index in range(start - 1, -1, -1) if messages[index].calls), None)
     answered = set[str]()
     for index in range(start - 1, seen - 1, -1):
         message = messages[index]

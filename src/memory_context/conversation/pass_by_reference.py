@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
+from memory_context.conversation.conversation_settings import is_whole, policy_of
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidReferenceError,
@@ -66,11 +67,9 @@ class PassingPolicy:
                 raise InvalidArgumentError(
                     f"directories= takes a folder for {tool}; there is none at {directory}"
                 )
-        if isinstance(self.max_argument_bytes, Mapping):
-            for size in self.max_argument_bytes.values():
-                _check_size(size)
-        else:
-            _check_size(self.max_argument_bytes)
+        most = self.max_argument_bytes
+        for size in most.values() if isinstance(most, Mapping) else [most]:
+            _check_size(size)
 
     @classmethod
     def of(cls, setting: bool | PassingPolicy) -> PassingPolicy:  # noqa: FBT001 - True for every tool
@@ -79,13 +78,8 @@ class PassingPolicy:
         Raises:
             InvalidArgumentError: It is neither a policy nor a bool.
         """
-        if isinstance(setting, PassingPolicy):
-            return setting
-        if isinstance(setting, bool):
-            return cls() if setting else cls(tools=())
-        raise InvalidArgumentError(
-            f"pass_by_reference= takes True, False or a PassingPolicy, not {setting!r:.80}"
-        )
+        policy = policy_of(setting, cls, "pass_by_reference")
+        return cls(tools=()) if setting is False else policy
 
     @property
     def passes(self) -> bool:
@@ -121,7 +115,7 @@ def _check_names(setting: str, names: object) -> None:
 
 
 def _check_size(size: object) -> None:
-    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+    if not is_whole(size) or size < 0:
         raise InvalidArgumentError(
             "max_argument_bytes= takes a number of bytes, 0 or more, or a mapping from tools to them, "
             f"not {size!r}"
