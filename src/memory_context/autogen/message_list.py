@@ -13,7 +13,7 @@ from memory_context.autogen.messages import hosts_id, made_of, neutral_of, senda
 from memory_context.autogen.saved_state import ContextFacts
 from memory_context.conversation.held_conversation import HeldConversation
 from memory_context.conversation.message import Message
-from memory_context.model.item import MemoryItem
+from memory_context.model.item import MemoryItem, hash_content
 
 
 @dataclass(slots=True)
@@ -116,8 +116,14 @@ class MessageList(HeldConversation):
         return len({hosts_id(message) for message in together})
 
     async def _take_in(self, message: LLMMessage) -> None:
-        parts = neutral_of(message, self._next_id())
-        await self.take_in([part for part in parts if not is_late(part, self.messages)])
+        made = self.conversation.cache.made
+        parts = list[Message]()
+        for part in neutral_of(message, self._next_id()):
+            # A workbench folds a result before it comes: what is known of it then stays.
+            facts = made.get(hash_content(part.text)) if part.role == "tool" else None
+            if not is_late(part, self.messages):
+                parts.append(replace(part, facts=facts))
+        await self.take_in(parts)
 
     def _answer_cancelled_calls(self) -> None:
         """Answer the calls that were cancelled: providers refuse a call without an answer."""

@@ -179,9 +179,8 @@ class Conversation:
 
     def __post_init__(self) -> None:
         """Set up what works on the messages."""
-        ledger, made = self.cache.ledger, self.cache.made
         policy = self.settings.fold
-        self.folder = MessageFolder(self.manager, policy, self.fail_open, ledger, made)
+        self.folder = MessageFolder(self.manager, policy, self.fail_open, self.cache.ledger)
 
     async def take_in(
         self, messages: Sequence[Message], before: Sequence[Message], facts: ConversationFacts

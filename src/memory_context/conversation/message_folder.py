@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -31,7 +31,7 @@ from memory_context.conversation.repeated_outputs import earlier_outputs, shown_
 from memory_context.conversation.retrieved_lines import lines_shown
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.user_layer import begins_layer
-from memory_context.model.item import SECRET, MemoryItem, hash_content
+from memory_context.model.item import SECRET, MemoryItem
 from memory_context.model.origin import MODEL, PROGRAM, TOOL, Origin, lowest
 from memory_context.model.origin import PERSON as PERSON_ORIGIN
 from memory_context.model.reference import MemoryRef, keys_named
@@ -52,14 +52,12 @@ class MessageFolder:
         policy: When texts are folded.
         fail_open: Lets the store fail.
         ledger: Knows the names that stand in the messages.
-        made: By their hashes, the placeholders that were made for messages that are yet to come.
     """
 
     manager: MemoryManager
     policy: FoldPolicy
     fail_open: FailOpen
     ledger: Ledger
-    made: dict[str, MessageFacts] = field(default_factory=dict[str, MessageFacts])
 
     def take_in_all(self, messages: Sequence[Message], seen: int) -> list[Message]:
         """Return *messages*, those that are new taken in; of the first `seen`, which a model has seen, nothing is folded."""
@@ -241,7 +239,7 @@ class MessageFolder:
         message = replace(message, texts=texts, facts=MessageFacts(named=tuple(sorted(named))))
         folds = dict[int, Folded]()
         for place, text in texts.items():
-            if not self.may_fold(message, text) or (self.made and hash_content(text) in self.made):
+            if not self.may_fold(message, text):
                 continue
             if folded := self.fail_open.run(self.fold_text, message, place, before):
                 folds[place] = folded
@@ -252,28 +250,23 @@ class MessageFolder:
         if message.is_ours:
             return _facts_of_another(message)
         lines = dict[str, Ranges]()
-        trusted, folded = list[str](), list(folds)
+        trusted = list[str]()
         for place, text in message.texts.items():
             may_refer = message.is_foldable or place in folds
             refs = MemoryRef.find_all(text) if may_refer else []
             if not refs:
                 continue
             lines |= {ref.key: lines.get(ref.key, ()) for ref in refs}
-            made = self.made.get(hash_content(text)) if self.made else None
             if place in folds:
                 key = folds[place].item.memory_key
                 lines[key] = folds[place].preview.ranges
                 trusted.append(key)
-            elif made is not None:
-                lines |= made.lines
-                folded.append(place)
-                trusted += made.trusted
             else:
                 trusted += self._trusted_in(message, text)
             if message.source == RETRIEVE and not message.is_error:
                 for key, shown_lines in lines_shown(text):
                     lines[key] = (*lines[key], shown_lines)
-        return MessageFacts(lines=lines, folded=tuple(folded), trusted=tuple(trusted))
+        return MessageFacts(lines=lines, folded=tuple(folds), trusted=tuple(trusted))
 
     def _trusted_in(self, message: Message, text: str) -> Iterable[str]:
         """Return the keys in a text of *message*, which stays as it is, that may be passed on for who says it."""
