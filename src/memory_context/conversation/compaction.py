@@ -290,9 +290,7 @@ class Compactor:
         text = message.texts[place]
         if place in message.known.folded:
             return MemoryRef.find_all(text)[0]
-        kind = "tool_output" if message.role == "tool" else "message"
-        origin = self.folder.origin_of([message])
-        return self.folder.store(text, kind, message.source, origin, named_in=[message]).ref
+        return self.folder.store(message, text, named_in=[message]).ref
 
 
 def _that_stay(messages: Sequence[Message]) -> list[Message]:

@@ -26,6 +26,7 @@ from memory_context.conversation.message import (
     FunctionCall,
     Message,
     MessageFacts,
+    as_lines,
     from_lines,
     own_message,
     trusted_keys,
@@ -259,12 +260,12 @@ class Conversation:
 
     def _note_call(self, shown_before: Sequence[Message], prompt: Sequence[Message]) -> None:
         """Have it kept what a model is sent now."""
-        redacted = self._redacted_prompt if self.settings.fold.record_prompts else None
-        self.manager.note_call(model_call(shown_before, prompt, self.cache.ledger, redacted))
-
-    def _redacted_prompt(self, lines: str) -> str:
-        redacted = self.settings.fold.redacted
-        return self.manager.redaction().text(redacted(lines))
+        call = model_call(shown_before, prompt, self.cache.ledger)
+        fold = self.settings.fold
+        if fold.record_prompts:
+            lines = self.manager.redaction().text(fold.redacted(as_lines(prompt)))
+            call = replace(call, prompt=lines)
+        self.manager.note_call(call)
 
     def fold_output(
         self, output: Message, arguments: str | None, before: Sequence[Message]

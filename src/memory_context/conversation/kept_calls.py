@@ -10,7 +10,7 @@ from functools import partial
 
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.ledger import Ledger
-from memory_context.conversation.message import Message, as_lines
+from memory_context.conversation.message import Message
 from memory_context.exceptions import RedactionTimeoutError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.call_records import Decision, KeptCalls, ModelCall
@@ -78,19 +78,13 @@ def stats_of_thread(stats: ContextStats, manager: MemoryManager) -> ContextStats
     return found
 
 
-def model_call(
-    seen: Sequence[Message],
-    prompt: Sequence[Message],
-    ledger: Ledger,
-    redacted: Callable[[str], str] | None = None,
-) -> ModelCall:
-    """Return what is kept of a call.
+def model_call(seen: Sequence[Message], prompt: Sequence[Message], ledger: Ledger) -> ModelCall:
+    """Return what is kept of a call, without the words of the prompt.
 
     Args:
         seen: What the model has seen before, as it was shown then.
         prompt: What it sees now.
         ledger: Counts messages.
-        redacted: Takes secrets out of the prompt; None where the prompt is not to be kept.
     """
     return ModelCall(
         at=now(),
@@ -100,7 +94,6 @@ def model_call(
         folded=_new(_folded_keys, seen, prompt),
         recalled=_new(_brought_keys, seen, prompt),
         compacted=_new(_compacted_keys, seen, prompt),
-        prompt=redacted(as_lines(prompt)) if redacted else "",
     )
 
 

@@ -174,8 +174,7 @@ def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolde
     for call in message.calls:
         kept = dict[str, str]()
         for text in dict.fromkeys(_large_strings(call, folder)):
-            origin = folder.origin_of([message])
-            item = folder.store(text, "message", call.name, origin, named_in=[message])
+            item = folder.store(message, text, source=call.name, named_in=[message])
             late.items.append(item)
             kept[text] = item.ref.render()
         late.calls.append(_with_references(call, kept))

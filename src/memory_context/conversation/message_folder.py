@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -128,8 +129,7 @@ class MessageFolder:
             return None
         known = set[str]() if is_late else self.ledger.names(before)
         arguments = _arguments_of(message, before)
-        is_result = message.role == "tool"
-        tool = message.source if is_result else None
+        tool = message.source if message.role == "tool" else None
         earlier = earlier_outputs(tool, before, self.manager) if tool and not is_late else {}
         focus = PreviewFocus(
             _question(message, arguments, before),
@@ -139,14 +139,9 @@ class MessageFolder:
             earlier=earlier,
         )
 
-        def commit(text: str) -> MemoryItem:
-            kind = "tool_output" if is_result else "message"
-            facts = _record_facts(message, arguments)
-            named_in = [message] if message.role == "assistant" else []
-            return self.store(
-                text, kind, message.source, self.origin_of([message]), facts, named_in
-            )
-
+        named_in = [message] if message.role == "assistant" else []
+        facts = _record_facts(message, arguments)
+        commit = partial(self.store, message, facts=facts, named_in=named_in)
         with operation("fold", self.manager.who, tool=tool, characters=len(text)) as folding:
             folded = fold(
                 text,
@@ -171,19 +166,21 @@ class MessageFolder:
 
     def store(
         self,
+        message: Message,
         text: str,
-        kind: str,
-        source: str,
-        origin: Origin,
+        *,
+        source: str | None = None,
         facts: Mapping[str, Any] | None = None,
         named_in: Sequence[Message] = (),
     ) -> MemoryItem:
-        """Store a text of a conversation, as secret as what the messages *named_in* refer to; return its memory.
+        """Store a text of *message*, as secret as what the messages *named_in* refer to; return its memory.
 
         Raises:
             StoreError: The store failed.
         """
-        tags = self.secret_tags(named_in)
+        kind = "tool_output" if message.role == "tool" else "message"
+        tags, origin = self.secret_tags(named_in), self.origin_of([message])
+        source = source or message.source
         with self.fail_open.writing():
             return self.manager.remember(
                 text, type=kind, source=source, tags=tags, metadata=facts, origin=origin
