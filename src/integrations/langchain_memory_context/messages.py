@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 
 from memory_context.conversation.conversation_settings import PERSON
 from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message, MessageFacts
+from memory_context.conversation.nested_json import members_of
 from memory_context.model.item import hash_content
 from memory_context.model.reference import MemoryRef, leading_key
 
@@ -67,8 +68,7 @@ def _believed(facts: MessageFacts, message: Message) -> MessageFacts:
 
 def noted_on(message: BaseMessage) -> Mapping[str, Any]:
     """Return what this library has noted on *message*. Anybody who sends a message can send such notes with it."""
-    noted = message.response_metadata.get(METADATA)
-    return cast("Mapping[str, Any]", noted) if isinstance(noted, Mapping) else {}
+    return members_of(message.response_metadata.get(METADATA))
 
 
 def with_note(message: AnyMessage, name: str, note: object) -> AnyMessage:

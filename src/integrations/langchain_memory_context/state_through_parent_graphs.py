@@ -8,15 +8,15 @@ their removal, and of agents side by side the last one to write a message wins; 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 from langchain_core.messages import AIMessage, AnyMessage
 
 from langchain_memory_context.messages import ids_of, neutral_of, noted_on, with_note
 from memory_context.conversation.decision_note import DecisionNote, as_shown
 from memory_context.conversation.message import Message
+from memory_context.conversation.nested_json import members_of
 
 ANSWERS = "answers"
 
@@ -91,9 +91,7 @@ def carrying(
 
 def _notes_on(message: AnyMessage) -> Iterator[tuple[str, DecisionNote]]:
     """Yield the notes that an answer carries, each with the middleware and the agent that it is of."""
-    answers = noted_on(message).get(ANSWERS)
-    if isinstance(answers, Mapping):
-        for place, value in cast("Mapping[str, object]", answers).items():
-            note = DecisionNote.from_json(value)
-            if note is not None:
-                yield place, note
+    for place, value in members_of(noted_on(message).get(ANSWERS)).items():
+        note = DecisionNote.from_json(value)
+        if note is not None:
+            yield place, note

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
@@ -17,6 +17,7 @@ from langchain_memory_context.tools import MemoryTool
 from memory_context.conversation.key_trust import RunningCall
 from memory_context.conversation.message import Message
 from memory_context.conversation.message_folder import MessageFolder
+from memory_context.conversation.nested_json import members_of
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.origin import TOOL
 from memory_context.model.tool_names import MEMORY_TOOLS
@@ -30,11 +31,10 @@ def with_folded(outcome: ToolOutcome, fold: Callable[[ToolMessage], ToolMessage]
     """Return what a tool gave, with a *fold* of each of its results."""
     if isinstance(outcome, ToolMessage):
         return fold(outcome)
-    update: object = outcome.update
-    if not isinstance(update, Mapping) or not cast("Mapping[str, Any]", update).get("messages"):
+    changes = members_of(outcome.update)
+    messages: Any = changes.get("messages")
+    if not messages:
         return outcome
-    changes = cast("Mapping[str, Any]", update)
-    messages: list[Any] = changes["messages"]
     if not isinstance(messages, list):
         messages = [messages]
     folded = [fold(one) if isinstance(one, ToolMessage) else one for one in messages]
@@ -67,10 +67,7 @@ def _reported(folder: MessageFolder, message: ToolMessage) -> ToolMessage:
     """Return the answer of a memory tool with the keys that it speaks of: not those that the text in it names."""
     if message.name not in MEMORY_TOOLS or message.status == "error":
         return message
-    artifact: object = message.artifact
-    keys: object = (
-        cast("Mapping[str, Any]", artifact).get("keys") if isinstance(artifact, Mapping) else ()
-    )
+    keys = members_of(message.artifact).get("keys")
     reported = [key for key in cast("Sequence[object]", keys or ()) if isinstance(key, str)]
     [taken] = folder.take_in([replace(neutral_of(message), facts=None)], ())
     facts = replace(taken.known, trusted=(*taken.known.trusted, *reported))

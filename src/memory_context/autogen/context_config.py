@@ -100,9 +100,10 @@ class FoldConfig(BaseModel):
 
     def policy(self) -> FoldPolicy:
         """Return the policy that was dumped."""
-        dumped = self.summarizer
-        summarizer = None if dumped is None else LLMSummarizer.load_component(dumped)
-        return FoldPolicy(**{**dict(self), "summarizer": summarizer})
+        settings = dict(self)
+        if self.summarizer is not None:
+            settings["summarizer"] = LLMSummarizer.load_component(self.summarizer)
+        return FoldPolicy(**settings)
 
 
 class RecallConfig(BaseModel):
@@ -125,8 +126,10 @@ class RecallConfig(BaseModel):
 
     def policy(self) -> RecallPolicy:
         """Return the policy that was dumped."""
-        judge = None if self.judge is None else LLMJudge.load_component(self.judge)
-        return RecallPolicy(**{**dict(self), "judge": judge})
+        settings = dict(self)
+        if self.judge is not None:
+            settings["judge"] = LLMJudge.load_component(self.judge)
+        return RecallPolicy(**settings)
 
 
 class NotesConfig(BaseModel):
@@ -148,7 +151,9 @@ class NotesConfig(BaseModel):
 
     def policy(self) -> NotesPolicy:
         """Return the policy that was dumped."""
-        return NotesPolicy(**{**dict(self), "tiers": loaded_tiers(self.tiers)})
+        settings = dict(self)
+        settings["tiers"] = loaded_tiers(self.tiers)
+        return NotesPolicy(**settings)
 
 
 class MemoryContextConfig(ConnectionConfig):

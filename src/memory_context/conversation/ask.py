@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Protocol, cast, runtime_checkable
 
+from memory_context.conversation.nested_json import members_of
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.runtime import events
@@ -327,12 +328,11 @@ def finding_in(given: str, part: TextPart) -> Finding:
         ValueError: It is not the JSON object that was asked for.
     """
     start, stop = given.find("{"), given.rfind("}")
-    answer: Any = json.loads(given[start : stop + 1])
-    if not isinstance(answer, dict) or "answer" not in answer:
+    fields = members_of(json.loads(given[start : stop + 1]))
+    if "answer" not in fields:
         raise ValueError(
             f"the model's answer is not the JSON object that was asked for: {given!r:.80}"
         )
-    fields = cast("dict[str, Any]", answer)
     quotes = fields.get("quotes")
     claimed = cast("Sequence[Any]", quotes) if isinstance(quotes, list) else ()
     checked = [checked_quotation(quote, part) for quote in claimed]
@@ -346,9 +346,7 @@ def checked_quotation(quote: Any, part: TextPart) -> Quotation | None:  # noqa: 
 
     Blanks may differ, and it may go over several lines. A part of a number or of a Latin word is no quotation.
     """
-    if not isinstance(quote, dict):
-        return None
-    fields = cast("dict[str, Any]", quote)
+    fields = members_of(quote)
     words = _plain(str(fields.get("text") or ""))
     line = fields.get("line")
     if not words:

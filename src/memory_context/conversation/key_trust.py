@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from memory_context.conversation.pass_by_reference import strings_in
+from memory_context.conversation.nested_json import strings_in
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import hash_content
 from memory_context.model.reference import MemoryRef, leading_key

@@ -15,7 +15,7 @@ from memory_context.conversation.conversation_settings import PREVIEW_PART
 from memory_context.conversation.fold import Folded
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.conversation.message_folder import MessageFolder
-from memory_context.conversation.pass_by_reference import strings_in, with_strings
+from memory_context.conversation.nested_json import strings_in, with_strings
 from memory_context.model.item import MemoryItem
 from memory_context.model.tool_names import FILE_READERS, READING_TOOLS, RETRIEVE
 from memory_context.runtime import what_models_read as prompts

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from memory_context.conversation.conversation_settings import is_whole, policy_of
+from memory_context.conversation.nested_json import Schema, strings_in, takes_text, with_strings
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidReferenceError,
@@ -23,9 +24,6 @@ from memory_context.model.reference import MemoryRef
 from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.telemetry import operation
 from memory_context.text.literals import parse_literal
-
-Schema: TypeAlias = Mapping[str, Any]
-ANY: Schema = {}
 
 DEFAULT_ARGUMENT_BYTES = 10_000_000
 MAX_NEAR_KEYS = 3
@@ -165,45 +163,6 @@ def passed_keys(arguments: Any) -> list[str]:  # noqa: ANN401 - whatever JSON ho
     return [key for key in keys if key is not None]
 
 
-def strings_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
-    """Yield every text in a JSON value, at any depth, but not the names of properties."""
-    waiting = [value]
-    while waiting:
-        match value := waiting.pop():
-            case str():
-                yield value
-            case Mapping():
-                waiting.extend(cast("Mapping[str, Any]", value).values())
-            case list():
-                waiting.extend(cast("Sequence[Any]", value))
-            case _:
-                pass
-
-
-def with_strings(
-    value: Any,  # noqa: ANN401 - whatever JSON holds
-    changed: Callable[[str, Schema], Any],
-    schema: Schema = ANY,
-) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return a copy of a JSON value with every text *changed*, at any depth, but not the names of properties.
-
-    Told is the text, and what *schema* says of its place.
-    """
-    match value:
-        case str():
-            return changed(value, schema)
-        case Mapping():
-            members = cast("Mapping[str, Any]", value).items()
-            return {
-                name: with_strings(one, changed, _inside(schema, name)) for name, one in members
-            }
-        case list():
-            inside = _inside(schema, None)
-            return [with_strings(one, changed, inside) for one in cast("Sequence[Any]", value)]
-        case _:
-            return value
-
-
 def _key(text: str) -> str | None:
     """Return the key of the reference that *text* consists of; None for any other text."""
     value = text.strip()
@@ -307,7 +266,7 @@ def with_texts(arguments: Any, texts: Mapping[str, str], schema: Schema) -> Any:
 
 
 def _as_wanted(text: str, key: str, schema: Schema) -> Any:  # noqa: ANN401 - whatever JSON holds
-    if _takes_text(schema):
+    if takes_text(schema):
         return text
     try:
         return json.loads(text, parse_constant=_refuse_constant)
@@ -326,34 +285,3 @@ def _as_wanted(text: str, key: str, schema: Schema) -> Any:  # noqa: ANN401 - wh
 def _refuse_constant(text: str) -> None:
     """Refuse NaN and Infinity, which Python's JSON reads."""
     raise ValueError(text)
-
-
-def _takes_text(schema: Schema) -> bool:
-    """Return whether a text is a legal value; True also where the schema does not say."""
-    kinds = [option.get("type") or "string" for option in _options(schema)]
-    return any(kind == "string" or (isinstance(kind, list) and "string" in kind) for kind in kinds)
-
-
-def _options(schema: Schema) -> list[Schema]:
-    options = [*_listed(schema.get("anyOf")), *_listed(schema.get("oneOf"))]
-    return [cast("Schema", option) for option in options if isinstance(option, Mapping)] or [schema]
-
-
-def _listed(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []
-
-
-def _inside(schema: Schema, name: str | None) -> Schema:
-    """Return what *schema* says of the property *name*, or of a list's items (None); {} where it says nothing."""
-    for option in _options(schema):
-        if name is None:
-            inner = option.get("items")
-        else:
-            properties = option.get("properties")
-            known = (
-                cast("Schema", properties).get(name) if isinstance(properties, Mapping) else None
-            )
-            inner = known or option.get("additionalProperties")
-        if isinstance(inner, Mapping):
-            return cast("Schema", inner)
-    return {}

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from memory_context.conversation.nested_json import strings_in, with_strings
 from memory_context.conversation.pass_by_reference import (
     NotPassedError,
     PassingPolicy,
     items_of,
-    strings_in,
     with_passed_texts,
-    with_strings,
 )
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import JSON, TEXT, MemoryItem, encoded

@@ -1,0 +1,77 @@
+"""JSON values of any depth: their texts, and what a schema says of their places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+Schema: TypeAlias = Mapping[str, Any]
+ANY: Schema = {}
+
+
+def members_of(value: object) -> Mapping[str, Any]:
+    """Return the members of a JSON object; none of anything else."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def strings_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
+    """Yield every text in a JSON value, at any depth, but not the names of properties."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        waiting += members_of(value).values()
+        waiting += _listed(value)
+
+
+def with_strings(
+    value: Any,  # noqa: ANN401 - whatever JSON holds
+    changed: Callable[[str, Schema], Any],
+    schema: Schema = ANY,
+) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return a copy of a JSON value with every text *changed*, at any depth, but not the names of properties.
+
+    Told is the text, and what *schema* says of its place.
+    """
+    match value:
+        case str():
+            return changed(value, schema)
+        case Mapping():
+            members = cast("Mapping[str, Any]", value).items()
+            return {
+                name: with_strings(one, changed, _inside(schema, name)) for name, one in members
+            }
+        case list():
+            inside = _inside(schema, None)
+            return [with_strings(one, changed, inside) for one in cast("Sequence[Any]", value)]
+        case _:
+            return value
+
+
+def takes_text(schema: Schema) -> bool:
+    """Return whether a text is a legal value; True also where the schema does not say."""
+    kinds = [option.get("type") or "string" for option in _options(schema)]
+    return any(kind == "string" or (isinstance(kind, list) and "string" in kind) for kind in kinds)
+
+
+def _options(schema: Schema) -> list[Schema]:
+    options = [*_listed(schema.get("anyOf")), *_listed(schema.get("oneOf"))]
+    return [cast("Schema", option) for option in options if isinstance(option, Mapping)] or [schema]
+
+
+def _listed(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def _inside(schema: Schema, name: str | None) -> Schema:
+    """Return what *schema* says of the property *name*, or of a list's items (None); {} where it says nothing."""
+    for option in _options(schema):
+        if name is None:
+            inner = option.get("items")
+        else:
+            known = members_of(option.get("properties")).get(name)
+            inner = known or option.get("additionalProperties")
+        if isinstance(inner, Mapping):
+            return cast("Schema", inner)
+    return {}
