@@ -32,9 +32,9 @@ def with_folded(outcome: ToolOutcome, fold: Callable[[ToolMessage], ToolMessage]
     if isinstance(outcome, ToolMessage):
         return fold(outcome)
     changes = members_of(outcome.update)
-    messages: Any = changes.get("messages")
-    if not messages:
+    if not changes.get("messages"):
         return outcome
+    messages: list[Any] = changes["messages"]
     if not isinstance(messages, list):
         messages = [messages]
     folded = [fold(one) if isinstance(one, ToolMessage) else one for one in messages]
