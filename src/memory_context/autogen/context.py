@@ -35,7 +35,7 @@ from memory_context.autogen.context_config import (
 from memory_context.autogen.loop_lock import LoopLock
 from memory_context.autogen.message_list import MessageList
 from memory_context.autogen.messages import neutral_of
-from memory_context.autogen.saved_state import ContextState, parse_state
+from memory_context.autogen.saved_state import ContextFacts, ContextState, parse_state
 from memory_context.autogen.toolbox import AnyTool
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.conversation.context_stats import ContextStats
@@ -215,7 +215,14 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         async with self._lock.held():
             await self._history.settle()
             run_id = None if self._in_run else self._notes.run_id
-            facts = self._history.saved(self.thread_id, run_id)
+            facts = ContextFacts(
+                user_id=self.user_id,
+                thread_id=self.thread_id,
+                run_id=run_id,
+                seen=self._history.seen,
+                conversation=self._history.facts,
+                messages=[message.known.to_json() for message in self._history.messages],
+            )
             state = ContextState(messages=self._history.hosted(), memory_context=facts)
             return state.model_dump(mode="json")
 

@@ -12,7 +12,8 @@ from memory_context.autogen.cancelled_calls import is_late, with_answers
 from memory_context.autogen.messages import hosts_id, made_of, neutral_of, sendable
 from memory_context.autogen.saved_state import ContextFacts
 from memory_context.conversation.held_conversation import HeldConversation
-from memory_context.conversation.message import Message
+from memory_context.conversation.message import Message, MessageFacts
+from memory_context.exceptions import StateError
 from memory_context.model.item import MemoryItem, hash_content
 
 
@@ -73,17 +74,6 @@ class MessageList(HeldConversation):
         self.facts = replace(self.facts, user_id=None, undecided=None, trusted=())
         self.seen = 0
 
-    def saved(self, thread_id: str, run_id: str | None) -> ContextFacts:
-        """Return what is known about the messages, for a state."""
-        return ContextFacts(
-            user_id=self.conversation.manager.scope.user_id,
-            thread_id=thread_id,
-            run_id=run_id,
-            seen=self.seen,
-            conversation=self.facts,
-            messages=[message.known.to_json() for message in self.messages],
-        )
-
     def take_up(self, messages: Sequence[LLMMessage], facts: ContextFacts | None) -> None:
         """Take up the messages of a state; those of a foreign one, without facts, are folded first.
 
@@ -95,9 +85,13 @@ class MessageList(HeldConversation):
             self.waiting = list(messages)
             return
         loaded = [part for one in messages for part in neutral_of(one, self._next_id())]
-        known = facts.of_messages(len(loaded))
+        known = [MessageFacts.from_json(told) for told in facts.messages]
+        if len(known) != len(loaded) or None in known:
+            raise StateError(
+                f"not a context's state: it knows of {len(known)} messages, not of {len(loaded)}"
+            )
         self.messages = [
-            replace(message, facts=one) for message, one in zip(loaded, known, strict=True)
+            replace(message, facts=told) for message, told in zip(loaded, known, strict=True)
         ]
         self.facts = facts.conversation
         self.seen = facts.seen

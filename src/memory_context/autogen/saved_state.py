@@ -9,7 +9,6 @@ from autogen_core.models import LLMMessage
 from pydantic import BaseModel, Field, ValidationError
 
 from memory_context.conversation.conversation import ConversationFacts
-from memory_context.conversation.message import MessageFacts
 from memory_context.exceptions import InvalidScopeError, StateError, StateVersionError
 from memory_context.model.scope import Scope
 
@@ -36,19 +35,6 @@ class ContextFacts(BaseModel):
     seen: int = Field(default=0, ge=0)
     conversation: ConversationFacts = Field(default_factory=ConversationFacts)
     messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
-
-    def of_messages(self, count: int) -> list[MessageFacts]:
-        """Return what is known of each of *count* messages.
-
-        Raises:
-            StateError: It is not said of so many, or not in that form.
-        """
-        known = [MessageFacts.from_json(facts) for facts in self.messages]
-        if len(known) != count or None in known:
-            raise StateError(
-                f"not a context's state: it knows of {len(known)} messages, not of {count}"
-            )
-        return [facts for facts in known if facts]
 
 
 class ContextState(BaseModel):
