@@ -217,6 +217,25 @@ class TestFolding:
         )
         assert 1 == context.stats().folds
 
+    async def test_placeholders_leave_room(self, context: MemoryContext) -> None:
+        """Results that came folded take nothing from what others beside them may have together and stay whole."""
+        names = ["run"] * 19
+        await context.add_message(call(*names))
+        small = "\n".join(f"step {n} of the plan went well" for n in range(50))
+        logs = [
+            "\n".join(f"host-{n * 1000 + i} gave {i * (n + 7) % 997} rows" for i in range(300))
+            for n in range(18)
+        ]
+        shown = [await context.fold_output(log, tool="run") for log in logs]
+        count = context.manager.counter.count
+        assert sum(map(count, (*shown, small))) > context.fold_policy.results_together
+
+        await context.add_message(results(*shown, small))
+
+        [*_, last] = context.shown_messages()
+        assert isinstance(last, FunctionExecutionResultMessage)
+        assert [*shown, small] == [result.content for result in last.content]
+
     @for_each(
         "name, threshold",
         [
