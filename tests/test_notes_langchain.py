@@ -31,7 +31,8 @@ from memory_context import (
     TierPolicy,
 )
 from memory_context.autogen import memory_tools as autogen_tools
-from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
+from memory_context.exceptions import InvalidArgumentError, InvalidScopeError, StoreError
+from memory_context.model.scope import Scope
 from memory_context.stores import MemoryStore
 
 HEADER = "Your notes for this run"
@@ -421,6 +422,26 @@ def test_tools_alone() -> None:
     assert "open are session, global" in saving.invoke({"content": "x", "tier": "task"})
     assert "tier is wrong" in clearing.invoke({})
     assert "Deleted 1 note of the tier session." == clearing.invoke({"tier": "session"})
+
+
+class FailingTasks(SQLAlchemyStore):
+    """A store that cannot delete what is of a task."""
+
+    def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
+        """Delete, or fail."""
+        if scope.tier == "task":
+            raise StoreError
+        return super().clear(scope, reason=reason)
+
+
+def test_a_task_whose_notes_stay(caplog: pytest.LogCaptureFixture) -> None:
+    """Where the notes of a task cannot be deleted, the warning says that they are a task's."""
+    with FailingTasks("sqlite://") as store:
+        agent, _ = agent_of(middleware_of(store), ["done"])
+
+        agent.invoke(GO, {"configurable": {"thread_id": "1", "task": "deploy"}})
+
+    assert "the notes of a task that ended could not be deleted" in caplog.text
 
 
 def test_with_and_without() -> None:
