@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from autogen_agentchat.agents import AssistantAgent
-from autogen_core import FunctionCall
+from autogen_core import FunctionCall, Image
 from autogen_core.memory import ListMemory, MemoryContent, MemoryMimeType
 from autogen_core.models import (
     AssistantMessage,
@@ -30,7 +30,7 @@ from hypothesis import given
 from examples import examples
 from for_each import for_each
 from memory_context import FoldPolicy, MemoryContext, MemoryRef, default_counter, exceptions
-from memory_context.conversation.message import as_lines, from_lines
+from memory_context.conversation.message import Message, as_lines, from_lines
 from memory_context.conversation.message_groups import groups
 from memory_context.conversation.relevant_turns import best_turns
 from memory_context.testing import check_prompt
@@ -527,6 +527,37 @@ async def test_a_note_tells_who_asked_what_first() -> None:
     assert note.index("user: How was deploy") < note.index("run: deploy")
     assert "memory_context:" not in note
     assert "Message" not in note
+
+
+async def test_images_count_against_the_limit() -> None:
+    """A conversation of many images is compacted, and what left the prompt is stored with its images."""
+    pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    context = MemoryContext("ann", store="sqlite://", max_tokens=4000)
+    await fill(context, user("Look at these."))
+    for number in range(12):
+        look = UserMessage(content=[f"Picture {number}", Image.from_base64(pixel)], source="user")
+        prompt = await fill(context, look, AssistantMessage(content="Nice.", source="coder"))
+
+    pictures = [one for one in prompt if isinstance(one.content, list)]
+    assert context.stats().compactions > 1
+    assert 0 < len(pictures) < 6
+    stored = [item.text for item in await context.search("Picture", 50)]
+    assert any(pixel[:11] in text for text in stored)
+
+
+@for_each(
+    "other",
+    [
+        "iVBORw0KGgo=",
+        {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}},
+        {"type": "image", "base64": "iVBORw0KGgo="},
+        {"type": "data", "media_type": "image/png", "uri": "data:image/png;base64,iVBORw0KGgo="},
+    ],
+)
+def test_an_image_is_known_in_the_form_of_every_host(other: Any) -> None:
+    """AutoGen's, LangChain's and Agent Framework's images count as such, and other parts do not."""
+    parts = {0: other, 1: {"type": "reasoning", "text": "an image"}}
+    assert Message("1", "user", "user", {}, others=parts).pictures == 1
 
 
 async def test_a_note_shows_references_whole() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -127,6 +127,11 @@ class Message:
         return self.role == "user" and self.source == PERSON and not self.is_summary
 
     @property
+    def pictures(self) -> int:
+        """Return how many images stand in it, in the form of any host."""
+        return sum(map(_is_picture, self.others.values()))
+
+    @property
     def known(self) -> MessageFacts:
         """Return what is known of it; nothing of one that was not taken in."""
         return self.facts or NO_FACTS
@@ -145,6 +150,15 @@ class Message:
     def with_texts(self, texts: Mapping[int, str], facts: MessageFacts | None = None) -> Message:
         """Return a copy with other texts at some places, and with *facts*, if they are given."""
         return replace(self, texts={**self.texts, **texts}, facts=facts or self.facts)
+
+
+def _is_picture(other: object) -> bool:
+    """Return whether what is no text is an image: AutoGen's as base64, others' as an object that says so."""
+    if not isinstance(other, Mapping):
+        return isinstance(other, str)
+    told = cast("Mapping[str, object]", other)
+    names = ("type", "media_type", "mime_type")
+    return any("image" in str(told.get(name)) for name in names)
 
 
 NO_FACTS = MessageFacts()
