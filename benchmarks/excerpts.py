@@ -28,9 +28,9 @@ from memory_context import default_counter
 from memory_context.conversation import fold
 from memory_context.replay import Comparing, TokenMeter, parse_policy, read_recordings
 from memory_context.text.excerpt import excerpt as _excerpt
+from memory_context.text.excerpt import segments
 from memory_context.text.excerpt.excerpt import PREVIEW, READING, excerpt
 from memory_context.text.excerpt.scoring import Ranking
-from memory_context.text.excerpt.segments import split
 
 console = Console(width=None if sys.stdout.isatty() else 110)
 
@@ -73,7 +73,7 @@ def known_again() -> Iterator[None]:
 @contextmanager
 def unstructured() -> Iterator[None]:
     """Previews that take JSON for text."""
-    with patch.object(_excerpt, "split", lambda text: split(text, structured=False)):
+    with patch.object(segments, "_is_json", return_value=False):
         yield
 
 

@@ -43,6 +43,7 @@ def rows_of(text: str) -> tuple[tuple[str, ...], list[list[Any]]]:
         ('{"stdout": "id,n\\n1,2\\n3,4\\n", "exit_code": 0}', ("id", "n"), [["1", "2"], ["3", "4"]]),
         ("```csv\nid,n\n1,2\n3,4\n```", ("id", "n"), [["1", "2"], ["3", "4"]]),
         (" id | name \n----+------\n  1 | ann\n  2 | \n(2 rows)\n", ("id", "name"), [["1", "ann"], ["2", None]]),
+        (" id | name \n----+------\n  1 | ann\n    | bob\n", ("id", "name"), [["1", "ann"], ["", "bob"]]),
         ("+----+-----+\n| id | n   |\n+----+-----+\n|  1 | ann |\n+----+-----+\n1 row in set\n", ("id", "n"), [["1", "ann"]]),
         ("id  name\n--  ----\n1   ann b\n2   bob\n", ("id", "name"), [["1", "ann b"], ["2", "bob"]]),
         ("name: ann\nage: 3\n\nname: bob\nage: 4\nnote: x\n  y\n", ("name", "age", "note"), [["ann", "3", None], ["bob", "4", "x y"]]),

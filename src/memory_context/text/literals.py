@@ -30,6 +30,9 @@ _CLOSING = {"[": "]", "(": ")", "{": "}"}
 _WHOLE_ESCAPES = re.compile(r"[^\\]*+(?:\\(?:u[0-9a-fA-F]{4}|x..|[^ux])[^\\]*+)*+", re.DOTALL)
 
 
+_OBJECT_START = re.compile(r"\s*(?=\{)")
+
+
 class Literal(NamedTuple):
     """A list or an object that was read, and whether the text ends before it does."""
 
@@ -68,6 +71,19 @@ def read_literal(text: str) -> Literal | None:
         return Literal(value, is_cut=False)
     value = parse_literal(_closed(text[:BEGINNING]))
     return None if value is None else Literal(value, is_cut=True)
+
+
+def objects_in(text: str) -> tuple[list[dict[str, Any]], int]:
+    """Return the JSON objects that `text` begins with, one behind the other, and where the last of them ends."""
+    decoder = json.JSONDecoder()
+    objects, end = list[dict[str, Any]](), 0
+    while start := _OBJECT_START.match(text, end):
+        try:
+            value, end = decoder.raw_decode(text, start.end())
+        except (ValueError, RecursionError):
+            break
+        objects.append(value)
+    return objects, end
 
 
 def unquote(body: str, quote: str) -> str:

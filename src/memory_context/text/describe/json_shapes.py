@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any, TypeAlias, cast
 
@@ -16,7 +15,7 @@ from memory_context.text.describe.description import (
     unique_names,
 )
 from memory_context.text.describe.sample import Sample, count_lines_starting
-from memory_context.text.literals import BEGINNING, Literal, read_literal
+from memory_context.text.literals import BEGINNING, Literal, objects_in, read_literal
 
 SAMPLED = 50
 MANY = 6
@@ -26,7 +25,6 @@ _NAME_KEY = re.compile(r"id|name|title|symbol|key|uuid|slug|path|url|.*(?:_id|[a
 _TOTAL_KEY = re.compile(r"(?:total_?)?(?:count|results|found|hits|items)|total", re.IGNORECASE)
 _ERROR_KEYS = ("error", "errors", "error_message", "exception", "detail")
 _ERROR_LEVEL = re.compile(r'"(?:error|fatal|critical)"[ ,}]', re.IGNORECASE)
-_OBJECT_START = re.compile(r"\s*(?=\{)")
 Dict: TypeAlias = dict[str, Any]
 
 
@@ -34,7 +32,7 @@ def describe_json(sample: Sample) -> Description | None:
     """Describe a text that is JSON, a repr, or objects one after the other, even if it is cut."""
     if not sample.head.lstrip().startswith(("{", "[")):
         return None
-    objects = _objects_in_a_row(sample.head)
+    objects, _ = objects_in(sample.head)
     if len(objects) > 1:
         return _describe_objects(objects, sample)
     literal = read_literal(sample.text)
@@ -43,21 +41,6 @@ def describe_json(sample: Sample) -> Description | None:
     if isinstance(literal.value, dict):
         return _describe_object(literal, sample)
     return _describe_list(literal, "JSON list of", "", sample)
-
-
-def _objects_in_a_row(text: str) -> list[Dict]:
-    """Return the objects that a text consists of, up to the first that is cut."""
-    decoder = json.JSONDecoder()
-    objects: list[Dict] = []
-    start = _OBJECT_START.match(text)
-    while start:
-        try:
-            value, end = decoder.raw_decode(text, start.end())
-        except (ValueError, RecursionError):
-            break
-        objects.append(value)
-        start = _OBJECT_START.match(text, end)
-    return objects
 
 
 def _describe_objects(objects: list[Dict], sample: Sample) -> Description:

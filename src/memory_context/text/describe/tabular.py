@@ -5,19 +5,18 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.sample import Sample
 from memory_context.text.rows.record_blocks import HEADING, RECORDS, record_table
-from memory_context.text.rows.ruled_tables import RULE
+from memory_context.text.rows.ruled_tables import ruled_table
 
 SAMPLED = 30
 COUNTED_EXACTLY = 2_000_000
 _NOTATIONS = {"\t": "TSV", ",": "CSV", ";": "CSV"}
 _NUMBER = re.compile(r"[-+$€£]?[\d.,:/%-]+[%a-zA-Z]{0,2}")
 _CODE_ENDS = (".", ";", "{", ":", ")", "(", ",")
-_BAR = re.compile(r"[|│]")
-_GAP = re.compile(r"\s{2,}")
 # `Name: value` or `NAME=value`, perhaps with the marks of Markdown around it: `- **Name**: value`.
 _FIELD = re.compile(
     r"\s*(?:[-*•] +)?\*{0,2}([A-Za-z][\w /()'.-]{0,30}?)(?:\*{0,2} ?:\*{0,2}(?:\s|$)|=(?!=))"
@@ -36,29 +35,18 @@ def is_number(cell: str) -> bool:
     return _NUMBER.fullmatch(cell.strip()) is not None
 
 
-def _table(notation: str, rows: int, columns: int, names: list[str]) -> Description:
-    size = f"{counted(rows, 'row')} x {counted(columns, 'column')}"
+def _table(notation: str, rows: int, names: Sequence[str], columns: int = 0) -> Description:
+    size = f"{counted(rows, 'row')} x {counted(columns or len(names), 'column')}"
     cells = unique_names(name.strip().strip("\"'*`") for name in names)
     return Description(Kind.TABLE, f"{notation} {size}", cells)
 
 
 def _ruled(sample: Sample) -> Description | None:
     """Describe a table with a rule above or below its header, in the first lines of a text."""
-    first = sample.lines[:4]
-    rule = next((index for index, line in enumerate(first) if RULE.fullmatch(line)), None)
-    if rule is None:
+    table = ruled_table(sample.text)
+    if table is None or all(map(is_number, table.columns)):
         return None
-    # A frame begins with a rule, and the header is below that.
-    header_index = rule - 1 if rule else 1
-    line = sample.lines[header_index].strip()
-    header = _BAR.split(line.strip("|│")) if _BAR.search(line) else _GAP.split(line)
-    if len(header) < 2 or all(map(is_number, header)):
-        return None
-    rows = _filled_lines(sample.text)[header_index + 1 :]
-    if "|" in line:
-        rows = [row for row in rows if "|" in row]  # without the text below the table
-    count = sum(1 for row in rows if not RULE.fullmatch(row))
-    return _table("table", count, len(header), header)
+    return _table("table", sum(1 for _ in table.rows()), table.columns)
 
 
 def _separated(sample: Sample) -> Description | None:
@@ -74,8 +62,8 @@ def _separated(sample: Sample) -> Description | None:
             # Cells in quotes may have line breaks in them.
             count = len(_rows_of(rows, separator))
         if any(map(is_number, header)):
-            return _table(notation, count, len(header), [])
-        return _table(notation, count - 1, len(header), header)
+            return _table(notation, count, (), len(header))
+        return _table(notation, count - 1, header)
     return None
 
 

@@ -12,6 +12,7 @@ from memory_context.runtime.what_models_read import (
     GAP_AT_LINE,
 )
 from memory_context.text.excerpt.excerpt import NOTHING_SHOWN, Excerpt
+from memory_context.text.ranges import joined
 
 MOST_CHARACTERS = 200_000
 FEWEST_LINES = 10
@@ -47,13 +48,9 @@ def _changes(lines: Sequence[str], key: str, earlier: Sequence[str]) -> Excerpt:
         return NOTHING_SHOWN
     gone = sum(count for line, count in left.items() if line.strip())
     shown = [CHANGED_SINCE.format(key=key, gone=gone)]
-    ranges = list[tuple[int, int]]()
-    for number in new:
-        if ranges and number == ranges[-1][1] + 1:
-            ranges[-1] = (ranges[-1][0], number)
-        else:
-            ranges.append((number, number))
-            shown.append(GAP_AT_LINE.format(line=number))
-        shown.append(lines[number - 1])
+    ranges = joined((number, number) for number in new)
+    for first, last in ranges:
+        shown.append(GAP_AT_LINE.format(line=first))
+        shown += lines[first - 1 : last]
     shown.append(CHANGED_END)
     return Excerpt("\n".join(shown), tuple(ranges))

@@ -19,6 +19,8 @@ from memory_context.text.excerpt.lines_within_budget import SAMPLE, SegmentPacke
 from memory_context.text.excerpt.regions import fill
 from memory_context.text.excerpt.scoring import Ranking, from_both_ends, score
 from memory_context.text.excerpt.segments import Segment, Segmentation, split, split_regions
+from memory_context.text.lines import line_end
+from memory_context.text.ranges import joined
 
 CHARACTERS_PER_UNIT = 8
 # Of the budget of a question a fifth, but 400 at least, goes to the best segments wherever they stand.
@@ -198,7 +200,7 @@ def _rendered(text: str, found: Segmentation, first_line: int, indexes: list[int
     rest = text[behind:].rstrip()
     if rest and not is_record:
         shown += f"\n{GAP}" if "\n" in rest else f" {GAP}"
-    return Excerpt(shown, tuple(counter.ranges))
+    return Excerpt(shown, tuple(joined(counter.ranges)))
 
 
 def _runs(found: Segmentation, indexes: list[int]) -> Iterator[list[Segment]]:
@@ -284,8 +286,7 @@ class _LineCounter:
         """Note the lines that ``text[start:end]`` holds whole."""
         text = self._text
         before = text[text.rfind("\n", 0, start) + 1 : start]
-        line_end = text.find("\n", end)
-        behind = text[end:] if line_end < 0 else text[end:line_end]
+        behind = text[end : line_end(text, end)]
         ends_line = text[end - 1 : end] == "\n"
         first, last = self.line_at(start), self.line_at(end)
         if before.strip():
@@ -293,7 +294,5 @@ class _LineCounter:
         # A comma behind a member of JSON does not count as a part of the line that is missing.
         if ends_line or behind.strip(" \t\r,"):
             last -= 1
-        if self.ranges and first <= self.ranges[-1][1] + 1:
-            self.ranges[-1] = (self.ranges[-1][0], max(last, self.ranges[-1][1]))
-        elif last >= first:
+        if last >= first:
             self.ranges.append((first, last))

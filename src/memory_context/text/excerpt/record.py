@@ -6,14 +6,16 @@ Only the neighbourhood of the place is read, however long the text is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from memory_context.model.selection import Cost
 from memory_context.runtime.what_models_read import GAP, GAP_AT_LINE
 from memory_context.text.excerpt.excerpt import Excerpt
 from memory_context.text.excerpt.repeated_forms import LONGEST_RECORD, Span, repeated_block
 from memory_context.text.excerpt.segments import HEADER_LINES, end_of_header
+from memory_context.text.lines import line_end, line_spans
 
 # A stored conversation has one message a line, as JSON.
 SAID = '{"role": "'
@@ -110,7 +112,7 @@ def _gap_before(text: str, behind: int, start: int, line: int) -> str:
 def record_at(text: str, start: int, stop: int) -> Record:
     """Return the record that ``text[start:stop]`` lies in: whole, unless it is longer than 1,200 characters."""
     line_start = text.rfind("\n", 0, start) + 1
-    line_stop = _line_stop(text, stop)
+    line_stop = line_end(text, stop)
     if text.startswith(SAID, line_start):
         turn = _turn_at(text, line_start, line_stop)
         if turn.stop - turn.start <= LONGEST_TURN:
@@ -124,8 +126,14 @@ def record_at(text: str, start: int, stop: int) -> Record:
         return Record(
             max(line_start, start - LONG_LINE // 2), min(line_stop, stop + LONG_LINE // 2)
         )
-    found = row_at(text, line_start, line_stop) or _repeated_at(text, line_start, line_stop)
-    return found or _block_at(text, line_start, line_stop)
+    row = row_at(text, line_start, line_stop)
+    if row is not None:
+        return row
+    repeated = repeated_block(text, line_start, line_stop)
+    if repeated is not None:
+        (begin, end), heads = repeated
+        return Record(begin, end, heads, comes_again=True)
+    return _block_at(text, line_start, line_stop)
 
 
 def row_at(text: str, start: int, stop: int) -> Record | None:
@@ -136,25 +144,17 @@ def row_at(text: str, start: int, stop: int) -> Record | None:
     return _row_of_columns(text, start, stop)
 
 
-def _repeated_at(text: str, line_start: int, line_stop: int) -> Record | None:
-    repeated = repeated_block(text, line_start, line_stop)
-    if repeated is None:
-        return None
-    (begin, end), heads = repeated
-    return Record(begin, end, heads, comes_again=True)
-
-
 def _row_of_columns(text: str, start: int, stop: int) -> Record | None:
     """Return the row of columns that a line is; None if the line beside it has not as many cells."""
     cells = _cells(text, start, stop)
-    below = stop + 1, _line_stop(text, stop + 1)
+    below = stop + 1, line_end(text, stop + 1)
     beside = (
         below if below[0] < below[1] else (text.rfind("\n", 0, max(0, start - 1)) + 1, start - 1)
     )
     if cells < LEAST_CELLS or _cells(text, *beside) != cells:
         return None
-    for begin, end in _first_lines(text):
-        if begin < start and _cells(text, begin, end) == cells:
+    for begin, end in islice(line_spans(text, 0, start - 1), HEADER_LINES):
+        if _cells(text, begin, end) == cells:
             has_header = not any(map(str.isdigit, text[begin:end]))
             return Record(start, stop, [(begin, end)] if has_header else [], comes_again=True)
     return Record(start, stop, comes_again=True)
@@ -164,20 +164,12 @@ def _cells(text: str, start: int, stop: int) -> int:
     return 1 + sum(1 for _ in _BETWEEN_CELLS.finditer(text, start, stop))
 
 
-def _first_lines(text: str) -> Iterator[Span]:
-    start = 0
-    for _ in range(HEADER_LINES):
-        stop = _line_stop(text, start)
-        yield start, stop
-        start = stop + 1
-
-
 def _turn_at(text: str, start: int, stop: int) -> Record:
     """Return the turn that a line of a stored conversation belongs to: a question with what was answered."""
     while start and not text.startswith(ASKED, start):
         start = text.rfind("\n", 0, start - 1) + 1
     while stop < len(text) and not text.startswith(ASKED, stop + 1):
-        stop = _line_stop(text, stop + 1)
+        stop = line_end(text, stop + 1)
     return Record(start, stop)
 
 
@@ -186,11 +178,6 @@ def _is_data(header: str) -> bool:
     cells = re.split(r"[,\t;|]", header)
     with_digits = sum(any(map(str.isdigit, cell)) for cell in cells)
     return 2 * with_digits > len(cells)
-
-
-def _line_stop(text: str, place: int) -> int:
-    stop = text.find("\n", place)
-    return len(text) if stop < 0 else stop
 
 
 def _object_at(text: str, start: int) -> Record | None:
@@ -267,7 +254,7 @@ def _block_at(text: str, line_start: int, line_stop: int) -> Record:
             break
         block_start = start
     while block_stop < len(text) and text[block_stop : block_stop + 2] != "\n\n":
-        block_stop = _line_stop(text, block_stop + 1)
+        block_stop = line_end(text, block_stop + 1)
         if block_stop - block_start > LONGEST_RECORD:
             break
     begins = block_start == 0 or text[block_start - 2 : block_start] == "\n\n"
@@ -299,7 +286,7 @@ def _item_at(text: str, line_start: int, line_stop: int, above: list[Span]) -> R
     """Return the item of an indented list that a line is in, or the line with what is indented below it."""
     depth, is_item = _depth(text, (line_start, line_stop))
     start, walked = line_start, 0
-    next_line = line_stop + 1, _line_stop(text, line_stop + 1)
+    next_line = line_stop + 1, line_end(text, line_stop + 1)
     holds_lines = not is_item and _depth(text, next_line)[0] > depth
     is_one_of_many = _begins_alike(text, (line_start, line_stop), [*above[:1], next_line])
     if depth and not (is_item or holds_lines or is_one_of_many):
@@ -316,7 +303,7 @@ def _item_at(text: str, line_start: int, line_stop: int, above: list[Span]) -> R
     outside = depth - 2 if is_item else depth
     stop = line_stop
     while stop < len(text):
-        next_stop = _line_stop(text, stop + 1)
+        next_stop = line_end(text, stop + 1)
         next_depth, opens = _depth(text, (stop + 1, next_stop))
         inside = next_depth > outside and not (opens and next_depth <= depth)
         if not (is_item or holds_lines or is_one_of_many) and depth:  # one field of several

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from memory_context.text.lines import line_spans
+
 # What a text begins with tells which forms open its records.
 BEGINNING = 8_000
 # How far before a record what opens the ones around it is looked for.
@@ -74,12 +76,11 @@ def _common_words(text: str) -> AbstractSet[str]:
 
 def _lines(text: str, start: int, stop: int, words: AbstractSet[str]) -> Iterator[_Line]:
     """Yield the lines that begin in ``text[start:stop]`` and say something."""
-    while start < min(stop, len(text)):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        if text[start:end].strip():
-            yield _Line(start, end, _form(text, start, end, words))
-        start = end + 1
+    for begin, end in line_spans(text, start, len(text)):
+        if begin >= stop:
+            return
+        if text[begin:end].strip():
+            yield _Line(begin, end, _form(text, begin, end, words))
 
 
 def _form(text: str, start: int, stop: int, words: AbstractSet[str]) -> str:

@@ -14,6 +14,9 @@ from itertools import islice, pairwise
 from json.decoder import scanstring  # type: ignore[attr-defined] # where a JSON string ends, at the speed of C
 from typing import cast
 
+from memory_context.text.lines import line_spans
+from memory_context.text.rows.ruled_tables import DELIMITER_ROW
+
 USUAL_LENGTH = 80
 LONG_LINE = 120
 LONGEST = 160
@@ -49,8 +52,6 @@ _DEFINITION = re.compile(
     """,
     re.VERBOSE,
 )
-# The line of dashes below a Markdown table's header, with colons where columns are aligned.
-_MARKDOWN_RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)+\|?\s*")
 _SPACE = re.compile(r"[ \t\n\r]*")
 _decoder = json.JSONDecoder()
 
@@ -98,13 +99,13 @@ class Segmentation:
     regions: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
 
 
-def split(text: str, *, structured: bool = True) -> Segmentation:
-    """Split `text`, in time linear in its length; JSON along its members, if `structured`."""
+def split(text: str) -> Segmentation:
+    """Split `text`, in time linear in its length; JSON along its members."""
     found = Segmentation(regions=[(0, len(text))])
-    if structured and _is_json(text):
+    if _is_json(text):
         _split_container(text, _skip_space(text, 0), "$", found, 0)
         return found
-    records = _starts_of_json_lines(text) if structured else []
+    records = _starts_of_json_lines(text)
     for index, start in enumerate(records):
         _split_container(text, start, f"$[{index}]", found, 0)
     if not records:
@@ -139,7 +140,7 @@ def _is_json(text: str) -> bool:
 def _starts_of_json_lines(text: str) -> list[int]:
     """Return where the lines begin, if there are several and each is an object of JSON; blank ones do not count."""
     starts = list[int]()
-    for start, end in _lines(text, 0, len(text)):
+    for start, end in line_spans(text, 0, len(text)):
         if start == end:
             continue
         # One line that is no object, and it is a text: a log may begin with one or two.
@@ -205,15 +206,6 @@ def _skip_space(text: str, place: int) -> int:
     return _SPACE.match(text, place).end()  # type: ignore[union-attr] # matches anything
 
 
-def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    while start <= end:
-        stop = text.find("\n", start, end)
-        if stop < 0:
-            stop = end
-        yield start, stop
-        start = stop + 1
-
-
 def _split_text(text: str, start: int, end: int, segments: list[Segment], container: int) -> None:
     """Split into lines: short ones together with the next, long ones apart where a reader would break them."""
     header = end_of_header(text, start, end)
@@ -254,12 +246,12 @@ def _indentation(text: str, begin: int) -> int:
 
 def end_of_header(text: str, start: int, end: int) -> int:
     """Return where the header of the table that begins here ends; 0 where none begins."""
-    head = _lines(text, start, min(end, start + HEADER_CHARACTERS))
+    head = line_spans(text, start, min(end, start + HEADER_CHARACTERS))
     places = list(islice(head, HEADER_LINES))[:-1]  # the last one may be cut
     if len(places) < LEAST_LINES:
         return 0
     lines = [text[begin:stop] for begin, stop in places]
-    if _MARKDOWN_RULE.fullmatch(lines[1]):
+    if DELIMITER_ROW.fullmatch(lines[1]):
         return places[1][1]
     for mark in ",\t;|":
         count = lines[0].count(mark)
@@ -272,7 +264,7 @@ def end_of_header(text: str, start: int, end: int) -> int:
 def _packed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield start and end of the segments of ``text[start:end]``: short lines go with the next."""
     begun: tuple[int, int] | None = None
-    for line_start, line_end in _lines(text, start, end):
+    for line_start, line_end in line_spans(text, start, end):
         bounds = [line_start, line_end]
         # Minified JSON, base64 and paragraphs are one line each, and would be one segment.
         if line_end - line_start > LONG_LINE:

@@ -95,12 +95,9 @@ def _meant(grouped: exp.Expr, outputs: list[exp.Expr], names: dict[str, exp.Expr
 
 
 def _aggregates(expression: exp.Expr) -> bool:
-    return any(_is_aggregate(node) for node in _own_nodes(expression))
-
-
-def _own_nodes(expression: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield the nodes of an expression, without those of the queries inside it."""
-    yield from expression.walk(prune=lambda node: isinstance(node, exp.Query))
+    """Return whether an expression aggregates, apart from the queries inside it."""
+    nodes = expression.walk(prune=lambda node: isinstance(node, exp.Query))
+    return any(map(_is_aggregate, nodes))
 
 
 def _is_aggregate(node: exp.Expr) -> bool:

@@ -15,9 +15,10 @@ from memory_context.exceptions import (
     SelectionTimeoutError,
 )
 from memory_context.model.item import count_lines
-from memory_context.model.selection import Cost, Selection
+from memory_context.model.selection import Selection
 from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.regexes import compiled
+from memory_context.text.lines import line_end
 from memory_context.text.read.hints import nearest_lines
 from memory_context.text.read.json_values import to_json
 from memory_context.text.read.time_limit import TimeLimit, too_slow
@@ -57,15 +58,6 @@ class MatchingLines:
         """Return how many lines match."""
         return len(self.matches)
 
-    def size(self, index: int) -> int:
-        """Return the characters of one of them, without its neighbours."""
-        start = self.matches[index].start
-        # Three more for the number's colon, space and line break, at least.
-        size = _end_of_line(self.text, start) - start + 3
-        if self.width is None:
-            return size
-        return min(size, self.width)
-
     def part(self, start: int, end: int) -> str:
         """Say which of the matching lines they are."""
         return prompts.PART_MATCHING.format(
@@ -84,17 +76,13 @@ class MatchingLines:
                 last = number
         return "\n".join(lines)
 
-    def shortened(self, index: int, budget: int, cost: Cost) -> str:
-        """Write one line with as many neighbours as there is room for, or what stands around its match."""
+    def shorter_and_shorter(self, index: int) -> Iterator[str]:
+        """Yield one line with fewer and fewer neighbours, then what stands around its match."""
         for context in _halves(self.context):
-            text = replace(self, context=context).render(index, index + 1)
-            if cost(text) <= budget:
-                return text
-        for width in _halves(self.width or budget):
-            text = replace(self, context=0, width=width).render(index, index + 1)
-            if width >= NARROWEST and cost(text) <= budget:
-                return text
-        return ""
+            yield replace(self, context=context).render(index, index + 1)
+        for width in _halves(self.width or 0):
+            if width >= NARROWEST:
+                yield replace(self, context=0, width=width).render(index, index + 1)
 
     def _with_neighbours(self, index: int, last: int) -> Iterator[tuple[int, str]]:
         """Yield number and text of the line and of those around it that do not match, from behind line `last` on."""
@@ -113,11 +101,11 @@ class MatchingLines:
                 yield current, f"{current}: {self._clipped(start, hit)}"
             else:
                 yield current, f"{current}- {self._clipped(start, start)}"
-            start = _end_of_line(self.text, start) + 1
+            start = line_end(self.text, start) + 1
 
     def _clipped(self, start: int, hit: int) -> str:
         """Return the line at `start`, or of a long one what stands around `hit`."""
-        end = _end_of_line(self.text, start)
+        end = line_end(self.text, start)
         if self.width is None or end - start <= self.width:
             return self.text[start:end]
         # A third before the match and two behind: what follows a name is asked for more often.
@@ -193,7 +181,7 @@ def _touched_lines(text: str, wanted: regex.Pattern[str]) -> Iterator[LineMatch]
         start = text.rfind("\n", 0, hit) + 1
         while start <= last:
             yield LineMatch(start, number, max(hit, start))
-            start = _end_of_line(text, start) + 1
+            start = line_end(text, start) + 1
             number += 1
         passed = start
 
@@ -223,8 +211,3 @@ def _halves(number: int) -> Iterator[int]:
         yield number
         number //= 2
     yield 0
-
-
-def _end_of_line(text: str, place: int) -> int:
-    end = text.find("\n", place)
-    return end if end >= 0 else len(text)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import regex
 
 from memory_context.runtime.what_models_read import AND_MORE
+from memory_context.text.lines import line_end
 from memory_context.text.terms import terms
 
 NAMES_TOLD = 20
@@ -49,7 +50,6 @@ def nearest_lines(text: str, wanted: str) -> list[str]:
     lines = list[str]()
     for start in sorted(starts)[:NEAREST_LINES]:
         number = text.count("\n", 0, start) + 1
-        end = text.find("\n", start)
-        line = text[start:] if end < 0 else text[start:end]
+        line = text[start : line_end(text, start)]
         lines.append(f"{number}: {line[:LONGEST_LINE_TOLD]}")
     return lines

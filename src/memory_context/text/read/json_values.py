@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, cast
 
+from memory_context.text.lines import lines_of
 from memory_context.text.literals import parse_literal
 
 NOTHING: Final = object()
@@ -102,16 +103,6 @@ def to_json(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):
         return json.dumps(plain(value), ensure_ascii=False, default=str)
-
-
-def lines_of(text: str) -> Iterator[str]:
-    """Yield the lines of `text`, one at a time, without their line breaks."""
-    start = 0
-    while (end := text.find("\n", start)) >= 0:
-        yield text[start:end]
-        start = end + 1
-    if start < len(text):
-        yield text[start:]
 
 
 def _begins_container(text: str) -> bool:

@@ -17,7 +17,6 @@ from memory_context.exceptions import (
     NothingMatchedError,
     SelectionTimeoutError,
 )
-from memory_context.model.selection import Cost
 from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.regexes import compiled
 from memory_context.text.read.abridged_values import LIMITS, abridged, gist
@@ -49,12 +48,6 @@ class FoundValues:
         """Return how many values or parts there are."""
         return len(self.values)
 
-    def size(self, index: int) -> int:
-        """Return the least that it may be; no value is written only to know its size."""
-        if isinstance(self.values, str):
-            return 1
-        return _least_size(self.values[index])
-
     def part(self, start: int, end: int) -> str:
         """Say which of the values or parts they are."""
         template = prompts.PART_VALUE if self.unit else prompts.PART_MATCHES
@@ -64,15 +57,15 @@ class FoundValues:
         """Write valid JSON: a list, an object or a text with these parts."""
         return self._written(start, self.values[start:end])
 
-    def shortened(self, index: int, budget: int, cost: Cost) -> str:
-        """Write the value with long texts, lists and objects in it cut; valid JSON, too."""
+    def shorter_and_shorter(self, index: int) -> Iterator[str]:
+        """Yield the value with long texts, lists and objects in it cut, at last that there is no room; valid JSON, too."""
         if isinstance(self.values, str):
-            return ""
-        for value in _shorter_and_shorter(self.values[index]):
-            text = self._written(index, [value])
-            if cost(text) <= budget:
-                return text
-        return ""
+            return
+        value = self.values[index]
+        for limit in LIMITS:
+            yield self._written(index, [abridged(value, limit, DEEPEST)])
+        yield self._written(index, [gist(value)])
+        yield self._written(index, [prompts.NO_ROOM])
 
     def _written(self, start: int, values: Sequence[Any]) -> str:
         if self.single and values:
@@ -159,21 +152,6 @@ def _nothing_found(
             reached = prompts.LEADS_TO.format(node=node.path()[:200], gist=there)
             return f"{message} {reached}"
     return message
-
-
-def _shorter_and_shorter(value: Any) -> Iterator[Any]:  # noqa: ANN401 - whatever JSON holds
-    """Yield `value` with less and less in it, at last only that there is no room for it."""
-    for limit in LIMITS:
-        yield abridged(value, limit, DEEPEST)
-    yield gist(value)
-    yield prompts.NO_ROOM
-
-
-def _least_size(value: Any) -> int:  # noqa: ANN401 - whatever JSON holds
-    """Return a number of characters that the JSON of `value` has at least: one for each character, element or member."""
-    if isinstance(value, str | list | dict):
-        return len(cast("Sequence[Any]", value))
-    return 1
 
 
 # The library has no limit of time. A node is made for each value that a query visits, so the nodes look at the clock.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
@@ -23,16 +24,12 @@ class Pageable(Protocol):
         """Return how many items there are."""
         ...
 
-    def size(self, index: int) -> int:
-        """Return about how many characters one item takes, too few rather than too many."""
-        ...
-
     def render(self, start: int, end: int) -> str:
         """Write the items from `start` up to `end`."""
         ...
 
-    def shortened(self, index: int, budget: int, cost: Cost) -> str:
-        """Write one item, cut to what `budget` allows; nothing if that is too little."""
+    def shorter_and_shorter(self, index: int) -> Iterator[str]:
+        """Yield one item with less and less in it."""
         ...
 
     def part(self, start: int, end: int) -> str:
@@ -55,7 +52,8 @@ def page_of(items: Pageable, offset: int, budget: int | None, cost: Cost) -> Pag
     text = items.render(offset, end)
     if end == offset < total and budget is not None:
         end = offset + 1
-        text = items.shortened(offset, budget, cost)
+        shortened = (text for text in items.shorter_and_shorter(offset) if cost(text) <= budget)
+        text = next(shortened, "")
         if not text:
             raise BudgetTooSmallError(
                 f"max_tokens leaves {budget} tokens for the text, which is too little; give more, or select less"
@@ -78,22 +76,20 @@ def check_offset(offset: int, total: int) -> None:
 
 def _end_of_page(items: Pageable, start: int, budget: int, cost: Cost) -> int:
     """Return the end of the longest run of items from `start` on that `budget` allows."""
-    # No token has more characters than these: what lies behind them is not even rendered to be counted.
-    characters = CHARACTERS_TRIED_PER_TOKEN * max(budget, 1)
-    most = start
-    while most < items.total and characters > 0:
-        characters -= items.size(most)
-        most += 1
-    if characters <= 0:
-        most -= 1
-    end = start
-    while end < most:
-        middle = (end + most + 1) // 2
-        if cost(items.render(start, middle)) <= budget:
-            end = middle
-        else:
-            most = middle - 1
-    return end
+
+    def is_too_long(end: int) -> bool:
+        return not fits(items.render(start, end), budget, cost)
+
+    count, left = 1, items.total - start
+    while count < left and not is_too_long(start + count):
+        count *= 2
+    ends = range(start + 1, start + min(count, left) + 1)
+    return start + bisect_left(ends, True, key=is_too_long)  # noqa: FBT003 - what is looked for
+
+
+def fits(text: str, budget: int, cost: Cost) -> bool:
+    """Return whether a text costs at most *budget*; one of many more characters is not counted."""
+    return len(text) <= CHARACTERS_TRIED_PER_TOKEN * budget and cost(text) <= budget
 
 
 def page_of_lines(

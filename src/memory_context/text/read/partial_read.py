@@ -11,7 +11,7 @@ from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.read.grep import matching_lines
 from memory_context.text.read.json_values import to_json
 from memory_context.text.read.paging import (
-    CHARACTERS_TRIED_PER_TOKEN,
+    fits,
     line_numbers,
     page_of,
     page_of_lines,
@@ -63,13 +63,10 @@ def _page_of_values(text: str, path: str, offset: int, budget: int | None, cost:
 
     found = found_values(text, path)
     parts = parts_of(found)
-    if parts is None or (budget is None and not offset):
+    if parts is None:
         return page_of(found, offset, budget, cost)
-    if not offset and budget is not None and found.size(0) <= CHARACTERS_TRIED_PER_TOKEN * budget:
-        page = page_of(found, 0, budget, cost)
-        if page.text == found.render(0, 1):
-            return page
-    return page_of(parts, offset, budget, cost)
+    is_whole = not offset and (budget is None or fits(found.render(0, 1), budget, cost))
+    return page_of(found if is_whole else parts, offset, budget, cost)
 
 
 def _excerpt_page(text: str, query: str, budget: int | None, cost: Cost) -> Page:

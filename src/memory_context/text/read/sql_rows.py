@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,7 +14,7 @@ from memory_context.exceptions import (
     NothingMatchedError,
 )
 from memory_context.model.query_result import csv_text
-from memory_context.model.selection import Cost, Selection
+from memory_context.model.selection import Selection
 from memory_context.runtime import what_models_read as prompts
 from memory_context.text.query.locked_database import (
     LockedDatabase,
@@ -54,11 +55,6 @@ class FoundRows:
     of: int = 0
     name: str = ""
 
-    def size(self, index: int) -> int:
-        """Return the least number of characters that one of them has."""
-        row = self.rows[index - self.first]
-        return sum(len(cell) if isinstance(cell, str) else 1 for cell in row) + len(self.columns)
-
     def part(self, start: int, end: int) -> str:
         """Say which of the rows they are."""
         wording = prompts.PART_ROWS if self.name else prompts.PART_ANSWER
@@ -71,14 +67,11 @@ class FoundRows:
         rows = self.rows[start - self.first : end - self.first]
         return csv_text([self.columns, *(map(cell_text, row) for row in rows)])
 
-    def shortened(self, index: int, budget: int, cost: Cost) -> str:
-        """Write the row with its long cells cut."""
+    def shorter_and_shorter(self, index: int) -> Iterator[str]:
+        """Yield the row with its long cells cut."""
         cells = [cell_text(cell) for cell in self.rows[index - self.first]]
         for limit in LIMITS:
-            text = csv_text([self.columns, [abridged(cell, limit, 1) for cell in cells]])
-            if cost(text) <= budget:
-                return text
-        return ""
+            yield csv_text([self.columns, [abridged(cell, limit, 1) for cell in cells]])
 
 
 def found_rows(text: str, selection: Selection, offset: int, budget: int | None) -> FoundRows:

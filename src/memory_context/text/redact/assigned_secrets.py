@@ -92,11 +92,14 @@ class AssignedRule(Rule):
 
     Attributes:
         named: Matches the name, the sign after it, and the quote that opens the value, as group ``open``.
-        is_password: Whether a person may have made the secret up.
     """
 
     named: regex.Pattern[str]
-    is_password: bool = False
+
+    @property
+    def is_password(self) -> bool:
+        """Return whether a person may have made the secret up."""
+        return self.kind == "password"
 
     def find(self, text: str, position: int) -> tuple[int, int] | None:
         """See `Rule.find`."""
@@ -247,12 +250,12 @@ _AHEAD = (
 )
 
 
-def _assigned(kind: str, hint: str, name: str, *, is_password: bool = False) -> AssignedRule:
-    """Compile a rule for a value that is assigned to *name*, with a number or a stage behind it."""
+def _assigned(kind: str, hint: str, name: str = "") -> AssignedRule:
+    """Compile a rule for a value that is assigned to *name*, or the hint, with a number or a stage behind it."""
     suffix = rf"(?:[_-]?[0-9]{{1,2}}|_(?-i:{_STAGES})(?==))?"
     value_start = rf"(?(markup)|{_SCHEME}{_STRING_PREFIX}(?P<open>{_QUOTE})?)"
-    named = rf"(?P<name>(?i:{name})){suffix}(?P<assigned>{_SIGNS}){value_start}"
-    return AssignedRule(kind, hint + _AHEAD, regex.compile(named, regex.MULTILINE), is_password)
+    named = rf"(?P<name>(?i:{name or hint})){suffix}(?P<assigned>{_SIGNS}){value_start}"
+    return AssignedRule(kind, hint + _AHEAD, regex.compile(named, regex.MULTILINE))
 
 
 def _argument(
@@ -260,20 +263,18 @@ def _argument(
     hint: str,
     name: str = "",
     before: str = "--[A-Za-z0-9_-]{0,40}?",
-    *,
-    is_password: bool = False,
 ) -> AssignedRule:
     """Compile a rule for a value that stands behind a blank: of an option, or in .netrc."""
     hint_of_argument = rf"{before}(?:{hint})[ \t]".lower()
     named = rf"{before}(?P<name>(?i:{name or hint}))[ \t]{{1,8}}(?P<open>{_QUOTE})?"
-    return AssignedRule(kind, hint_of_argument, regex.compile(named), is_password)
+    return AssignedRule(kind, hint_of_argument, regex.compile(named))
 
 
-def _planned(kind: str, name: str, *, is_password: bool = False) -> AssignedRule:
+def _planned(kind: str, name: str) -> AssignedRule:
     """Compile a rule for the new value where Terraform plans to change one: ``name = "old" -> "new"``."""
     old = rf"(?P<name>(?i:{name}))[ \t]{{0,40}}=[ \t]{{1,8}}(?:\"[^\"\n]{{0,256}}\"|null) "
     named = regex.compile(rf'(?<={old})-> (?P<open>")')
-    return AssignedRule(kind, '-> "', named, is_password)
+    return AssignedRule(kind, '-> "', named)
 
 
 # Tokens that name a place in a list, and keys that are public.
@@ -293,21 +294,18 @@ ASSIGNED = (
         f"{PASSWORD}?",
         rf"{PASSWORD}|(?<=[_\"'-])pass"
         r"|(?<![A-Za-z0-9])(?-i:PASS(?!:[ \t])|pass(?=\s?(?::|=>)\s?[\"']))",
-        is_password=True,
     ),
-    _assigned("password", "pwd", "pwd", is_password=True),
-    _assigned("password", "identified by", "identified by", is_password=True),
-    _assigned("secret", SECRET, SECRET),
+    _assigned("password", "pwd"),
+    _assigned("password", "identified by"),
+    _assigned("secret", SECRET),
     _assigned("token", "token", TOKEN),
-    _assigned("token", "authorization", "authorization"),
+    _assigned("token", "authorization"),
     _assigned("api_key", "key(?<=[iesthngr _-]key)", f"key(?<={_KEY})"),
-    _argument("password", f"{PASSWORD}?|pwd", is_password=True),
-    _argument(
-        "password", "password", before=r"login[ \t]{1,8}[^\s]{1,64}\s{1,8}", is_password=True
-    ),
+    _argument("password", f"{PASSWORD}?|pwd"),
+    _argument("password", "password", before=r"login[ \t]{1,8}[^\s]{1,64}\s{1,8}"),
     _argument("secret", "secret(?:[_-]?key)?"),
     _argument("token", "token", TOKEN),
     _argument("api_key", f"(?:{SORTS_OF_KEY})[_-]?key"),
-    _planned("password", f"{PASSWORD}|pwd", is_password=True),
+    _planned("password", f"{PASSWORD}|pwd"),
     _planned("secret", f"{SECRET}|{TOKEN}|{_KEY}"),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from memory_context.text.read.json_values import lines_of
+from memory_context.text.lines import lines_of
 from memory_context.text.rows.text_table import Row, TextTable, column_names
 
 TRIED = 50

@@ -6,16 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from memory_context.text.read.json_values import lines_of
+from memory_context.text.lines import lines_of
 from memory_context.text.rows.text_table import Row, TextTable
 
 COLUMNS: Final = ("line", "time", "level", "source", "message")
-_MONTHS: Final = {
-    name: f"{number:02d}"
-    for number, name in enumerate(
-        ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), 1
-    )
-}
+_MONTHS: Final = (
+    *("Jan", "Feb", "Mar", "Apr", "May", "Jun"),
+    *("Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
+)
 _LEVEL = (
     r"TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|FATAL|CRIT(?:ICAL)?|SEVERE|EMERG|ALERT|PANIC"
 )
@@ -65,13 +63,11 @@ def _rows(text: str) -> Iterator[Row]:
 def _parts(line: str) -> list[str | None]:
     """Return time, level, source and message."""
     if match := _SYSLOG.match(line):
-        time = f"{_MONTHS.get(match['month'], '00')}-{int(match['day']):02d} {match['clock']}"
         level, message = _split_level(match["message"])
-        return [time, level, match["source"], message]
+        return [f"{_day(match)} {match['clock']}", level, match["source"], message]
     if match := _ACCESS.match(line):
-        day = f"{match['year']}-{_MONTHS.get(match['month'], '00')}-{match['day']}"
-        zone = match["zone"] or ""
-        return [f"{day} {match['clock']}{zone}", None, match["source"], match["message"]]
+        time = f"{match['year']}-{_day(match)} {match['clock']}{match['zone'] or ''}"
+        return [time, None, match["source"], match["message"]]
     if line.lstrip().startswith(("time=", "ts=", "level=", "lvl=", "timestamp=")):
         return _of_pairs(line)
     stamp = _STAMP.match(line)
@@ -79,19 +75,28 @@ def _parts(line: str) -> list[str | None]:
     level, rest = _split_level(rest)
     if stamp is None and level is None:
         return [None, None, None, line]
-    source = None
-    if match := _SOURCE.match(rest):
-        source, rest = match["thread"] or match["name"], rest[match.end() :]
+    source, rest = _split_source(rest)
     if level is None:
         level, rest = _split_level(rest)
-        if level and source is None and (match := _SOURCE.match(rest)):
-            source, rest = match["thread"] or match["name"], rest[match.end() :]
+        if level and source is None:
+            source, rest = _split_source(rest)
     return [_time(stamp), level, source, rest]
+
+
+def _day(match: re.Match[str]) -> str:
+    """Return month and day as numbers; 00 for an unknown month."""
+    month = _MONTHS.index(match["month"]) + 1 if match["month"] in _MONTHS else 0
+    return f"{month:02}-{int(match['day']):02}"
 
 
 def _split_level(text: str) -> tuple[str | None, str]:
     match = _LEVEL_FIRST.match(text)
     return (match["level"].upper(), text[match.end() :]) if match else (None, text)
+
+
+def _split_source(text: str) -> tuple[str | None, str]:
+    match = _SOURCE.match(text)
+    return (match["thread"] or match["name"], text[match.end() :]) if match else (None, text)
 
 
 def _time(stamp: re.Match[str] | None) -> str | None:

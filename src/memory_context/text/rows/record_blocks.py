@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from memory_context.text.read.json_values import lines_of
+from memory_context.text.lines import lines_of
 from memory_context.text.rows.text_table import Row, TextTable, column_names
 
 HEADING: Final = "heading"
@@ -137,15 +137,11 @@ def _begins_record(match: re.Match[str], block: _Block, *, is_below_blank: bool)
     if is_named_already or (match["dash"] and block.is_item):
         return True
     # A blank line inside of what a heading begins is none between records.
-    if is_below_blank and block.heading is None:
-        return True
-    return _is_key(match, block)
-
-
-def _is_key(match: re.Match[str], block: _Block) -> bool:
-    """Return whether a line is the key of the next mapping: without a value, as far left as the key before."""
+    if block.heading is None:
+        return is_below_blank
+    # The key of the next mapping has no value, and stands as far left as the key before.
     is_bare = not match["value"] and not match["dash"]
-    return is_bare and block.heading is not None and len(match["indent"]) <= block.indent
+    return is_bare and len(match["indent"]) <= block.indent
 
 
 def _with_heading(text: str) -> _Block:

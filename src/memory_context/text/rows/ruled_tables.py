@@ -1,61 +1,84 @@
-"""Tables as databases print them: a rule of hyphens below the names, or a frame around all."""
+"""Tables as databases print them, and as Markdown has them: a rule of hyphens below the names, or a frame around all."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from functools import partial
-from itertools import islice, takewhile
+from collections.abc import Iterator
+from itertools import islice, pairwise, takewhile
 from typing import Final
 
-from memory_context.text.read.json_values import lines_of
+from memory_context.text.lines import lines_of
 from memory_context.text.rows.text_table import Row, TextTable, column_names, evened
 
 LINES_TRIED = 6
 # The line below names, as `| --- |:--:|` in Markdown, `----+----` in psql, `--  ----` in sqlite; or above them in mysql.
-RULE = re.compile(r"[\s|:+┌├╭]*[-=─━]{2,}(?:[ |+:┬┼]+[-=─━]{2,})*[ |:+┐┤╮]*")
+_RULE: Final = re.compile(r"[\s|:+┌├╭]*[-=─━]{2,}(?:[ |+:┬┼]+[-=─━]{2,})*[ |:+┐┤╮]*")
+# Markdown's alone, with one bar at least.
+DELIMITER_ROW: Final = re.compile(r"(?=.*\|)\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
 _FOOT: Final = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰+].*")
-_BARS: Final = re.compile(r"[|│]")
+_BAR: Final = re.compile(r"(?<!\\)[|│]")
 _DASHES: Final = re.compile(r"[-=─━]{2,}")
 
 
 def ruled_table(text: str) -> TextTable | None:
     """Return the table whose rule stands in the first lines of a text; None without one."""
     head = list(islice(lines_of(text), LINES_TRIED))
-    rows: Callable[[], Iterator[Row]]
-    rule = next((index for index, line in enumerate(head) if RULE.fullmatch(line)), None)
+    rule = next((index for index, line in enumerate(head) if _RULE.fullmatch(line)), None)
     if rule is None:
         return None
     place = rule - 1 if rule and head[rule - 1].strip() else rule + 1
     if place >= len(head):
         return None
-    names = head[place]
-    if _BARS.search(names):
-        columns = _cells(names)
-        rows = partial(_barred, text, max(place, rule) + 1, len(columns))
+    names, below = head[place], max(place, rule) + 1
+    if _BAR.search(names.lstrip("|│")):
+        table = _between_bars(text, names, below, "the table")
     else:
-        spans = [match.span() for match in _DASHES.finditer(head[rule])]
-        columns = [names[start:stop].strip() for start, stop in spans]
-        rows = partial(_sliced, text, max(place, rule) + 1, spans)
-    if len(columns) < 2:
+        table = _below_dashes(text, names, below, head[rule])
+    return table if len(table.columns) > 1 else None
+
+
+def markdown_table(text: str) -> TextTable | None:
+    """Return the first table: a line with bars above a line of hyphens, and the lines with bars below."""
+    if "|" not in text:
         return None
-    return TextTable(column_names(columns), rows, "the table")
+    for above, (names, rule) in enumerate(pairwise(lines_of(text))):
+        if "|" in names and "-" in rule and DELIMITER_ROW.fullmatch(rule):
+            return _between_bars(text, names, above + 2, "the Markdown table")
+    return None
 
 
-def _barred(text: str, below: int, width: int) -> Iterator[Row]:
-    """Yield the cells between bars, up to the first line without one."""
-    lines = (line for line in islice(lines_of(text), below, None) if not RULE.fullmatch(line))
-    return evened(map(_cells, takewhile(_BARS.search, lines)), width)
+def _between_bars(text: str, names: str, below: int, called: str) -> TextTable:
+    """Return the cells between bars, up to the first line without one."""
+    is_framed = names.lstrip().startswith(("|", "│"))
+    columns = _cells(names, is_framed=is_framed)
+
+    def rows() -> Iterator[Row]:
+        lines = (line for line in islice(lines_of(text), below, None) if not _RULE.fullmatch(line))
+        cells = (_cells(line, is_framed=is_framed) for line in takewhile(_BAR.search, lines))
+        return evened(cells, len(columns))
+
+    return TextTable(column_names(columns), rows, called)
 
 
-def _sliced(text: str, below: int, spans: list[tuple[int, int]]) -> Iterator[Row]:
-    """Yield cells below the dashes of each column; the last one goes on to the end of its line."""
-    for line in islice(lines_of(text), below, None):
-        if not line.strip() or _FOOT.fullmatch(line):
-            return
-        ends = [stop for _, stop in spans[:-1]] + [None]
-        yield [line[start:end].strip() for (start, _), end in zip(spans, ends, strict=True)]
+def _cells(line: str, *, is_framed: bool) -> Row:
+    cells = [cell.strip().replace("\\|", "|") for cell in _BAR.split(line)]
+    if is_framed and not cells[0]:
+        del cells[0]
+    return cells if cells[-1] else cells[:-1]
 
 
-def _cells(line: str) -> Row:
-    return [cell.strip() for cell in _BARS.split(line.strip().strip("|│"))]
+def _below_dashes(text: str, names: str, below: int, dashes: str) -> TextTable:
+    """Return the cells below the dashes of each column; the last one goes on to the end of its line."""
+    starts = [match.start() for match in _DASHES.finditer(dashes)]
+    stops = [match.end() for match in _DASHES.finditer(dashes)]
+
+    def cells(line: str, ends: list[int]) -> Row:
+        return [line[start:end].strip() for start, end in zip(starts, ends, strict=True)]
+
+    def rows() -> Iterator[Row]:
+        for line in islice(lines_of(text), below, None):
+            if not line.strip() or _FOOT.fullmatch(line):
+                return
+            yield cells(line, [*stops[:-1], len(line)])
+
+    return TextTable(column_names(cells(names, stops)), rows, "the table")

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from functools import partial
-from itertools import islice, takewhile
+from itertools import islice
 from typing import Any, Final, cast
 
 from memory_context.exceptions import InvalidSelectionError
@@ -18,27 +15,19 @@ from memory_context.text.describe.description import Kind
 from memory_context.text.describe.sample import HEAD
 from memory_context.text.describe.tabular import is_number
 from memory_context.text.describe.unwrap import unwrap
-from memory_context.text.read.json_values import (
-    NOTHING,
-    is_json_lines,
-    lines_of,
-    parse,
-    records,
-    wrapped,
-)
+from memory_context.text.lines import lines_of
+from memory_context.text.literals import objects_in
+from memory_context.text.read.json_values import NOTHING, is_json_lines, parse, records
 from memory_context.text.rows.command_columns import command_table
 from memory_context.text.rows.log_lines import log_table
 from memory_context.text.rows.record_blocks import record_table
-from memory_context.text.rows.ruled_tables import ruled_table
+from memory_context.text.rows.ruled_tables import markdown_table, ruled_table
 from memory_context.text.rows.text_table import Row, TextTable, column_names, evened
 
 LINES_TRIED = 50
 LEAST_EVEN = 0.9
 DELIMITERS: Final = (",", "\t", ";", "|")
 NO_TABLE = "this text has no rows: it is empty"
-_OBJECT = re.compile(r"\s*(?=\{)")
-_MARKDOWN_DELIMITER_ROW = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
-_BAR = re.compile(r"(?<!\\)\|")
 
 
 def table_of(text: str) -> TextTable:
@@ -68,25 +57,20 @@ def _rows_in(text: str, *, may_lead: bool = True) -> TextTable | None:
         if table is None and may_lead and (rest := behind_lead(text)):
             return _rows_in(rest, may_lead=False)
         return table
-    for part in wrapped(value):
-        with suppress(InvalidSelectionError):
-            return table_of(part)
     return _of_json(value)
 
 
 def _of_plain(text: str) -> TextTable | None:
     """Return the rows of a text that is no JSON, read as what describes it."""
-    kind = identify(text[:HEAD]).kind
-    table = None
-    if kind is Kind.LOG:
-        return log_table(text)
-    if kind is Kind.RECORDS:
-        table = record_table(text)
-    elif kind in (Kind.TABLE, Kind.TEXT, Kind.FILES):
-        table = _of_markdown(text) or ruled_table(text) or _of_csv(text) or command_table(text)
-    else:
-        table = _of_markdown(text)
-    return table
+    match identify(text[:HEAD]).kind:
+        case Kind.LOG:
+            return log_table(text)
+        case Kind.RECORDS:
+            return record_table(text)
+        case Kind.TABLE | Kind.TEXT | Kind.FILES:
+            return markdown_table(text) or ruled_table(text) or _of_csv(text) or command_table(text)
+        case _:
+            return markdown_table(text)
 
 
 def _lines(text: str) -> Iterator[Row]:
@@ -95,16 +79,10 @@ def _lines(text: str) -> Iterator[Row]:
 
 def _of_objects(text: str) -> TextTable | None:
     """Return JSON objects that stand one behind the other, each over several lines; None for other texts."""
-    decoder, values, end = json.JSONDecoder(), list[Any](), 0
-    while start := _OBJECT.match(text, end):
-        try:
-            value, end = decoder.raw_decode(text, start.end())
-        except (ValueError, RecursionError):
-            return None
-        values.append(value)
-    if not values or text[end:].strip():
+    objects, end = objects_in(text)
+    if not objects or text[end:].strip():
         return None
-    return _of_values(values, "the JSON objects")
+    return _of_values(objects, "the JSON objects")
 
 
 def _of_json(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON holds
@@ -204,35 +182,3 @@ def _csv_rows(text: str, delimiter: str) -> Iterator[list[str]]:
         yield from filter(None, reader)
     except csv.Error as error:
         raise InvalidSelectionError(f"this CSV cannot be read: {error}") from error
-
-
-def _of_markdown(text: str) -> TextTable | None:
-    """Return the first table: a line with bars above a line of hyphens, and the lines with bars below."""
-    if "|" not in text:
-        return None
-    line_before, start = "", 0
-    for line in lines_of(text):
-        behind = start + len(line) + 1
-        bars_and_hyphens = "-" in line and "|" in line and "|" in line_before
-        if bars_and_hyphens and _MARKDOWN_DELIMITER_ROW.fullmatch(line):
-            columns = column_names(_markdown_cells(line_before))
-            rows = partial(_markdown_rows, text, behind, len(columns))
-            return TextTable(columns, rows, "the Markdown table")
-        line_before, start = line, behind
-    return None
-
-
-def _markdown_rows(text: str, start: int, width: int) -> Iterator[Row]:
-    rest = lines_of(text[start:])
-    return evened((_markdown_cells(line) for line in takewhile(_has_bar, rest)), width)
-
-
-def _has_bar(line: str) -> bool:
-    return "|" in line
-
-
-def _markdown_cells(line: str) -> list[str]:
-    cells = _BAR.split(line.strip().removeprefix("|"))
-    if not cells[-1].strip():
-        cells.pop()
-    return [cell.strip().replace("\\|", "|") for cell in cells]

@@ -1,0 +1,30 @@
+"""The lines of a text: they end with a line feed alone, everywhere here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+
+def lines_of(text: str) -> Iterator[str]:
+    """Yield the lines of `text`, one at a time, without their line breaks."""
+    start = 0
+    while start < len(text):
+        end = line_end(text, start)
+        yield text[start:end]
+        start = end + 1
+
+
+def line_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield where each line of ``text[start:end]`` begins and ends; behind a last line break stands an empty line."""
+    while start <= end:
+        stop = text.find("\n", start, end)
+        if stop < 0:
+            stop = end
+        yield start, stop
+        start = stop + 1
+
+
+def line_end(text: str, place: int) -> int:
+    """Return where the line that `place` stands in ends: at its line break, or with the text."""
+    end = text.find("\n", place)
+    return end if end >= 0 else len(text)
