@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 PARSED_AT_MOST = 5_000_000
 REPR_AT_MOST = 1_000_000
@@ -38,6 +38,16 @@ class Literal(NamedTuple):
 
     value: Any
     is_cut: bool
+
+
+def is_object(value: object) -> TypeGuard[dict[str, Any]]:
+    """Return whether this is an object of JSON."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    """Return whether this is a list of JSON."""
+    return isinstance(value, list)
 
 
 def parse_literal(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, TypeAlias, cast
+from typing import Any
 
 from memory_context.text.describe.description import (
     Description,
@@ -15,7 +15,14 @@ from memory_context.text.describe.description import (
     unique_names,
 )
 from memory_context.text.describe.sample import Sample, count_lines_starting
-from memory_context.text.literals import BEGINNING, Literal, objects_in, read_literal
+from memory_context.text.literals import (
+    BEGINNING,
+    Literal,
+    is_list,
+    is_object,
+    objects_in,
+    read_literal,
+)
 
 SAMPLED = 50
 MANY = 6
@@ -25,7 +32,6 @@ _NAME_KEY = re.compile(r"id|name|title|symbol|key|uuid|slug|path|url|.*(?:_id|[a
 _TOTAL_KEY = re.compile(r"(?:total_?)?(?:count|results|found|hits|items)|total", re.IGNORECASE)
 _ERROR_KEYS = ("error", "errors", "error_message", "exception", "detail")
 _ERROR_LEVEL = re.compile(r'"(?:error|fatal|critical)"[ ,}]', re.IGNORECASE)
-Dict: TypeAlias = dict[str, Any]
 
 
 def describe_json(sample: Sample) -> Description | None:
@@ -38,12 +44,12 @@ def describe_json(sample: Sample) -> Description | None:
     literal = read_literal(sample.text)
     if literal is None or (literal.is_cut and not literal.value):
         return None
-    if isinstance(literal.value, dict):
+    if is_object(literal.value):
         return _describe_object(literal, sample)
     return _describe_list(literal, "JSON list of", "", sample)
 
 
-def _describe_objects(objects: list[Dict], sample: Sample) -> Description:
+def _describe_objects(objects: list[dict[str, Any]], sample: Sample) -> Description:
     """Describe JSON lines, and objects over several lines each."""
     fields = _fields_of(objects)
     count = max(len(objects), count_lines_starting(sample.text, "{"))
@@ -59,7 +65,7 @@ def _describe_objects(objects: list[Dict], sample: Sample) -> Description:
 
 def _describe_object(literal: Literal, sample: Sample) -> Description:
     """Describe an object: an error, something around a list, or a record with a name."""
-    value = cast("Dict", literal.value)
+    value: dict[str, Any] = literal.value
     error = _error_in(value)
     if error:
         return Description(Kind.ERROR, "JSON error", (error,))
@@ -79,9 +85,9 @@ def _describe_list(
     literal: Literal, notation: str, noun: str, sample: Sample, total: int = 0
 ) -> Description:
     """Describe a list by its first items; `total` is how many there are elsewhere, if that is said."""
-    items = cast("list[Any]", literal.value)
+    items: list[Any] = literal.value
     sampled = items[:SAMPLED]
-    if items and all(isinstance(item, dict) for item in sampled):
+    if items and all(map(is_object, sampled)):
         names = _fields_of(sampled)
         noun = noun or "object"
     elif items and all(isinstance(item, list | tuple) for item in sampled):
@@ -101,7 +107,7 @@ def _describe_list(
     return Description(Kind.JSON, f"{notation} {number}", names)
 
 
-def _error_in(value: Dict) -> str:
+def _error_in(value: dict[str, Any]) -> str:
     """Return the message of an object that says that something failed; nothing if it is another."""
     for key in _ERROR_KEYS:
         match value.get(key):
@@ -112,7 +118,7 @@ def _error_in(value: Dict) -> str:
     return ""
 
 
-def _total_in(value: Dict) -> int:
+def _total_in(value: dict[str, Any]) -> int:
     """Return how many there are in all, where an object around a part of them says it; else 0."""
     totals = [
         number for key, number in value.items() if type(number) is int and _TOTAL_KEY.fullmatch(key)
@@ -120,22 +126,20 @@ def _total_in(value: Dict) -> int:
     return max(totals, default=0)
 
 
-def _fields_of(records: list[Dict]) -> tuple[str, ...]:
+def _fields_of(records: list[dict[str, Any]]) -> tuple[str, ...]:
     return unique_names(key for record in records[:5] for key in record)
 
 
-def _largest_list(value: Dict) -> tuple[Dict | None, str]:
+def _largest_list(value: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
     """Return the object with the list that makes up most of `value`, and the list's key."""
     inner: Any = value
-    while isinstance(inner, dict) and inner:
-        owner = cast("Dict", inner)
-        sizes = {key: len(str(field)) for key, field in owner.items()}
-        heaviest = max(sizes, key=lambda key: sizes[key])
+    while is_object(inner) and inner:
+        sizes = {key: len(str(field)) for key, field in inner.items()}
+        heaviest = max(sizes, key=sizes.__getitem__)
         if sizes[heaviest] * 2 < sum(sizes.values()):
             break
-        inner = owner[heaviest]
-        if isinstance(inner, list):
-            items = cast("list[object]", inner)
-            has_records = bool(items) and isinstance(items[0], dict | list)
+        owner, inner = inner, inner[heaviest]
+        if is_list(inner):
+            has_records = bool(inner) and isinstance(inner[0], dict | list)
             return (owner, heaviest) if has_records else (None, "")
     return None, ""

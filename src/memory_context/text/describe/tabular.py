@@ -16,11 +16,11 @@ SAMPLED = 30
 COUNTED_EXACTLY = 2_000_000
 _NOTATIONS = {"\t": "TSV", ",": "CSV", ";": "CSV"}
 _NUMBER = re.compile(r"[-+$€£]?[\d.,:/%-]+[%a-zA-Z]{0,2}")
-_CODE_ENDS = (".", ";", "{", ":", ")", "(", ",")
-# `Name: value` or `NAME=value`, perhaps with the marks of Markdown around it: `- **Name**: value`.
+# `Name: value` or `NAME=value`, perhaps with the marks of Markdown around it; stricter than in a text known for records.
 _FIELD = re.compile(
-    r"\s*(?:[-*•] +)?\*{0,2}([A-Za-z][\w /()'.-]{0,30}?)(?:\*{0,2} ?:\*{0,2}(?:\s|$)|=(?!=))"
+    r"\s*(?:[-*•] +)?\*{0,2}[A-Za-z][\w /()'.-]{0,30}?(?:\*{0,2} ?:\*{0,2}(?:\s|$)|=(?!=))"
 )
+_CODE_ENDS = (".", ";", "{", ":", ")", "(", ",")
 
 
 def describe_table(sample: Sample) -> Description | None:
@@ -100,9 +100,8 @@ def describe_records(sample: Sample) -> Description | None:
     lines = [line for line in sample.lines if not line.startswith(("#", ";", "["))]
     if any(line.endswith((";", "{")) for line in lines):
         return None  # code
-    matches = [_FIELD.match(line) for line in lines]
-    fields = Counter(match[1].strip() for match in matches if match)
-    if fields.total() < 0.3 * len(lines):
+    fields = sum(1 for line in lines if _FIELD.match(line))
+    if fields < 0.3 * len(lines):
         return None  # prose
     # The rows themselves are counted, so that both say the same; of a very long text those of its beginning.
     head = sample.text[:COUNTED_EXACTLY]
@@ -118,8 +117,7 @@ def describe_records(sample: Sample) -> Description | None:
         del filled[HEADING]
         common = [name for name in filled if filled[name] >= max(2, 0.5 * len(rows))]
         return Description(Kind.RECORDS, counted(count, "record"), unique_names(common))
-    if table.name != RECORDS and len(rows) > 1 and fields.total() >= 0.8 * len(lines):
-        return Description(
-            Kind.RECORDS, counted(count, "field"), unique_names(row[0] for row in rows)
-        )
+    if table.name != RECORDS and len(rows) > 1 and fields >= 0.8 * len(lines):
+        names = unique_names(row[0] for row in rows)
+        return Description(Kind.RECORDS, counted(count, "field"), names)
     return None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-from memory_context.text.literals import PARSED_AT_MOST, read_literal, unquote
+from memory_context.text.literals import PARSED_AT_MOST, is_list, is_object, read_literal, unquote
 
 DEEPEST = 5
 _TEXT_KEYS = ("stdout", "output", "stderr", "text", "content", "result", "data")
@@ -60,22 +60,20 @@ def _without_outermost(text: str) -> Unwrapped | None:
 
 def _in_value(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
     """Return the texts in an MCP result, the output of a command, or the one long text in an object."""
-    if isinstance(value, dict):
-        fields = cast("dict[str, Any]", value)
-        texts = [fields[key] for key in _TEXT_KEYS if isinstance(fields.get(key), str)]
+    if is_object(value):
+        texts = [value[key] for key in _TEXT_KEYS if isinstance(value.get(key), str)]
         output = "\n".join(filter(None, texts))
-        if "stdout" in fields or (len(texts) == 1 and "\n" in output):
+        if "stdout" in value or (len(texts) == 1 and "\n" in output):
             return output
-        value = fields.get("content")
-    if not isinstance(value, list):
+        value = value.get("content")
+    if not is_list(value):
         return ""
     texts = list[str]()
-    for part in cast("list[object]", value):
-        if not isinstance(part, dict) or "type" not in part:
+    for part in value:
+        if not is_object(part) or "type" not in part:
             return ""
-        text = cast("dict[str, Any]", part).get("text")
-        if isinstance(text, str):
-            texts.append(text)
+        if isinstance(part.get("text"), str):
+            texts.append(part["text"])
     return "\n".join(texts)
 
 

@@ -21,6 +21,7 @@ from memory_context.text.excerpt.scoring import Ranking, from_both_ends, score
 from memory_context.text.excerpt.segments import Segment, Segmentation, split, split_regions
 from memory_context.text.lines import line_end
 from memory_context.text.ranges import joined
+from memory_context.text.read.line_ranges import LineNumbers
 
 CHARACTERS_PER_UNIT = 8
 # Of the budget of a question a fifth, but 400 at least, goes to the best segments wherever they stand.
@@ -181,7 +182,7 @@ def _beginning(text: str, budget: int, cost: Cost) -> Excerpt:
 
 def _rendered(text: str, found: Segmentation, first_line: int, indexes: list[int]) -> Excerpt:
     """Write the segments as one text; each record of JSON on a line of its own."""
-    counter = _LineCounter(text, first_line)
+    lines = _ShownLines(text, first_line)
     shown, behind, is_record = "", 0, False
     for run in _runs(found, indexes):
         start, end = run[0].start, run[-1].end
@@ -191,16 +192,16 @@ def _rendered(text: str, found: Segmentation, first_line: int, indexes: list[int
                 shown += "\n"
             shown += _record(text, found, run)
             for segment in run:
-                counter.show(segment.start, segment.end)
+                lines.show(segment.start, segment.end)
         else:
-            shown += _gap(text, behind, start, counter) + text[start:end]
-            counter.show(start, end)
+            shown += _gap(text, behind, start, lines) + text[start:end]
+            lines.show(start, end)
         behind = end
     shown = shown.rstrip("\n")
     rest = text[behind:].rstrip()
     if rest and not is_record:
         shown += f"\n{GAP}" if "\n" in rest else f" {GAP}"
-    return Excerpt(shown, tuple(joined(counter.ranges)))
+    return Excerpt(shown, tuple(joined(lines.ranges)))
 
 
 def _runs(found: Segmentation, indexes: list[int]) -> Iterator[list[Segment]]:
@@ -226,14 +227,14 @@ def _runs(found: Segmentation, indexes: list[int]) -> Iterator[list[Segment]]:
     yield run
 
 
-def _gap(text: str, behind: int, start: int, counter: _LineCounter) -> str:
+def _gap(text: str, behind: int, start: int, lines: _ShownLines) -> str:
     """Return what stands between two runs of segments."""
     between = text[behind:start]
     if not between.strip():
-        return between if behind else counter.opening()
+        return between if behind else lines.opening()
     if "\n" not in between:
         return f" {GAP} " if behind else f"{GAP} "
-    gap = GAP_AT_LINE.format(line=counter.line_at(start)) + "\n"
+    gap = GAP_AT_LINE.format(line=lines.number_at(start)) + "\n"
     if behind:
         gap = "\n" + gap
     if text[start - 1] != "\n":
@@ -263,24 +264,24 @@ def _record(text: str, found: Segmentation, run: Sequence[Segment]) -> str:
     return f"{container.path} {opening}{', '.join(members)}{closing}"
 
 
-class _LineCounter:
-    """Counts lines on one way through a text, and notes which were shown whole."""
+class _ShownLines:
+    """Numbers the lines of a text, and notes which were shown whole.
+
+    Attributes:
+        ranges: The first and the last line of what was shown, part by part.
+    """
 
     def __init__(self, text: str, first: int) -> None:
         self.ranges = list[tuple[int, int]]()
-        self._text, self._place, self._line = text, 0, first
+        self._text, self._numbers, self._before = text, LineNumbers(text), first - 1
 
     def opening(self) -> str:
         """Return what stands before the text's first line: the number that it has in a longer text."""
-        if self._line == 1:
-            return ""
-        return GAP_AT_LINE.format(line=self._line) + "\n"
+        return GAP_AT_LINE.format(line=self.number_at(0)) + "\n" if self._before else ""
 
-    def line_at(self, place: int) -> int:
-        """Return the number of the line that `place` stands in; places come in order."""
-        self._line += self._text.count("\n", self._place, place)
-        self._place = place
-        return self._line
+    def number_at(self, place: int) -> int:
+        """Return the number of the line that `place` stands in."""
+        return self._before + self._numbers.at(place)
 
     def show(self, start: int, end: int) -> None:
         """Note the lines that ``text[start:end]`` holds whole."""
@@ -288,7 +289,7 @@ class _LineCounter:
         before = text[text.rfind("\n", 0, start) + 1 : start]
         behind = text[end : line_end(text, end)]
         ends_line = text[end - 1 : end] == "\n"
-        first, last = self.line_at(start), self.line_at(end)
+        first, last = self.number_at(start), self.number_at(end)
         if before.strip():
             first += 1
         # A comma behind a member of JSON does not count as a part of the line that is missing.

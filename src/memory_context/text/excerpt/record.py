@@ -16,6 +16,7 @@ from memory_context.text.excerpt.excerpt import Excerpt
 from memory_context.text.excerpt.repeated_forms import LONGEST_RECORD, Span, repeated_block
 from memory_context.text.excerpt.segments import HEADER_LINES, end_of_header
 from memory_context.text.lines import line_end, line_spans
+from memory_context.text.read.line_ranges import LineNumbers
 
 # A stored conversation has one message a line, as JSON.
 SAID = '{"role": "'
@@ -83,28 +84,26 @@ def show_records(text: str, records: Sequence[Record], budget: int, cost: Cost) 
             left -= price
     chosen.sort(key=lambda record: record.start)
     shown, ranges, behind = "", list[Span](), 0
-    line, counted = 1, 0
+    numbers = LineNumbers(text)
     for start, stop in (span for record in chosen for span in record.spans):
         start = max(start, behind)  # noqa: PLW2901 - records may overlap, or have a head in common
         if start >= stop:
             continue
-        line += text.count("\n", counted, start)
-        counted = start
-        shown += _gap_before(text, behind, start, line) + text[start:stop].rstrip("\n")
+        shown += _gap_before(text, behind, start, numbers) + text[start:stop].rstrip("\n")
         behind = stop
         if text[start - 1 : start] in ("", "\n") and text[stop : stop + 1] in ("", "\n"):
-            ranges.append((line, line + text.count("\n", start, stop)))
+            ranges.append((numbers.at(start), numbers.at(stop)))
     if shown and _SAYS.search(text, behind):
         shown += f" {GAP}"
     return Excerpt(shown, tuple(ranges))
 
 
-def _gap_before(text: str, behind: int, start: int, line: int) -> str:
+def _gap_before(text: str, behind: int, start: int, numbers: LineNumbers) -> str:
     """Return what stands between what is shown already and the next part."""
     if not _SAYS.search(text, behind, start):
         return "\n" if behind else ""
     if text[start - 1] == "\n":
-        gap = GAP_AT_LINE.format(line=line) + "\n"
+        gap = GAP_AT_LINE.format(line=numbers.at(start)) + "\n"
         return "\n" + gap if behind else gap
     return f" {GAP} " if behind else f"{GAP} "
 
@@ -289,7 +288,8 @@ def _item_at(text: str, line_start: int, line_stop: int, above: list[Span]) -> R
     next_line = line_stop + 1, line_end(text, line_stop + 1)
     holds_lines = not is_item and _depth(text, next_line)[0] > depth
     is_one_of_many = _begins_alike(text, (line_start, line_stop), [*above[:1], next_line])
-    if depth and not (is_item or holds_lines or is_one_of_many):
+    is_field = depth > 0 and not (is_item or holds_lines or is_one_of_many)
+    if is_field:
         for line in above:
             line_depth, opens = _depth(text, line)
             if line_depth < depth or line_start - line[0] > LONGEST_RECORD:
@@ -297,16 +297,16 @@ def _item_at(text: str, line_start: int, line_stop: int, above: list[Span]) -> R
             walked += 1
             if line_depth == depth:
                 start = line[0]
-            if opens and line_depth == depth:
-                is_item = True
-                break
+                if opens:
+                    is_item = True
+                    break
     outside = depth - 2 if is_item else depth
     stop = line_stop
     while stop < len(text):
         next_stop = line_end(text, stop + 1)
         next_depth, opens = _depth(text, (stop + 1, next_stop))
         inside = next_depth > outside and not (opens and next_depth <= depth)
-        if not (is_item or holds_lines or is_one_of_many) and depth:  # one field of several
+        if is_field and not is_item:  # those beside it belong to it
             inside = next_depth >= depth and not opens
         if not inside or next_stop - start > LONGEST_RECORD or next_stop == stop + 1:
             break

@@ -21,7 +21,6 @@ INDENTATION = 40
 KEY_ENDS = frozenset((": ", ":\n", "= ", " =", ":"))
 VALUE_BEGINS = frozenset((": ", "= "))
 VALUE_ENDS = frozenset(("", "\n", "\\"))
-NO_WORDS = frozenset[str]()
 _NUMBER = re.compile(r"[\d.,]+|\d{4}-\d\d-\d\d.*")
 
 
@@ -131,9 +130,7 @@ def score(
     for word in words:
         for index in held_by.get(word, ()):
             words_in[index].add(word)
-    hits = [NO_WORDS] * len(starts)
-    for index, held in words_in.items():
-        hits[index] = frozenset(held)
+    hits = [frozenset(words_in.get(index, ())) for index in range(len(starts))]
     return SegmentScores(names, worth, hits, _relevances(hits, ranking), near)
 
 
@@ -221,9 +218,10 @@ def _relevances(hits: Sequence[frozenset[str]], ranking: Ranking) -> list[float]
     # Not below what one word in a single segment weighs: matching only common words must not count
     # as all that is asked.
     most = max(sum(best), math.log(1 + len(hits)), SMALL)
-    shares = [0.0] * len(hits)
-    for index, held in enumerate(hits):
-        if held:
-            shares[index] = min(1.0, sum(rarity[word] for word in held) / most)
+    shares = list[float]()
+    for held in hits:
+        # Exact, because the order of a set is another in each process.
+        share = math.fsum(rarity[word] for word in held) / most
+        shares.append(min(1.0, share))
     least = ranking.share * max(shares, default=0.0)
     return [share if share >= least else 0.0 for share in shares]

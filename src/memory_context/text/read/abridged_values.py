@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from itertools import islice
+from typing import Any
 
 from memory_context.runtime import what_models_read as prompts
+from memory_context.text.literals import is_list, is_object
 from memory_context.text.read.hints import listed
 
 SHORTEST_TEXT = 8
@@ -17,43 +18,37 @@ LIMITS = (10_000, 3000, 1000, 300, 100, 30, 10, 3)
 
 def abridged(value: Any, limit: int, depth: int) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return `value` with texts of `limit` characters, lists and objects of `limit` // 3 parts, and `depth` levels."""
+    if isinstance(value, str) and len(value) > max(limit, SHORTEST_TEXT):
+        return value[:limit] + prompts.GAP_IN_LINE.format(count=len(value) - limit).rstrip()
     most = max(1, limit // 3)
-    match value:
-        case str() if len(value) > max(limit, SHORTEST_TEXT):
-            return value[:limit] + prompts.GAP_IN_LINE.format(count=len(value) - limit).rstrip()
-        case list() | dict() if value and not depth:
-            return gist(cast("Any", value))
-        case list():
-            items = cast("Sequence[Any]", value)
-            shown = [abridged(item, limit, depth - 1) for item in items[:most]]
-            if len(items) > most:
-                shown.append(prompts.MORE_PARTS.format(count=len(items) - most))
-            return shown
-        case dict():
-            members = list(cast("Mapping[str, Any]", value).items())
-            short = dict[Any, Any]()
-            for key, member in members[:most]:
-                short[abridged(key, LONGEST_KEY, 1)] = abridged(member, limit, depth - 1)
-            if len(members) > most:
-                short["…"] = prompts.MORE_PARTS.format(count=len(members) - most)
-            return short
-        case _:
-            return value
+    if is_list(value):
+        if value and not depth:
+            return gist(value)
+        shown = [abridged(item, limit, depth - 1) for item in value[:most]]
+        if len(value) > most:
+            shown.append(prompts.MORE_PARTS.format(count=len(value) - most))
+        return shown
+    if is_object(value):
+        if value and not depth:
+            return gist(value)
+        short = dict[Any, Any]()
+        for key in islice(value, most):
+            short[abridged(key, LONGEST_KEY, 1)] = abridged(value[key], limit, depth - 1)
+        if len(value) > most:
+            short["…"] = prompts.MORE_PARTS.format(count=len(value) - most)
+        return short
+    return value
 
 
 def gist(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
     """Say what `value` is, in a few words."""
-    match value:
-        case str():
-            return prompts.A_TEXT.format(count=len(value))
-        case list():
-            items = cast("Sequence[Any]", value)
-            keys = ""
-            if items and isinstance(items[0], dict) and items[0]:
-                names = listed(cast("Mapping[str, Any]", items[0]))
-                keys = prompts.WITH_KEYS.format(keys=names)
-            return prompts.A_LIST.format(count=len(items), keys=keys)
-        case dict():
-            return prompts.AN_OBJECT.format(keys=listed(cast("Mapping[str, Any]", value)))
-        case _:
-            return str(value)[:100]
+    if isinstance(value, str):
+        return prompts.A_TEXT.format(count=len(value))
+    if is_object(value):
+        return prompts.AN_OBJECT.format(keys=listed(value))
+    if is_list(value):
+        keys = ""
+        if value and is_object(value[0]) and value[0]:
+            keys = prompts.WITH_KEYS.format(keys=listed(value[0]))
+        return prompts.A_LIST.format(count=len(value), keys=keys)
+    return str(value)[:100]

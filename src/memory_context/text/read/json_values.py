@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, cast
 
 from memory_context.text.lines import lines_of
-from memory_context.text.literals import parse_literal
+from memory_context.text.literals import is_list, is_object, parse_literal
 
 NOTHING: Final = object()
 
@@ -56,17 +56,14 @@ def records(text: str) -> Iterator[Any]:
 
 def wrapped(value: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds
     """Return the texts of an MCP tool's result, or of the list of parts that AutoGen makes of it."""
-    parts = value
-    if isinstance(value, dict):
-        parts = cast("Mapping[str, Any]", value).get("content")
+    parts = value.get("content") if is_object(value) else value
     texts = list[str]()
-    if isinstance(parts, list):
-        for part in cast("Sequence[Any]", parts):
-            match part:
-                case {"type": "text", "text": str(text)}:
-                    texts.append(text)
-                case _:
-                    pass
+    for part in parts if is_list(parts) else ():
+        match part:
+            case {"type": "text", "text": str(text)}:
+                texts.append(text)
+            case _:
+                pass
     return texts
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import regex
 from jsonpath_rfc9535 import JSONPathEnvironment, JSONPathError, JSONPathNode, JSONPathQuery, Parser
@@ -19,6 +19,7 @@ from memory_context.exceptions import (
 )
 from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.regexes import compiled
+from memory_context.text.literals import is_list, is_object
 from memory_context.text.read.abridged_values import LIMITS, abridged, gist
 from memory_context.text.read.json_values import documents, is_json_lines, to_json
 from memory_context.text.read.time_limit import TimeLimit, too_slow
@@ -80,16 +81,11 @@ def parts_of(found: FoundValues) -> FoundValues | None:
     if found.total != 1 or not found.values[0]:
         return None
     value = found.values[0]
-    match value:
-        case dict():
-            members = cast("Mapping[str, Any]", value)
-            return FoundValues(list(members.values()), unit="members", keys=list(members))
-        case list():
-            return FoundValues(cast("Sequence[Any]", value), unit="elements")
-        case str():
-            return FoundValues(value, unit="characters")
-        case _:
-            return None
+    if is_object(value):
+        return FoundValues(list(value.values()), unit="members", keys=list(value))
+    if is_list(value):
+        return FoundValues(value, unit="elements")
+    return FoundValues(value, unit="characters") if isinstance(value, str) else None
 
 
 def found_values(text: str, path: str) -> FoundValues:
@@ -126,9 +122,7 @@ def found_values(text: str, path: str) -> FoundValues:
 
 def _records(text: str, root: Any) -> Sequence[Any]:  # noqa: ANN401 - whatever JSON holds
     """Return the records, if `root` is their list and not the value of the text."""
-    if isinstance(root, list) and is_json_lines(text):
-        return cast("Sequence[Any]", root)
-    return ()
+    return root if is_list(root) and is_json_lines(text) else ()
 
 
 def _told(path: str) -> str:

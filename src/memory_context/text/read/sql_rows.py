@@ -20,7 +20,6 @@ from memory_context.text.query.locked_database import (
     LockedDatabase,
     cell_text,
     columns_told,
-    quoted_name,
 )
 from memory_context.text.read.abridged_values import LIMITS, abridged
 from memory_context.text.read.json_values import to_json
@@ -31,8 +30,8 @@ from memory_context.text.rows.text_table import Row, TextTable
 
 LONGEST_TOLD = 80
 TABLE: Final = "data"
+ROW_NUMBER: Final = "_rowid_"
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]""")
-_ROW_NUMBERS: Final = ("rowid", "_rowid_", "oid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +117,9 @@ def _selected(
     """Return the names, the rows in `window`, and how many rows there are."""
     indexes = _column_indexes(table, columns)
     taken = {column.lower() for column in table.columns}
-    row_number = next((name for name in _ROW_NUMBERS if name not in taken), None)
-    if indexes and row_number is not None:
+    if indexes and ROW_NUMBER not in taken:
         # Cells are given as they stand in the text, where the database has numbers and NULL.
-        found = database.select(f"SELECT {row_number} {condition}", bounded=False)
+        found = database.select(f"SELECT {ROW_NUMBER} {condition}", bounded=False)
         numbers = [number for (number,) in found.rows]
         wanted = set(numbers[window])
         rows = list[Row]()
@@ -129,9 +127,7 @@ def _selected(
             if number in wanted:
                 rows.append([row[index] for index in indexes])
         return tuple(table.columns[index] for index in indexes), rows, len(numbers)
-    if indexes:
-        columns = ", ".join(quoted_name(table.columns[index]) for index in indexes)
-    found = database.select(f"SELECT {columns}\n{condition}", bounded=False)
+    found = database.select(f"SELECT {columns or '*'}\n{condition}", bounded=False)
     return found.columns, found.rows[window], len(found.rows)
 
 

@@ -6,7 +6,9 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
+
+from memory_context.text.literals import is_list, is_object
 
 if TYPE_CHECKING:
     from memory_context.text.redact.redactor import Redactor, Rules
@@ -100,10 +102,10 @@ class Redaction:
 
     def _leaves(self, value: Any, form: JsonForm, name: str = "") -> Any:  # noqa: ANN401 - JSON
         """Return a value under *name* without what a user's patterns find in its texts."""
-        if isinstance(value, dict):
-            return _with_free_names(self._members(cast("Mapping[str, Any]", value), form))
-        if isinstance(value, list):
-            return [self._leaves(member, form, name) for member in cast("Iterable[Any]", value)]
+        if is_object(value):
+            return _with_free_names(self._members(value, form))
+        if is_list(value):
+            return [self._leaves(member, form, name) for member in value]
         if isinstance(value, str):
             value = self._without(value, "own")
         return self._beside(name, value)

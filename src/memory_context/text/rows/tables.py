@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.describe.choose_describer import behind_lead, identify
@@ -16,7 +16,7 @@ from memory_context.text.describe.sample import HEAD
 from memory_context.text.describe.tabular import is_number
 from memory_context.text.describe.unwrap import unwrap
 from memory_context.text.lines import lines_of
-from memory_context.text.literals import objects_in
+from memory_context.text.literals import is_list, is_object, objects_in
 from memory_context.text.read.json_values import NOTHING, is_json_lines, parse, records
 from memory_context.text.rows.command_columns import command_table
 from memory_context.text.rows.log_lines import log_table
@@ -93,12 +93,11 @@ def _of_json(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON ho
         path_of_longest = ""
         next_level = list[tuple[str, Any]]()
         for path, item in level:
-            if isinstance(item, list):
-                values = cast("Sequence[Any]", item)
-                if len(values) > len(longest):
-                    longest, path_of_longest = values, path
-            elif isinstance(item, dict):
-                for key, member in cast("dict[str, Any]", item).items():
+            if is_list(item):
+                if len(item) > len(longest):
+                    longest, path_of_longest = item, path
+            elif is_object(item):
+                for key, member in item.items():
                     next_level.append((f"{path}.{key}", member))
         if longest:
             return _of_values(longest, f"the JSON list {path_of_longest}")
@@ -108,14 +107,12 @@ def _of_json(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON ho
 
 def _of_object(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON holds
     """Return an object of objects as a row for each, under its key in a first column; any other object as one row."""
-    if not isinstance(value, dict) or not value:
+    if not is_object(value) or not value:
         return None
-    members = cast("dict[str, Any]", value)
-    if not all(isinstance(member, dict) for member in members.values()):
-        return _of_values([members], "the JSON object")
-    return _of_values(
-        [{"key": key, **member} for key, member in members.items()], "the JSON object"
-    )
+    rows = [value]
+    if all(map(is_object, value.values())):
+        rows = [{"key": key, **member} for key, member in value.items()]
+    return _of_values(rows, "the JSON object")
 
 
 def _of_json_lines(text: str) -> TextTable:
@@ -123,9 +120,9 @@ def _of_json_lines(text: str) -> TextTable:
     keys: dict[str, None] = {}
     try:
         for record in records(text):
-            if not isinstance(record, dict):
+            if not is_object(record):
                 return _of_values(list(records(text)), "the JSON lines")
-            keys.update(dict.fromkeys(cast("dict[str, Any]", record)))
+            keys.update(dict.fromkeys(record))
     except (ValueError, RecursionError) as error:
         raise InvalidSelectionError(f"a line of these JSON lines is not JSON: {error}") from error
     return TextTable(
@@ -137,14 +134,14 @@ def _of_json_lines(text: str) -> TextTable:
 
 def _of_values(values: Sequence[Any], name: str) -> TextTable:
     """Return objects as rows under their keys, lists under numbered columns, other values under ``value``."""
-    if all(isinstance(value, dict) for value in values):
+    if all(map(is_object, values)):
         keys = list(dict.fromkeys(key for value in values for key in value))
         return TextTable(
             column_names(keys),
             lambda: ([value.get(key) for key in keys] for value in values),
             name,
         )
-    if all(isinstance(value, list) for value in values):
+    if all(map(is_list, values)):
         width = max(map(len, values))
         columns = column_names([""] * width)
         return TextTable(columns, lambda: evened(values, width), name)
