@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from memory_context.text.ranges import Span
+
 
 def lines_of(text: str) -> Iterator[str]:
     """Yield the lines of `text`, one at a time, without their line breaks."""
@@ -14,7 +16,7 @@ def lines_of(text: str) -> Iterator[str]:
         start = end + 1
 
 
-def line_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def line_spans(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield where each line of ``text[start:end]`` begins and ends; behind a last line break stands an empty line."""
     while start <= end:
         stop = text.find("\n", start, end)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias
+
+Span: TypeAlias = tuple[int, int]
 
 
-def joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def joined(ranges: Iterable[Span]) -> list[Span]:
     """Return *ranges*, sorted, each in one only: those that overlap, or with nothing between them, become one."""
-    found = list[tuple[int, int]]()
+    found = list[Span]()
     for first, last in sorted(ranges):
         if found and first <= found[-1][1] + 1:
             found[-1] = (found[-1][0], max(last, found[-1][1]))

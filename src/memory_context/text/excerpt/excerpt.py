@@ -20,7 +20,7 @@ from memory_context.text.excerpt.regions import fill
 from memory_context.text.excerpt.scoring import Ranking, from_both_ends, score
 from memory_context.text.excerpt.segments import Segment, Segmentation, split, split_regions
 from memory_context.text.lines import line_end
-from memory_context.text.ranges import joined
+from memory_context.text.ranges import Span, joined
 from memory_context.text.read.line_ranges import LineNumbers
 
 CHARACTERS_PER_UNIT = 8
@@ -52,7 +52,7 @@ class Excerpt:
     """
 
     text: str
-    ranges: tuple[tuple[int, int], ...] = ()
+    ranges: tuple[Span, ...] = ()
 
 
 NOTHING_SHOWN = Excerpt("")
@@ -91,18 +91,18 @@ def excerpt(
         # Either end has its room first, unless it is so long that the rest would have none.
         count = len(found.segments)
         outer = [0, count - 1][:count]  # one segment is both, and `[]` has none
-        price = sum(_price(text, found, index, cost) + GAP_TOKENS for index in outer)
+        price = sum(_price(found, index, cost) + GAP_TOKENS for index in outer)
         if price <= budget // 2:
             ends, room = outer, budget - price
 
     def packed(question: str, ranking: Ranking) -> list[int]:
-        scores = score(text, found, question, ranking, known)
+        scores = score(found, question, ranking, known)
         if not ranking.fills:
-            return SegmentPacker(text, found, scores, ranking, cost).pack(room)
+            return SegmentPacker(found, scores, ranking, cost).pack(room)
         first = min(budget, max(budget // BEST_PART, LEAST_BEST))
-        best = SegmentPacker(text, found, scores, ranking, cost).pack(first)
-        scores = score(text, found, question, replace(ranking, share=0), known)
-        return fill(text, found, scores.relevance, best, budget, cost)
+        best = SegmentPacker(found, scores, ranking, cost).pack(first)
+        scores = score(found, question, replace(ranking, share=0), known)
+        return fill(found, scores.relevance, best, budget, cost)
 
     chosen = packed(question, ranking)
     if not chosen:
@@ -115,8 +115,8 @@ def excerpt(
         return _beginning(text, budget, cost)
     if is_preview:
         most = budget if is_far_larger else budget * ENDS_PART
-        chosen = _with_ends(text, found, [*ends, *chosen], most, cost)
-    return _within(budget, text, found, first_line, chosen, cost)
+        chosen = _with_ends(found, [*ends, *chosen], most, cost)
+    return _within(budget, found, first_line, chosen, cost)
 
 
 def _is_far_larger(text: str, budget: float, cost: Cost) -> bool:
@@ -124,16 +124,14 @@ def _is_far_larger(text: str, budget: float, cost: Cost) -> bool:
     return len(text) * cost(text[:SAMPLE]) > FAR_LARGER * budget * SAMPLE
 
 
-def _with_ends(
-    text: str, found: Segmentation, chosen: Sequence[int], budget: float, cost: Cost
-) -> list[int]:
+def _with_ends(found: Segmentation, chosen: Sequence[int], budget: float, cost: Cost) -> list[int]:
     """Return *chosen* with segments from either end of the text, one after the other, as far as *budget* goes."""
     shown = dict.fromkeys(chosen)
-    left = budget - sum(_price(text, found, index, cost) for index in shown)
+    left = budget - sum(_price(found, index, cost) for index in shown)
     for index in from_both_ends(range(len(found.segments))):
         if index in shown:
             continue
-        left -= _price(text, found, index, cost)
+        left -= _price(found, index, cost)
         if index - 1 not in shown and index + 1 not in shown:
             left -= GAP_TOKENS
         if left < 0:
@@ -142,15 +140,14 @@ def _with_ends(
     return list(shown)
 
 
-def _price(text: str, found: Segmentation, index: int, cost: Cost) -> int:
+def _price(found: Segmentation, index: int, cost: Cost) -> int:
     """Return what a segment costs, with the path that stands before it if it is of a record."""
-    segment = found.segments[index]
-    return cost(found.containers[segment.container].path + text[segment.start : segment.end])
+    container = found.containers[found.segments[index].container]
+    return cost(container.path + found.shown(index))
 
 
 def _within(
     budget: int,
-    text: str,
     found: Segmentation,
     first_line: int,
     chosen: list[int],
@@ -158,13 +155,13 @@ def _within(
 ) -> Excerpt:
     """Write the *chosen* segments; without those that come last as long as all of them cost more than *budget*."""
     while chosen:
-        shown = _rendered(text, found, first_line, sorted(chosen))
+        shown = _rendered(found, first_line, sorted(chosen))
         over = cost(shown.text) - budget
         if over <= 0:
             return shown
         # Segments cost more together than one by one: at least one goes, so that this ends.
         while chosen and over > 0:
-            over -= _price(text, found, chosen.pop(), cost)
+            over -= _price(found, chosen.pop(), cost)
     return NOTHING_SHOWN
 
 
@@ -180,8 +177,9 @@ def _beginning(text: str, budget: int, cost: Cost) -> Excerpt:
     return NOTHING_SHOWN
 
 
-def _rendered(text: str, found: Segmentation, first_line: int, indexes: list[int]) -> Excerpt:
+def _rendered(found: Segmentation, first_line: int, indexes: list[int]) -> Excerpt:
     """Write the segments as one text; each record of JSON on a line of its own."""
+    text = found.text
     lines = _ShownLines(text, first_line)
     shown, behind, is_record = "", 0, False
     for run in _runs(found, indexes):
@@ -190,7 +188,7 @@ def _rendered(text: str, found: Segmentation, first_line: int, indexes: list[int
         if is_record:
             if shown:
                 shown += "\n"
-            shown += _record(text, found, run)
+            shown += _record(found, run)
             for segment in run:
                 lines.show(segment.start, segment.end)
         else:
@@ -242,9 +240,9 @@ def _gap(text: str, behind: int, start: int, lines: _ShownLines) -> str:
     return gap
 
 
-def _record(text: str, found: Segmentation, run: Sequence[Segment]) -> str:
+def _record(found: Segmentation, run: Sequence[Segment]) -> str:
     """Write a path, with the members that are shown as JSON, or the segments of one long string."""
-    container = found.containers[run[0].container]
+    text, container = found.text, found.containers[run[0].container]
     if container.kind == "text":
         shown, behind = f"{container.path}: ", run[0].start
         for segment in run:
@@ -272,7 +270,7 @@ class _ShownLines:
     """
 
     def __init__(self, text: str, first: int) -> None:
-        self.ranges = list[tuple[int, int]]()
+        self.ranges = list[Span]()
         self._text, self._numbers, self._before = text, LineNumbers(text), first - 1
 
     def opening(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 
-from memory_context.text.ranges import joined
+from memory_context.text.ranges import Span, joined
 from memory_context.text.terms import FAULTS, MOST_OCCURRENCES, occurrences, terms, weight
 
 LARGE = 100_000
@@ -16,7 +16,7 @@ BEST_BLOCKS = 24
 FAULTY_BLOCKS = 4
 
 
-def hotspots(text: str, question: str) -> list[tuple[int, int]]:
+def hotspots(text: str, question: str) -> list[Span]:
     """Return where whole lines (or blocks, where lines are long) begin and end, in order and apart from each other."""
     words = terms(question)
     blocks_of = dict[str, set[int]]()
@@ -35,7 +35,7 @@ def hotspots(text: str, question: str) -> list[tuple[int, int]]:
     return joined(_whole_lines(text, *spot) for spot in spots)
 
 
-def _whole_lines(text: str, start: int, end: int) -> tuple[int, int]:
+def _whole_lines(text: str, start: int, end: int) -> Span:
     """Return the region, widened to the lines that it cuts, or as it is where these are long."""
     start, end = max(start, 0), min(end, len(text))
     line_start = text.rfind("\n", max(0, start - BLOCK), start) + 1

@@ -31,7 +31,6 @@ class SegmentPacker:
 
     def __init__(
         self,
-        text: str,
         found: Segmentation,
         scores: SegmentScores,
         ranking: Ranking,
@@ -40,15 +39,14 @@ class SegmentPacker:
         """Take nothing yet.
 
         Args:
-            text: The whole text.
-            found: Its segments.
+            found: The segments of a text.
             scores: What they are worth by themselves.
             ranking: What makes a segment worth showing.
             cost: What a text costs. A segment is first thought to cost as much by its length as the text's beginning.
         """
-        self._text, self._segments, self._containers = text, found.segments, found.containers
+        self._found, self._segments, self._containers = found, found.segments, found.containers
         self._scores, self._ranking, self._cost = scores, ranking, cost
-        sample = text[:SAMPLE]
+        sample = found.text[:SAMPLE]
         # By length at first: tokens are counted only of what may be shown.
         unit = max(cost(sample), 1) / max(len(sample), 1)
         self._costs = [max(1.0, unit * (segment.end - segment.start)) for segment in found.segments]
@@ -73,8 +71,7 @@ class SegmentPacker:
             # What it really costs is counted only now, where it may be shown.
             if index not in counted:
                 counted.add(index)
-                segment = self._segments[index]
-                self._costs[index] = max(1, self._cost(self._text[segment.start : segment.end]))
+                self._costs[index] = max(1, self._cost(self._found.shown(index)))
             rate = self._rate(index)
             if rate <= 0:
                 continue

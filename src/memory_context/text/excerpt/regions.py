@@ -19,7 +19,6 @@ LEAST_OF_BEST = 0.6
 
 
 def fill(
-    text: str,
     found: Segmentation,
     relevance: Sequence[float],
     best: Sequence[int],
@@ -29,8 +28,7 @@ def fill(
     """Return the segments *best*, and those of the densest regions, as many as the budget takes.
 
     Args:
-        text: The whole text.
-        found: Its segments.
+        found: The segments of a text.
         relevance: How much of the question each segment holds.
         best: The segments that are shown in any case.
         budget: The most that all of them cost.
@@ -40,14 +38,14 @@ def fill(
         return []
     density = _densities(found, relevance)
     chosen = dict.fromkeys(best)
-    left = budget - sum(cost(_shown(text, found, index)) + 1 for index in chosen)
+    left = budget - sum(cost(found.shown(index)) + 1 for index in chosen)
     least = LEAST_OF_BEST * max(density)
     for index in sorted(range(len(density)), key=density.__getitem__, reverse=True):
         if density[index] < least:
             break
         if index in chosen:
             continue
-        price = cost(_shown(text, found, index))
+        price = cost(found.shown(index))
         if not (index - 1 in chosen or index + 1 in chosen):
             price += 2
         if price > left:
@@ -58,11 +56,6 @@ def fill(
             chosen[parent] = None
         chosen[index] = None
     return list(chosen)
-
-
-def _shown(text: str, found: Segmentation, index: int) -> str:
-    segment = found.segments[index]
-    return text[segment.start : segment.end]
 
 
 def _densities(found: Segmentation, relevance: Sequence[float]) -> list[float]:

@@ -14,6 +14,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from memory_context.text.lines import line_spans
+from memory_context.text.ranges import Span
 
 # What a text begins with tells which forms open its records.
 BEGINNING = 8_000
@@ -30,8 +31,6 @@ COMMON = 6
 _FORM = re.compile(r"\s*[^\w\s]*\s*(?:[^\W\d][\w.-]*(?=\s*[:=|>]))?")
 # The first word of a line, but not of who speaks in it: `Project Manager: `.
 _WORD = re.compile(r"[^\W\d]\w*\b(?![\w .'-]{0,40}:)")
-
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ def _form(text: str, start: int, stop: int, words: AbstractSet[str]) -> str:
     return f"{word.group()} " if word and word.group() in words else form
 
 
-def _bounds(lines: Sequence[_Line], place: int, openers: Sequence[str]) -> tuple[int, int]:
+def _bounds(lines: Sequence[_Line], place: int, openers: Sequence[str]) -> Span:
     """Return from which line to which the lines reach that the last of *openers* opens; nothing if another one does."""
     first = place
     while first >= 0 and lines[first].form not in openers:

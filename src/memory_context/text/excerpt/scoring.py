@@ -92,13 +92,12 @@ class SegmentScores:
 
 
 def score(
-    text: str, found: Segmentation, question: str, ranking: Ranking, known: AbstractSet[str]
+    found: Segmentation, question: str, ranking: Ranking, known: AbstractSet[str]
 ) -> SegmentScores:
-    """Score every segment of `text` by itself.
+    """Score every segment of a text by itself.
 
     Args:
-        text: The whole text.
-        found: Its segments.
+        found: The segments.
         question: What its reader wants to know.
         ranking: What makes a segment worth showing.
         known: Names that are worth nothing.
@@ -108,17 +107,17 @@ def score(
     starts = [segment.start for segment in found.segments]
     held_by: defaultdict[str, set[int]] = defaultdict(set)
     for start, end in found.regions:
-        for word, places in occurrences(text[start:end], wanted):
+        for word, places in occurrences(found.text[start:end], wanted):
             held_by[word].update(bisect_right(starts, start + place) - 1 for place in places)
     near = list[float]()
     for segment in found.segments:
         begin = math.exp(-segment.start / ranking.near)
-        end_share = ranking.end * math.exp((segment.end - len(text)) / ranking.near_end)
+        end_share = ranking.end * math.exp((segment.end - len(found.text)) / ranking.near_end)
         near.append(max(ranking.far, begin, end_share))
     names: list[list[str]] = [[] for _ in starts]
     worth = dict[str, float]()
     if ranking.names:
-        worth = _collect_names(text, found, names, ranking, known)
+        worth = _collect_names(found, names, ranking, known)
         faulty = sorted(set[int]().union(*(held_by.get(fault, ()) for fault in FAULTS)))
         for rank, index in enumerate(from_both_ends(faulty)):
             # A name that no text holds: to tell of an error is worth something where nothing is named.
@@ -135,7 +134,6 @@ def score(
 
 
 def _collect_names(
-    text: str,
     found: Segmentation,
     names: list[list[str]],
     ranking: Ranking,
@@ -145,7 +143,7 @@ def _collect_names(
     keys, fields = set[str](), set[str]()
     index, last = 0, len(names) - 1
     for start, end in found.regions:
-        region = text[start:end]
+        region = found.text[start:end]
         for match in NAME.finditer(region):
             name = match[1]
             if name in known:
@@ -163,7 +161,7 @@ def _collect_names(
             names[index] = list(dict.fromkeys(names[index]))
         is_long = segment.end - segment.start >= LEAST_BLOB
         # A line of base64 is full of strings that look like rare names.
-        if is_long and names[index] and BLOB.fullmatch(text, segment.start, segment.end):
+        if is_long and names[index] and BLOB.fullmatch(found.text, segment.start, segment.end):
             names[index] = []
     return _worth_of_names(Counter(chain.from_iterable(names)), keys, fields, ranking)
 

@@ -15,6 +15,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined] # where a JSON
 from typing import cast
 
 from memory_context.text.lines import line_spans
+from memory_context.text.ranges import Span
 from memory_context.text.rows.ruled_tables import DELIMITER_ROW
 
 USUAL_LENGTH = 80
@@ -92,37 +93,43 @@ class Container:
 
 @dataclass(slots=True)
 class Segmentation:
-    """The segments of a text, in order, the containers that they are parts of, and the regions that they cover."""
+    """A text, the regions of it that are split, their segments, in order, and the containers that these are parts of."""
 
+    text: str
+    regions: list[Span]
     segments: list[Segment] = field(default_factory=list[Segment])
     containers: list[Container] = field(default_factory=lambda: [Container()])
-    regions: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+
+    def shown(self, index: int) -> str:
+        """Return a segment as it stands in the text."""
+        segment = self.segments[index]
+        return self.text[segment.start : segment.end]
 
 
 def split(text: str) -> Segmentation:
     """Split `text`, in time linear in its length; JSON along its members."""
-    found = Segmentation(regions=[(0, len(text))])
+    found = Segmentation(text, [(0, len(text))])
     if _is_json(text):
-        _split_container(text, _skip_space(text, 0), "$", found, 0)
+        _split_container(found, _skip_space(text, 0), "$", 0)
         return found
     records = _starts_of_json_lines(text)
     for index, start in enumerate(records):
-        _split_container(text, start, f"$[{index}]", found, 0)
+        _split_container(found, start, f"$[{index}]", 0)
     if not records:
-        _split_text(text, 0, len(text), found.segments, 0)
+        _split_text(found, 0, len(text), 0)
     return found
 
 
-def split_regions(text: str, regions: list[tuple[int, int]]) -> Segmentation:
+def split_regions(text: str, regions: list[Span]) -> Segmentation:
     """Split some regions of `text`, of which the first is its beginning, without looking at the rest."""
-    found = Segmentation(regions=regions)
+    found = Segmentation(text, regions)
     has_header = bool(end_of_header(text, *regions[0]))
     for number, (start, end) in enumerate(regions):
         if number > 0 and has_header:
             for begin, stop in _packed(text, start, end):
                 found.segments.append(Segment(begin, stop, parent=0))
         else:
-            _split_text(text, start, end, found.segments, 0)
+            _split_text(found, start, end, 0)
     return found
 
 
@@ -150,9 +157,9 @@ def _starts_of_json_lines(text: str) -> list[int]:
     return starts if len(starts) > 1 else []
 
 
-def _split_container(text: str, start: int, path: str, found: Segmentation, depth: int) -> None:
+def _split_container(found: Segmentation, start: int, path: str, depth: int) -> None:
     """Split the JSON that begins at `start`: small members become segments, large ones are split again."""
-    number = len(found.containers)
+    text, number = found.text, len(found.containers)
     found.containers.append(Container())  # replaced below, when its size is known
     size = 0
     for step, begin, value, end in _members(text, start):
@@ -161,9 +168,9 @@ def _split_container(text: str, start: int, path: str, found: Segmentation, dept
         # Without its quotes, so that the segments are slices of the string as it stands.
         if text[value] == '"' and length > LONG_STRING:
             found.containers.append(Container("text", path + step))
-            _split_text(text, value + 1, end - 1, found.segments, len(found.containers) - 1)
+            _split_text(found, value + 1, end - 1, len(found.containers) - 1)
         elif text[value] in "{[" and length > LONG_VALUE and depth < DEEPEST:
-            _split_container(text, value, path + step, found, depth + 1)
+            _split_container(found, value, path + step, depth + 1)
         else:
             _add_member(found.segments, begin, end, number)
     kind = "object" if text[start] == "{" else "array"
@@ -206,8 +213,9 @@ def _skip_space(text: str, place: int) -> int:
     return _SPACE.match(text, place).end()  # type: ignore[union-attr] # matches anything
 
 
-def _split_text(text: str, start: int, end: int, segments: list[Segment], container: int) -> None:
+def _split_text(found: Segmentation, start: int, end: int, container: int) -> None:
     """Split into lines: short ones together with the next, long ones apart where a reader would break them."""
+    text, segments = found.text, found.segments
     header = end_of_header(text, start, end)
     if header:
         parent = len(segments)
@@ -215,13 +223,13 @@ def _split_text(text: str, start: int, end: int, segments: list[Segment], contai
         for begin, stop in _packed(text, header + 1, end):
             segments.append(Segment(begin, stop, container, parent))
         return
-    scopes = list[tuple[int, int]]()
+    scopes = list[Span]()
     for begin, stop in _packed(text, start, end):
         parent_definition = _enter_scope(text, begin, scopes, len(segments))
         segments.append(Segment(begin, stop, container, parent_definition))
 
 
-def _enter_scope(text: str, begin: int, scopes: list[tuple[int, int]], index: int) -> int | None:
+def _enter_scope(text: str, begin: int, scopes: list[Span], index: int) -> int | None:
     """Return the definition that the segment which begins here stands in.
 
     `scopes` are the open definitions, each as its indentation and its segment; they are changed.
@@ -261,9 +269,9 @@ def end_of_header(text: str, start: int, end: int) -> int:
     return 0
 
 
-def _packed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _packed(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield start and end of the segments of ``text[start:end]``: short lines go with the next."""
-    begun: tuple[int, int] | None = None
+    begun: Span | None = None
     for line_start, line_end in line_spans(text, start, end):
         bounds = [line_start, line_end]
         # Minified JSON, base64 and paragraphs are one line each, and would be one segment.
@@ -281,7 +289,7 @@ def _packed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield begun
 
 
-def _goes_with(text: str, begun: tuple[int, int], begin: int, stop: int) -> bool:
+def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
     """Return whether what begins at `begin` is added to the segment that is begun; not if it is indented less."""
     length = begun[1] - begun[0]
     if stop == begin:

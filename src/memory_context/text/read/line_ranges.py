@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from memory_context.exceptions import InvalidLinesError
-from memory_context.text.ranges import joined
+from memory_context.text.ranges import Span, joined
 
 LINE_BLOCK = 1 << 14  # characters
 # Twelve digits: enough for every text, and no number that takes long to convert.
@@ -48,7 +48,7 @@ class LineNumbers:
         return 1 + self._before[block] + self._text.count("\n", block * LINE_BLOCK, place)
 
 
-def parse_lines(lines: str, count: int) -> tuple[int, int]:
+def parse_lines(lines: str, count: int) -> Span:
     """Return the first and the last line (from 1) that `lines` means in a text of `count` lines.
 
     Raises:
@@ -79,7 +79,7 @@ def parse_lines(lines: str, count: int) -> tuple[int, int]:
     return first, min(last, count)
 
 
-def parse_ranges(lines: str, count: int) -> list[tuple[int, int]]:
+def parse_ranges(lines: str, count: int) -> list[Span]:
     """Return the ranges that `lines` names, as `parse_lines` takes them, with commas between several.
 
     They are ascending, and each line is in one of them only.
@@ -95,7 +95,7 @@ def span_of_lines(text: str, first: int, last: int) -> LineSpan:
     return spans_of_lines(text, [(first, last)])[0]
 
 
-def spans_of_lines(text: str, ranges: Iterable[tuple[int, int]]) -> list[LineSpan]:
+def spans_of_lines(text: str, ranges: Iterable[Span]) -> list[LineSpan]:
     """Return where the ascending `ranges` of lines stand."""
     spans = list[LineSpan]()
     start, line = 0, 1

@@ -10,6 +10,7 @@ from memory_context.exceptions import BudgetTooSmallError, InvalidSelectionError
 from memory_context.model.item import count_lines
 from memory_context.model.selection import Cost, Page
 from memory_context.runtime import what_models_read as prompts
+from memory_context.text.ranges import Span
 from memory_context.text.read.line_ranges import LineSpan, parse_ranges, spans_of_lines
 
 # Prose has about four characters to a token, code fewer; what is beyond twice that is not tried.
@@ -166,7 +167,7 @@ def _gap_before(span: LineSpan) -> str:
     return prompts.GAP_AT_LINE.format(line=span.first)
 
 
-def line_numbers(ranges: Iterable[tuple[int, int]]) -> str:
+def line_numbers(ranges: Iterable[Span]) -> str:
     """Write ranges of lines as ``1-5, 90-99``."""
     return ", ".join(f"{first}-{last}" for first, last in ranges)
 

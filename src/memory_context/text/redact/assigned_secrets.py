@@ -12,6 +12,7 @@ from functools import cache
 
 import regex
 
+from memory_context.text.ranges import Span
 from memory_context.text.redact.plausibility import (
     RELATIVE_PATH,
     is_code,
@@ -101,7 +102,7 @@ class AssignedRule(Rule):
         """Return whether a person may have made the secret up."""
         return self.kind == "password"
 
-    def find(self, text: str, position: int) -> tuple[int, int] | None:
+    def find(self, text: str, position: int) -> Span | None:
         """See `Rule.find`."""
         name = self.named.match(text, position)
         if name is None:
@@ -123,7 +124,7 @@ class AssignedRule(Rule):
 
     def _find_value(
         self, text: str, name: regex.Match[str], form: _ValueForm, *, is_bare: bool = False
-    ) -> tuple[int, int] | None:
+    ) -> Span | None:
         beginning, rest = form
         value = beginning.match(text, name.end())
         if value is None:
@@ -140,7 +141,7 @@ class AssignedRule(Rule):
 
     def _find_in_line(
         self, text: str, name: regex.Match[str], form: regex.Pattern[str]
-    ) -> tuple[int, int] | None:
+    ) -> Span | None:
         value = form.match(text, name.end())
         if value is None:
             return None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import regex
 
+from memory_context.text.ranges import Span
 from memory_context.text.redact.assigned_secrets import PASSWORD, SECRET, SORTS_OF_KEY, TOKEN
 from memory_context.text.redact.plausibility import is_no_secret, is_surely_random
 from memory_context.text.redact.rules import PatternRule
@@ -59,7 +60,7 @@ _NO_SECRETS = (
 class NearRule(PatternRule):
     """Find a key near a name."""
 
-    def find(self, text: str, position: int) -> tuple[int, int] | None:
+    def find(self, text: str, position: int) -> Span | None:
         """See `Rule.find`."""
         found = PatternRule.find(self, text, position)
         if found is None:
@@ -71,7 +72,7 @@ class NearRule(PatternRule):
         return None if before[1] and "]" not in before[2] else found
 
 
-def _is_said(text: str, position: int, value: tuple[int, int]) -> bool:
+def _is_said(text: str, position: int, value: Span) -> bool:
     """Return whether a sentence speaks of a commit or a request: "invalid token [4f6a…]", "fix token 1b64…"."""
     is_part_of_name = text[position - 1 : position] in ("_", "-", ".")
     in_sentence = _IN_SENTENCE.fullmatch(text, position, value[0])

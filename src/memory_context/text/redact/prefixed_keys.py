@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from memory_context.text.ranges import Span
 from memory_context.text.redact.private_keys import FOOT, HEAD, HEAD_HINT
 from memory_context.text.redact.rules import Rule
 
@@ -40,7 +41,7 @@ _PADDING = " \t\\"
 class PrefixedKeyRule(Rule):
     """Find a private key with something before each of its lines."""
 
-    def find(self, text: str, position: int) -> tuple[int, int] | None:
+    def find(self, text: str, position: int) -> Span | None:
         """See `Rule.find`."""
         head = _HEAD.match(text, position)
         prefix = _prefix_shape(text, position)

@@ -11,6 +11,8 @@ from typing import Self
 
 import regex
 
+from memory_context.text.ranges import Span
+
 # What may stand before a key: no letter or digit, or an escape that ends in one: of a string (\n, \u0027), a URL (%20),
 # a terminal (ESC[32m).
 START = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-Fa-f]{2})|(?<=\[[0-9;]{1,12}m))"
@@ -84,7 +86,7 @@ class Rule:
     kind: str
     hint: str
 
-    def find(self, text: str, position: int) -> tuple[int, int] | None:
+    def find(self, text: str, position: int) -> Span | None:
         """Return the start and end of the secret whose hint matches at *position*; None if there is none."""
         raise NotImplementedError
 
@@ -116,7 +118,7 @@ class PatternRule(Rule):
     pattern: str
     is_secret: Callable[[str], bool] = bool
 
-    def find(self, text: str, position: int) -> tuple[int, int] | None:
+    def find(self, text: str, position: int) -> Span | None:
         """See `Rule.find`."""
         match = _compiled(self.pattern).match(text, position)
         if match is None:

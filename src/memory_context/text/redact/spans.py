@@ -8,6 +8,7 @@ from operator import attrgetter, itemgetter
 
 import regex
 
+from memory_context.text.ranges import Span
 from memory_context.text.redact.private_keys import JOINT
 from memory_context.text.redact.rules import SecretSpan
 
@@ -44,7 +45,7 @@ def outside_markers(spans: Sequence[SecretSpan], text: str) -> list[SecretSpan]:
     return outside
 
 
-def _parts_between(span: SecretSpan, markers: Sequence[tuple[int, int]]) -> Iterator[SecretSpan]:
+def _parts_between(span: SecretSpan, markers: Sequence[Span]) -> Iterator[SecretSpan]:
     start = span.start
     first = bisect_right(markers, start, key=itemgetter(1))
     for marker_start, marker_end in markers[first:]:

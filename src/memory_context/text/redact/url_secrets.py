@@ -10,6 +10,7 @@ from functools import cache
 
 import regex
 
+from memory_context.text.ranges import Span
 from memory_context.text.redact.plausibility import (
     is_made_up,
     is_placeholder,
@@ -94,7 +95,7 @@ def _argument_of(command: str) -> regex.Pattern[str]:
 class CommandRule(Rule):
     """Find a password that a command is given, by the option before it."""
 
-    def find(self, text: str, position: int) -> tuple[int, int] | None:
+    def find(self, text: str, position: int) -> Span | None:
         """See `Rule.find`."""
         words = _COMMAND_WORD.findall(text, max(0, position - _LONGEST_COMMAND), position)
         for word in reversed(words):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from typing import Final
 
 from memory_context.text.lines import lines_of
-from memory_context.text.rows.text_table import Row, TextTable, column_names
+from memory_context.text.rows.text_table import Row, TextTable, column_names, evened, sliced
 
 TRIED = 50
 LEAST_ALIGNED = 0.95
@@ -22,7 +23,7 @@ _LONG = re.compile(
     r" (?P<name>.*)"
 )
 _COMMIT = re.compile(r"(?P<commit>[0-9a-f]{7,40}) (?P<message>\S.*)")
-_GAP = re.compile(r"\s{2,}")
+# Of one word or a few, with two blanks at least before the next, as in `CONTAINER ID   IMAGE`.
 _NAME = re.compile(r"\S+(?: \S+)*")
 
 
@@ -31,10 +32,10 @@ def command_table(text: str) -> TextTable | None:
     lines = [line for line in islice(lines_of(text), TRIED) if line.strip()]
     if len(lines) < 2:
         return None
+    listed = lines[1:] if lines[0].startswith("total ") else lines
     for pattern, columns in ((_LONG, LISTING), (_COMMIT, ("commit", "message"))):
-        listed = lines[1:] if lines[0].startswith("total ") else lines
-        if listed and all(pattern.fullmatch(line) for line in listed):
-            return TextTable(columns, lambda p=pattern: _matches(text, p), "the listing")  # type: ignore[misc]
+        if all(map(pattern.fullmatch, listed)):
+            return TextTable(columns, partial(_matches, text, pattern), "the listing")
     return _below_names(text, lines)
 
 
@@ -50,25 +51,20 @@ def _below_names(text: str, lines: list[str]) -> TextTable | None:
     names = head.split()
     if len(names) < 2 or any(character in head for character in ":=.,;()[]{}<>\"'|"):
         return None
-    starts = [match.start() for match in _NAME.finditer(_joined_names(head))]
+    starts = [match.start() for match in _NAME.finditer(head)]
     if len(starts) > 1 and _are_aligned(rows, starts):
-        columns = [
-            head[start:stop].strip()
-            for start, stop in zip(starts, [*starts[1:], None], strict=True)
-        ]
-        return TextTable(column_names(columns), lambda: _sliced(text, starts), "the columns")
+        columns = column_names(sliced(head, starts))
+        return TextTable(
+            columns, lambda: (sliced(line, starts) for line in _lines_below(text)), "the columns"
+        )
     capitals = sum(1 for name in names if name[:1].isupper() or not name[:1].isalpha())
     narrowest = min(len(row.split()) for row in rows)
     if capitals < LEAST_CAPITALS * len(names) or narrowest < 2 or narrowest < len(names) - 1:
         return None
     width = min(len(names), narrowest)
-    columns = [*names[: width - 1], " ".join(names[width - 1 :])]
-    return TextTable(column_names(columns), lambda: _split(text, width), "the columns")
-
-
-def _joined_names(head: str) -> str:
-    """Return a line of names in which those that one blank parts are one, as in ``CONTAINER ID   IMAGE``."""
-    return head if _GAP.search(head.strip()) else head.replace(" ", "  ")
+    columns = column_names([*names[: width - 1], " ".join(names[width - 1 :])])
+    cells = partial(str.split, maxsplit=width - 1)
+    return TextTable(columns, lambda: evened(map(cells, _lines_below(text)), width), "the columns")
 
 
 def _are_aligned(rows: list[str], starts: list[int]) -> bool:
@@ -80,18 +76,6 @@ def _are_aligned(rows: list[str], starts: list[int]) -> bool:
                 cells += 1
                 aligned += row[start - 1] == " " and row[start] != " "
     return cells > 0 and aligned >= LEAST_ALIGNED * cells
-
-
-def _sliced(text: str, starts: list[int]) -> Iterator[Row]:
-    for line in _lines_below(text):
-        ends = [*starts[1:], len(line)]
-        yield [line[start:end].strip() or None for start, end in zip(starts, ends, strict=True)]
-
-
-def _split(text: str, width: int) -> Iterator[Row]:
-    for line in _lines_below(text):
-        cells: Row = line.split(None, width - 1)
-        yield [*cells, *[None] * (width - len(cells))]
 
 
 def _lines_below(text: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from itertools import islice, pairwise, takewhile
 from typing import Final
 
 from memory_context.text.lines import lines_of
-from memory_context.text.rows.text_table import Row, TextTable, column_names, evened
+from memory_context.text.rows.text_table import Row, TextTable, column_names, evened, sliced
 
 LINES_TRIED = 6
 # The line below names, as `| --- |:--:|` in Markdown, `----+----` in psql, `--  ----` in sqlite; or above them in mysql.
@@ -68,17 +68,13 @@ def _cells(line: str, *, is_framed: bool) -> Row:
 
 
 def _below_dashes(text: str, names: str, below: int, dashes: str) -> TextTable:
-    """Return the cells below the dashes of each column; the last one goes on to the end of its line."""
+    """Return the cells below the dashes of each column, up to a blank line or the number of rows."""
     starts = [match.start() for match in _DASHES.finditer(dashes)]
-    stops = [match.end() for match in _DASHES.finditer(dashes)]
-
-    def cells(line: str, ends: list[int]) -> Row:
-        return [line[start:end].strip() for start, end in zip(starts, ends, strict=True)]
 
     def rows() -> Iterator[Row]:
         for line in islice(lines_of(text), below, None):
             if not line.strip() or _FOOT.fullmatch(line):
                 return
-            yield cells(line, [*stops[:-1], len(line)])
+            yield sliced(line, starts)
 
-    return TextTable(column_names(cells(names, stops)), rows, "the table")
+    return TextTable(column_names(sliced(names, starts)), rows, "the table")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +39,13 @@ def evened(rows: Iterable[Row], width: int) -> Iterator[Row]:
             yield [*row, *[None] * (width - len(row))]
 
 
-def column_names(names: list[str]) -> tuple[str, ...]:
+def sliced(line: str, starts: list[int]) -> Row:
+    """Return the cells of a line that begin at *starts*, each up to the next; None for an empty one."""
+    ends = [*starts[1:], len(line)]
+    return [line[start:end].strip() or None for start, end in zip(starts, ends, strict=True)]
+
+
+def column_names(names: Sequence[str | None]) -> tuple[str, ...]:
     """Return names for columns: without control characters, numbered where they are empty or taken."""
     if len(names) > MOST_COLUMNS:
         raise InvalidSelectionError(
@@ -48,7 +54,7 @@ def column_names(names: list[str]) -> tuple[str, ...]:
     taken = set[str]()
     unique = list[str]()
     for number, name in enumerate(names, 1):
-        plain = _CONTROLS.sub(" ", str(name)).strip() or f"column{number}"
+        plain = _CONTROLS.sub(" ", str(name or "")).strip() or f"column{number}"
         while plain.lower() in taken:
             plain = f"{plain}_{number}"
         taken.add(plain.lower())
