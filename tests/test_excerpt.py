@@ -19,7 +19,7 @@ from memory_context.model.selection import Cost
 from memory_context.text.excerpt.excerpt import PREVIEW, READING, Excerpt, excerpt
 from memory_context.text.excerpt.hotspots import LARGE, hotspots
 from memory_context.text.excerpt.scoring import Ranking
-from memory_context.text.excerpt.segments import split
+from memory_context.text.excerpt.segments import split, split_regions
 from memory_context.text.terms import MAX_TERMS, names, occurrences, terms
 from memory_context.text.tokens.counter import default_counter, estimating_counter
 
@@ -600,7 +600,7 @@ def test_a_preview_of_a_text_far_larger_uses_its_budget(form: str, count: int, b
     shown = excerpt(text, "", budget, counted, ranking=PREVIEW).text
     first, *_, last = split(text).segments
     # A large text is shown in pieces of lines, whatever its form.
-    pieces = split(text, structured=False).segments
+    pieces = split_regions(text, [(0, len(text))]).segments
     piece = max(counted(text[one.start : one.end]) for one in (*pieces[:40], *pieces[-40:]))
 
     assert budget - counted(shown) <= max(0.15 * budget, 1.25 * piece)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 MAX_TERMS = 32
@@ -74,6 +74,11 @@ def occurrences(
         places = list(islice(found, most))
         if places:
             yield word, places
+
+
+def places_of_faults(places_of: Mapping[str, Iterable[int]]) -> list[int]:
+    """Return where a text tells of an error, in order, given where each word of it stands."""
+    return sorted(set[int]().union(*(places_of.get(fault, ()) for fault in FAULTS)))
 
 
 def _places(text: str, word: str) -> Iterator[int]:

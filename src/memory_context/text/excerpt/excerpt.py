@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from memory_context.model.selection import Cost
 from memory_context.runtime.what_models_read import GAP, GAP_AT_LINE, MORE_MEMBERS
@@ -207,22 +208,18 @@ def _runs(found: Segmentation, indexes: list[int]) -> Iterator[list[Segment]]:
 
     Between two regions of a large text lies what was not split.
     """
-    starts = [start for start, _ in found.regions]
-    run = list[Segment]()
-    last_index = -1
-    for index in indexes:
+    regions = [start for start, _ in found.regions]
+
+    def run_of(numbered: tuple[int, int]) -> tuple[int, ...]:
+        place, index = numbered
         segment = found.segments[index]
-        if run:
-            is_new = segment.container != run[0].container or (
-                bisect_right(starts, segment.start) != bisect_right(starts, run[-1].start)
-            )
-            in_record = bool(found.containers[segment.container].path)
-            if is_new or (index > last_index + 1 and not in_record):
-                yield run
-                run = []
-        run.append(segment)
-        last_index = index
-    yield run
+        if found.containers[segment.container].path:
+            return (segment.container,)
+        # The difference stays the same where indexes follow one another.
+        return segment.container, bisect_right(regions, segment.start), index - place
+
+    for _, run in groupby(enumerate(indexes), run_of):
+        yield [found.segments[index] for _, index in run]
 
 
 def _gap(text: str, behind: int, start: int, lines: _ShownLines) -> str:

@@ -6,7 +6,14 @@ import math
 from collections import defaultdict
 
 from memory_context.text.ranges import Span, joined
-from memory_context.text.terms import FAULTS, MOST_OCCURRENCES, occurrences, terms, weight
+from memory_context.text.terms import (
+    FAULTS,
+    MOST_OCCURRENCES,
+    occurrences,
+    places_of_faults,
+    terms,
+    weight,
+)
 
 LARGE = 100_000
 HEAD = 40_000
@@ -28,7 +35,7 @@ def hotspots(text: str, question: str) -> list[Span]:
         for block in blocks:
             scores[block] += weight(word) * math.log(1 + MOST_OCCURRENCES / len(blocks))
     best = sorted(scores, key=lambda block: (-scores[block], block))[:BEST_BLOCKS]
-    faulty = sorted(set[int]().union(*(blocks_of.get(fault, ()) for fault in FAULTS)))
+    faulty = places_of_faults(blocks_of)
     chosen = [*best, *faulty[:FAULTY_BLOCKS], *faulty[-FAULTY_BLOCKS:]]
     spots = [(0, HEAD), (len(text) - TAIL, len(text))]
     spots += [(block * BLOCK, (block + 1) * BLOCK) for block in chosen]

@@ -171,12 +171,11 @@ class SegmentPacker:
         """Return the segments before and behind one that are not taken; of an object that answers, all members."""
         container = self._segments[index].container
         is_object = self._containers[container].kind == "object"
-        reach = len(self._segments) if is_object and self._scores.relevance[index] else 1
+        reach = None if is_object and self._scores.relevance[index] else 1
+        before, behind = range(index)[::-1], range(index + 1, len(self._segments))
         neighbours = list[int]()
-        before = range(index - 1, max(index - reach, 0) - 1, -1)
-        behind = range(index + 1, min(index + reach, len(self._segments) - 1) + 1)
         for side in (before, behind):
-            for neighbour in side:
+            for neighbour in side[:reach]:
                 if self._segments[neighbour].container != container:
                     break
                 if neighbour not in self._taken:

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from itertools import chain
 
 from memory_context.text.excerpt.segments import Segmentation
-from memory_context.text.terms import BLOB, FAULTS, NAME, occurrences, terms, weight
+from memory_context.text.terms import (
+    BLOB,
+    FAULTS,
+    NAME,
+    occurrences,
+    places_of_faults,
+    terms,
+    weight,
+)
 
 BEST_TERMS = 6
 SMALL = 1e-9
@@ -118,8 +126,7 @@ def score(
     worth = dict[str, float]()
     if ranking.names:
         worth = _collect_names(found, names, ranking, known)
-        faulty = sorted(set[int]().union(*(held_by.get(fault, ()) for fault in FAULTS)))
-        for rank, index in enumerate(from_both_ends(faulty)):
+        for rank, index in enumerate(from_both_ends(places_of_faults(held_by))):
             # A name that no text holds: to tell of an error is worth something where nothing is named.
             fault = f"fault {index:09}"
             names[index].append(fault)

@@ -129,19 +129,23 @@ def rarest(frequencies: Mapping[str, Sequence[int]], terms: int = MAX_TERMS) -> 
     a million (`docs/search.md`).
     """
     held = {lexeme: sum(counts) for lexeme, counts in frequencies.items() if any(counts)}
-    rarest_first = sorted(held, key=held.__getitem__)
-    read = accumulate(held[lexeme] for lexeme in rarest_first)
-    cheap = sum(entries <= MAX_READ for entries in read)
+    rarest_first, cheap = _rarest_first(held, MAX_READ)
     return rarest_first[: max(min(cheap, terms), MAX_TERMS)]
 
 
 def readable(holding: Mapping[str, int], chunks: int) -> list[str]:
     """Return the lexemes that tell `chunks` apart and whose own are few enough to be looked up, rarest first."""
     most = max(FEW_CHUNKS, chunks // 2)
-    telling = [lexeme for lexeme, count in holding.items() if count <= most]
-    rarest_first = sorted(telling, key=holding.__getitem__)
+    telling = {lexeme: count for lexeme, count in holding.items() if count <= most}
+    rarest_first, cheap = _rarest_first(telling, MAX_HELD)
+    return rarest_first[:cheap]
+
+
+def _rarest_first(holding: Mapping[str, int], most: int) -> tuple[list[str], int]:
+    """Return lexemes, rarest first, and how many of these have *most* entries together."""
+    rarest_first = sorted(holding, key=holding.__getitem__)
     read = accumulate(holding[lexeme] for lexeme in rarest_first)
-    return rarest_first[: sum(entries <= MAX_HELD for entries in read)]
+    return rarest_first, sum(entries <= most for entries in read)
 
 
 def postings(

@@ -237,35 +237,30 @@ class LockedDatabase:
 
     def _selected(self, sql: str, *, bounded: bool) -> Selected:
         rows, size = list[Row](), 0
-        previous = self._database.setlimit(
-            sqlite3.SQLITE_LIMIT_LENGTH, self._longest_cell + LEAST_LENGTH
-        )
-        try:
-            with self._locked():
-                cursor = self._database.execute(sql)
-                names = tuple(description[0] for description in cursor.description)
-                for row in cursor:
-                    rows.append([_shown(cell) for cell in row])
-                    if not bounded:
-                        continue
-                    size += sum(len(cell) for cell in row if isinstance(cell, str))
-                    if len(rows) > MOST_ROWS or size > MOST_BYTES:
-                        raise InvalidQueryError(
-                            f"the answer has more than {MOST_ROWS:,} rows or {MOST_BYTES // 1_000_000} MB: "
-                            "aggregate, or add LIMIT"
-                        )
-        finally:
-            self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, previous)
+        with self._locked():
+            cursor = self._database.execute(sql)
+            names = tuple(description[0] for description in cursor.description)
+            for row in cursor:
+                rows.append([_shown(cell) for cell in row])
+                size += sum(len(cell) for cell in row if isinstance(cell, str))
+                if bounded and (len(rows) > MOST_ROWS or size > MOST_BYTES):
+                    raise InvalidQueryError(
+                        f"the answer has more than {MOST_ROWS:,} rows or {MOST_BYTES // 1_000_000} MB: "
+                        "aggregate, or add LIMIT"
+                    )
         return Selected(names, rows)
 
     @contextmanager
     def _locked(self) -> Generator[None]:
-        """Let the database compile and run nothing but what is allowed, in the body."""
+        """Let the database compile and run nothing but what is allowed, in the body, and make no long values."""
+        longest = self._longest_cell + LEAST_LENGTH
+        usual = self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
         self._database.set_authorizer(self._allow)
         self._database.set_progress_handler(self._stops, STEPS)
         try:
             yield
         finally:
+            self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, usual)
             self._database.set_authorizer(None)
             self._database.set_progress_handler(None, STEPS)
 

@@ -29,7 +29,7 @@ from memory_context.text.redact.user_patterns import (
     Finder,
     RedactionPattern,
     deadline_for,
-    user_rule,
+    own_finder,
 )
 from memory_context.text.redact.vendor_keys import VENDOR_RULES, KeyRule
 
@@ -103,13 +103,12 @@ class Redactor:
         known = [rule for rule in RULES if rule.kind not in left_out]
         self._known: list[Rule] = [rule for rule in known if isinstance(rule, KeyRule)]
         self._known += joint(rule for rule in known if not isinstance(rule, KeyRule))
-        self._own = [user_rule(kind, own, KINDS) for kind, own in (patterns or {}).items()]
+        self._own = {kind: own_finder(kind, own, KINDS) for kind, own in (patterns or {}).items()}
         self.on_hit = on_hit
         self.is_default = not (patterns or left_out or on_hit)
-        own_kinds = [rule.kind for rule in self._own]
-        self.kinds = (*(kind for kind in KINDS if kind not in left_out), *own_kinds)
+        self.kinds = (*(kind for kind in KINDS if kind not in left_out), *self._own)
         # Where secrets overlap, the lowest rank names them: a user's own kinds come first.
-        self._ranks = {kind: rank for rank, kind in enumerate((*own_kinds, *KINDS))}
+        self._ranks = {kind: rank for rank, kind in enumerate((*self._own, *KINDS))}
 
     def redact(self, text: str) -> Redacted:
         """Return *text* without its secrets. Line breaks stay, JSON stays JSON, and doing it again changes nothing.
@@ -164,14 +163,15 @@ class Redactor:
             found += self._find_known(text)
         if rules != "known":
             deadline = deadline_for(text) if until is None else until
-            for rule in self._own:
-                found += rule.find_all(text, deadline)
+            for kind, find in self._own.items():
+                spans = find(text, deadline)
+                found += (SecretSpan(start, end, kind) for start, end in spans if start < end)
         if not found:
             return []
-        spans = outside_markers(merged(found, self._ranks), text)
+        outside = outside_markers(merged(found, self._ranks), text)
         if self._own and text.lstrip().startswith(("{", "[")):
-            return whole_json_values(spans, text)
-        return spans
+            return whole_json_values(outside, text)
+        return outside
 
     def _find_known(self, text: str) -> Iterator[SecretSpan]:
         # One byte for each character, so positions are the same.

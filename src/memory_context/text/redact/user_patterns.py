@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import regex
 
 from memory_context.exceptions import InvalidArgumentError, RedactionTimeoutError
 from memory_context.runtime.regexes import compiled
-from memory_context.text.redact.rules import SecretSpan
+from memory_context.text.ranges import Span
 
 SECONDS = 5.0
 SECONDS_PER_MEGABYTE = 1.0
@@ -19,6 +20,8 @@ _KIND = regex.compile("[a-z][a-z0-9_]{0,39}")
 
 Finder: TypeAlias = Callable[[str], Iterable[tuple[int, int]]]
 """Returns where in a text something stands that is to be redacted: the start and end of each."""
+OwnFinder: TypeAlias = Callable[[str, float], Iterable[Span]]
+"""Returns the same, and takes until a moment of the monotonic clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,58 +39,34 @@ class RedactionPattern:
     literal: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class UserRule:
-    """Find what a user's pattern matches, under the user's name for it."""
-
-    kind: str
-    pattern: regex.Pattern[str]
-    literal: str
-
-    def find_all(self, text: str, deadline: float) -> Iterator[SecretSpan]:
-        """Yield the spans that the pattern finds until *deadline*, by the monotonic clock.
-
-        Raises:
-            RedactionTimeoutError: It took too long, or too much memory.
-        """
-        if self.literal not in text:
-            return
-        seconds_left = max(0.001, deadline - time.monotonic())
-        try:
-            for match in self.pattern.finditer(text, timeout=seconds_left, concurrent=True):
-                start, end = match.span()
-                if "value" in self.pattern.groupindex and match.start("value") >= 0:
-                    start, end = match.span("value")
-                if end > start:
-                    yield SecretSpan(start, end, self.kind)
-        except TimeoutError as error:
-            raise RedactionTimeoutError(
-                f"the pattern of {self.kind!r} took too long on {len(text)} characters; give it a literal"
-            ) from error
-        except MemoryError as error:
-            raise RedactionTimeoutError(
-                f"the pattern of {self.kind!r} took too much memory on {len(text)} characters"
-            ) from error
+def _matches(
+    kind: str, pattern: regex.Pattern[str], literal: str, text: str, deadline: float
+) -> Iterator[Span]:
+    """Yield where a user's *pattern* of a *kind* matches in a *text* with its *literal*, until the *deadline*."""
+    if literal not in text:
+        return
+    seconds_left = max(0.001, deadline - time.monotonic())
+    try:
+        for match in pattern.finditer(text, timeout=seconds_left, concurrent=True):
+            is_part = "value" in pattern.groupindex and match.start("value") >= 0
+            yield match.span("value" if is_part else 0)
+    except TimeoutError as error:
+        raise RedactionTimeoutError(
+            f"the pattern of {kind!r} took too long on {len(text)} characters; give it a literal"
+        ) from error
+    except MemoryError as error:
+        raise RedactionTimeoutError(
+            f"the pattern of {kind!r} took too much memory on {len(text)} characters"
+        ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class FinderRule:
-    """Find what a user's function does, under the user's name for it; what it raises is the caller's to handle."""
-
-    kind: str
-    finder: Finder
-
-    def find_all(self, text: str, deadline: float) -> Iterator[SecretSpan]:  # noqa: ARG002 - the function's own
-        """Yield the spans that the function returns."""
-        for start, end in self.finder(text):
-            if start < end:
-                yield SecretSpan(start, end, self.kind)
-
-
-def user_rule(
+def own_finder(
     kind: str, given: str | RedactionPattern | Finder, taken: tuple[str, ...]
-) -> UserRule | FinderRule:
+) -> OwnFinder:
     """Compile a user's pattern for *kind*, which must not be one of *taken*; a function stays as it is.
+
+    What it returns raises a `RedactionTimeoutError` where the pattern takes too long, or too much memory; what a
+    function raises is the caller's to handle.
 
     Raises:
         InvalidArgumentError: The kind or the pattern is not one.
@@ -97,7 +76,7 @@ def user_rule(
             f"a kind's name must be 1 to 40 of a-z 0-9 _, and none of {', '.join(taken)}; {kind!r} is not"
         )
     if callable(given):
-        return FinderRule(kind, given)
+        return lambda text, _deadline: given(text)
     pattern = given if isinstance(given, RedactionPattern) else RedactionPattern(given)
     given_texts: tuple[object, ...] = (pattern.pattern, pattern.literal)
     if not all(isinstance(text, str) for text in given_texts):
@@ -121,7 +100,7 @@ def user_rule(
         raise InvalidArgumentError(
             f"the pattern of {kind!r} matches an empty text, which is everywhere"
         )
-    return UserRule(kind, expression, pattern.literal)
+    return partial(_matches, kind, expression, pattern.literal)
 
 
 def deadline_for(text: str) -> float:

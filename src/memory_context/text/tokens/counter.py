@@ -152,14 +152,12 @@ class _ProcessCounter:
         self._chosen: TokenCounter | None = None
 
     def get(self) -> TokenCounter:
-        counter = self.own or self._chosen
-        if counter is None:
-            with self.lock:
-                # Asked again under the lock: another thread may have chosen while this one waited.
-                if self._chosen is None:
-                    self._chosen = choose_counter()
-            counter = self.own or self._chosen
-        return counter
+        if self.own is not None:
+            return self.own
+        with self.lock:
+            if self._chosen is None:
+                self._chosen = choose_counter()
+            return self._chosen
 
 
 _process_counter = _ProcessCounter()
