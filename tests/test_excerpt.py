@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -22,6 +25,7 @@ from memory_context.text.excerpt.scoring import Ranking
 from memory_context.text.excerpt.segments import split, split_regions
 from memory_context.text.terms import MAX_TERMS, names, occurrences, terms
 from memory_context.text.tokens.counter import default_counter, estimating_counter
+from query_tables import FORMS, shop
 
 LOG = [f"step {number}: nothing to report, and all of it in good time" for number in range(1, 201)]
 WORDS = [
@@ -121,6 +125,25 @@ def test_the_same_question_gets_the_same_excerpt(
     """An excerpt is decided by its arguments alone."""
     first, again = (excerpt(text, question, budget, len, ranking=ranking) for _ in range(2))
     assert first == again
+
+
+def test_an_excerpt_is_the_same_in_every_process() -> None:
+    """The order of a set is another one in each process; what is shown of a text is not."""
+    program = (
+        "import sys; from memory_context.text.excerpt.excerpt import excerpt, READING;"
+        "print(excerpt(sys.stdin.read(), sys.argv[1], 400, len, ranking=READING).text)"
+    )
+    question = "amount: 000083 P-040 P-033 order_id: 00000 000007 sku:"
+    text = FORMS["blocks"](shop(1, 200).orders)
+    shown = set[str]()
+    for seed in ("5", "6"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", program, question]
+        done = subprocess.run(
+            command, input=text, env=environment, capture_output=True, text=True, check=True
+        )
+        shown.add(done.stdout)
+    assert len(shown) == 1
 
 
 @property_test

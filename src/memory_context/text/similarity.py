@@ -103,6 +103,7 @@ class _NoteLine:
         self.negations = self.words & NEGATIONS
 
     def covers(self, other: _NoteLine) -> bool:
+        """Return whether it says as much as another one."""
         return (
             other.words <= self.words
             and other.facts <= self.facts
@@ -110,6 +111,7 @@ class _NoteLine:
         )
 
     def replaces(self, other: _NoteLine) -> bool:
+        """Return whether it says as much as another one, or the same in a newer wording."""
         if not other.words:
             return False
         if self.covers(other):

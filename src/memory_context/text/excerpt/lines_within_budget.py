@@ -55,7 +55,7 @@ class SegmentPacker:
         self._opened = {0}
         self._gained = dict[int, float]()
         self._shown = set[str]()
-        self._forms = dict[str, str]()
+        self._forms = {name: name.translate(_FORMS) for name in scores.worth}
         self._shown_of_form = Counter[str]()
         self._answers = Counter[frozenset[str]]()
 
@@ -117,16 +117,10 @@ class SegmentPacker:
         if name in self._shown:
             return 0.0
         worth = self._scores.worth[name]
-        alike = self._shown_of_form[self._form(name)]
+        alike = self._shown_of_form[self._forms[name]]
         if alike:
             worth /= (1 + alike) ** self._ranking.alike
         return worth
-
-    def _form(self, name: str) -> str:
-        form = self._forms.get(name)
-        if form is None:
-            form = self._forms[name] = name.translate(_FORMS)
-        return form
 
     def _price(self, index: int) -> float:
         """Return what it costs to show a segment: itself, the one that it needs, and the gaps around it."""
@@ -154,7 +148,7 @@ class SegmentPacker:
             for name in scores.names[taken]:
                 if name not in self._shown:
                     self._shown.add(name)
-                    self._shown_of_form[self._form(name)] += 1
+                    self._shown_of_form[self._forms[name]] += 1
         relevance = scores.relevance[index]
         if relevance:
             self._answers[scores.hits[index]] += 1

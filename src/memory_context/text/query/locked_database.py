@@ -76,11 +76,14 @@ class LockedDatabase:
     Args:
         table_named: Gives the table of that name; None where there is none.
         limit: How long loading and selecting may take together.
+
+    Attributes:
+        tables: Those that statements have named so far, by their names there.
     """
 
     def __init__(self, table_named: Callable[[str], TextTable | None], limit: TimeLimit) -> None:
         self._table_named, self._limit = table_named, limit
-        self._tables = dict[str, TextTable]()
+        self.tables = dict[str, TextTable]()
         self._filled = set[str]()
         self._longest_cell = 0
         self._memory_before = _memory_used()
@@ -104,11 +107,6 @@ class LockedDatabase:
         """Drop all tables."""
         self._database.close()
 
-    @property
-    def tables(self) -> dict[str, TextTable]:
-        """Return the tables that statements have named so far, by their names there."""
-        return self._tables
-
     def select(self, sql: str, *, bounded: bool = True) -> Selected:
         """Run a SELECT.
 
@@ -127,7 +125,7 @@ class LockedDatabase:
             _check_statement(sql)
             self._find_tables_of(sql)
             check_grouped(sql)
-            for name in self._tables.keys() - self._filled:
+            for name in self.tables.keys() - self._filled:
                 self._fill(name)
             return self._selected(sql, bounded=bounded)
         except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeEncodeError) as error:
@@ -155,9 +153,9 @@ class LockedDatabase:
         Raises:
             InvalidQueryError: There is none, it stands in the statement in another form already, or there are too many.
         """
-        if name in self._tables:
+        if name in self.tables:
             raise InvalidQueryError(f'write the table {name} in double quotes: "{name}"')
-        if len(self._tables) == MOST_TABLES:
+        if len(self.tables) == MOST_TABLES:
             raise InvalidQueryError(f"a statement reads {MOST_TABLES} tables at most")
         for written in re.findall(rf"(?<!\w){re.escape(name)}(?!\w)", sql, re.IGNORECASE):
             if written != name:
@@ -167,12 +165,12 @@ class LockedDatabase:
         table = self._table_named(name)
         if table is None:
             raise InvalidQueryError(f"no such table: {name}")
-        self._tables[name] = table
+        self.tables[name] = table
         self._database.execute(_definition(name, table, set()))
 
     def _fill(self, name: str) -> None:
         """Load the rows of a table."""
-        table, quoted = self._tables[name], quoted_name(name)
+        table, quoted = self.tables[name], quoted_name(name)
         marks = ", ".join("?" * len(table.columns))
         insert = f"INSERT INTO {quoted} VALUES ({marks})"  # noqa: S608 - a quoted name
         self._database.execute("BEGIN")
@@ -190,7 +188,7 @@ class LockedDatabase:
 
     def _numeric_columns(self, name: str) -> Iterator[str]:
         """Yield the columns whose cells are numbers, or stand for no value, in the first rows; and ids in none."""
-        table = self._tables[name]
+        table = self.tables[name]
         sample = list(islice(table.rows(), SAMPLED))
         for index, column in enumerate(table.columns):
             if are_numbers([row[index] for row in sample]):
@@ -205,7 +203,7 @@ class LockedDatabase:
         """Copy a table into one where some columns have SQLite's affinity NUMERIC, and NULL for no value."""
         if not numeric:
             return
-        table, quoted = self._tables[name], quoted_name(name)
+        table, quoted = self.tables[name], quoted_name(name)
         values = list[str]()
         for column in table.columns:
             value = quoted_name(column)
@@ -222,7 +220,7 @@ class LockedDatabase:
 
     def _note_longest(self, name: str) -> None:
         """Let no value become much longer than the longest cell."""
-        longest = [f"max(length({quoted_name(column)}))" for column in self._tables[name].columns]
+        longest = [f"max(length({quoted_name(column)}))" for column in self.tables[name].columns]
         found = self._database.execute(f"SELECT {', '.join(longest)} FROM {quoted_name(name)}")  # noqa: S608
         [lengths] = found
         for length in lengths:
@@ -272,7 +270,7 @@ class LockedDatabase:
         if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
             allowed = True
         elif action == sqlite3.SQLITE_READ:
-            allowed = first in self._tables or first in _TABLES_OF_JSON
+            allowed = first in self.tables or first in _TABLES_OF_JSON
             if not second:
                 # Rows are counted: of the table, or of a WITH clause, which have no columns to tell them apart.
                 allowed = not str(first).lower().startswith(_OWN_TABLES)
@@ -285,7 +283,7 @@ class LockedDatabase:
         if "not authorized" in problem or "prohibited" in problem:
             problem = "only the rows of memories and SQL's plain functions are in reach"
         told = [problem]
-        for name, table in self._tables.items():
+        for name, table in self.tables.items():
             told.append(f"{name} has the columns {columns_told(table)}")
         return "; ".join(told)
 

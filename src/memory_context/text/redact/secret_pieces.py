@@ -27,41 +27,30 @@ def without_pieces(text: str, secrets: Sequence[Secret]) -> str:
     A piece has six characters; a shorter secret goes where it stands as a word, and of what is cut off at an end of
     *text* three characters are enough.
     """
-    pieces = [
-        *_long_pieces(text, secrets),
-        *_short_secrets(text, secrets),
-        *_at_ends(text, secrets),
-    ]
+    pieces = [*_pieces(text, secrets), *_at_ends(text, secrets)]
     any_kind = dict.fromkeys((secret.kind for secret in secrets), 0)
     return without_spans(text, outside_markers(merged(pieces, any_kind), text))
 
 
-def _long_pieces(text: str, secrets: Sequence[Secret]) -> Iterator[SecretSpan]:
-    kinds = dict[str, str]()
-    for secret in secrets:
-        value = secret.value[:_COMPARED]
-        for start in range(len(value) - _PIECE + 1):
-            kinds[value[start : start + _PIECE]] = secret.kind
-    return _slices(text, _PIECE, kinds)
+def _pieces(text: str, secrets: Sequence[Secret]) -> Iterator[SecretSpan]:
+    """Yield where six characters of a secret stand in *text*, or a shorter one as a word."""
+    for size in range(_PIECE, _SHORTEST_PIECE - 1, -1):
+        kinds = dict[str, str]()
+        for secret in secrets:
+            value = secret.value[:_COMPARED]
+            if size == _PIECE or size == len(value):
+                for start in range(len(value) - size + 1):
+                    kinds[value[start : start + size]] = secret.kind
+        for start in range(len(text) - size + 1):
+            stop = start + size
+            kind = kinds.get(text[start:stop])
+            if kind and (size == _PIECE or _is_word(text, start, stop)):
+                yield SecretSpan(start, stop, kind)
 
 
-def _short_secrets(text: str, secrets: Sequence[Secret]) -> Iterator[SecretSpan]:
-    for size in range(_SHORTEST_PIECE, _PIECE):
-        kinds = {secret.value: secret.kind for secret in secrets if len(secret.value) == size}
-        for span in _slices(text, size, kinds):
-            around = text[max(0, span.start - 1) : span.start] + text[span.end : span.end + 1]
-            if not any(map(str.isalnum, around)):
-                yield span
-
-
-def _slices(text: str, size: int, kinds: dict[str, str]) -> Iterator[SecretSpan]:
-    """Yield where a slice of *text* is one of *kinds*, each of which has this size."""
-    if not kinds:
-        return
-    for start in range(len(text) - size + 1):
-        kind = kinds.get(text[start : start + size])
-        if kind:
-            yield SecretSpan(start, start + size, kind)
+def _is_word(text: str, start: int, stop: int) -> bool:
+    around = text[max(0, start - 1) : start] + text[stop : stop + 1]
+    return not any(map(str.isalnum, around))
 
 
 def _at_ends(text: str, secrets: Sequence[Secret]) -> Iterator[SecretSpan]:

@@ -39,11 +39,12 @@ _ACCESS = re.compile(
     r" ?(?P<zone>[+-]\d{4})?\] (?P<message>.*)"
 )
 _PAIR = re.compile(r'([A-Za-z_][\w.]*)=("(?:[^"\\]|\\.)*"|\S*)')
-_NAMES_OF_PAIRS: Final = {
-    "time": ("time", "ts", "timestamp", "t"),
-    "level": ("level", "lvl", "severity"),
-    "source": ("logger", "source", "component", "caller", "service", "module"),
-}
+# What time, level and source are called there.
+_NAMES_OF_PAIRS: Final = (
+    ("time", "ts", "timestamp", "t"),
+    ("level", "lvl", "severity"),
+    ("logger", "source", "component", "caller", "service", "module"),
+)
 
 
 def log_table(text: str) -> TextTable:
@@ -111,7 +112,7 @@ def _of_pairs(line: str) -> list[str | None]:
     """Return the parts of ``time=… level=info msg="…" user=7``; what is none of them stays in the message."""
     pairs = {name: value.strip('"') for name, value in _PAIR.findall(line)}
     parts = list[str | None]()
-    for names in _NAMES_OF_PAIRS.values():
+    for names in _NAMES_OF_PAIRS:
         name = next((one for one in names if one in pairs), None)
         parts.append(pairs.pop(name) if name else None)
     words = pairs.pop("msg", None) or pairs.pop("message", None) or ""

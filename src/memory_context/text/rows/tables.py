@@ -26,7 +26,7 @@ from memory_context.text.rows.text_table import Row, TextTable, column_names, ev
 
 LINES_TRIED = 50
 LEAST_EVEN = 0.9
-DELIMITERS: Final = (",", "\t", ";", "|")
+DELIMITERS: Final = ("\t", ",", ";", "|")
 NO_TABLE = "this text has no rows: it is empty"
 
 
@@ -89,19 +89,12 @@ def _of_json(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON ho
     """Return the rows of a list, or of the longest of the lists that are least deep in an object."""
     level: list[tuple[str, Any]] = [("$", value)]
     while level:
-        longest: Sequence[Any] = ()
-        path_of_longest = ""
-        next_level = list[tuple[str, Any]]()
-        for path, item in level:
-            if is_list(item):
-                if len(item) > len(longest):
-                    longest, path_of_longest = item, path
-            elif is_object(item):
-                for key, member in item.items():
-                    next_level.append((f"{path}.{key}", member))
+        lists = [(path, item) for path, item in level if is_list(item)]
+        path, longest = max(lists, key=lambda found: len(found[1]), default=("", []))
         if longest:
-            return _of_values(longest, f"the JSON list {path_of_longest}")
-        level = next_level
+            return _of_values(longest, f"the JSON list {path}")
+        objects = [(path, item) for path, item in level if is_object(item)]
+        level = [(f"{path}.{key}", item[key]) for path, item in objects for key in item]
     return _of_object(value)
 
 

@@ -152,6 +152,7 @@ class _ProcessCounter:
         self._chosen: TokenCounter | None = None
 
     def get(self) -> TokenCounter:
+        """Return the user's own counter, or the one that is chosen now if none was before."""
         if self.own is not None:
             return self.own
         with self.lock:
