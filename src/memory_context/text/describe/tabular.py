@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Sequence
 
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.sample import Sample
@@ -35,8 +34,8 @@ def is_number(cell: str) -> bool:
     return _NUMBER.fullmatch(cell.strip()) is not None
 
 
-def _table(notation: str, rows: int, names: Sequence[str], columns: int = 0) -> Description:
-    size = f"{counted(rows, 'row')} x {counted(columns or len(names), 'column')}"
+def _table(notation: str, rows: int, columns: int, names: list[str]) -> Description:
+    size = f"{counted(rows, 'row')} x {counted(columns, 'column')}"
     cells = unique_names(name.strip().strip("\"'*`") for name in names)
     return Description(Kind.TABLE, f"{notation} {size}", cells)
 
@@ -46,7 +45,9 @@ def _ruled(sample: Sample) -> Description | None:
     table = ruled_table(sample.text)
     if table is None or all(map(is_number, table.columns)):
         return None
-    return _table("table", sum(1 for _ in table.rows()), table.columns)
+    # Columns that the text does not name are numbered.
+    names = [name for number, name in enumerate(table.columns, 1) if name != f"column{number}"]
+    return _table("table", sum(1 for _ in table.rows()), len(table.columns), names)
 
 
 def _separated(sample: Sample) -> Description | None:
@@ -62,8 +63,8 @@ def _separated(sample: Sample) -> Description | None:
             # Cells in quotes may have line breaks in them.
             count = len(_rows_of(rows, separator))
         if any(map(is_number, header)):
-            return _table(notation, count, (), len(header))
-        return _table(notation, count - 1, header)
+            return _table(notation, count, len(header), [])
+        return _table(notation, count - 1, len(header), header)
     return None
 
 
