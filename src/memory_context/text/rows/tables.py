@@ -90,7 +90,7 @@ def _of_json(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON ho
     level: list[tuple[str, Any]] = [("$", value)]
     while level:
         lists = [(path, item) for path, item in level if is_list(item)]
-        path, longest = max(lists, key=lambda found: len(found[1]), default=("", []))
+        path, longest = max(lists, key=lambda found: len(found[1]), default=("", list[Any]()))
         if longest:
             return _of_values(longest, f"the JSON list {path}")
         objects = [(path, item) for path, item in level if is_object(item)]
