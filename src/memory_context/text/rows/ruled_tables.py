@@ -14,7 +14,7 @@ LINES_TRIED = 6
 # The line below names, as `| --- |:--:|` in Markdown, `----+----` in psql, `--  ----` in sqlite; or above them in mysql.
 _RULE: Final = re.compile(r"[\s|:+┌├╭]*[-=─━]{2,}(?:[ |+:┬┼]+[-=─━]{2,})*[ |:+┐┤╮]*")
 # Markdown's alone, with one bar at least.
-DELIMITER_ROW: Final = re.compile(r"(?=.*\|)\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
+DELIMITER_ROW: Final = re.compile(r"(?=.*\|)\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*+")
 _FOOT: Final = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰+].*")
 _BAR: Final = re.compile(r"(?<!\\)[|│]")
 _DASHES: Final = re.compile(r"[-=─━]{2,}")
@@ -65,7 +65,7 @@ def _cells(line: str, *, is_framed: bool) -> Row:
     is_plain = line.isascii() and "\\" not in line
     parts = line.split("|") if is_plain else _BAR.split(line)
     cells = [part.strip().replace("\\|", "|") for part in parts]
-    if is_framed and not cells[0]:
+    if not parts[0] or (is_framed and not cells[0]):
         del cells[0]
     return cells if cells[-1] else cells[:-1]
 
