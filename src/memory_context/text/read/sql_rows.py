@@ -127,7 +127,8 @@ def _selected(
             if number in wanted:
                 rows.append([row[index] for index in indexes])
         return tuple(table.columns[index] for index in indexes), rows, len(numbers)
-    found = database.select(f"SELECT {columns or '*'}\n{condition}", bounded=False)
+    named = "*" if columns is None else columns
+    found = database.select(f"SELECT {named}\n{condition}", bounded=False)
     return found.columns, found.rows[window], len(found.rows)
 
 
