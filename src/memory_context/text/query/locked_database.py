@@ -6,19 +6,27 @@ import re
 import resource
 import sqlite3
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Container, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, Self
 
 from memory_context.exceptions import InvalidQueryError
+from memory_context.text.query.number_notation import (
+    NO_VALUE,
+    SAMPLED,
+    Notation,
+    has_commas,
+    is_filled,
+    notation_of,
+    notations_of,
+)
 from memory_context.text.read.hints import listed
 from memory_context.text.read.json_values import to_json
 from memory_context.text.read.time_limit import TimeLimit, too_slow
 from memory_context.text.rows.text_table import Row, TextTable
 
-SAMPLED = 1000
 LARGEST_INTEGER = 2**63
 LONGEST_UTF8 = 4
 # SQLite looks at the clock between so many steps of its machine.
@@ -47,12 +55,13 @@ unicode unixepoch upper
 _FUNCTIONS: Final = frozenset(_ALLOWED_FUNCTIONS.split())
 _TABLES_OF_JSON: Final = frozenset({"json_each", "json_tree"})
 _OWN_TABLES: Final = ("dbstat", "pragma_", "sqlite_")
-# A number as people write one: 007 is an id, and SQLite would lose the last of more than 18 digits.
-_NUMBER = re.compile(r"\s*[-+]?(?:0|[1-9]\d{0,17})?(?:\.\d{1,17})?(?:[eE][-+]?\d{1,2})?\s*")
-_NO_VALUE: Final = ("", "-", "—", "na", "n/a", "nan", "nil", "none", "null")
-_ABSENT: Final = ", ".join(f"'{text}'" for text in _NO_VALUE)
-# Cells that would not come back as they are, behind a thousand that would: ids, and more digits than SQLite keeps.
-_NOT_A_NUMBER = "{name} GLOB '0[0-9]*' OR {name} GLOB '[-+]0[0-9]*' OR (length({name}) > 18 AND {name} NOT GLOB '*[^-+0-9]*')"
+_ABSENT: Final = ", ".join(f"'{text}'" for text in NO_VALUE)
+# Cells, behind a thousand plain numbers, that are none: ids, more digits than SQLite keeps, phones, anything else.
+_NOT_PLAIN = (
+    "{name} GLOB '0[0-9]*' OR {name} GLOB '[-+]0[0-9]*' OR (length({name}) > 18 AND {name} NOT GLOB '*[^-+0-9]*') OR "
+    "{name} GLOB '+[0-9][0-9][0-9][0-9][0-9][0-9][0-9]*' OR "
+    f"(CAST({{name}} AS NUMERIC) <> {{name}} AND lower(trim({{name}})) NOT IN ({_ABSENT}))"
+)
 _SELECT = re.compile(
     r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:SELECT|WITH|VALUES)\b", re.IGNORECASE | re.DOTALL
 )
@@ -70,8 +79,8 @@ class Selected:
 class LockedDatabase:
     """Runs a SELECT over tables that it loads once the statement names them.
 
-    Numbers compare as numbers, also where the text has them as text; what stands for no value among them is NULL.
-    Cells of ids keep their zeros.
+    A column of numbers in one notation holds numbers, also where the text has them as text; what stands for no value
+    among them is NULL. Cells of ids keep their zeros.
 
     Args:
         table_named: Gives the table of that name; None where there is none.
@@ -84,7 +93,7 @@ class LockedDatabase:
     def __init__(self, table_named: Callable[[str], TextTable | None], limit: TimeLimit) -> None:
         self._table_named, self._limit = table_named, limit
         self.tables = dict[str, TextTable]()
-        self._filled = set[str]()
+        self._notations = dict[str, dict[str, Notation]]()
         self._longest_cell = 0
         self._memory_before = _memory_used()
         self._database = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
@@ -119,14 +128,17 @@ class LockedDatabase:
             SelectionTimeoutError: It took too long, or more memory than it may.
         """
         # Here: it loads sqlglot, which takes a tenth of the time of a command that asks no query.
-        from memory_context.text.query.ungrouped_columns import check_grouped  # noqa: PLC0415
+        from memory_context.text.query.number_uses import check_numbers  # noqa: PLC0415
+        from memory_context.text.query.ungrouped_columns import checked_statement  # noqa: PLC0415
 
         try:
             _check_statement(sql)
             self._find_tables_of(sql)
-            check_grouped(sql)
-            for name in self.tables.keys() - self._filled:
+            statement = checked_statement(sql)
+            for name in self.tables.keys() - self._notations.keys():
                 self._fill(name)
+            if statement is not None:
+                check_numbers(statement, self)
             return self._selected(sql, bounded=bounded)
         except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeEncodeError) as error:
             if "interrupted" in str(error):
@@ -166,7 +178,7 @@ class LockedDatabase:
         if table is None:
             raise InvalidQueryError(f"no such table: {name}")
         self.tables[name] = table
-        self._database.execute(_definition(name, table, set()))
+        self._database.execute(_definition(name, table, ()))
 
     def _fill(self, name: str) -> None:
         """Load the rows of a table."""
@@ -181,38 +193,81 @@ class LockedDatabase:
             self._database.execute(f"DELETE FROM {quoted}")  # noqa: S608
             rows = (tuple(map(_stored, row)) for row in self._in_time(table.rows()))
             self._database.executemany(insert, rows)
-        self._make_numeric(name, set(self._numeric_columns(name)))
+        self._notations[name] = self._found_notations(name)
+        self._make_numeric(name)
         self._note_longest(name)
         self._database.execute("COMMIT")
-        self._filled.add(name)
 
-    def _numeric_columns(self, name: str) -> Iterator[str]:
-        """Yield the columns whose cells are numbers, or stand for no value, in the first rows; and ids in none."""
+    def _found_notations(self, name: str) -> dict[str, Notation]:
+        """Return the columns of which every cell that holds a value is a number, with how they write it."""
         table = self.tables[name]
         sample = list(islice(table.rows(), SAMPLED))
-        for index, column in enumerate(table.columns):
-            if are_numbers([row[index] for row in sample]):
-                condition = _NOT_A_NUMBER.format(name=quoted_name(column))
-                found = self._database.execute(
-                    f"SELECT 1 FROM {quoted_name(name)} WHERE {condition} LIMIT 1"  # noqa: S608
-                )
-                if found.fetchone() is None:
-                    yield column
+        sampled = notations_of(table, sample)
+        has_doubts = has_commas(table, sampled)
+        found = dict[str, Notation]()
+        for index, (column, notation) in enumerate(zip(table.columns, sampled, strict=True)):
+            is_known = notation is not None and notation.is_plain and self._are_plain(name, column)
+            is_empty = not any(is_filled(cell_text(row[index])) for row in sample)
+            whole = notation
+            if not is_known and (notation is not None or is_empty):
+                whole = self._notation_of_all(name, index)
+            if whole is not None and not (whole.is_doubtful and has_doubts):
+                found[column] = whole
+        return found
 
-    def _make_numeric(self, name: str, numeric: set[str]) -> None:
+    def _notation_of_all(self, name: str, index: int) -> Notation | None:
+        """Return how all cells of a column write numbers, and let the database read them so."""
+        column = self.tables[name].columns[index]
+        cells = set(self._cells(name, column, f"{quoted_name(column)} IS NOT NULL"))
+        notation = notation_of(cells)
+        if notation is None or notation.is_plain:
+            return notation
+        if not all(isinstance(cell, str) for cell in cells):
+            return None
+        self._database.create_function(f"numeral_{index}", 1, notation.numerals(cells).get)
+        return notation
+
+    def _are_plain(self, name: str, column: str) -> bool:
+        condition = _NOT_PLAIN.format(name=quoted_name(column))
+        return not self._cells(name, column, f"{condition} LIMIT 1")
+
+    def _cells(self, name: str, column: str, condition: str) -> list[Any]:
+        found = self._database.execute(
+            f"SELECT {quoted_name(column)} FROM {quoted_name(name)} WHERE {condition}"  # noqa: S608
+        )
+        return [cell for (cell,) in found]
+
+    def notation(self, table: str, column: str) -> Notation | None:
+        """Return how a column writes the numbers that it holds; None for a column of texts."""
+        return self._notations[table].get(column)
+
+    def texts(self, table: str, column: str) -> list[str]:
+        """Return the cells of a column that are texts here."""
+        return self._cells(table, column, f"typeof({quoted_name(column)}) = 'text'")
+
+    def has_numbers(self, table: str, column: str) -> bool:
+        """Return whether some cell of a column is a number here."""
+        condition = f"typeof({quoted_name(column)}) IN ('integer', 'real') LIMIT 1"
+        return bool(self._cells(table, column, condition))
+
+    def _make_numeric(self, name: str) -> None:
         """Copy a table into one where some columns have SQLite's affinity NUMERIC, and NULL for no value."""
-        if not numeric:
+        notations = self._notations[name]
+        if not notations:
             return
         table, quoted = self.tables[name], quoted_name(name)
         values = list[str]()
-        for column in table.columns:
+        for index, column in enumerate(table.columns):
             value = quoted_name(column)
-            if column in numeric:
+            notation = notations.get(column)
+            if notation and notation.is_plain:
                 value = f"CASE WHEN lower(trim({value})) IN ({_ABSENT}) THEN NULL ELSE {value} END"
+            elif notation:
+                value = f"numeral_{index}({value})"
             values.append(value)
         old = quoted_name(f"{name}\n")  # no table is named so
         self._database.execute(f"ALTER TABLE {quoted} RENAME TO {old}")
-        self._database.execute(_definition(name, table, numeric))
+        self._database.execute(_definition(name, table, notations))
         self._database.execute(
             f"INSERT INTO {quoted} SELECT {', '.join(values)} FROM {old} ORDER BY rowid"  # noqa: S608
         )
@@ -315,7 +370,7 @@ def _check_statement(sql: str) -> None:
         raise InvalidQueryError("a query is one SELECT; begin with SELECT or WITH")
 
 
-def _definition(name: str, table: TextTable, numeric: set[str]) -> str:
+def _definition(name: str, table: TextTable, numeric: Container[str]) -> str:
     columns = list[str]()
     for column in table.columns:
         columns.append(f"{quoted_name(column)} {'NUMERIC' if column in numeric else ''}")
@@ -339,18 +394,6 @@ def _stored(cell: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
 def _shown(cell: Any) -> Any:  # noqa: ANN401 - whatever the database gives
     """Return a cell of an answer; there are no bytes in it but those that an expression made."""
     return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
-
-
-def are_numbers(cells: list[Any]) -> bool:
-    """Return whether some cells of a column are numbers, or all that hold a value are texts of numbers."""
-    if any(isinstance(cell, int | float) for cell in cells):
-        return True
-    texts = [cell for cell in cells if isinstance(cell, str)]
-    texts = [text for text in texts if text.strip().lower() not in _NO_VALUE]
-    for text in texts:
-        if not _NUMBER.fullmatch(text) or not any(map(str.isdigit, text)):
-            return False
-    return bool(texts)
 
 
 def _memory_used() -> int:

@@ -6,7 +6,8 @@ from itertools import islice
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.runtime import what_models_read as prompts
-from memory_context.text.query.locked_database import SAMPLED, are_numbers, cell_text
+from memory_context.text.query.locked_database import cell_text
+from memory_context.text.query.number_notation import SAMPLED, notations_of
 from memory_context.text.read.hints import listed
 from memory_context.text.rows.tables import table_of
 from memory_context.text.tokens.counter import TokenCounter
@@ -29,9 +30,8 @@ def table_line(text: str, counter: TokenCounter, budget: int) -> str:
     if not sample:
         return ""
     columns = list[str]()
-    for index, name in enumerate(table.columns):
-        is_number = are_numbers([row[index] for row in sample])
-        columns.append(f"{name} {'number' if is_number else 'text'}")
+    for name, notation in zip(table.columns, notations_of(table, sample), strict=True):
+        columns.append(f"{name} {notation.kind if notation else 'text'}")
     row = ", ".join(" ".join(cell_text(cell)[:LONGEST_CELL].split()) for cell in sample[0])
     line = prompts.TABLE_COLUMNS.format(columns=listed(columns), row=row)
     return "" if counter.count(line) > budget // LARGEST_PART else line

@@ -23,31 +23,34 @@ _AGGREGATE_NAMES = (
     "sum",
     "total",
 )
-# A quick look, so that most statements are never parsed: what it finds is parsed then.
 _MAY_AGGREGATE = re.compile(
     rf"\b(?:{'|'.join(_AGGREGATE_NAMES)})\s*\(|\bgroup\s+by\b", re.IGNORECASE
 )
 
 
-def check_grouped(sql: str) -> None:
-    """Refuse ``SELECT city, sum(total) FROM orders``: it would give the one sum with the city of any row.
+def checked_statement(sql: str) -> exp.Expr | None:
+    """Parse a statement; None where it cannot be parsed, and aggregates nothing.
+
+    ``SELECT city, sum(total) FROM orders`` is refused: it would give the one sum with the city of any row.
 
     Raises:
         InvalidQueryError: A column stands beside an aggregate or a GROUP BY, and belongs to no group; or the statement
             aggregates and cannot be parsed, so that nobody can tell.
     """
-    if not _MAY_AGGREGATE.search(sql):
-        return
+    may_aggregate = _MAY_AGGREGATE.search(sql)
     try:
         statement = sqlglot.parse_one(sql, dialect="sqlite")
     except (SqlglotError, RecursionError) as error:
+        if not may_aggregate:
+            return None
         raise InvalidQueryError(
             "this statement aggregates in a form that cannot be checked; write it more simply"
         ) from error
-    for select in statement.find_all(exp.Select):
+    for select in statement.find_all(exp.Select) if may_aggregate else ():
         column = _ungrouped(select)
         if column is not None:
             raise InvalidQueryError(_told(select, column))
+    return statement
 
 
 def _told(select: exp.Select, column: str) -> str:

@@ -153,9 +153,8 @@ def _of_csv(text: str) -> TextTable | None:
             name = "the TSV" if delimiter == "\t" else "the CSV"
             has_names = not any(map(is_number, head[0]))
             names = column_names(head[0] if has_names else [""] * width)
-            return TextTable(
-                names, partial(_cells_of, text, delimiter, width, int(has_names)), name
-            )
+            rows = partial(_cells_of, text, delimiter, width, int(has_names))
+            return TextTable(names, rows, name, by_semicolons=delimiter == ";")
     return None
 
 

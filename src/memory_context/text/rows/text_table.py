@@ -23,11 +23,13 @@ class TextTable:
         columns: The names, no two alike in any capitalisation.
         rows: As many cells as columns each: text, or what JSON holds; None for a missing cell.
         name: Where it was found, as ``the JSON list $.items``.
+        by_semicolons: Whether its cells stand between semicolons, as where numbers have decimal commas.
     """
 
     columns: tuple[str, ...]
     rows: Callable[[], Iterator[Row]]
     name: str
+    by_semicolons: bool = False
 
 
 def evened(rows: Iterable[Row], width: int) -> Iterator[Row]:

@@ -1,0 +1,149 @@
+"""How the cells of a column write numbers: ``1,200.50``, ``$5``, ``45%``, ``1.234,50``, ``true``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from memory_context.text.rows.text_table import Row, TextTable
+
+SAMPLED = 1000
+NO_VALUE: Final = ("", "-", "—", "na", "n/a", "nan", "nil", "none", "null")
+# A number as programs write one: 007 is an id, +4912345678 a phone, and SQLite would lose the last of more than 18 digits.
+_PLAIN = re.compile(
+    r"(?!\+[0-9]{7})[-+]?(?=\.?[0-9])(?:0|[1-9][0-9]{0,17})?(?:\.[0-9]{0,17})?(?:[eE][-+]?[0-9]{1,2})?"
+)
+_CURRENCY = (
+    r"(?:[$€£¥₹₩₽₺₪₫฿]|(?:US|CA|AU|NZ|HK|A|C|S|R)\$|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|ILS|INR|JPY|"
+    r"KRW|MXN|NOK|NZD|PLN|RON|RUB|SEK|SGD|THB|TRY|UAH|USD|ZAR)"
+)
+_AMOUNT = re.compile(
+    rf"(?!\+[0-9]{{7}})(?:[-+\u2212]?(?P<before>{_CURRENCY})?\s?|(?P<ahead>{_CURRENCY})\s?[-+\u2212])"
+    rf"(?P<body>[0-9.,'\u2019\u00a0\u202f]{{0,23}}[0-9])\s?(?P<after>{_CURRENCY}|%)?"
+)
+_WHOLE = r"(?:[1-9][0-9]{{0,2}}(?:([{group}'\u2019\u00a0\u202f])[0-9]{{3}})(?:\1[0-9]{{3}})*|0|[1-9][0-9]{{0,17}})"
+_POINT = re.compile(rf"{_WHOLE.format(group=',')}?(?:\.[0-9]+)?")
+_COMMA = re.compile(rf"{_WHOLE.format(group='.')}?(?:,[0-9]+)?")
+_LIKE_A_THOUSAND = re.compile(r"[1-9][0-9]{0,2},[0-9]{3}")
+_TRUTHS: Final = {"true": "1", "false": "0"}
+_SAME_SHAPE = str.maketrans("23456789", "11111111")
+
+
+@dataclass(frozen=True, slots=True)
+class Notation:
+    """How all cells of a column write numbers.
+
+    Attributes:
+        unit: The currency, or a percent sign, that each number has.
+        decimal: The decimal mark.
+        is_plain: Whether SQLite reads the cells by itself.
+        is_doubtful: Whether they would be other numbers with the other decimal mark.
+        of_truths: Whether they are true and false.
+    """
+
+    unit: str = ""
+    decimal: str = "."
+    is_plain: bool = False
+    is_doubtful: bool = False
+    of_truths: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Say what the column holds."""
+        if self.of_truths:
+            return "number (true 1, false 0)"
+        return f"number in {self.unit}" if self.unit else "number"
+
+    def numerals(self, cells: Iterable[str]) -> dict[str, str]:
+        """Return for each cell that holds a value the number in it as SQLite reads it."""
+        filled = [cell for cell in cells if is_filled(cell)]
+        if self.of_truths:
+            return {cell: _TRUTHS[cell.strip().lower()] for cell in filled}
+        left_out = set(f"{self.unit} \t\n,.'\u2019\u00a0\u202f") - {self.decimal}
+        read_as = str.maketrans(dict.fromkeys(left_out) | {self.decimal: ".", "\u2212": "-"})
+        return {cell: cell.translate(read_as) for cell in filled}
+
+
+PLAIN: Final = Notation(is_plain=True)
+
+
+def is_filled(cell: str) -> bool:
+    """Return whether a cell holds a value."""
+    return cell.strip().lower() not in NO_VALUE
+
+
+def is_number(cell: str) -> bool:
+    """Return whether a cell by itself is a number in some notation."""
+    text = cell.strip()
+    if _PLAIN.fullmatch(text) or _AMOUNT.fullmatch(text):
+        return notation_of([text]) is not None
+    return False
+
+
+def notations_of(table: TextTable, sample: list[Row]) -> list[Notation | None]:
+    """Return how each column of a table writes numbers in a sample of its rows; None for texts.
+
+    What would be another number with a decimal comma is none where the table may have some.
+    """
+    columns = [[row[index] for row in sample] for index in range(len(table.columns))]
+    notations = [PLAIN if _has_numbers(cells) else notation_of(cells) for cells in columns]
+    if has_commas(table, notations):
+        return [None if one and one.is_doubtful else one for one in notations]
+    return notations
+
+
+def has_commas(table: TextTable, notations: Iterable[Notation | None]) -> bool:
+    """Return whether a table may have decimal commas: it is cut at semicolons, or one of its columns has some."""
+    return table.by_semicolons or any(one and one.decimal == "," for one in notations)
+
+
+def _has_numbers(cells: list[Any]) -> bool:
+    return any(isinstance(cell, int | float) for cell in cells)
+
+
+def notation_of(cells: Iterable[Any]) -> Notation | None:
+    """Return the one notation in which all cells that hold a value write numbers; None where there is no such one."""
+    # Many cells have few shapes.
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    shapes = {text.translate(_SAME_SHAPE).strip() for text in texts}
+    shapes = set(filter(is_filled, shapes))
+    if not shapes:
+        return None
+    if all(map(_PLAIN.fullmatch, shapes)):
+        bodies = [shape.lstrip("-+") for shape in shapes]
+        return Notation(is_plain=True, is_doubtful=_is_doubtful(bodies))
+    if all(shape.lower() in _TRUTHS for shape in shapes):
+        return Notation(of_truths=True)
+    return _of_amounts(shapes)
+
+
+def _is_doubtful(bodies: list[str]) -> bool:
+    """Return whether digits with points and commas are numbers with a decimal comma, too."""
+    return any(re.search("[.,]", body) for body in bodies) and all(map(_COMMA.fullmatch, bodies))
+
+
+def _of_amounts(shapes: set[str]) -> Notation | None:
+    """Return the notation of cells such as ``$1,200.50``; None where they have several, or none."""
+    matches = [match for match in map(_AMOUNT.fullmatch, shapes) if match]
+    units = {(match["before"] or match["ahead"] or "", match["after"] or "") for match in matches}
+    if len(matches) < len(shapes) or len(units) > 1:
+        return None
+    unit = " ".join(filter(None, units.pop()))
+    bodies = [match["body"] for match in matches]
+    if all(map(_POINT.fullmatch, bodies)):
+        is_doubtful = _is_doubtful(bodies)
+        # Nobody writes a price with three decimals, and €1.234 is no thousand for sure.
+        is_price = unit not in ("", "%") and any("." in body for body in bodies)
+        return None if is_doubtful and is_price else Notation(unit, is_doubtful=is_doubtful)
+    return _with_commas(unit, bodies) if all(map(_COMMA.fullmatch, bodies)) else None
+
+
+def _with_commas(unit: str, bodies: list[str]) -> Notation | None:
+    decimals = {len(body.partition(",")[2]) for body in bodies if "," in body}
+    if not decimals and not unit:
+        return None  # 192.168.100.200
+    if len(decimals) > 1 and any(map(_LIKE_A_THOUSAND.fullmatch, bodies)):
+        return None  # 1,200 beside 1,5
+    return Notation(unit, ",")
