@@ -11,6 +11,9 @@ from memory_context.text.rows.text_table import TextTable
 Origin = tuple[str, str]
 
 
+_Outputs = list[tuple[str, set[Origin]]]
+
+
 class ColumnOrigins:
     """Finds what columns of one statement stand for.
 
@@ -20,68 +23,72 @@ class ColumnOrigins:
 
     def __init__(self, tables: Mapping[str, TextTable]) -> None:
         self._tables = tables
-        # Each name is looked up in a query once: a WITH clause may stand in a hundred places, or in itself.
-        self._found = dict[tuple[int, str, str], set[Origin]]()
+        # Each query is looked through once: a WITH clause may stand in a hundred places, or in itself.
+        self._outputs_of = dict[int, _Outputs]()
+        self._named = dict[tuple[int, str], dict[str, set[Origin]]]()
 
     def of(self, column: exp.Column) -> set[Origin]:
         """Return the tables and names of what *column* stands for; nothing where it is computed, or unknown."""
         select = column.find_ancestor(exp.Select)
         while select is not None:
-            found = self._in_select(column.name.lower(), column.table.lower(), select)
-            if found:
-                return found
+            named = self._named_in(select, column.table)
+            if column.name.lower() in named:
+                return named[column.name.lower()]
             select = select.find_ancestor(exp.Select)
         return set()
 
-    def _in_select(self, name: str, of: str, select: exp.Select) -> set[Origin]:
-        """Return what a name stands for among the sources of a SELECT, or among its own outputs."""
-        key = (id(select), name, of)
-        if key not in self._found:
-            self._found[key] = set()
-            self._found[key] = self._among_sources(name, of, select) or (
-                set() if of else self._among_outputs(name, select)
-            )
-        return self._found[key]
+    def _named_in(self, select: exp.Select, of: str) -> dict[str, set[Origin]]:
+        """Return what the names of columns stand for in a SELECT: its sources' before those that it gives itself."""
+        key = (id(select), of)
+        if key not in self._named:
+            outputs = self._read_by(select, of)
+            if not of:
+                outputs += self._outputs(select)
+            self._named[key] = dict(reversed(outputs))
+        return self._named[key]
 
-    def _among_sources(self, name: str, of: str, select: exp.Select) -> set[Origin]:
+    def _read_by(self, select: exp.Select, of: str) -> _Outputs:
+        """Return the columns that a SELECT reads from: of all its sources, or of the one that is called so."""
+        outputs: _Outputs = []
         for source in _sources(select):
-            if of in ("", source.alias_or_name.lower()):
-                found = self._in_source(name, source)
-                if found:
-                    return found
-        return set()
+            if of.lower() in ("", source.alias_or_name.lower()):
+                outputs += self._of_source(source)
+        return outputs
 
-    def _among_outputs(self, name: str, select: exp.Select) -> set[Origin]:
-        for output in select.expressions:
-            if isinstance(output, exp.Alias) and output.alias.lower() == name:
-                return self.of(output.this) if isinstance(output.this, exp.Column) else set()
-        return set()
-
-    def _in_source(self, name: str, source: exp.Expr) -> set[Origin]:
-        if isinstance(source, exp.Subquery):
-            return self._in_query(name, source, source.this)
-        clause = _with_clause(source)
-        if clause is not None:
-            return self._in_query(name, clause, clause.this)
+    def _of_source(self, source: exp.Expr) -> _Outputs:
+        named = source if isinstance(source, exp.Subquery) else _with_clause(source)
+        if named is not None:
+            return self._of_query(named)
         table = self._tables.get(source.name)
-        for column in table.columns if table else ():
-            if column.lower() == name:
-                return {(source.name, column)}
-        return set()
+        columns = table.columns if table else ()
+        return [(column.lower(), {(source.name, column)}) for column in columns]
 
-    def _in_query(self, name: str, named: exp.Expr, query: exp.Expr) -> set[Origin]:
-        """Return what an output of an inner query stands for, in each part of a UNION."""
-        found = set[Origin]()
-        names = [one.lower() for one in named.alias_column_names]
-        for select in _parts(query):
-            for index, output in enumerate(select.expressions):
-                told = names[index] if index < len(names) else output.alias_or_name.lower()
+    def _of_query(self, named: exp.Expr) -> _Outputs:
+        """Return the outputs of a query in parentheses, those of each part of a UNION together."""
+        names = [name.lower() for name in named.alias_column_names]
+        united: _Outputs = []
+        for select in _parts(named.this):
+            for index, (name, origins) in enumerate(self._outputs(select)):
+                if index == len(united):
+                    united.append((names[index] if index < len(names) else name, set()))
+                united[index][1].update(origins)
+        return united
+
+    def _outputs(self, select: exp.Select) -> _Outputs:
+        key = id(select)
+        if key not in self._outputs_of:
+            self._outputs_of[key] = []
+            outputs: _Outputs = []
+            for output in select.expressions:
                 inner = output.unalias()
                 if output.is_star:
-                    found |= self._in_select(name, "", select)
-                elif told == name and isinstance(inner, exp.Column):
-                    found |= self.of(inner)
-        return found
+                    outputs += self._read_by(select, getattr(output, "table", ""))
+                elif isinstance(inner, exp.Column):
+                    outputs.append((output.alias_or_name.lower(), self.of(inner)))
+                else:
+                    outputs.append((output.alias_or_name.lower(), set()))
+            self._outputs_of[key] = outputs
+        return self._outputs_of[key]
 
 
 def _sources(select: exp.Select) -> Iterator[exp.Expr]:
@@ -111,6 +118,6 @@ def _parts(query: exp.Expr) -> Iterator[exp.Select]:
         if isinstance(one, exp.Select):
             yield one
         elif isinstance(one, exp.SetOperation):
-            waiting += [one.this, one.expression]
+            waiting += [one.expression, one.this]
         elif isinstance(one, exp.Subquery):
             waiting.append(one.this)

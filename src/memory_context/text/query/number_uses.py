@@ -133,7 +133,9 @@ def _gives_number(node: exp.Expr) -> bool:
         return any(_gives_number(output.unalias()) for output in node.expressions)
     if isinstance(node, exp.Cast):
         return _is_to_number(node)
-    return isinstance(node, (*_OF_NUMBERS, exp.Literal, exp.Boolean, exp.Count))
+    if isinstance(node, exp.Literal):
+        return not node.is_string
+    return isinstance(node, (*_OF_NUMBERS, exp.Boolean, exp.Count))
 
 
 def _is_to_number(node: exp.Cast) -> bool:

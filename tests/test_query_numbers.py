@@ -1,0 +1,153 @@
+"""Numbers as people write them, in SQL over texts: read as numbers, or refused; never added or compared as texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from for_each import for_each
+from memory_context import MemoryManager
+from memory_context.exceptions import InvalidQueryError, InvalidSelectionError
+from memory_context.text.query.number_notation import notation_of
+from memory_context.text.query.table_line import table_line
+
+MONEY = 'name,amount\nA,"$1,200.50"\nB,$300.00\nC,$5.00\n'
+GERMAN = "id;kunde;betrag;gewicht\n1;Müller;1.234,50;1.234\n2;Öz;99,90;2.500\n3;Weiß;12,00;3.125"
+THOUSANDS = 'name,amount\na,"1,200"\nb,"12,000"\nc,30\n'
+TRUTHS = "id,ok\n1,true\n2,false\n3,True\n4,\n"
+PODS = (
+    "NAME    STATUS             RESTARTS       AGE\n"
+    "web-1   Running            0              3d\n"
+    "web-2   CrashLoopBackOff   12 (3m ago)    3d\n"
+)
+DOUBTFUL = 'name,amount\na,"1,200"\nb,"1,5"\n'
+MIXED = "name,amount\na,5\nb,unknown\nc,10\n"
+LATE = "name,amount\n" + "a,900\n" * 1500 + 'b,"1,200"\n'
+
+
+def _memory(text: str) -> MemoryManager:
+    memory = MemoryManager("sqlite://", user_id="ann")
+    memory.store(text, key="t")
+    return memory
+
+
+@for_each(
+    "text, sql, expected",
+    [
+        (MONEY, "SELECT sum(amount), max(amount) FROM t", [(1505.5, 1200.5)]),
+        (MONEY, "SELECT name FROM t WHERE amount > 250 ORDER BY amount DESC", [("A",), ("B",)]),
+        (MONEY, "SELECT sum(CAST(replace(replace(amount, '$', ''), ',', '') AS REAL)) FROM t", [(1505.5,)]),
+        (GERMAN, "SELECT sum(betrag) FROM t WHERE betrag > 50", [(1334.4,)]),
+        (THOUSANDS, "SELECT sum(amount), max(amount) FROM t", [(13230, 12000)]),
+        (LATE, "SELECT max(amount), count(amount) FROM t", [(1200, 1501)]),
+        ("a,b\n" + "x,\n" * 1500 + "y,7\nz,12", "SELECT max(b) FROM t", [(12,)]),
+        ("name,share\nA,45%\nB,5.5%\nC,n/a", "SELECT max(share), count(share) FROM t", [(45, 2)]),
+        ("n,x\na,EUR -3\nb,EUR 10\nc,EUR +1", "SELECT sum(x) FROM t", [(8,)]),
+        ("n,x\na,-5 €\nb,7 €", "SELECT sum(x) FROM t", [(2,)]),
+        (TRUTHS, "SELECT count(*), sum(ok) FROM t WHERE ok", [(2, 2)]),
+        (TRUTHS, "SELECT id FROM t WHERE ok = TRUE", [(1,), (3,)]),
+        (PODS, "SELECT name FROM t WHERE CAST(restarts AS REAL) > 0", [("web-2",)]),
+        (PODS, "SELECT max(name), min(status) FROM t", [("web-2", "CrashLoopBackOff")]),
+        (DOUBTFUL, "SELECT sum(CAST(replace(amount, ',', '.') AS REAL)) FROM t", [(2.7,)]),
+        (MIXED, "SELECT sum(CASE WHEN amount GLOB '*[0-9]*' THEN CAST(amount AS REAL) END) FROM t", [(15,)]),
+        (MIXED, "SELECT name FROM t WHERE amount = 'unknown'", [("b",)]),
+        ("n,t\na,1.234\nb,1.5", "SELECT sum(t) FROM t", [(2.734,)]),
+    ],
+)  # fmt: skip
+def test_notations(text: str, sql: str, expected: list[Any]) -> None:
+    """A column of which every filled cell is a number in one notation is a column of numbers."""
+    assert expected == [tuple(row) for row in _memory(text).query(sql)]
+
+
+@for_each(
+    "cells",
+    [
+        ["1,200", "1,5"],
+        ["$5", "€5"],
+        ["5%", "0.05"],
+        ["€1.234"],
+        ["192.168.100.200"],
+        ["007", "12"],
+        ["+4930123456"],
+        ["2026-01-02"],
+        ["1.2.3"],
+        ["1,23,456"],
+        ["true", "maybe"],
+        ["12345678901234567890"],
+        ["5\n6"],
+        ["-", ""],
+        ["USD"],
+    ],
+)
+def test_no_guesses(cells: list[str]) -> None:
+    """Cells that may be read in two ways, or are ids, dates, versions, addresses and phones, stay texts."""
+    assert notation_of(cells) is None
+
+
+@for_each(
+    "text, sql, told",
+    [
+        (PODS, "SELECT name FROM t WHERE restarts > 0", r"RESTARTS .*'12 \(3m ago\)'.*CAST\(RESTARTS AS REAL\)"),
+        (PODS, "SELECT sum(restarts) FROM t", r"'12 \(3m ago\)'"),
+        (PODS, "SELECT max(restarts) FROM t", r"RESTARTS holds numbers and texts .*RESTARTS \|\| ''"),
+        (DOUBTFUL, "SELECT avg(amount) FROM t", r"if ',' parts thousands, .* if it is the decimal mark"),
+        (DOUBTFUL, "SELECT total(amount) FROM t", "amount .*'1,200'"),
+        (DOUBTFUL, "SELECT sum(CAST(amount AS REAL)) FROM t", "CAST would take '1,200' in amount for another"),
+        (GERMAN, "SELECT sum(gewicht) FROM t", r"'1\.234'.*if '\.' parts thousands"),
+        ("n,x\na,$5\nb,€7", "SELECT sum(x) FROM t", r"replace\(x, '\$', ''\)"),
+        (MIXED, "SELECT name FROM t WHERE amount BETWEEN 1 AND 7", "'unknown'"),
+        (MIXED, "SELECT name FROM t WHERE amount IN (5, 10)", "'unknown'"),
+        (MIXED, "SELECT name FROM t WHERE amount > (SELECT count(*) FROM t)", "'unknown'"),
+        (MIXED, "SELECT name FROM t WHERE NOT amount", "'unknown'"),
+        (MIXED, "SELECT amount * 2 FROM t", "'unknown'"),
+        (MIXED, "SELECT sum(CASE WHEN name <> 'b' THEN amount END) FROM t", "'unknown'"),
+        (MIXED, "SELECT sum(amount) OVER (ORDER BY name) FROM t", "'unknown'"),
+        (MIXED, "WITH s AS (SELECT amount AS x FROM t) SELECT sum(x) FROM s", "amount .*'unknown'"),
+        (MIXED, "WITH s(x, y) AS (SELECT * FROM (SELECT amount, name FROM t)) SELECT sum(x) FROM s", "'unknown'"),
+        (MIXED, "SELECT max(s.x) FROM (SELECT 1 AS x UNION ALL SELECT amount FROM t) s", "'unknown'"),
+        (MIXED, "SELECT name, amount AS x FROM t WHERE x > 6", "'unknown'"),
+        ("a,b\n1,x\n2,7", "SELECT a FROM t WHERE b > a", "b .*'x'"),
+        ("id,n\n007,1\n7,2", "SELECT n FROM t WHERE id = 7", "compare it with a text, as '007'"),
+    ],
+)  # fmt: skip
+def test_texts_are_not_numbers(text: str, sql: str, told: str) -> None:
+    """Texts that are added, or compared with a number, are an error that names a cell and what to write instead."""
+    with pytest.raises(InvalidQueryError, match=told):
+        _memory(text).query(sql)
+
+
+@for_each(
+    "text, sql, told",
+    [
+        (TRUTHS, "SELECT id FROM t WHERE ok = 'true'", "true 1, false 0.*with 1, not with 'true'"),
+        (TRUTHS, "SELECT sum(CASE ok WHEN 'true' THEN 1 END) FROM t", "with 1, not with 'true'"),
+        (TRUTHS, "SELECT id FROM t WHERE lower(ok) = 'true'", "use it as it is"),
+        (MONEY, "SELECT name FROM t WHERE amount = '$300.00'", r"number in \$.*300\.00, not with"),
+        (MONEY, "SELECT name FROM t WHERE amount LIKE '$3%'", "use it as it is"),
+        (
+            GERMAN,
+            "SELECT sum(replace(replace(betrag, '.', ''), ',', '.')) FROM t",
+            "use it as it is",
+        ),
+    ],
+)
+def test_numbers_are_not_texts(text: str, sql: str, told: str) -> None:
+    """A column that is read as numbers is not looked into for what its cells were written with."""
+    with pytest.raises(InvalidQueryError, match=told):
+        _memory(text).query(sql)
+
+
+def test_partial_reads() -> None:
+    """The short form selects by number, shows the cells as they stand in the text, and refuses the same."""
+    shown = _memory(MONEY).retrieve("t", where="amount > 250")
+    assert 'name,amount\nA,"$1,200.50"\nB,$300.00' == shown
+    with pytest.raises(InvalidSelectionError, match=r"'12 \(3m ago\)'"):
+        _memory(PODS).retrieve("t", where="restarts > 0")
+
+
+def test_preview() -> None:
+    """The line about a table says how its columns are read."""
+    memory = _memory("n,big,price,share,ok,x\n" + 'a,"1,200",$1.50,5%,true,3d\n' * 40)
+    line = table_line(memory.get("t").text, memory.counter, 1000)
+    assert "big number, price number in $, share number in %, ok number (true 1, false 0)" in line
