@@ -90,7 +90,7 @@ def test_no_guesses(cells: list[str]) -> None:
     [
         (PODS, "SELECT name FROM t WHERE restarts > 0", r"RESTARTS .*'12 \(3m ago\)'.*CAST\(RESTARTS AS REAL\)"),
         (PODS, "SELECT sum(restarts) FROM t", r"'12 \(3m ago\)'"),
-        (PODS, "SELECT max(restarts) FROM t", r"RESTARTS holds numbers and texts .*RESTARTS \|\| ''"),
+        (PODS, "SELECT max(restarts) FROM t", r"RESTARTS holds quantities in texts .*RESTARTS \|\| ''"),
         (DOUBTFUL, "SELECT avg(amount) FROM t", r"if ',' parts thousands, .* if it is the decimal mark"),
         (DOUBTFUL, "SELECT total(amount) FROM t", "amount .*'1,200'"),
         (DOUBTFUL, "SELECT sum(CAST(amount AS REAL)) FROM t", "CAST would take '1,200' in amount for another"),
@@ -107,6 +107,7 @@ def test_no_guesses(cells: list[str]) -> None:
         (MIXED, "WITH s(x, y) AS (SELECT * FROM (SELECT amount, name FROM t)) SELECT sum(x) FROM s", "'unknown'"),
         (MIXED, "SELECT max(s.x) FROM (SELECT 1 AS x UNION ALL SELECT amount FROM t) s", "'unknown'"),
         (MIXED, "SELECT name, amount AS x FROM t WHERE x > 6", "'unknown'"),
+        ("n,x\na,5ms\nb,12ms", "SELECT max(x) FROM t", "quantities .*'5ms'"),
         ("a,b\n1,x\n2,7", "SELECT a FROM t WHERE b > a", "b .*'x'"),
         ("id,n\n007,1\n7,2", "SELECT n FROM t WHERE id = 7", "compare it with a text, as '007'"),
     ],

@@ -232,6 +232,7 @@ class LockedDatabase:
         return not self._cells(name, column, f"{condition} LIMIT 1")
 
     def _cells(self, name: str, column: str, condition: str) -> list[Any]:
+        self._limit.remaining()
         found = self._database.execute(
             f"SELECT {quoted_name(column)} FROM {quoted_name(name)} WHERE {condition}"  # noqa: S608
         )

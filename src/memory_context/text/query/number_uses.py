@@ -28,6 +28,7 @@ _CAST_TAKES = re.compile(
     re.DOTALL,
 )
 _STANDS_IN_NUMBERS = re.compile(r"[-0-9.e+]|^$")
+_WITH_UNIT = re.compile(r"\s*[-+]?[0-9][0-9.,]*\s?[A-Za-zµ]{1,3}(?:/s)?\s*")
 _MARK = re.compile(r"[^-0-9.\s]+")
 
 
@@ -62,14 +63,15 @@ def check_numbers(statement: exp.Expr, loaded: LoadedTables) -> None:
         InvalidQueryError: They are; or a column that is read as numbers is used as the texts it was written in.
     """
     origins = ColumnOrigins(loaded.tables)
+    uses = dict[tuple[_Check, Origin], None]()
     for node in statement.walk():
         for column, check in _uses_in(node):
-            for origin in origins.of(column):
-                check(origin, loaded)
+            uses.update(((check, origin), None) for origin in origins.of(column))
         for column, other in _ordered_pairs(node):
             if any(loaded.notation(*origin) for origin in origins.of(other)):
-                for origin in origins.of(column):
-                    _check_number(origin, loaded)
+                uses.update(((_check_number, origin), None) for origin in origins.of(column))
+    for check, origin in uses:
+        check(origin, loaded)
 
 
 def _uses_in(node: exp.Expr) -> Iterator[tuple[exp.Column, _Check]]:
@@ -175,14 +177,18 @@ def _check_number(origin: Origin, loaded: LoadedTables) -> None:
 
 
 def _check_order(origin: Origin, loaded: LoadedTables) -> None:
-    """Refuse the largest of texts of which some are numbers: 9 would be more than 10."""
+    """Refuse the largest of texts of which some are numbers, or have a unit: 9 would be more than 10, 5ms than 12ms."""
     texts = list(filter(is_filled, loaded.texts(*origin)))
-    if texts and (loaded.has_numbers(*origin) or any(map(is_number, texts))):
+    if texts and (loaded.has_numbers(*origin) or any(map(_is_quantity, texts))):
         _, column = origin
         raise InvalidQueryError(
-            f"{column} holds numbers and texts such as {_short(_example(texts))}, so that its largest and smallest "
+            f"{column} holds quantities in texts such as {_short(_example(texts))}, so that its largest and smallest "
             f"would be those of texts: {_instead(column, texts)}; or {column} || '', if texts are meant"
         )
+
+
+def _is_quantity(text: str) -> bool:
+    return is_number(text) or _WITH_UNIT.fullmatch(text) is not None
 
 
 def _check_cast(origin: Origin, loaded: LoadedTables) -> None:
