@@ -100,6 +100,7 @@ def test_no_guesses(cells: list[str]) -> None:
         (MIXED, "SELECT name FROM t WHERE amount IN (5, 10)", "'unknown'"),
         (MIXED, "SELECT name FROM t WHERE amount > (SELECT count(*) FROM t)", "'unknown'"),
         (MIXED, "SELECT name FROM t WHERE NOT amount", "'unknown'"),
+        (MIXED, "SELECT name FROM t WHERE amount IS TRUE", "'unknown'"),
         (MIXED, "SELECT amount * 2 FROM t", "'unknown'"),
         (MIXED, "SELECT sum(CASE WHEN name <> 'b' THEN amount END) FROM t", "'unknown'"),
         (MIXED, "SELECT sum(amount) OVER (ORDER BY name) FROM t", "'unknown'"),

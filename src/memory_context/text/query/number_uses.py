@@ -21,7 +21,7 @@ _OF_ORDER = (exp.Max, exp.Min, exp.Greatest, exp.Least)
 _OF_TRUTHS = (exp.Where, exp.Having, exp.And, exp.Or, exp.Not)
 _OF_TEXTS = (exp.Like, exp.Glob, exp.Substring, exp.Lower, exp.Upper, exp.StrPosition)
 _ORDERED = (exp.GT, exp.GTE, exp.LT, exp.LTE)
-_COMPARED = (*_ORDERED, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)
+_COMPARED = (*_ORDERED, exp.EQ, exp.NEQ, exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ)
 # What CAST takes whole: no digits, or a number before anything that continues none, as in `12 (3m ago)`.
 _CAST_TAKES = re.compile(
     r"[^0-9]*|\s*[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?![0-9.]|,[0-9]|['\u2019\s][0-9]{3}).*",
