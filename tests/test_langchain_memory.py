@@ -406,6 +406,19 @@ def test_windows(store: SQLAlchemyStore) -> None:
         memory_of(store, max_turns=0)
 
 
+def test_a_turn_that_left_the_window_comes_as_it_was_said(store: SQLAlchemyStore) -> None:
+    """Alone, without what LangChain keeps beside its words, and as a turn of this conversation."""
+    memory = memory_of(store, max_turns=4)
+    for number in range(10):
+        question, answer = f"q{number} about thing-{number}", f"thing-{number} costs {number * 7}"
+        memory.save_context({"input": question}, {"output": answer})
+    history = memory.load_memory_variables({"input": "What does thing-1 cost?"})["history"]
+    recalled = history.partition("Recalled from memory")[2]
+    assert "user: q1 about thing-1\nassistant: thing-1 costs 7\n" in recalled
+    assert 1 == recalled.count("user: ")
+    assert "additional_kwargs" not in recalled
+
+
 def test_idle_conversation(store: SQLAlchemyStore) -> None:
     """With a timeout a conversation begins anew when it was silent for longer; everything is kept."""
     memory_of(store).save_context({"input": "hi"}, {"output": "hello"})

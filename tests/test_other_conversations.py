@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from autogen_core.models import AssistantMessage
+
 from for_each import for_each
 from memory_context import MemoryContext
 from memory_context.model.item import now
@@ -56,6 +58,110 @@ async def test_what_came_here_too_is_of_this_conversation() -> None:
     messages = await fill(context, user("How many pieces are there of X-412?"))
     assert "part X-412: " in shown(messages[-2])
     assert "another conversation" not in shown(messages[-2])
+
+
+TABLE = "order_id,customer,total\n" + "\n".join(
+    f"{n},c{n % 7},{n * 7 % 390}.50" for n in range(600)
+)
+NODES = "\n".join(f"gateway restarted node {n} with code {n * 7 % 91}" for n in range(400))
+
+
+@for_each(
+    "name, text, message, record, wrong",
+    [
+        ("orders", TABLE, "What is the total of order 91?", "91,c0,247.50", "0,c0,0.50"),
+        ("log", NODES, "Which code for node 77?", "node 77 with code 84", "with code 77"),
+    ],
+)
+async def test_a_record_comes_as_in_its_own_conversation(
+    name: str, text: str, message: str, record: str, wrong: str
+) -> None:
+    """What another conversation folded is judged and shown by the records that the message names."""
+    old = MemoryContext("ann", store="sqlite://", thread_id="old")
+    await fill(old, user("Get it."), call(name), results(text, name=name))
+    context = MemoryContext("ann", store=old.manager.memory_store)
+    [found, _] = await fill(context, user(message))
+    assert record in shown(found)
+    assert wrong not in shown(found)
+
+
+SAID_EARLIER = [
+    "Hello.",
+    "Our landlord is Mr. Berg.",
+    "My sister's cat is called Mia.",
+    "The deposit was 900 euros.",
+    "The capital of the firm is 2 million.",
+    "Read the log of the gateway.",
+]
+
+
+async def _said_earlier() -> MemoryContext:
+    """Return a context of a user whose other conversation compacted what the person said."""
+    old = MemoryContext("ann", store="sqlite://", thread_id="old", max_tokens=1000)
+    number = 0
+    for said in [*SAID_EARLIER, "Thanks."]:
+        await fill(old, user(said), AssistantMessage(content="I see.", source="desk"))
+        for _ in range(15):
+            number += 1
+            asked = user(f"What is the state of ticket T-{number}?")
+            answer = (
+                f"T-{number} waits for review {number * 7919 % 1000} by the group number {number}."
+            )
+            await fill(old, asked, AssistantMessage(content=answer, source="desk"))
+    return MemoryContext("ann", store=old.manager.memory_store)
+
+
+@for_each(
+    "message, turn",
+    [
+        ("Who is our landlord?", "user: Our landlord is Mr. Berg.\nassistant: I see."),
+        ("What is my sister's cat called?", "user: My sister's cat is called Mia."),
+        ("How much was the deposit?", "user: The deposit was 900 euros."),
+        ("What was the review of T-17?", "assistant: T-17 waits for review 623"),
+    ],
+)
+async def test_a_turn_of_another_conversation_comes_alone(message: str, turn: str) -> None:
+    """As people read it, without what was said around it."""
+    [found, _] = await fill(await _said_earlier(), user(message))
+    assert turn in shown(found)
+    assert 1 == shown(found).count("user: ")
+    assert "{" not in shown(found)
+
+
+@for_each(
+    "message",
+    ["What is the capital of Mongolia?", "What does the log say?", "Is the ticket T-9999 done?"],
+)
+async def test_what_no_person_stated_stays_there(message: str) -> None:
+    """A chance word, an order, or another name of the same form answers nothing."""
+    assert 1 == len(await fill(await _said_earlier(), user(message)))
+
+
+async def test_what_a_person_has_said_answers_nothing() -> None:
+    """What the person named before in this conversation is still looked for in others."""
+    context = MemoryContext("ann", store="sqlite://")
+    await context.store("The owner of the Apollo billing service is Eva Lind.", "from the minutes")
+    await fill(
+        context, user("Hello, I work on Apollo."), AssistantMessage(content="Hi.", source="a")
+    )
+    messages = await fill(context, user("Who owns the Apollo billing service?"))
+    assert "Eva Lind" in shown(messages[-2])
+
+
+async def test_another_agent_does_not_hide_the_question() -> None:
+    """What a person asked before another agent spoke is answered, too."""
+    context = await _yesterday()
+    asked = user("How many pieces were there of X-412?")
+    messages = await fill(context, asked, user("I shall look.", source="planner"))
+    assert "part X-412: " in shown(messages[-2])
+
+
+async def test_what_a_tool_has_said_is_known_here() -> None:
+    """Yesterday's list is not looked at for what stands in today's answer."""
+    context = await _yesterday()
+    known = [call("find"), results("X-412 is on shelf 9", name="find")]
+    messages = await fill(context, user("Find it."), *known, user("Where is X-412?"))
+    assert 4 == len(messages)
 
 
 async def test_two_memories_that_fit_come_both() -> None:

@@ -377,7 +377,7 @@ class Conversation:
             return messages, replace(facts, undecided=question.id)
         judge = self.cache.bounded_judge
         judge.calls, judge.tokens = facts.judge_calls, facts.judge_tokens
-        request = recall_request(question, messages)
+        request = recall_request(question, messages, seen)
         found = await recaller.recall(request)
         facts = replace(facts, undecided=None, judge_calls=judge.calls, judge_tokens=judge.tokens)
         if found is None:

@@ -70,6 +70,7 @@ class Question:
         has_memories: Whether the user has other memories, to search.
         in_sight: Whether a text stands in the prompt before the message.
         hits: What the index says of the message's terms; None where there is no index.
+        is_told: Whether a text stands there in what no person wrote; None where that is not known.
     """
 
     message: str
@@ -78,6 +79,7 @@ class Question:
     has_memories: bool
     in_sight: Callable[[str], bool]
     hits: TermHits | None = None
+    is_told: Callable[[str], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,8 @@ class Verdict:
         intent: Whether the message says all that it takes to act on it.
         expand: The memories of the conversation to open, best first.
         search: What to look for among the user's other memories; None for nothing.
-        kept_only: Whether what was folded in other conversations is left out of that search.
+        kept_only: Whether what was folded in other conversations is left out of that search, and what was said
+            there, unless a person stated it.
         why: The reason, for people.
         tokens: The tokens that it cost.
         is_clear: Whether keyword matching leaves nothing to a model that could be asked.
@@ -212,10 +215,12 @@ def _searched(question: Question, asked: Sequence[AskedTerm]) -> Verdict | None:
         why = f"{phrase.group()!r} refers to earlier conversations; searched them"
         return Verdict("ambiguous", search=rest, why=why)
     hits = question.hits or TermHits()
+    # That a person has spoken of something says nothing about it.
+    is_told = question.is_told or question.in_sight
     unknown = list[AskedTerm]()
     for term in asked:
         lexemes = wanted_lexemes(term)
-        is_here = question.in_sight(term.text) or hits.here >= set(lexemes)
+        is_here = is_told(term.text) or hits.here >= set(lexemes)
         is_anywhere = not hits.holding.keys().isdisjoint(lexemes)
         if is_anywhere and not (is_here or term.is_short_number):
             unknown.append(term)

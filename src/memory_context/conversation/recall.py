@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 
 from memory_context.conversation.asked_terms import asked_terms
 from memory_context.conversation.fail_open import FailOpen
@@ -17,6 +18,7 @@ from memory_context.conversation.keyword_judge import (
     RecallCandidate,
     Verdict,
     is_answered,
+    relevant_candidates,
 )
 from memory_context.conversation.recall_request import RecallRequest
 from memory_context.conversation.relevant_places import (
@@ -24,7 +26,12 @@ from memory_context.conversation.relevant_places import (
     found_in,
     wanted_lexemes,
 )
-from memory_context.conversation.relevant_turns import is_conversation, show_turns
+from memory_context.conversation.relevant_turns import (
+    as_said,
+    is_conversation,
+    meets_from_elsewhere,
+    show_turns,
+)
 from memory_context.exceptions import InvalidLinesError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.call_records import Decision
@@ -65,6 +72,19 @@ class Recall:
     tokens: int
 
 
+@dataclass(frozen=True, slots=True)
+class FoundElsewhere:
+    """One of the user's other memories that answers.
+
+    Attributes:
+        item: The memory.
+        expansion: What of it.
+    """
+
+    item: MemoryItem
+    expansion: Expansion
+
+
 @dataclass(slots=True)
 class Recaller:
     """Decides and shows what comes back, for one conversation."""
@@ -96,7 +116,7 @@ class Recaller:
         judge, verdict = "nobody", Verdict()
         if undecided:
             judge, verdict = await self.bounded_judge.decide(question)
-        found = list[MemoryItem]()
+        found = list[FoundElsewhere]()
         if verdict.search is not None:
             hits = await off_loop(self.fail_open.run, self._find, request, verdict, opened)
             found = hits or []
@@ -159,28 +179,68 @@ class Recaller:
             has_others,
             request.in_sight,
             term_hits,
+            request.is_told,
         )
 
     def _find(
         self, request: RecallRequest, verdict: Verdict, opened: Sequence[MemoryItem]
-    ) -> list[MemoryItem]:
-        """Return the user's other memories that match the verdict's search; without words in it, the last used ones."""
+    ) -> list[FoundElsewhere]:
+        """Return the user's other memories that match the verdict's search; without words in it, the last used ones.
+
+        They are judged as this conversation's are. Of a short note it is enough that it holds half of the words.
+        """
         query = verdict.search or ""
         known = {*request.references, *request.shown_here, *request.mentioned}
         known |= {item.memory_key for item in opened}
         hits = self.manager.hits(self.manager.offered, query, limit=OFFERED)
         others = list[MemoryItem]()
         for hit in hits:
-            is_left_out = (
-                verdict.kept_only and hit.memory_type in FOLDED and self._elsewhere(hit, request)
-            )
+            is_output = hit.memory_type in FOLDED and not is_conversation(hit.text)
+            is_left_out = verdict.kept_only and is_output and self._elsewhere(hit, request)
             if hit.memory_key not in known and not is_left_out:
                 others.append(hit)
-        if terms(query):
-            answering = [hit for hit in others if hit.match and is_answered(query, hit.match.why)]
-            return answering[:FOUND]
-        others.sort(key=lambda item: item.accessed_at or item.created_at, reverse=True)
-        return others[:FOUND]
+        if not terms(query):
+            others.sort(key=lambda item: item.accessed_at or item.created_at, reverse=True)
+            return [FoundElsewhere(item, Expansion(item.memory_key)) for item in others[:FOUND]]
+        found = self._meant(request.message, others, request, kept_only=verdict.kept_only)
+        if not found and query != request.message:
+            found = self._meant(query, others, request, kept_only=verdict.kept_only)
+        meant = {one.item.memory_key for one in found}
+        # An output that holds a name was found above.
+        may_be_output = not meant and not any(term.is_name for term in asked_terms(query))
+        for hit in others:
+            is_open = hit.memory_type not in FOLDED or may_be_output
+            holds = hit.match is not None and is_answered(query, hit.match.why)
+            is_new = hit.memory_key not in meant and not is_conversation(hit.text)
+            if is_open and holds and is_new:
+                found.append(FoundElsewhere(hit, Expansion(hit.memory_key)))
+        return found[:FOUND]
+
+    def _meant(
+        self, message: str, others: Sequence[MemoryItem], request: RecallRequest, *, kept_only: bool
+    ) -> list[FoundElsewhere]:
+        """Return which of the other memories a message is about, with the records and turns that are meant."""
+        items = {item.memory_key: item for item in others}
+        asked = asked_terms(message)
+        wanted = list(map(wanted_lexemes, asked))
+        store, scope = self.manager.memory_store, self.manager.offered
+        hits = term_hits_in(store, scope, wanted, {"memory_key": list(items)}) if wanted else None
+        candidates = tuple(map(RecallCandidate, others))
+        question = Question(message, "", candidates, False, request.in_sight, hits)  # noqa: FBT003
+        expansions, _ = relevant_candidates(question)
+        found = list[FoundElsewhere]()
+        for expansion in expansions:
+            item, records = items[expansion.key], expansion.records
+            if is_conversation(item.text) and self._elsewhere(item, request):
+                turns = [item.text[turn.start : turn.stop] for turn in records]
+                met = [
+                    meets_from_elsewhere(message, asked, turn, only_stated=kept_only)
+                    for turn in turns
+                ]
+                records = tuple(compress(records, met))
+            if records:
+                found.append(FoundElsewhere(item, replace(expansion, records=records)))
+        return found
 
     def _show(
         self,
@@ -188,13 +248,20 @@ class Recaller:
         opened: Sequence[MemoryItem],
         question: Question,
         verdict: Verdict,
-        found: list[MemoryItem],
+        found: Sequence[FoundElsewhere],
     ) -> Recall | None:
         """Return what is shown within the budget; None for nothing."""
         items = {item.memory_key: item for item in opened}
         expansions = [Expansion(key, request.message, why="it was named") for key in items]
         expansions += verdict.expand
         items |= {one.item.memory_key: one.item for one in question.candidates}
+        others = list[FoundElsewhere]()
+        for one in found:
+            if is_conversation(one.item.text) and not self._elsewhere(one.item, request):
+                items[one.item.memory_key] = one.item
+                expansions.append(one.expansion)
+            else:
+                others.append(one)
         count = self.manager.counter.count
         parts, ranges = list[str](), dict[str, Ranges]()
         frame = (prompts.RECALL_HEADER, prompts.FOUND_HEADER, prompts.RECALL_FOOTER)
@@ -207,7 +274,7 @@ class Recaller:
                 parts.append(part)
                 left -= count(part) + 1
                 ranges[item.memory_key] = (*ranges.get(item.memory_key, ()), *lines.ranges)
-        listed = self._listed(found, request, left)
+        listed, found_ranges = self._listed(others, request, left)
         if not parts and not listed:
             return None
         lines_shown = list[str]()
@@ -215,7 +282,7 @@ class Recaller:
             lines_shown += [prompts.RECALL_HEADER, *parts]
         if listed:
             lines_shown += [prompts.FOUND_HEADER, *listed]
-            ranges |= {item.memory_key: () for item in found}
+            ranges |= found_ranges
         lines_shown.append(prompts.RECALL_FOOTER)
         text = encodable("\n".join(lines_shown))
         self.manager.audit("recalled", *ranges)
@@ -236,9 +303,8 @@ class Recaller:
         elif expansion.records:
             lines = show_records(item.text, expansion.records, left, count)
         if lines is None:
-            lines = excerpt(
-                item.text, expansion.query or request.message, left, count, ranking=ANSWER
-            )
+            whole = as_said(item.text) if is_conversation(item.text) else item.text
+            lines = excerpt(whole, expansion.query or request.message, left, count, ranking=ANSWER)
         text = self.redacted(lines.text)
         if count(text) > max(left, count(lines.text)):
             text = excerpt(text, expansion.query or request.message, left, count).text
@@ -248,25 +314,30 @@ class Recaller:
             return "", lines
         return prompts.RECALLED_PART.format(ref=ref, text=shown), lines
 
-    def _listed(self, found: list[MemoryItem], request: RecallRequest, budget: int) -> list[str]:
-        """Return each memory with an excerpt, as far as the budget goes; secrets by their names, two copies once."""
+    def _listed(
+        self, found: Sequence[FoundElsewhere], request: RecallRequest, budget: int
+    ) -> tuple[list[str], dict[str, Ranges]]:
+        """Return what is shown of other memories, as far as the budget goes; secrets by their names, two copies once.
+
+        Also returned is which lines of each that are.
+        """
         count = self.manager.counter.count
-        listed = list[str]()
+        listed, ranges = list[str](), dict[str, Ranges]()
         shown = set[str]()
-        for item in found:
-            line = self._ref(item, request)
+        for item, expansion in ((one.item, one.expansion) for one in found):
+            line, lines = self._ref(item, request), Excerpt("")
             if not is_secret(item):
-                most = min(budget, FOUND_TOKENS)
-                part, lines = self._part(item, Expansion(item.memory_key), request, most)
+                part, lines = self._part(item, expansion, request, min(budget, FOUND_TOKENS))
                 if part and lines.text in shown:
                     continue
                 shown.add(lines.text)
                 if lines.text not in line:  # a note is its own description
                     line = part
             budget -= count(line) + 1
-            if budget >= 0:
+            if line and budget >= 0:
                 listed.append(line)
-        return listed
+                ranges[item.memory_key] = (*ranges.get(item.memory_key, ()), *lines.ranges)
+        return listed, ranges
 
     def _ref(self, item: MemoryItem, request: RecallRequest) -> str:
         """Return a memory's reference, and where it is from."""
@@ -288,11 +359,12 @@ class Recaller:
         question: Question,
         verdict: Verdict,
         recall: Recall | None,
-        found: list[MemoryItem],
+        found: Sequence[FoundElsewhere],
         seconds: float,
     ) -> None:
         shown: Mapping[str, Ranges] = recall.ranges if recall else {}
-        found_keys = tuple(item.memory_key for item in found if item.memory_key in shown)
+        searched = dict.fromkeys(one.item.memory_key for one in found)
+        found_keys = tuple(key for key in searched if key in shown)
         opened = tuple(key for key in shown if key not in found_keys)
         decision = Decision(
             at=now(),

@@ -31,6 +31,7 @@ class RecallRequest:
         shown_here: The keys of what came into this conversation by itself, and not by recall.
         mentioned: The keys that stand in the message: they are not searched for.
         in_sight: Whether a text stands in the prompt before the message.
+        is_told: Whether a text stands there in what no person wrote.
     """
 
     message: str
@@ -41,15 +42,21 @@ class RecallRequest:
     shown_here: frozenset[str]
     mentioned: frozenset[str]
     in_sight: Callable[[str], bool]
+    is_told: Callable[[str], bool]
 
 
-def recall_request(question: Message, messages: Sequence[Message]) -> RecallRequest:
-    """Return what recall is decided for, when *question* asks."""
+def recall_request(question: Message, messages: Sequence[Message], seen: int = 0) -> RecallRequest:
+    """Return what recall is decided for, when *question* asks; a model has seen the first *seen* messages.
+
+    What persons said right before it, such as a question that another agent has answered to, asks too.
+    """
+    asking = [*_said_before(question, messages[seen:]), question]
     before = [message for message in messages if message is not question]
     shown = [text for message in before for text in message.billed()]
-    text = _asked_by(question)
+    told = [text for message in before if not message.is_typed for text in message.billed()]
+    text = "\n".join(map(_asked_by, asking))
     mentioned = frozenset(ref.key for ref in MemoryRef.find_all(text))
-    left_out = mentioned | _answers_before(text, before)
+    left_out = mentioned | _answers_before(_asked_by(question), before)
     newest = list(references_of(messages).items())[-MAX_CANDIDATES:]
     recency, shown_here = dict[str, int](), set[str]()
     for place, message in enumerate(messages):
@@ -60,13 +67,27 @@ def recall_request(question: Message, messages: Sequence[Message]) -> RecallRequ
     return RecallRequest(
         without_references(text),
         _last_turns(before),
-        frozenset(question.known.named),
+        frozenset(chain.from_iterable(message.known.named for message in asking)),
         {key: ranges for key, ranges in newest if key not in left_out},
         recency,
         frozenset(shown_here),
         mentioned,
         lambda wanted: any(wanted in text for text in shown),
+        lambda wanted: any(wanted in text for text in told),
     )
+
+
+def _said_before(question: Message, messages: Sequence[Message]) -> list[Message]:
+    """Return what persons said between the last answer and *question*; nothing before the result of a tool."""
+    said = list[Message]()
+    for message in messages:
+        if message is question:
+            return said if question.is_question else []
+        if message.is_typed and not message.known.folded:
+            said.append(message)
+        elif message.role != "user":
+            said.clear()
+    return []
 
 
 def _asked_by(question: Message) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -11,13 +12,13 @@ from datetime import datetime
 from itertools import chain
 from typing import Any, TypeAlias
 
-from memory_context.conversation.asked_terms import AskedTerm, is_pointed_at
-from memory_context.conversation.relevant_places import FoundTerms, Relevance
+from memory_context.conversation.asked_terms import AskedTerm, is_pointed_at, refers_back
+from memory_context.conversation.relevant_places import FoundTerms, Relevance, wanted_lexemes
 from memory_context.model.selection import Cost
 from memory_context.runtime.what_models_read import GAP_AT_LINE
 from memory_context.text.excerpt.excerpt import Excerpt
 from memory_context.text.excerpt.record import ASKED, NOTED, SAID, Record, record_at
-from memory_context.text.index.analyzer import is_pair
+from memory_context.text.index.analyzer import held_by, is_pair
 from memory_context.text.index.bm25 import idf
 
 MOST_TURNS = 3
@@ -29,9 +30,16 @@ RARE = 0.04
 # Others are shown beside the best turn if they are nearly as good, or came later, for these may correct it.
 SHARE_OF_BEST = 0.8
 SHARE_OF_LATER = 0.4
+# What stands behind the words of a chat's line; in them its quotes would be escaped.
+BESIDE_WORDS = '", "data": {'
 # So few words mean something only behind what was said before them: "No, on Tuesday."
 LEANING_WORDS = 6
 LEANING_CHARACTERS = 400
+
+# What makes a sentence say something of its subject.
+_TELLS = re.compile(r"\b(?:is|am|are|was|were|has|have|had|I|we)\b|\w['\u2019](?:s|m|re)\b")
+_OWN = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
+_SPEAKERS: Mapping[str, str] = {"human": "user", "ai": "assistant"}
 
 Turn: TypeAlias = tuple[str, int, int]
 """The key of a conversation, where in it a turn begins, and where it ends."""
@@ -49,7 +57,7 @@ def relevant_turns(
     is_seen: Callable[[str, int, int], bool],
     stored_at: Callable[[str], datetime],
 ) -> list[Relevance]:
-    """Return the turns that hold most of a message, in the order in which they were said; none that hold little.
+    """Return the turns that hold most of a message, of each memory in the order in which they were said.
 
     People ask about a turn in words of their own, so one or two words that hardly any other turn holds are enough.
 
@@ -62,7 +70,7 @@ def relevant_turns(
     """
     holding = _terms_by_turn(found, text_of)
     texts = {key: text_of(key) for key, _, _ in holding}
-    turns = max(1, sum(text.count(ASKED) for text in texts.values()))
+    turns = max(1, sum(text.count(asked) for text in texts.values() for asked in ASKED))
     held_by = Counter(chain.from_iterable(holding.values()))
     weights = _weights(found.terms, held_by, turns)
     whole = sum(weights.values())
@@ -83,7 +91,7 @@ def relevant_turns(
     def said_at(turn: Turn) -> tuple[datetime, str, int]:
         return stored_at(turn[0]), turn[0], turn[1]
 
-    relevances = list[Relevance]()
+    relevances = dict[str, Relevance]()
     chosen = best_turns(scores, answering, said_at)
     beginnings = {(key, start) for key, start, _ in chosen}
     for turn in sorted(chosen, key=said_at):
@@ -92,8 +100,11 @@ def relevant_turns(
         record = _with_what_leans(texts[key], Record(start, stop))
         if (key, stop + 1) in beginnings or is_seen(key, stop + 1, record.stop):
             record = Record(start, stop)
-        relevances.append(Relevance(key, (record,), terms, scores[turn]))
-    return relevances
+        before = relevances.get(key, Relevance(key, (), (), 0.0))
+        terms = list(dict.fromkeys((*before.terms, *terms)))
+        score = before.score + scores[turn]
+        relevances[key] = Relevance(key, (*before.records, record), terms, score)
+    return list(relevances.values())
 
 
 def _weights(
@@ -155,10 +166,13 @@ def _terms_by_turn(found: FoundTerms, text_of: Callable[[str], str]) -> dict[Tur
     holding = defaultdict[Turn, set[int]](set)
     for place in found.occurrences.values():
         text = text_of(place.key)
+        line_start = text.rfind("\n", 0, place.start) + 1
         # The reference that an earlier compaction left is described by words, but nobody said them.
-        is_note = text.startswith(NOTED, text.rfind("\n", 0, place.start) + 1)
+        is_note = text.startswith(NOTED, line_start)
         # Neither did anybody say "name": it is a key of the JSON. In a text the quotes behind a key are escaped.
         is_note = is_note or text.startswith('": ', place.stop)
+        # Nor what a host keeps beside the words of a chat.
+        is_note = is_note or text.find(BESIDE_WORDS, line_start, place.start) >= 0
         if not (is_note or found.terms[place.term].is_phrase):
             turn = record_at(text, place.start, place.stop)
             holding[place.key, turn.start, turn.stop].add(place.term)
@@ -173,7 +187,7 @@ def show_turns(text: str, turns: Sequence[Record], budget: int, cost: Cost) -> E
     for turn in turns:
         first = 1 + text.count("\n", 0, turn.start)
         last = first + text.count("\n", turn.start, turn.stop)
-        said = "\n".join(_said(line) for line in text[turn.start : turn.stop].split("\n") if line)
+        said = as_said(text[turn.start : turn.stop])
         said = f"{GAP_AT_LINE.format(line=first)}\n{said}"
         left -= cost(said) + 1
         if left >= 0:
@@ -183,13 +197,45 @@ def show_turns(text: str, turns: Sequence[Record], budget: int, cost: Cost) -> E
     return Excerpt("\n".join(shown[line] for line in order), tuple(ranges[line] for line in order))
 
 
+def as_said(text: str) -> str:
+    """Return the lines of a stored conversation as people read them; a line that is cut as it is."""
+    return "\n".join(_said(line) for line in text.split("\n") if line)
+
+
+def meets_from_elsewhere(
+    message: str, asked: Sequence[AskedTerm], turn: str, *, only_stated: bool
+) -> bool:
+    """Return whether a turn of another conversation may answer a message: it holds one of its names, if it has some.
+
+    Args:
+        message: The message.
+        asked: Its terms.
+        turn: The turn, as it is stored.
+        only_stated: Whether only what a person stated may answer. A single word is enough then where the message
+            speaks of what is the person's, or of the past.
+    """
+    held = held_by(as_said(turn), chain.from_iterable(map(wanted_lexemes, asked)))
+    names = [set(wanted_lexemes(term)) for term in asked if term.is_name]
+    if names and not any(name <= held for name in names):
+        return False
+    if not only_stated:
+        return True
+    said = _said(turn.partition("\n")[0])
+    is_stated = turn.startswith(ASKED) and not said.endswith("?") and _TELLS.search(said)
+    is_known = len(held) > 1 or _OWN.search(message) or refers_back(message)
+    return bool(is_stated and is_known and held_by(said, held))
+
+
 def _said(line: str) -> str:
-    """Return who said what, of a message as it is stored; the line itself if it is cut."""
+    """Return who said what, of a message as it is stored: compacted, or of a chat."""
     try:
         message: Mapping[str, Any] = json.loads(line)
-        who = message["source"] if message["role"] == "tool" else message["role"]
+        who = message["role"]
+        if "text" in message:
+            return f"{_SPEAKERS.get(who, who)}: {message['text']}"
         texts = [str(text) for text in message.get("texts", ()) if text is not None]
         calls = [f"calls {call['name']}({call['arguments']})" for call in message.get("calls", ())]
+        who = message["source"] if who == "tool" else who
     except (ValueError, LookupError, TypeError):
         return line
     return f"{who}: {' '.join([*texts, *calls])}"

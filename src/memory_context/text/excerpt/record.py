@@ -21,9 +21,10 @@ from memory_context.text.read.line_ranges import LineNumbers
 
 # A stored conversation has one message a line, as JSON.
 SAID = '{"role": "'
-ASKED = '{"role": "user", "source": "'
+# How the line of a person begins: of compacted messages, and of a chat's.
+ASKED = ('{"role": "user", "source": "', '{"role": "human", "text": "')
 # What this library has put there itself.
-NOTED = f'{ASKED}memory_context"'
+NOTED = '{"role": "user", "source": "memory_context"'
 LONGEST_TURN = 2400
 LONG_HEAD = 160
 HEAD_LINES = 6
