@@ -18,7 +18,13 @@ from autogen_core.models import (
 )
 from langchain.agents import AgentState, create_agent
 from langchain.agents.middleware import AgentMiddleware, PIIMiddleware
-from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage, convert_to_messages
+from langchain_core.messages import (
+    AnyMessage,
+    HumanMessage,
+    RemoveMessage,
+    ToolMessage,
+    convert_to_messages,
+)
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -49,6 +55,12 @@ def page(number: int, lines: int = 25) -> str:
 def read_page(number: int) -> str:
     """Read a page."""
     return page(number)
+
+
+@tool
+def read_long_page(number: int) -> str:
+    """Read a long page."""
+    return page(number, 100)
 
 
 def results(messages: list[AnyMessage]) -> list[str]:
@@ -96,6 +108,27 @@ def test_own_thresholds_do_not_share() -> None:
 
         assert [page(number) for number in range(30)] == results(state["messages"])
         assert 0 == middleware.stats().folds
+
+
+def test_a_question_that_was_edited_takes_its_recall_along() -> None:
+    """A person who asks something else under the same id, and has the model run again, gets what this needs alone."""
+    model = ScriptedChatModel(
+        [[call("read_long_page", "1", number=27)], "Read.", "Dock 7.", "Dock 90."]
+    )
+    middleware = MemoryContextMiddleware(SQLAlchemyStore("sqlite://"), user_id="42")
+    agent = create_agent(
+        model, [read_long_page], middleware=[middleware], checkpointer=InMemorySaver()
+    )
+    agent.invoke({"messages": [HumanMessage("Read it.")]}, THREAD)
+    asked = HumanMessage("Which dock was order-37057 shipped to?", id="asked")
+    answer = agent.invoke({"messages": [asked]}, THREAD)["messages"][-1]
+    assert "order-37057 " in str(model.prompts[-1][-2].content)
+
+    edited = HumanMessage("Which dock was order-37090 shipped to?", id="asked")
+    agent.invoke({"messages": [RemoveMessage(id=answer.id), edited]}, THREAD)
+    shown = "\n".join(str(message.content) for message in model.prompts[-1][-3:-1])
+    assert "order-37090 " in shown
+    assert "order-37057 " not in shown
 
 
 async def test_many_results_as_in_autogen() -> None:

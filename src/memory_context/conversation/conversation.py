@@ -241,6 +241,7 @@ class Conversation:
         shown_before = messages[:seen]
         kept = without_notes_of_other_runs(messages, run_id)
         seen = len(without_notes_of_other_runs(shown_before, run_id))
+        kept = _without_unanswered_recalls(kept, seen)
         prompt = await off_loop(self.folder.take_in_all, kept, seen)
         if seen == 0:
             prompt = await self._with_user_layer(prompt)
@@ -433,6 +434,13 @@ def without_notes_of_other_runs(messages: Sequence[Message], run_id: str | None)
     """Return *messages* without the notes of runs that have ended."""
     open_runs = (None, run_id)
     return [one for one in messages if not one.is_a("notes") or one.known.run_id in open_runs]
+
+
+def _without_unanswered_recalls(messages: Sequence[Message], seen: int) -> list[Message]:
+    """Return *messages* without what was recalled for one that waits for its answer again: a host may have changed it."""
+    answered = max((i for i, one in enumerate(messages) if one.role == "assistant"), default=-1)
+    waiting = max(seen, answered + 1)
+    return [*messages[:waiting], *(one for one in messages[waiting:] if not one.is_a("recall"))]
 
 
 def _asked_again(said: Message, before: Sequence[Message]) -> int:
