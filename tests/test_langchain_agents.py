@@ -125,7 +125,8 @@ def test_a_question_that_was_edited_takes_its_recall_along() -> None:
     assert "order-37057 " in str(model.prompts[-1][-2].content)
 
     edited = HumanMessage("Which dock was order-37090 shipped to?", id="asked")
-    agent.invoke({"messages": [RemoveMessage(id=answer.id), edited]}, THREAD)
+    changes: Any = [RemoveMessage(id=answer.id), edited]
+    agent.invoke({"messages": changes}, THREAD)
     shown = "\n".join(str(message.content) for message in model.prompts[-1][-3:-1])
     assert "order-37090 " in shown
     assert "order-37057 " not in shown
