@@ -105,6 +105,29 @@ def test_two_names_bring_two_records() -> None:
     assert ["order 1022: 7154 items", "order 22: 154 items"] == sorted(shown)
 
 
+CHINESE = [f"第{n}条：客户王先生的订单号为{20000 + n}，金额{n % 90}元。" for n in range(300)]  # noqa: RUF001 - Chinese has signs of its own
+JAPANESE = [f"注文番号{20000 + n}の担当者は田中さん、金額は{n % 90}円です。" for n in range(300)]
+KOREAN = [f"주문번호 {20000 + n}의 담당자는 김씨이고 금액은 {n % 90}원입니다." for n in range(300)]
+
+
+@for_each(
+    "lines, question",
+    [
+        (CHINESE, "订单号20077的金额是多少？"),  # noqa: RUF001
+        (CHINESE, "订单号 20077 的金额是多少？"),  # noqa: RUF001
+        (CHINESE, "20077"),
+        (CHINESE, "order 20077?"),
+        (JAPANESE, "注文番号20077の担当者は誰ですか？"),  # noqa: RUF001
+        (KOREAN, "주문번호 20077의 담당자는 누구입니까?"),
+    ],
+)
+def test_a_number_ends_where_a_script_without_spaces_begins(
+    lines: list[str], question: str
+) -> None:
+    """In the message and in the text: such scripts write no space between a number and a word."""
+    assert [lines[77]] == _shown(question, "\n".join(lines))
+
+
 def test_a_record_comes_with_its_head() -> None:
     """The header of a table says what the cells are."""
     rows = [f"{number},u{number},Town {number}" for number in range(100)]

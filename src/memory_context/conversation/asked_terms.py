@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from memory_context.text.index.analyzer import COMPOUND, lexemes_of, words_in
+from memory_context.text.index.analyzer import COMPOUND, lexemes_of
+from memory_context.text.terms import words_in
 
 READ_AT_MOST = 20_000
 MOST_TERMS = 60

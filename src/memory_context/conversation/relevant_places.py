@@ -14,6 +14,7 @@ from memory_context.conversation.named_numbers import is_named
 from memory_context.text.excerpt.record import Record, record_at
 from memory_context.text.index.analyzer import COMPOUND, held_by, lexemes_of
 from memory_context.text.index.term_hits import ChunkPlace, TermHits
+from memory_context.text.terms import UNSPACED_RUN
 
 FEW = 3
 NEAR = 300
@@ -150,11 +151,11 @@ def _add_named_numbers(found: FoundTerms) -> None:
 
 def _add_occurrences(found: FoundTerms, chunk: ChunkPlace, text: str) -> None:
     # A name may lie across the end of a chunk.
-    words = list(COMPOUND.finditer(text, max(0, chunk.start - ACROSS), chunk.stop + ACROSS))
+    words = list(_words(text, max(0, chunk.start - ACROSS), chunk.stop + ACROSS))
     # Each different word is compared once: the rows of a table repeat theirs.
     places = defaultdict[str, list[int]](list)
-    for place, word in enumerate(words):
-        places[word.group()].append(place)
+    for place, (begin, end) in enumerate(words):
+        places[text[begin:end]].append(place)
     forms = defaultdict[str, list[str]](list)
     for written in places:
         for lexeme in lexemes_of(written):
@@ -176,13 +177,23 @@ def _add_occurrences(found: FoundTerms, chunk: ChunkPlace, text: str) -> None:
         ]
         for start in sorted(starts):
             run = words[start : start + len(folded)] if start >= 0 else []
-            held = [word.group() for word in run]
+            held = [text[begin:end] for begin, end in run]
             if len(held) < len(folded) or not all(map(_is_word, term.words, held)):
                 continue
             is_exact = [word.casefold() for word in held] == folded
-            begin, end, key = run[0].start(), run[-1].end(), chunk.memory_key
+            begin, end, key = run[0][0], run[-1][1], chunk.memory_key
             added = Occurrence(number, key, text, begin, end, is_exact)
             found.occurrences.setdefault((number, key, begin), added)
+
+
+def _words(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Yield where the words of a part of a text begin and end; a script without spaces ends a word of another one."""
+    for match in COMPOUND.finditer(text, start, stop):
+        begin, compound = match.start(), match.group()
+        for run in [compound] if compound.isascii() else UNSPACED_RUN.split(compound):
+            if run:
+                yield begin, begin + len(run)
+            begin += len(run)
 
 
 def _is_word(asked: str, written: str) -> bool:
