@@ -303,6 +303,15 @@ def test_upper_and_lower_case_are_one() -> None:
         assert "Disk FULL" in excerpt("\n".join(lines), "disk full", 150, len).text
 
 
+def test_a_number_beside_a_script_without_spaces_is_found() -> None:
+    """Where no space stands between a number and a word, neither in the question nor in the text."""
+    orders = "\n".join(f"{20000 + n},王先生" for n in range(300))
+    tolds = "\n".join(f"订单号为{20000 + n}的是王先生" for n in range(300))
+    for text in (orders, tolds):
+        shown = excerpt(text, "订单号20177的客户是谁", 120, len, ranking=READING)
+        assert "20177" in shown.text
+
+
 def test_a_question_finds_the_middle_of_a_long_line() -> None:
     """Of one line without end, the sentence is shown that is asked for."""
     line = " ".join(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -103,6 +104,118 @@ def test_two_names_bring_two_records() -> None:
     """Every distinctive term of the message is covered."""
     shown = _shown("Compare order 22 with order 1022, please.", ORDERS)
     assert ["order 1022: 7154 items", "order 22: 154 items"] == sorted(shown)
+
+
+MONTHS = ["January", "February", "March", "April", "May", "June"]
+ALIKE = {
+    "logs": [
+        "\n".join(
+            f"10:{n // 60:02}:{n % 60:02} web-{host} request {n} took {n * host} ms"
+            for n in range(300)
+        )
+        for host in range(12)
+    ],
+    "lists": [
+        "\n".join(f"file-{number} line {n}: value {n * number}" for n in range(300))
+        for number in range(12)
+    ],
+    "tables": [
+        "Month,Customer,Total\n" + "\n".join(f"{month},Customer {n},{n * 7}.00" for n in range(200))
+        for month in MONTHS
+    ],
+    "headings": [
+        f"Report of {month}\n\n" + "\n".join(f"Customer {n} paid {n * 7}.00" for n in range(200))
+        for month in MONTHS
+    ],
+    "objects": [
+        json.dumps(
+            [
+                {"branch": branch, "name": month, "sold": n, "town": f"Town {n}"}
+                for month in MONTHS
+                for n in range(40)
+            ]
+        )
+        for branch in ("north", "south", "east", "west", "centre")
+    ],
+}
+
+
+@for_each(
+    "form, question, place, record",
+    [
+        (
+            "logs",
+            "How long did request 57 take on web-7?",
+            7,
+            "10:00:57 web-7 request 57 took 399 ms",
+        ),
+        (
+            "logs",
+            "How long did request 257 take on web-7?",
+            7,
+            "10:04:17 web-7 request 257 took 1799 ms",
+        ),
+        ("lists", "What is line 250 of file-7?", 7, "file-7 line 250: value 1750"),
+        ("lists", "file-11 line 33?", 11, "file-11 line 33: value 363"),
+        ("tables", "How much did Customer 77 pay in March?", 2, "March,Customer 77,539.00"),
+        ("headings", "How much did Customer 77 pay in March?", 2, "Customer 77 paid 539.00"),
+        (
+            "objects",
+            "How much did April sell in Town 31 of the west branch?",
+            3,
+            '{"branch": "west", "name": "April", "sold": 31, "town": "Town 31"}',
+        ),
+    ],
+)
+def test_two_names_together_mean_one_record(
+    form: str, question: str, place: int, record: str
+) -> None:
+    """Each of them stands in many texts of one form; what holds both comes alone."""
+    texts = ALIKE[form]
+    items = [_item(text, str(number)) for number, text in enumerate(texts)]
+    (expansion,) = _opened(question, items)
+    (shown,) = expansion.records
+    assert str(place) == expansion.key
+    assert record in texts[place][shown.start : shown.stop]
+    assert shown.stop - shown.start < 2 * len(record) + 60
+
+
+def test_what_a_tool_was_asked_for_belongs_to_each_record_of_its_answer() -> None:
+    """A file's name stands in the arguments of the call, and not in its lines."""
+    text = "\n".join(f"line {n}: {n * n}" for n in range(300))
+    items = [
+        replace(
+            _item(f"{text}\nend {number}", str(number)),
+            content_metadata={"arguments": json.dumps({"path": f"logs/file-{number}.txt"})},
+        )
+        for number in range(12)
+    ]
+    (expansion,) = _opened("What is in line 250 of file-7.txt?", items)
+    (record,) = expansion.records
+    assert ("7", "line 250: 62500") == (expansion.key, text[record.start : record.stop])
+
+
+CHINESE = [f"第{n}条：客户王先生的订单号为{20000 + n}，金额{n % 90}元。" for n in range(300)]  # noqa: RUF001 - Chinese has signs of its own
+JAPANESE = [f"注文番号{20000 + n}の担当者は田中さん、金額は{n % 90}円です。" for n in range(300)]
+KOREAN = [f"주문번호 {20000 + n}의 담당자는 김씨이고 금액은 {n % 90}원입니다." for n in range(300)]
+
+
+@for_each(
+    "lines, question",
+    [
+        (CHINESE, "订单号20077的金额是多少？"),  # noqa: RUF001
+        (CHINESE, "订单号 20077 的金额是多少？"),  # noqa: RUF001
+        (CHINESE, "20077"),
+        (CHINESE, "order 20077?"),
+        (JAPANESE, "注文番号20077の担当者は誰ですか？"),  # noqa: RUF001
+        (KOREAN, "주문번호 20077의 담당자는 누구입니까?"),
+    ],
+)
+def test_a_number_ends_where_a_script_without_spaces_begins(
+    lines: list[str], question: str
+) -> None:
+    """In the message and in the text: such scripts write no space between a number and a word."""
+    assert [lines[77]] == _shown(question, "\n".join(lines))
 
 
 def test_a_record_comes_with_its_head() -> None:
@@ -218,6 +331,77 @@ def test_what_a_question_takes_as_known(question: str, *, comes: bool) -> None:
     texts[4] += f"\n{said}\n" + "Nothing is said of it. " * 400
     items = [_item(text, str(n)) for n, text in enumerate(texts)]
     assert (["4"] if comes else []) == [expansion.key for expansion in _opened(question, items)]
+
+
+THINGS = [
+    "apple",
+    "river",
+    "stone",
+    "cloud",
+    "table",
+    "window",
+    "garden",
+    "kettle",
+    "lantern",
+    "needle",
+]
+FAQ = "\n".join(
+    f"Q: How do I repair a {thing}?\nA: Take the {thing} to shop {n}; they call you in {n + 3} days.\n"
+    for n, thing in enumerate(
+        [*THINGS, *(f"{thing} {of}" for of in ("box", "rack", "bag") for thing in THINGS[:9])]
+    )
+)
+MINUTES = "\n".join(
+    f"Speaker {n}: the prime minister said in the house that homes of part {n} have been given a number of beds."
+    for n in range(90)
+)
+FLIGHTS = "\n".join(
+    json.dumps({"flight_number": f"HAT{n:03}", "economy": n, "business": 90 - n}) for n in range(90)
+)
+LICENSE = "\n\n".join(
+    [
+        "A Licence for Sources",
+        '"Licensor" is whoever offers the work, and "Covered Source" is the work in its form for editing.',
+        *(
+            f"{n}. The Licensor grants rights in Covered Source to each recipient of part {n}." * 9
+            for n in range(9)
+        ),
+        "Terms of Patents",
+        "Whoever sues over what is inside loses what was granted here, from the day of the suit on.",
+        *(
+            f"A recipient of part {n} keeps what was granted, as long as it lasts." * 9
+            for n in range(9)
+        ),
+    ]
+)
+
+
+@for_each(
+    "question, text, shown",
+    [
+        (
+            "How do I repair a needle?",
+            FAQ,
+            "Q: How do I repair a needle?\nA: Take the needle to shop 9;",
+        ),
+        ("How many days does the repair of a needle take?", FAQ, "Take the needle to shop 9;"),
+        ("Who is the Licensor?", LICENSE, '"Licensor" is whoever offers'),
+        ("What is Covered Source?", LICENSE, '"Covered Source" is the work'),
+        ("What are the terms of patents?", LICENSE, "Terms of Patents\n\nWhoever sues"),
+        ("Who loses what was granted?", LICENSE, "Whoever sues over"),
+        ("Let's call it a day.", FAQ, ""),
+        ("Needles and windows!", FAQ, ""),
+        ("How do I repair a violin?", FAQ, ""),
+        ("What is a recipient?", LICENSE, ""),
+        ("What is a prime number?", MINUTES, ""),
+        ("I would like to book Flight Option 2, please.", FLIGHTS, ""),
+    ],
+)
+def test_a_passage_that_holds_all_that_is_asked_comes(question: str, text: str, shown: str) -> None:
+    """In plain words, too; what defines a name comes before what uses it, and a heading with what it heads."""
+    found = _shown(question, text)
+    assert shown in "\n".join(found)
+    assert bool(shown) == bool(found)
 
 
 def test_what_speakers_say_is_no_record() -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from memory_context.text.index.analyzer import COMPOUND, lexemes_of, words_in
+from memory_context.text.index.analyzer import COMPOUND, lexemes_of
+from memory_context.text.terms import words_in
 
 READ_AT_MOST = 20_000
 MOST_TERMS = 60
@@ -31,6 +32,8 @@ _REPORTS = re.compile(
     re.IGNORECASE,
 )
 _PAST = re.compile(r"\b(?:did|was|were|had|been)\b", re.IGNORECASE)
+# "How many days" asks for days, and not for many.
+_MEASURE = re.compile(r"\bhow\s+(big|far|large|long|many|often|old)\b", re.IGNORECASE)
 # "don't" is not about a Don.
 _CONTRACTED_NOT = re.compile(r"['\u2019]t\b")
 _TAKEN_AS_KNOWN = (
@@ -88,6 +91,14 @@ def is_pointed_at(message: str, term: AskedTerm) -> bool:
         return True
     known = _TAKEN_AS_KNOWN.format(word=re.escape(term.text))
     return re.search(known, message[:READ_AT_MOST], re.IGNORECASE | re.DOTALL) is not None
+
+
+def content_terms(message: str, terms: Sequence[AskedTerm]) -> set[int]:
+    """Return which of the terms of a message are the single words that it asks with, without "many" in "how many"."""
+    measures = {match[1] for match in _MEASURE.finditer(message[:READ_AT_MOST])}
+    return {
+        number for number, term in enumerate(terms) if not (term.is_phrase or term.text in measures)
+    }
 
 
 def asked_terms(message: str) -> list[AskedTerm]:

@@ -17,6 +17,7 @@ from memory_context.conversation.relevant_turns import is_conversation, relevant
 from memory_context.model.call_records import Intent
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.text.excerpt.record import Record
+from memory_context.text.index.chunks import card_of
 from memory_context.text.index.term_hits import TermHits, term_hits
 from memory_context.text.read.line_ranges import LineNumbers
 from memory_context.text.terms import is_name, terms, weight
@@ -173,7 +174,9 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
     chunks = [chunk for chunk in hits.places if chunk.memory_key in texts]
     spoken = [chunk for chunk in chunks if is_conversation(texts[chunk.memory_key])]
     others = [chunk for chunk in chunks if not is_conversation(texts[chunk.memory_key])]
-    found = found_in(asked, hits, others, texts.__getitem__)
+    found = found_in(
+        asked, hits, others, texts.__getitem__, lambda key: card_of(candidates[key].item)
+    )
     recency = {key: candidate.recency for key, candidate in candidates.items()}
     relevances, is_clear = relevant(question.message, found, is_seen, recency)
     said = found_in(asked, hits, spoken, texts.__getitem__)

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from typing import TypeAlias
 
-from memory_context.conversation.asked_terms import AskedTerm, is_pointed_at, refers_back
+from memory_context.conversation.asked_terms import (
+    AskedTerm,
+    content_terms,
+    is_pointed_at,
+    refers_back,
+)
 from memory_context.conversation.named_numbers import is_named
 from memory_context.text.excerpt.record import Record, record_at
 from memory_context.text.index.analyzer import COMPOUND, held_by, lexemes_of
 from memory_context.text.index.term_hits import ChunkPlace, TermHits
+from memory_context.text.terms import UNSPACED_RUN
 
 FEW = 3
 NEAR = 300
@@ -23,6 +31,12 @@ LEAST_HELD = ((3, 7.0), (2, 4.0), (1, 2.5))
 WINDOW = 800
 # How much of a message must be met that a model may see more in it: as much as if it referred back.
 UNSURE = 1
+# Of what a message asks for a record must hold so much, by rarity, and that must tell so much apart, to be what it is about.
+ALL_OF_IT = 0.9
+LEAST_TOGETHER = 0.5
+# With so many words something is asked, with one less if it is a question.
+LEAST_ASKED = 3
+QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 LINE_CHARACTERS = 160
 # A window counts more beside others that hold something, for people stay with a subject for a while.
 OWN = 2.0
@@ -39,6 +53,15 @@ _ID_BEGUN = re.compile(r"(?=[a-f-]*\d)(?=[\d-]*[a-f])[0-9a-f]{7,}[0-9a-f-]*")
 LEAST_ID = 32
 # Of a number that stands at more places, records are looked for at so many.
 MOST_RECORDS = 50
+# The records of so many places are held against each other, of those that hold most of a message near them; and this
+# for so many terms.
+MOST_COMPARED = 12
+# What a text begins with says what it is, as its description and its tool's arguments do.
+HEADING = 200
+# So many words must a line have that another one with the same signs between its words tells the same of something else.
+LEAST_WORDS = 4
+BESIDE_CHARACTERS = 600
+_WORD = re.compile(r"\w+")
 VALUE_OPENS = frozenset(('"', "'", "=", ",", "\t", "|", ">"))
 VALUE_CLOSES = frozenset(('"', "'", ",", "\t", "|", "<", "\n", "", " ", ";"))
 
@@ -63,7 +86,7 @@ class Relevance:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Occurrence:
     """A place where a term stands, whole."""
 
@@ -74,10 +97,14 @@ class Occurrence:
     stop: int
     is_exact: bool
 
-    @property
+    @cached_property
     def record(self) -> Record:
         """Return the record of the text that the place is in."""
         return record_at(self.text, self.start, self.stop)
+
+    def is_in(self, key: str, record: Record) -> bool:
+        """Return whether the place is in a record of the text under a key."""
+        return self.key == key and record.start <= self.start < record.stop
 
 
 @dataclass(slots=True)
@@ -89,6 +116,8 @@ class FoundTerms:
     occurrences: dict[tuple[int, str, int], Occurrence] = field(
         default_factory=dict[tuple[int, str, int], Occurrence]
     )
+    in_order: dict[str, list[Occurrence]] = field(default_factory=dict[str, list[Occurrence]])
+    described: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
 
     def of(self, term: int) -> list[Occurrence]:
         """Return the places of a term: where it is written as in the message, if there are any, else its other forms."""
@@ -99,17 +128,28 @@ class FoundTerms:
         """Return the terms within 300 characters of a place."""
         return self.held_in(place.key, place.start - NEAR, place.stop + NEAR + 1)
 
+    def held_beside(self, place: Occurrence) -> set[int]:
+        """Return the terms within 60 characters of a place."""
+        return self.held_in(place.key, place.start - ACROSS, place.stop + ACROSS)
+
+    def weight_beside(self, place: Occurrence) -> float:
+        """Return how much the terms within 60 characters of a place tell apart."""
+        return self.weight_of(self.held_beside(place))
+
     def held_in(self, key: str, start: int, stop: int) -> set[int]:
         """Return the terms that begin in a part of a text."""
-        return {
-            one.term
-            for one in self.occurrences.values()
-            if one.key == key and start <= one.start < stop
-        }
+        places = self.in_order.get(key, ())
+        first = bisect_left(places, start, key=_start)
+        return {one.term for one in places[first : bisect_left(places, stop, key=_start)]}
 
-    def weight_near(self, place: Occurrence) -> float:
-        """Return how much the terms within 300 characters of a place tell apart."""
-        return sum(self.weights[term] for term in self.held_near(place))
+    def held_by_record(self, place: Occurrence) -> set[int]:
+        """Return the terms in the record of a place, and in what stands before it and says whose it is."""
+        spans = [self.held_in(place.key, start, stop) for start, stop in place.record.spans]
+        return set(chain.from_iterable(spans))
+
+    def weight_of(self, terms: Iterable[int]) -> float:
+        """Return how much some terms tell apart."""
+        return round(sum(self.weights[term] for term in terms), 6)
 
 
 def wanted_lexemes(term: AskedTerm) -> list[str]:
@@ -122,14 +162,26 @@ def found_in(
     hits: TermHits,
     chunks: Iterable[ChunkPlace],
     text_of: Callable[[str], str],
+    card_of: Callable[[str], Iterable[str]] = lambda _: (),
 ) -> FoundTerms:
-    """Return where the terms stand in some chunks."""
-    weights = [max(map(hits.rarity, wanted_lexemes(term)), default=0.0) for term in terms]
+    """Return where the terms stand in some chunks, and which of them the card of a text or its heading names."""
+    wanted = list(map(wanted_lexemes, terms))
+    weights = [max(map(hits.rarity, lexemes), default=0.0) for lexemes in wanted]
     found = FoundTerms(terms, weights)
     for chunk in chunks:
         _add_occurrences(found, chunk, text_of(chunk.memory_key))
     _add_named_numbers(found)
+    for place in sorted(found.occurrences.values(), key=_start):
+        found.in_order.setdefault(place.key, []).append(place)
+    for key in found.in_order:
+        heading = text_of(key)[:HEADING]
+        named = held_by(heading, chain.from_iterable(wanted)).union(card_of(key))
+        found.described[key] = {n for n, lexemes in enumerate(wanted) if named >= set(lexemes)}
     return found
+
+
+def _start(place: Occurrence) -> int:
+    return place.start
 
 
 def _add_named_numbers(found: FoundTerms) -> None:
@@ -150,11 +202,11 @@ def _add_named_numbers(found: FoundTerms) -> None:
 
 def _add_occurrences(found: FoundTerms, chunk: ChunkPlace, text: str) -> None:
     # A name may lie across the end of a chunk.
-    words = list(COMPOUND.finditer(text, max(0, chunk.start - ACROSS), chunk.stop + ACROSS))
+    words = list(_words(text, max(0, chunk.start - ACROSS), chunk.stop + ACROSS))
     # Each different word is compared once: the rows of a table repeat theirs.
     places = defaultdict[str, list[int]](list)
-    for place, word in enumerate(words):
-        places[word.group()].append(place)
+    for place, (begin, end) in enumerate(words):
+        places[text[begin:end]].append(place)
     forms = defaultdict[str, list[str]](list)
     for written in places:
         for lexeme in lexemes_of(written):
@@ -176,13 +228,23 @@ def _add_occurrences(found: FoundTerms, chunk: ChunkPlace, text: str) -> None:
         ]
         for start in sorted(starts):
             run = words[start : start + len(folded)] if start >= 0 else []
-            held = [word.group() for word in run]
+            held = [text[begin:end] for begin, end in run]
             if len(held) < len(folded) or not all(map(_is_word, term.words, held)):
                 continue
             is_exact = [word.casefold() for word in held] == folded
-            begin, end, key = run[0].start(), run[-1].end(), chunk.memory_key
+            begin, end, key = run[0][0], run[-1][1], chunk.memory_key
             added = Occurrence(number, key, text, begin, end, is_exact)
             found.occurrences.setdefault((number, key, begin), added)
+
+
+def _words(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Yield where the words of a part of a text begin and end; a script without spaces ends a word of another one."""
+    for match in COMPOUND.finditer(text, start, stop):
+        begin, compound = match.start(), match.group()
+        for run in [compound] if compound.isascii() else UNSPACED_RUN.split(compound):
+            if run:
+                yield begin, begin + len(run)
+            begin += len(run)
 
 
 def _is_word(asked: str, written: str) -> bool:
@@ -201,10 +263,40 @@ def _is_word(asked: str, written: str) -> bool:
     return not lexemes or lexemes[0] in lexemes_of(written)
 
 
-def _is_distinctive(found: FoundTerms, number: int) -> bool:
-    """Return whether a term stands for one record: a name that stands at few places, or a rare word that is a value."""
+def _places_meant(found: FoundTerms, number: int) -> list[Occurrence]:
+    """Return the places of a term: of a name those whose records hold most of the message, which mean it together.
+
+    What describes a text belongs to each of its records.
+    """
+    term, places = found.terms[number], found.of(number)
+    if len(places) < 2 or not (term.is_name or term.is_capitalised):
+        return places
+
+    def weights_near(place: Occurrence) -> tuple[float, bool, float]:
+        near = found.weight_of(found.held_near(place) | found.described[place.key])
+        return near, _is_value(place), found.weight_beside(place)
+
+    places = sorted(places, key=weights_near, reverse=True)[:MOST_COMPARED]
+    weights = list[tuple[float, float]]()
+    for place in places:
+        held = found.held_by_record(place)
+        described = found.described[place.key]
+        weights.append((found.weight_of(held | described), found.weight_of(held)))
+    most = max(weights)
+    meant = [place for place, weight in zip(places, weights, strict=True) if weight == most]
+    # What is quoted there, or is all of a cell, is what is told of.
+    meant = list(filter(_is_value, meant)) or meant
+    # In prose, and where people speak in turns, others may say it in other words.
+    is_numbered = any(map(str.isdigit, term.text))
+    is_told_apart = _is_listed if is_numbered else _has_head_or_is_value
+    # "Flight" in a message is no name because of a text's "flight_number".
+    is_name = term.is_name or all(place.text[place.start].isupper() for place in meant)
+    return meant if is_name and all(map(is_told_apart, meant)) else places
+
+
+def _is_distinctive(found: FoundTerms, number: int, places: Sequence[Occurrence]) -> bool:
+    """Return whether a term stands for one record: a name that is meant at few places, or a rare word that is a value."""
     term = found.terms[number]
-    places = found.of(number)
     # The same line in a copy of a log is the same place.
     different = {place.text[max(0, place.start - NEAR) : place.stop + NEAR] for place in places}
     if term.is_short_number or not 0 < len(different) <= FEW:
@@ -235,11 +327,33 @@ def _is_value(place: Occurrence) -> bool:
     return opens and place.text[place.stop : place.stop + 1] in VALUE_CLOSES
 
 
-def _numbers_line(place: Occurrence) -> bool:
-    """Return whether a line begins with a place that has a digit, as a row with its number, date or id."""
-    line_start = place.text.rfind("\n", 0, place.start) + 1
-    before, written = place.text[line_start : place.start], place.text[place.start : place.stop]
-    return not any(map(str.isalnum, before)) and any(map(str.isdigit, written))
+def _is_listed(place: Occurrence) -> bool:
+    """Return whether a place is in one of several things that are told alike: a record, a row, a value, a line of a log."""
+    comes_again = place.record.comes_again or _is_line_of_list(place)
+    return comes_again or _has_head_or_is_value(place)
+
+
+def _has_head_or_is_value(place: Occurrence) -> bool:
+    return bool(place.record.heads) or _is_value(place)
+
+
+def _is_line_of_list(place: Occurrence) -> bool:
+    """Return whether a place with a digit begins its line, as a number, date or id does, or a line beside has its form."""
+    text = place.text
+    line_start = text.rfind("\n", 0, place.start) + 1
+    before, written = text[line_start : place.start], text[place.start : place.stop]
+    if not any(map(str.isalnum, before)) and any(map(str.isdigit, written)):
+        return True
+    begin = max(0, line_start - BESIDE_CHARACTERS)
+    above = text[begin:line_start].split("\n")[-2:-1]
+    line, *below = text[line_start : place.stop + BESIDE_CHARACTERS].split("\n")[:2]
+    form = _form(line)
+    return form.count("w") >= LEAST_WORDS and form in map(_form, [*above, *below])
+
+
+def _form(line: str) -> str:
+    """Return a line with each of its words as one letter."""
+    return _WORD.sub("w", line)
 
 
 def relevant(
@@ -259,31 +373,17 @@ def relevant(
         recency: For each key, a number that is higher for texts that came or were mentioned later.
     """
     chosen = _Chosen(found)
-    terms = found.terms
-
-    def order(number: int) -> tuple[bool, float]:
-        return terms[number].is_phrase, found.weights[number]
-
-    def worth(place: Occurrence) -> tuple[float, int, int]:
-        return round(found.weight_near(place), 6), recency.get(place.key, 0), -place.start
-
-    is_open = False
-    for number in sorted(range(len(terms)), key=order, reverse=True):
-        if number in chosen.covered or not _is_distinctive(found, number):
-            continue
-        place = max(found.of(number), key=worth)
-        record = place.record
-        is_listed = bool(record.heads) or record.comes_again
-        is_open = is_open or not (is_listed or _is_value(place) or _numbers_line(place))
-        held = chosen.cover(number, place.key, record)
-        if not is_seen(place.key, record.start, record.stop):
-            chosen.show(place.key, record, held)
+    is_open = _choose_records(chosen, found, is_seen, recency)
     back = refers_back(message)
+    if not chosen.covered:
+        is_open = True
+        for place in _places_of_all(message, found):
+            chosen.take(place, is_seen)
     if chosen.covered and not (back and is_open):
         return chosen.relevances(), True
     windows = _windows(found)
     back = max(back, _points_at_rare(message, found))
-    numbers = {number for number, term in enumerate(terms) if term.is_short_number}
+    numbers = {number for number, term in enumerate(found.terms) if term.is_short_number}
     met = [
         (sum(found.weights[term] for term in held), len(held.keys() - numbers))
         for held in map(_terms_at, windows.values())
@@ -294,6 +394,61 @@ def relevant(
             if not is_seen(key, record.start, record.stop):
                 chosen.show(key, record, held)
     return chosen.relevances(), not _is_enough(weight, several, max(back, UNSURE))
+
+
+def _places_of_all(message: str, found: FoundTerms) -> list[Occurrence]:
+    """Return the best places whose records hold all that a message asks with.
+
+    That must be several words, or one that a question means something by; and they must tell something apart.
+    """
+    asked = content_terms(message, found.terms)
+    whole = found.weight_of(asked)
+    least = LEAST_ASKED
+    if message.rstrip().endswith(QUESTION_MARKS):
+        is_meant = all(is_pointed_at(message, found.terms[number]) for number in asked)
+        least = 1 if is_meant else LEAST_ASKED - 1
+    if len(asked) < least or whole < LEAST_TOGETHER:
+        return []
+    phrases = {number for number, term in enumerate(found.terms) if term.is_phrase}
+    rarest = max(asked, key=found.weights.__getitem__)
+    chosen = list[Occurrence]()
+    for place in sorted(found.of(rarest), key=found.weight_beside, reverse=True)[:MOST_COMPARED]:
+        held = found.held_by_record(place)
+        if len(asked) < LEAST_ASKED:
+            held &= found.held_beside(place)
+        is_all = held >= phrases and found.weight_of(held & asked) >= ALL_OF_IT * whole
+        if is_all and not any(place.is_in(other.key, other.record) for other in chosen):
+            chosen.append(place)
+    return chosen[:FEW]
+
+
+def _choose_records(
+    chosen: _Chosen,
+    found: FoundTerms,
+    is_seen: Callable[[str, int, int], bool],
+    recency: Mapping[str, int],
+) -> bool:
+    """Choose a record for each term that stands for one; return whether others may say more of what is in it."""
+
+    def order(number: int) -> tuple[bool, float]:
+        return found.terms[number].is_phrase, found.weights[number]
+
+    def worth(place: Occurrence) -> tuple[float, int, int]:
+        near = found.weight_of(found.held_near(place))
+        return near, recency.get(place.key, 0), -place.start
+
+    is_open = False
+    for rank, number in enumerate(sorted(range(len(found.terms)), key=order, reverse=True)):
+        if number in chosen.covered:
+            continue
+        # A pasted log is full of names.
+        places = _places_meant(found, number) if rank < MOST_COMPARED else found.of(number)
+        if not _is_distinctive(found, number, places):
+            continue
+        place = max(places, key=worth)
+        is_open = is_open or not _is_listed(place)
+        chosen.take(place, is_seen)
+    return is_open
 
 
 def _points_at_rare(message: str, found: FoundTerms) -> bool:
@@ -325,13 +480,16 @@ class _Chosen:
         self._records = defaultdict[str, list[Record]](list)
         self._terms = defaultdict[str, dict[int, None]](dict)
 
-    def cover(self, number: int, key: str, record: Record) -> list[int]:
-        """Note that a record covers a term, and the others that stand in it; return them all."""
-        held = self._found.held_in(key, record.start, record.stop)
-        words = set(self._found.terms[number].words)
-        held |= {n for n, term in enumerate(self._found.terms) if words.issuperset(term.words)}
+    def take(self, place: Occurrence, is_seen: Callable[[str, int, int], bool]) -> None:
+        """Note that the record of a place covers its term, and the others that stand in it; show what is not in sight."""
+        record, terms = place.record, self._found.terms
+        held = self._found.held_in(place.key, record.start, record.stop)
+        held |= self._found.described[place.key]
+        words = set(terms[place.term].words)
+        held |= {number for number, term in enumerate(terms) if words.issuperset(term.words)}
         self.covered |= held
-        return [number, *sorted(held)]
+        if not is_seen(place.key, record.start, record.stop):
+            self.show(place.key, record, [place.term, *sorted(held)])
 
     def show(self, key: str, record: Record, held: Iterable[int]) -> None:
         """Show a passage, unless it lies in one that is shown."""

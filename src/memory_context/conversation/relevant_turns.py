@@ -18,8 +18,9 @@ from memory_context.model.selection import Cost
 from memory_context.runtime.what_models_read import GAP_AT_LINE
 from memory_context.text.excerpt.excerpt import Excerpt
 from memory_context.text.excerpt.record import ASKED, NOTED, SAID, Record, record_at
-from memory_context.text.index.analyzer import held_by, is_pair
+from memory_context.text.index.analyzer import held_by
 from memory_context.text.index.bm25 import idf
+from memory_context.text.terms import is_pair
 
 MOST_TURNS = 3
 # Of what a message asks, by rarity among the turns, a turn must hold so much.

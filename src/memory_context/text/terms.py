@@ -5,13 +5,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import islice, pairwise
 
 MAX_TERMS = 32
 NAME_WEIGHT = 3
 LEAST_DIGITS = 4
 READ_AT_MOST = 100_000
 MOST_OCCURRENCES = 2_000
+# Scripts that are written without spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese, Korean.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+UNSPACED_RUN = re.compile(rf"([{_UNSPACED}]+)")
 _WORD = re.compile(r"[^\W_][\w./:@#-]*[^\W_]|[^\W_]")
 _TELLING = re.compile(r"[\d_./:@#-]")
 _ENGLISH_STOP_WORDS = """
@@ -53,11 +59,29 @@ def terms(text: str) -> list[str]:
     """Return the words of `text` that say something, lower-case, most frequent first, at most 32."""
     counts = Counter[str]()
     for match in _WORD.finditer(text[:READ_AT_MOST]):
-        word = match.group().lower()
-        # A single letter says nothing; a single Chinese character does.
-        if word not in STOP_WORDS and (len(word) > 1 or not word.isascii()):
-            counts[word] += 1
+        for word in words_in(match.group().lower()):
+            # A single letter says nothing; a single Chinese character does.
+            if word not in STOP_WORDS and (len(word) > 1 or not word.isascii()):
+                counts[word] += 1
     return [word for word, _ in counts.most_common(MAX_TERMS)]
+
+
+def words_in(compound: str) -> list[str]:
+    """Return the words of a run without spaces; where a script has none between its words, pairs of characters."""
+    if compound.isascii():
+        return [compound]
+    words = list[str]()
+    for index, run in enumerate(UNSPACED_RUN.split(compound)):
+        if index % 2 and len(run) > 1:
+            words += map("".join, pairwise(run))
+        elif run:
+            words.append(run)
+    return words
+
+
+def is_pair(word: str) -> bool:
+    """Return whether a word is two characters of a script without spaces."""
+    return len(word) == 2 and UNSPACED_RUN.fullmatch(word) is not None
 
 
 def occurrences(

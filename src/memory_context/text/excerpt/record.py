@@ -261,8 +261,19 @@ def _block_at(text: str, line_start: int, line_stop: int) -> Record:
     begins = block_start == 0 or text[block_start - 2 : block_start] == "\n\n"
     is_whole_text = (block_start, block_stop) == (0, len(text))
     if begins and not is_whole_text and block_stop - block_start <= LONGEST_RECORD:
-        return Record(block_start, block_stop)
+        return Record(block_start, _end_of_headed(text, block_start, block_stop))
     return _item_at(text, line_start, line_stop, above)
+
+
+def _end_of_headed(text: str, start: int, stop: int) -> int:
+    """Return where the block ends that a short line alone is the heading of; of any other block its own end."""
+    if stop - start > LONG_HEAD or "\n" in text[start:stop]:
+        return stop
+    begin = stop + 2
+    end = text.find("\n\n", begin, start + LONGEST_RECORD)
+    if end < 0:
+        end = min(len(text), start + LONGEST_RECORD)
+    return end if end - begin > stop - start else stop
 
 
 def _lines_above(text: str, line_start: int) -> list[Span]:

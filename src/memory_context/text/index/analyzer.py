@@ -18,7 +18,7 @@ from itertools import chain, pairwise
 
 import Stemmer
 
-from memory_context.text.terms import STOP_WORDS
+from memory_context.text.terms import STOP_WORDS, UNSPACED_RUN
 
 # Raised with every change of what a text is found by: an index of another version is built again.
 VERSION = 2
@@ -35,11 +35,6 @@ _MARKS = (
     "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff"
     "\u1000-\u109f\u1780-\u17ff"
 )
-# Scripts that are written without spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese, Korean.
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-)
 # Up to three signs between words, as in "://" and "../"; a longer run is a rule or a border.
 COMPOUND = re.compile(rf"[\w{_MARKS}]+(?:[./:@#\\-]{{1,3}}[\w{_MARKS}]+)*")
 _SEGMENT = re.compile(r"[^/:@#\\]+")
@@ -47,7 +42,6 @@ _WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
 _PART = re.compile(rf"(?:[^\W\d_]|[{_MARKS}])+|\d+")
 # Between "user" and "Name", and in "HTMLParser" before "Parser".
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_UNSPACED_RUN = re.compile(rf"([{_UNSPACED}]+)")
 _ACCENT = re.compile("[\u0300-\u036f]+")
 _MONTHS = "january february march april may june july august september october november december"
 _MONTH_FORMS = dict[str, int]()
@@ -98,30 +92,12 @@ def analyze(text: str) -> Analysis:
 def wanted_by(query: str) -> list[str]:
     """Return the lexemes that a query asks for: of scripts without spaces pairs of characters, single ones if alone."""
     # In a longer run single characters are everywhere; pairs tell texts apart.
-    alone = {run for run in _UNSPACED_RUN.findall(query) if len(run) == 1}
+    alone = {run for run in UNSPACED_RUN.findall(query) if len(run) == 1}
     wanted = list[str]()
     for lexeme in analyze(query).counts:
-        if len(lexeme) > 1 or lexeme in alone or not _UNSPACED_RUN.match(lexeme):
+        if len(lexeme) > 1 or lexeme in alone or not UNSPACED_RUN.match(lexeme):
             wanted.append(lexeme)
     return wanted
-
-
-def words_in(compound: str) -> list[str]:
-    """Return the words of what `COMPOUND` finds; where a script has no spaces between them, pairs of characters."""
-    if compound.isascii():
-        return [compound]
-    words = list[str]()
-    for index, run in enumerate(_UNSPACED_RUN.split(compound)):
-        if index % 2 and len(run) > 1:
-            words += map("".join, pairwise(run))
-        elif run:
-            words.append(run)
-    return words
-
-
-def is_pair(word: str) -> bool:
-    """Return whether a word is two characters of a script without spaces."""
-    return len(word) == 2 and _UNSPACED_RUN.fullmatch(word) is not None
 
 
 def held_by(text: str, wanted: Iterable[str]) -> set[str]:
@@ -166,7 +142,7 @@ def _of_any_script(word: str) -> Iterator[str]:
     # Decomposed, an accent is a character of its own; the marks of Indian and Thai writing are none
     # of these and stay.
     letters = _ACCENT.sub("", unicodedata.normalize("NFKD", word))
-    runs = _UNSPACED_RUN.split(unicodedata.normalize("NFKC", letters))
+    runs = UNSPACED_RUN.split(unicodedata.normalize("NFKC", letters))
     for index, run in enumerate(runs):
         if index % 2:  # the pattern's group: a run of a script without spaces
             yield from run
