@@ -352,8 +352,13 @@ FAQ = "\n".join(
     )
 )
 MINUTES = "\n".join(
-    f"Speaker {n}: the prime minister said in the house that homes of part {n} have been given a number of beds."
-    for n in range(90)
+    [
+        *(
+            f"Speaker {n}: we come to part {n} of what was sent to us, and then go on."
+            for n in range(90)
+        ),
+        "The Chair: a number of seniors are not well. Will the Prime Minister help?",
+    ]
 )
 FLIGHTS = "\n".join(
     json.dumps({"flight_number": f"HAT{n:03}", "economy": n, "business": 90 - n}) for n in range(90)

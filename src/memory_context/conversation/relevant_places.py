@@ -36,6 +36,8 @@ ALL_OF_IT = 0.9
 LEAST_TOGETHER = 0.5
 # With so many words something is asked, with one less if it is a question.
 LEAST_ASKED = 3
+# Then the two words must stand so near each other: "the Prime Minister" has little to do with a number further on.
+BESIDE_ANOTHER = 30
 QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 LINE_CHARACTERS = 160
 # A window counts more beside others that hold something, for people stay with a subject for a while.
@@ -128,13 +130,9 @@ class FoundTerms:
         """Return the terms within 300 characters of a place."""
         return self.held_in(place.key, place.start - NEAR, place.stop + NEAR + 1)
 
-    def held_beside(self, place: Occurrence) -> set[int]:
-        """Return the terms within 60 characters of a place."""
-        return self.held_in(place.key, place.start - ACROSS, place.stop + ACROSS)
-
     def weight_beside(self, place: Occurrence) -> float:
         """Return how much the terms within 60 characters of a place tell apart."""
-        return self.weight_of(self.held_beside(place))
+        return self.weight_of(self.held_in(place.key, place.start - ACROSS, place.stop + ACROSS))
 
     def held_in(self, key: str, start: int, stop: int) -> set[int]:
         """Return the terms that begin in a part of a text."""
@@ -415,7 +413,9 @@ def _places_of_all(message: str, found: FoundTerms) -> list[Occurrence]:
     for place in sorted(found.of(rarest), key=found.weight_beside, reverse=True)[:MOST_COMPARED]:
         held = found.held_by_record(place)
         if len(asked) < LEAST_ASKED:
-            held &= found.held_beside(place)
+            held &= found.held_in(
+                place.key, place.start - BESIDE_ANOTHER, place.stop + BESIDE_ANOTHER
+            )
         is_all = held >= phrases and found.weight_of(held & asked) >= ALL_OF_IT * whole
         if is_all and not any(place.is_in(other.key, other.record) for other in chosen):
             chosen.append(place)
