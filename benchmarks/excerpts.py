@@ -25,12 +25,12 @@ from rich.console import Console
 from rich.table import Table
 
 from memory_context import default_counter
-from memory_context.conversation import fold
+from memory_context.conversation.folding import fold_text as fold
 from memory_context.replay import Comparing, TokenMeter, parse_policy, read_recordings
 from memory_context.text.excerpt import excerpt as _excerpt
 from memory_context.text.excerpt import segments
 from memory_context.text.excerpt.excerpt import PREVIEW, READING, excerpt
-from memory_context.text.excerpt.scoring import Ranking
+from memory_context.text.excerpt.segment_scores import Ranking
 
 console = Console(width=None if sys.stdout.isatty() else 110)
 

@@ -55,7 +55,7 @@ from rich.console import Console
 from rich.table import Table
 
 from memory_context import MemoryContext, MemoryManager, default_counter
-from memory_context.text.terms import STOP_WORDS
+from memory_context.text.words_and_names import STOP_WORDS
 
 CHUNK = 1000
 BUDGET = 2000

@@ -44,7 +44,7 @@ from memory_context.replay.needed_values import needed_values
 from memory_context.stores import SQLAlchemyStore
 from memory_context.text.index.analyzer import analyze
 from memory_context.text.index.chunks import end_of_chunk
-from memory_context.text.terms import STOP_WORDS
+from memory_context.text.words_and_names import STOP_WORDS
 
 BENCH = Scope("bench")
 SIZE = 20_000

@@ -30,7 +30,7 @@ from rich.table import Table
 
 from memory_context import FoldPolicy, MemoryManager
 from memory_context.conversation import ConversationSettings, Message
-from memory_context.conversation.pass_by_reference import PassingPolicy
+from memory_context.conversation.references.pass_by_reference import PassingPolicy
 from memory_context.mcp.connections import WrappedServer
 from memory_context.mcp.folded_results import WrappedMemory
 from memory_context.mcp.wrapper import Wrapper

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from for_each import for_each
 from memory_context import MemoryManager, exceptions
-from memory_context.conversation.pass_by_reference import (
+from memory_context.conversation.references.pass_by_reference import (
     NotPassedError,
     PassingPolicy,
     passed_keys,

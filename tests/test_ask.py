@@ -19,8 +19,9 @@ from for_each import for_each
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryContext, MemoryManager, RecallPolicy, Redactor, SQLAlchemyStore
+from memory_context import wording_for_models as prompts
 from memory_context.agent_framework import MemoryContextProvider
-from memory_context.conversation.ask import (
+from memory_context.conversation.ask_texts import (
     AskLimits,
     Quotation,
     TextPart,
@@ -32,7 +33,6 @@ from memory_context.conversation.ask import (
 )
 from memory_context.conversation.memory_reader import MemoryReader
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.runtime import what_models_read as prompts
 from memory_context.testing import ScriptedChatClient, ScriptedProvider, calling
 from memory_context.tools.ask_memory import ASKING, AskArgs
 from memory_context.tools.verbs import MemoryToolError

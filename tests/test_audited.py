@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from examples import examples
 from for_each import for_each
 from memory_context import MemoryContext, MemoryManager, MemoryRef, ScopedMemory
+from memory_context import wording_for_models as prompts
 from memory_context.conversation.run_notes import unseen_notes
 from memory_context.exceptions import StateError
 from memory_context.model.item import is_secret
-from memory_context.runtime import what_models_read as prompts
 from memory_context.testing import ScriptedChatClient
 from memory_context.text.quoting import FRAMES, MARK, quoted
 from messages import results, user

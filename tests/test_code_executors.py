@@ -27,8 +27,8 @@ from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryContext, MemoryManager, MemoryRef, PassingPolicy
 from memory_context.agent_framework import MemoryContextProvider
 from memory_context.autogen import MemoryCodeExecutor
-from memory_context.conversation.pass_by_reference import NotPassedError
-from memory_context.conversation.reference_files import file_name, with_files
+from memory_context.conversation.references.pass_by_reference import NotPassedError
+from memory_context.conversation.references.reference_files import file_name, with_files
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.testing import ScriptedChatClient, ScriptedProvider, calling
 from messages import LOG

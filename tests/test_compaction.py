@@ -32,7 +32,7 @@ from for_each import for_each
 from memory_context import FoldPolicy, MemoryContext, MemoryRef, default_counter, exceptions
 from memory_context.conversation.message import Message, as_lines, from_lines
 from memory_context.conversation.message_groups import groups
-from memory_context.conversation.relevant_turns import best_turns
+from memory_context.conversation.recall.relevant_turns import best_turns
 from memory_context.testing import check_prompt
 from messages import (
     LOG,

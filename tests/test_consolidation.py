@@ -15,7 +15,7 @@ from memory_context import MemoryManager, SQLAlchemyStore
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.consolidation import ModelConsolidator, consolidate
 from memory_context.text.similarity import groups, merged, resemblance, shingles
-from memory_context.text.terms import names
+from memory_context.text.words_and_names import names
 
 PORTS = (
     "The payment service listens on port 8443 behind the gateway, and restarts each night at two.",

@@ -20,11 +20,11 @@ from examples import examples
 from for_each import for_each
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.excerpt import PREVIEW, READING, Excerpt, excerpt
-from memory_context.text.excerpt.hotspots import LARGE, hotspots
-from memory_context.text.excerpt.scoring import Ranking
+from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
+from memory_context.text.excerpt.segment_scores import Ranking
 from memory_context.text.excerpt.segments import split, split_regions
-from memory_context.text.terms import MAX_TERMS, names, occurrences, terms
 from memory_context.text.tokens.counter import default_counter, estimating_counter
+from memory_context.text.words_and_names import MAX_TERMS, names, occurrences, terms
 from query_tables import FORMS, shop
 
 LOG = [f"step {number}: nothing to report, and all of it in good time" for number in range(1, 201)]

@@ -17,7 +17,7 @@ from pytest_mock import MockerFixture
 
 from memory_context import FoldPolicy, MemoryContext, MemoryRef, RecallPolicy, SQLAlchemyStore
 from memory_context.conversation import fail_open
-from memory_context.runtime import breaker
+from memory_context.runtime import circuit_breaker as breaker
 from memory_context.stores import Codec, Compressed, Encrypted
 from memory_context.testing import Fault, FaultyStore, check_prompt
 from messages import LOG, conversations, dumps, results, texts_of

@@ -34,8 +34,8 @@ from memory_context import (
     MemoryRef,
     default_counter,
 )
+from memory_context import wording_for_models as prompts
 from memory_context.autogen import AgentFilesTool, file_tools
-from memory_context.runtime import what_models_read as prompts
 from memory_context.testing import ScriptedChatClient
 from memory_context.tools.file_tools import FILES, AgentFiles, FileArgs
 from memory_context.tools.verbs import MemoryToolError

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from examples import examples
 from for_each import for_each
-from memory_context.conversation import named_numbers, relevant_places
-from memory_context.conversation.asked_terms import asked_terms, is_pointed_at
-from memory_context.conversation.keyword_judge import (
+from memory_context.conversation.recall import numbers_with_names as named_numbers
+from memory_context.conversation.recall import relevant_places
+from memory_context.conversation.recall.keyword_judge import (
     Expansion,
     Question,
     Ranges,
@@ -21,6 +21,7 @@ from memory_context.conversation.keyword_judge import (
     is_answered,
     judge_by_keywords,
 )
+from memory_context.conversation.recall.question_terms import asked_terms, is_pointed_at
 from memory_context.model.item import SECRET, Content, MemoryItem
 from memory_context.text.excerpt.record import Record, record_at, row_at
 

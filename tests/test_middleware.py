@@ -56,8 +56,8 @@ from memory_context.exceptions import (
     InvalidThresholdError,
     StoreError,
 )
-from memory_context.runtime.what_models_read import ABOUT_REFERENCES
 from memory_context.testing import seeded_keys
+from memory_context.wording_for_models import ABOUT_REFERENCES
 
 LOG = "\n".join(f"02:{i // 60:02}:{i % 60:02} worker-{i} done" for i in range(3000))
 THREAD = {"configurable": {"thread_id": "t"}}

@@ -24,7 +24,7 @@ from examples import examples
 from memory_context import FoldPolicy, MemoryContext, MemoryManager
 from memory_context.autogen.saved_state import parse_state
 from memory_context.cli.filter_options import condition, moment
-from memory_context.conversation.model_judge import parse_answer
+from memory_context.conversation.recall.model_judge import parse_answer
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidCategoryError,

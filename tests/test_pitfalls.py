@@ -37,10 +37,10 @@ from memory_context import (
     RecallPolicy,
     exceptions,
 )
-from memory_context.conversation.judge import Judge
-from memory_context.conversation.keyword_judge import Expansion, Question, Verdict
-from memory_context.conversation.ledger import Ledger
-from memory_context.conversation.model_judge import JudgeAnswer
+from memory_context.conversation.recall.judge_with_deadline import Judge
+from memory_context.conversation.recall.keyword_judge import Expansion, Question, Verdict
+from memory_context.conversation.recall.model_judge import JudgeAnswer
+from memory_context.conversation.token_ledger import Ledger
 from memory_context.model.item import is_secret
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG, call, dumps, neutral, results, user

@@ -21,8 +21,8 @@ from memory_context import (
     RecallPolicy,
 )
 from memory_context.conversation.conversation_settings import LEAST_THRESHOLD, PERSON_THRESHOLD
-from memory_context.conversation.fold import fold
-from memory_context.conversation.message_folder import shared_threshold
+from memory_context.conversation.folding.fold_messages import shared_threshold
+from memory_context.conversation.folding.fold_text import fold
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.model.item import MemoryItem
 from memory_context.model.reference import MemoryRef

@@ -14,7 +14,7 @@ from memory_context import MemoryManager, SQLAlchemyStore
 from memory_context.exceptions import StoreUnavailableError
 from memory_context.model.item import MemoryItem
 from memory_context.model.scope import Scope
-from memory_context.stores.sql.prepared import Prepared
+from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.schema import settings
 from statements import listening
 

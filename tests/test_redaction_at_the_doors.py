@@ -51,7 +51,7 @@ from memory_context import (
     ScopedMemory,
     SQLMemory,
 )
-from memory_context.conversation.fold import fold
+from memory_context.conversation.folding.fold_text import fold
 from memory_context.conversation.message import from_lines
 from memory_context.exceptions import NotSerializableError, RedactionTimeoutError
 from memory_context.memory.consolidation import consolidate

@@ -65,14 +65,14 @@ from memory_context.replay.compacting_contexts import (
 from memory_context.replay.measure import StoredTexts, figures_of, sight_of
 from memory_context.replay.model_calls import NeededValue, needs_by_call
 from memory_context.replay.needed_values import passages, shows
-from memory_context.replay.policies import Policy, Replayed, check_policy
+from memory_context.replay.policies_by_name import Policy, Replayed, check_policy
 from memory_context.replay.prices import ChargedMessage, charged, tokens_of, tokens_of_prefix
 from memory_context.replay.recordings import to_messages, together
 from memory_context.replay.remembering_context import RememberingContext
 from memory_context.replay.terminal_report import report
-from memory_context.runtime.what_models_read import ABOUT_REFERENCES
 from memory_context.testing import ScriptedChatClient
 from memory_context.text.tokens.counter import CallableCounter, TokenCounter
+from memory_context.wording_for_models import ABOUT_REFERENCES
 from messages import restored
 
 OUTPUT = "the build of job-4711 has failed on host alpha.example"

@@ -24,8 +24,8 @@ from memory_context.cli import run
 from memory_context.display.documents import STYLE
 from memory_context.display.line_charts import Mark, line_chart, round_step, short_number
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.replay.definitions import DEFINITIONS, POLICIES
-from memory_context.replay.policies import default_policies, parse_policy
+from memory_context.replay.figure_definitions import DEFINITIONS, POLICIES
+from memory_context.replay.policies_by_name import default_policies, parse_policy
 from memory_context.replay.prices import parse_price
 
 COMMAND = [*commands.COMMAND, "replay"]

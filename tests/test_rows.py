@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from for_each import for_each
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.describe import describe
-from memory_context.text.rows.tables import table_of
+from memory_context.text.rows.rows_in_text import table_of
 from query_tables import FORMS
 
 LOG = ("line", "time", "level", "source", "message")

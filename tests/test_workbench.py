@@ -38,8 +38,8 @@ from pydantic import BaseModel
 from for_each import for_each
 from memory_context import MemoryContext, MemoryRef, PassingPolicy, exceptions
 from memory_context.autogen.workbench import MemoryWorkbench
-from memory_context.runtime.what_models_read import ABOUT_REFERENCES
 from memory_context.testing import ScriptedChatClient, seeded_keys
+from memory_context.wording_for_models import ABOUT_REFERENCES
 from messages import LOG, call, results
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

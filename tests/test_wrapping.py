@@ -17,7 +17,7 @@ import pytest
 from for_each import for_each
 from memory_context import FoldPolicy, MemoryManager, ModelCall
 from memory_context.conversation import ConversationSettings
-from memory_context.conversation.pass_by_reference import PassingPolicy
+from memory_context.conversation.references.pass_by_reference import PassingPolicy
 from memory_context.mcp.connections import WrappedServer
 from memory_context.mcp.folded_results import WrappedMemory
 from memory_context.mcp.requests import RequestError

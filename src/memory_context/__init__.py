@@ -31,8 +31,12 @@ if TYPE_CHECKING:
         NotesPolicy,
         RecallPolicy,
     )
-    from memory_context.conversation.judge import Judge, JudgeLimits, LexicalJudge
-    from memory_context.conversation.pass_by_reference import PassingPolicy
+    from memory_context.conversation.recall.judge_with_deadline import (
+        Judge,
+        JudgeLimits,
+        LexicalJudge,
+    )
+    from memory_context.conversation.references.pass_by_reference import PassingPolicy
     from memory_context.exceptions import (
         AgentMemoryError,
         AgentMemoryFileNotFoundError,
@@ -42,9 +46,9 @@ if TYPE_CHECKING:
         MemoryContextError,
     )
     from memory_context.mcp import mcp_server
+    from memory_context.memory.assembled_package import ContextPackage
     from memory_context.memory.assembler import ContextAssembler
     from memory_context.memory.chat_history import ConversationMemory
-    from memory_context.memory.context_package import ContextPackage
     from memory_context.memory.manager import MemoryManager
     from memory_context.memory.metrics import Observed, observe
     from memory_context.memory.scoped_memory import ScopedMemory
@@ -59,7 +63,6 @@ if TYPE_CHECKING:
     from memory_context.model.selection import Page, Selection
     from memory_context.model.tiers_and_limits import Confirmation, Quota, Room, TierPolicy, Usage
     from memory_context.runtime.telemetry import identify_users
-    from memory_context.runtime.what_models_read import MEMORY_INSTRUCTIONS
     from memory_context.stores import (
         Codec,
         Compressed,
@@ -75,6 +78,7 @@ if TYPE_CHECKING:
         default_counter,
         set_default_counter,
     )
+    from memory_context.wording_for_models import MEMORY_INSTRUCTIONS
 
 __all__ = [
     "MEMORY_INSTRUCTIONS",
@@ -150,12 +154,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "MEMORY_INSTRUCTIONS": "runtime.what_models_read",
+    "MEMORY_INSTRUCTIONS": "wording_for_models",
     "AgentMemoryService": "agent_files.service",
     "AuditEntry": "model.audit",
     "AuditTrail": "model.audit",
     "ContextAssembler": "memory.assembler",
-    "ContextPackage": "memory.context_package",
+    "ContextPackage": "memory.assembled_package",
     "ConversationMemory": "memory.chat_history",
     "Category": "model.category",
     "Codec": "stores",
@@ -170,11 +174,11 @@ _HOMES = {
     "FileEntry": "agent_files.service",
     "FileStore": "stores",
     "FoldPolicy": "conversation.conversation_settings",
-    "Judge": "conversation.judge",
-    "JudgeLimits": "conversation.judge",
+    "Judge": "conversation.recall.judge_with_deadline",
+    "JudgeLimits": "conversation.recall.judge_with_deadline",
     "LLMJudge": "autogen",
     "LLMSummarizer": "autogen",
-    "LexicalJudge": "conversation.judge",
+    "LexicalJudge": "conversation.recall.judge_with_deadline",
     "Match": "model.item",
     "MemoryContext": "autogen",
     "AgentMemoryError": "exceptions",
@@ -191,7 +195,7 @@ _HOMES = {
     "MemoryWorkbench": "autogen",
     "NotesPolicy": "conversation.conversation_settings",
     "Observed": "memory.metrics",
-    "PassingPolicy": "conversation.pass_by_reference",
+    "PassingPolicy": "conversation.references.pass_by_reference",
     "RecallPolicy": "conversation.conversation_settings",
     "Page": "model.selection",
     "QueryResult": "model.query_result",

@@ -29,7 +29,6 @@ from langgraph.types import Command
 from langchain_memory_context.chat_model_judge import ChatModelJudge
 from langchain_memory_context.messages import ids_of, neutral_of, own, shown_as
 from langchain_memory_context.run_endings import called_in, calling, endings
-from langchain_memory_context.run_user import RunUser, named, setting_of_run, user_of_run
 from langchain_memory_context.state_through_parent_graphs import (
     CarriedConversation,
     carried_by,
@@ -42,6 +41,8 @@ from langchain_memory_context.tool_results import (
     with_folded,
 )
 from langchain_memory_context.tools import MemoryTool, ask_tools, memory_tools, note_tools
+from langchain_memory_context.user_of_a_run import RunUser, named, setting_of_run, user_of_run
+from memory_context import wording_for_models as prompts
 from memory_context.conversation.conversation import (
     Conversation,
     ConversationSettings,
@@ -58,10 +59,10 @@ from memory_context.conversation.hosted_conversations import (
     HostedConversations,
     HostOfConversations,
 )
-from memory_context.conversation.key_trust import RunningCall
 from memory_context.conversation.message import Edits, edits_between, trusted_keys
-from memory_context.conversation.pass_by_reference import NotPassedError, PassingPolicy
-from memory_context.conversation.reference_files import with_references_filled
+from memory_context.conversation.references.key_trust import RunningCall
+from memory_context.conversation.references.pass_by_reference import NotPassedError, PassingPolicy
+from memory_context.conversation.references.reference_files import with_references_filled
 from memory_context.conversation.run_notes import AgentRun
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.manager import MemoryManager
@@ -69,7 +70,6 @@ from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.audit import AuditTrail
 from memory_context.model.scope import UserId
 from memory_context.model.tool_names import RETRIEVE
-from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import off_loop, wait_for
 from memory_context.stores import AnyStore
 

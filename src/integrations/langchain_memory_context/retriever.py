@@ -10,9 +10,9 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field
 
+from memory_context import wording_for_models as prompts
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, is_secret
-from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import off_loop
 from memory_context.text.excerpt.excerpt import excerpt
 

@@ -33,7 +33,7 @@ from langgraph.store.base import (
     get_text_at_path,
 )
 
-from langchain_memory_context.run_user import RunUser, user_of_run
+from langchain_memory_context.user_of_a_run import RunUser, user_of_run
 from memory_context.exceptions import (
     EmbedderError,
     InvalidArgumentError,

@@ -14,10 +14,10 @@ from langgraph.types import Command
 
 from langchain_memory_context.messages import METADATA, neutral_of, shown_as
 from langchain_memory_context.tools import MemoryTool
-from memory_context.conversation.key_trust import RunningCall
+from memory_context.conversation.folding.fold_messages import MessageFolder
 from memory_context.conversation.message import Message
-from memory_context.conversation.message_folder import MessageFolder
 from memory_context.conversation.nested_json import members_of
+from memory_context.conversation.references.key_trust import RunningCall
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.origin import TOOL
 from memory_context.model.tool_names import MEMORY_TOOLS

@@ -40,10 +40,10 @@ from memory_context.conversation.decision_note import (
     as_shown,
     note_of,
 )
-from memory_context.conversation.key_trust import RunningCall
 from memory_context.conversation.message import Edits, Message, edits_between, trusted_keys
-from memory_context.conversation.pass_by_reference import NotPassedError, PassingPolicy
-from memory_context.conversation.reference_files import with_references_filled
+from memory_context.conversation.references.key_trust import RunningCall
+from memory_context.conversation.references.pass_by_reference import NotPassedError, PassingPolicy
+from memory_context.conversation.references.reference_files import with_references_filled
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
 

@@ -33,7 +33,7 @@ from memory_context.conversation.hosted_conversations import (
     HostedConversations,
     HostOfConversations,
 )
-from memory_context.conversation.pass_by_reference import PassingPolicy
+from memory_context.conversation.references.pass_by_reference import PassingPolicy
 from memory_context.conversation.run_notes import AgentRun
 from memory_context.exceptions import InvalidScopeError
 from memory_context.memory.manager import MemoryManager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from memory_context.conversation.message import NO_FACTS, FunctionCall, Message
-from memory_context.runtime.what_models_read import CANCELLED
+from memory_context.wording_for_models import CANCELLED
 
 
 def with_answers(messages: Sequence[Message], new_id: Callable[[], str]) -> list[Message]:

@@ -15,9 +15,9 @@ from autogen_core.models import (
 )
 from pydantic import BaseModel
 
-from memory_context.conversation.model_judge import JudgeAnswer, ModelJudge
+from memory_context import wording_for_models as prompts
+from memory_context.conversation.recall.model_judge import JudgeAnswer, ModelJudge
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.runtime import what_models_read as prompts
 from memory_context.text.tokens.counter import default_counter
 
 

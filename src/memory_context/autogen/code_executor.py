@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from autogen_core import CancellationToken
 from autogen_core.code_executor import CodeBlock, CodeExecutor, CodeResult
 
-from memory_context.conversation.pass_by_reference import NotPassedError, PassingPolicy
-from memory_context.conversation.reference_files import with_files
+from memory_context import wording_for_models as prompts
+from memory_context.conversation.references.pass_by_reference import NotPassedError, PassingPolicy
+from memory_context.conversation.references.reference_files import with_files
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import off_loop
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from autogen_core.models import (
 from autogen_core.tools import BaseTool, Workbench
 
 from memory_context.autogen.agent_tools import AskMemoryTool, memory_tools, note_tools
-from memory_context.autogen.caller import set_caller
+from memory_context.autogen.calling_agent import set_caller
 from memory_context.autogen.chat_client_judge import LLMJudge
 from memory_context.autogen.context_config import (
     FoldConfig,
@@ -52,7 +52,7 @@ from memory_context.conversation.conversation_settings import (
 from memory_context.conversation.hosted_conversations import ENDING, HostedConversations
 from memory_context.conversation.kept_calls import Decisions, stats_of_thread
 from memory_context.conversation.message import Message, references_of, trusted_keys
-from memory_context.conversation.pass_by_reference import PassingPolicy
+from memory_context.conversation.references.pass_by_reference import PassingPolicy
 from memory_context.conversation.run_notes import offered_places
 from memory_context.conversation.transcript_entries import entries_of, stored_behind
 from memory_context.exceptions import InvalidArgumentError, StateOwnerError
@@ -63,8 +63,8 @@ from memory_context.model.drawers import Displayed
 from memory_context.model.reference import KEPT_REFERENCES
 from memory_context.model.transcript import Transcript
 from memory_context.runtime.threads import off_loop
-from memory_context.runtime.what_models_read import MEMORY_INSTRUCTIONS
 from memory_context.stores import AnyStore, SQLAuditTrail, as_store
+from memory_context.wording_for_models import MEMORY_INSTRUCTIONS
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -9,8 +9,8 @@ from autogen_core import Component, ComponentBase, ComponentModel
 from autogen_core.models import ChatCompletionClient
 from pydantic import BaseModel
 
+from memory_context import wording_for_models as prompts
 from memory_context.autogen.chat_client_judge import asked, check_client
-from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import result_of
 
 

@@ -20,6 +20,7 @@ from autogen_core.memory._base_memory import ContentType
 from autogen_core.model_context import ChatCompletionContext
 from autogen_core.models import LLMMessage, SystemMessage, UserMessage
 
+from memory_context import wording_for_models as prompts
 from memory_context.autogen.context import MemoryContext
 from memory_context.autogen.context_config import ConnectionConfig
 from memory_context.conversation.message import MEMORY_SOURCE
@@ -29,7 +30,6 @@ from memory_context.model.audit import Action, AuditTrail
 from memory_context.model.item import JSON, MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
-from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import AnyStore
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, cast
 from autogen_core import ComponentModel
 from autogen_core.tools import BaseTool, FunctionTool, ToolOverride, Workbench
 
-from memory_context.conversation.pass_by_reference import PassingPolicy
+from memory_context.conversation.references.pass_by_reference import PassingPolicy
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError
 from memory_context.model.tool_names import RETRIEVE
 

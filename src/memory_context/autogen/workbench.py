@@ -21,7 +21,8 @@ from autogen_core.tools import (
 )
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
-from memory_context.autogen.caller import caller, reporting
+from memory_context import wording_for_models as prompts
+from memory_context.autogen.calling_agent import caller, reporting
 from memory_context.autogen.toolbox import (
     AnyTool,
     dumped,
@@ -29,13 +30,12 @@ from memory_context.autogen.toolbox import (
     sorted_tools,
     told_of_passing,
 )
-from memory_context.autogen.unread import UnreadWatch
-from memory_context.conversation.key_trust import RunningCall
-from memory_context.conversation.pass_by_reference import NotPassedError, PassingPolicy
-from memory_context.conversation.reference_files import with_references_filled
+from memory_context.autogen.unread_outputs import UnreadWatch
+from memory_context.conversation.references.key_trust import RunningCall
+from memory_context.conversation.references.pass_by_reference import NotPassedError, PassingPolicy
+from memory_context.conversation.references.reference_files import with_references_filled
 from memory_context.exceptions import StateError
 from memory_context.model.reference import MemoryRef
-from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import off_loop
 
 if TYPE_CHECKING:

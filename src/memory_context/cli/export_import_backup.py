@@ -9,12 +9,12 @@ import typer
 
 from memory_context.cli import options as opt
 from memory_context.cli.app import FAILED, MOVE, app
-from memory_context.cli.interruption import interruptible
 from memory_context.cli.open_store import check_given, opened_store
+from memory_context.cli.progress_and_ctrl_c import interruptible
 from memory_context.cli.screen import print_json, print_paged, say
 
 if TYPE_CHECKING:
-    from memory_context.memory.export_file import DamagedLine
+    from memory_context.memory.export_file_format import DamagedLine
     from memory_context.model.item import Conflict
 
 _SOURCE = (

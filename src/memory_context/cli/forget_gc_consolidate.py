@@ -8,8 +8,8 @@ import typer
 from memory_context.cli import options as opt
 from memory_context.cli.app import KEEP, NOTHING_FOUND, app
 from memory_context.cli.completion import complete_users
-from memory_context.cli.interruption import interruptible
 from memory_context.cli.open_store import login, opened, opened_store
+from memory_context.cli.progress_and_ctrl_c import interruptible
 from memory_context.cli.screen import confirm, print_json, print_paged, say
 from memory_context.exceptions import StoreError
 from memory_context.model.scope import Scope

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 from memory_context.cli import options as opt
 from memory_context.cli.app import FAILED, KEEP, app
-from memory_context.cli.interruption import interruptible
 from memory_context.cli.open_store import (
     check_database,
     check_given,
     database_here,
     opened_store,
 )
+from memory_context.cli.progress_and_ctrl_c import interruptible
 from memory_context.cli.screen import print_json, print_paged, screen
 from memory_context.exceptions import InvalidArgumentError
 
@@ -47,7 +47,7 @@ def doctor(*, store: opt.Store = None, as_json: opt.AsJson = False) -> int:
     from rich.text import Text
 
     from memory_context.display.terminal import plain
-    from memory_context.memory.health import examined
+    from memory_context.memory.doctor_checks import examined
 
     console = screen()
     checks = list[dict[str, object]]()

@@ -4,7 +4,7 @@ What a host needs is importable from here (see "Add a host" in CONTRIBUTING.md).
 what is decided on, `conversation` the decisions.
 """
 
-from memory_context.conversation.ask import AskAnswer, AskLimits, Quotation
+from memory_context.conversation.ask_texts import AskAnswer, AskLimits, Quotation
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import (
     Conversation,

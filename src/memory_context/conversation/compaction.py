@@ -6,8 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from memory_context import wording_for_models as prompts
 from memory_context.conversation.conversation_settings import is_whole
-from memory_context.conversation.late_fold import fold_what_was_read, saved_by_folding
+from memory_context.conversation.folding.fold_after_reading import (
+    fold_what_was_read,
+    saved_by_folding,
+)
+from memory_context.conversation.folding.fold_messages import MessageFolder
 from memory_context.conversation.message import (
     Message,
     MessageFacts,
@@ -16,14 +21,12 @@ from memory_context.conversation.message import (
     references_of,
     trusted_keys,
 )
-from memory_context.conversation.message_folder import MessageFolder
 from memory_context.conversation.message_groups import groups
 from memory_context.conversation.standing_words import standing_words, within_budget
 from memory_context.exceptions import BudgetTooSmallError, InvalidArgumentError
 from memory_context.model.item import CONVERSATION
 from memory_context.model.reference import KEPT_REFERENCES, MemoryRef, one_line
 from memory_context.model.selection import Cost
-from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.telemetry import operation
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.quoting import quoted

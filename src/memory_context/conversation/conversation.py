@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from uuid import uuid4
 
-from memory_context.conversation.ask import LightModel
+from memory_context import wording_for_models as prompts
+from memory_context.conversation.ask_texts import LightModel
 from memory_context.conversation.compaction import Compactor, check_limit
 from memory_context.conversation.conversation_settings import (
     LEAST_THRESHOLD,
@@ -15,11 +16,9 @@ from memory_context.conversation.conversation_settings import (
     RecallPolicy,
 )
 from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.judge import BoundedJudge, LexicalJudge
+from memory_context.conversation.folding.fold_after_reading import due_messages, fold_what_was_read
+from memory_context.conversation.folding.fold_messages import MessageFolder
 from memory_context.conversation.kept_calls import DecisionLog, model_call
-from memory_context.conversation.key_trust import tell_caller
-from memory_context.conversation.late_fold import due_messages, fold_what_was_read
-from memory_context.conversation.ledger import Ledger
 from memory_context.conversation.message import (
     MEMORY_SOURCE,
     NO_FACTS,
@@ -31,11 +30,13 @@ from memory_context.conversation.message import (
     own_message,
     trusted_keys,
 )
-from memory_context.conversation.message_folder import MessageFolder
 from memory_context.conversation.message_groups import recall_position
-from memory_context.conversation.recall import Recaller
-from memory_context.conversation.recall_request import recall_request
+from memory_context.conversation.recall.judge_with_deadline import BoundedJudge, LexicalJudge
+from memory_context.conversation.recall.recall_request import recall_request
+from memory_context.conversation.recall.recaller import Recaller
+from memory_context.conversation.references.key_trust import tell_caller
 from memory_context.conversation.run_notes import unseen_notes
+from memory_context.conversation.token_ledger import Ledger
 from memory_context.exceptions import StateError, StateOwnerError
 from memory_context.memory.assembler import ContextAssembler
 from memory_context.memory.manager import MemoryManager
@@ -44,7 +45,6 @@ from memory_context.memory.user_layer import UserLayer, user_layer
 from memory_context.model.item import CONVERSATION, MemoryItem, hash_content
 from memory_context.model.reference import MemoryRef, leading_key
 from memory_context.model.tool_names import RETRIEVE
-from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import off_loop
 
 

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.runtime import events
-from memory_context.runtime.breaker import PAUSE as PAUSE
-from memory_context.runtime.breaker import SLOW_FAILURE as SLOW_FAILURE
+from memory_context.runtime.circuit_breaker import PAUSE as PAUSE
+from memory_context.runtime.circuit_breaker import SLOW_FAILURE as SLOW_FAILURE
 from memory_context.runtime.deadlines import unless_hung
 
 T = TypeVar("T")

@@ -6,14 +6,20 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from memory_context.conversation.ask import AskAnswer, AskLimits, LightModel, ask, reading_plan
+from memory_context import wording_for_models as prompts
+from memory_context.conversation.ask_texts import (
+    AskAnswer,
+    AskLimits,
+    LightModel,
+    ask,
+    reading_plan,
+)
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.kept_calls import DecisionLog
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.call_records import Decision
 from memory_context.model.item import MemoryItem, now
-from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.telemetry import operation
 from memory_context.runtime.threads import result_of
 from memory_context.text.tokens.counter import TokenCounter

@@ -10,6 +10,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from memory_context import wording_for_models as prompts
 from memory_context.demo.agent import DemoAgent, Setting
 from memory_context.demo.machine_tools import MachineTools
 from memory_context.demo.meter import Meter
@@ -20,7 +21,6 @@ from memory_context.exceptions import (
     MissingDependencyError,
 )
 from memory_context.model.scope import Scope
-from memory_context.runtime import what_models_read as prompts
 from memory_context.stores import SQLAlchemyStore
 
 USER = "demo"

@@ -19,6 +19,7 @@ from autogen_core.models import (
 )
 from autogen_core.tools import FunctionTool, Tool
 
+from memory_context import wording_for_models as prompts
 from memory_context.autogen import MemoryContext
 from memory_context.autogen.messages import neutral_of
 from memory_context.conversation.context_stats import ContextStats
@@ -27,7 +28,6 @@ from memory_context.conversation.message import FunctionCall, Message
 from memory_context.demo.agent import MAX_ITERATIONS, Setting
 from memory_context.demo.meter import Meter
 from memory_context.demo.scripted_model import script
-from memory_context.runtime import what_models_read as prompts
 from memory_context.testing import ScriptedChatClient
 
 

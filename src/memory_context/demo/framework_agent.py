@@ -16,6 +16,7 @@ from agent_framework import (
 )
 from agent_framework import Message as FrameworkMessage
 
+from memory_context import wording_for_models as prompts
 from memory_context.agent_framework import MemoryContextProvider
 from memory_context.agent_framework.messages import held_by
 from memory_context.conversation.context_stats import ContextStats
@@ -24,7 +25,6 @@ from memory_context.conversation.message import FunctionCall, Message
 from memory_context.demo.agent import Setting
 from memory_context.demo.meter import Meter
 from memory_context.demo.scripted_model import script
-from memory_context.runtime import what_models_read as prompts
 from memory_context.testing import ScriptedFrameworkClient
 
 

@@ -20,13 +20,13 @@ from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.messages import neutral_of
 from langchain_memory_context.testing import ScriptedChatModel
 from langchain_memory_context.testing import call as call_of
+from memory_context import wording_for_models as prompts
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation_settings import FoldPolicy
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.demo.agent import Setting
 from memory_context.demo.meter import Meter
 from memory_context.demo.scripted_model import script
-from memory_context.runtime import what_models_read as prompts
 
 AnyRequest = ModelRequest[Any]
 AnyResponse = ModelResponse[Any]

@@ -8,14 +8,14 @@ from functools import lru_cache
 
 from rich.console import Console, ConsoleRenderable
 
+from memory_context import wording_for_models as prompts
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.kept_calls import Decisions
-from memory_context.conversation.ledger import MESSAGE_TOKENS
 from memory_context.conversation.message import Message
+from memory_context.conversation.token_ledger import MESSAGE_TOKENS
 from memory_context.display import terminal
 from memory_context.model.reference import MemoryRef
 from memory_context.model.tool_names import MEMORY_TOOLS
-from memory_context.runtime import what_models_read as prompts
 from memory_context.text.tokens.counter import default_counter
 
 PREVIEW_LINES = 8

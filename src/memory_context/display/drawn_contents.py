@@ -22,8 +22,8 @@ from memory_context.model.media import data_url, embedded_bytes, media_type_of
 from memory_context.text.describe import Kind, identify
 from memory_context.text.describe.unwrap import unwrap
 from memory_context.text.read.json_values import NOTHING, is_json_lines, parse
-from memory_context.text.rows.tables import table_of
-from memory_context.text.rows.text_table import TextTable
+from memory_context.text.rows.rows_in_text import table_of
+from memory_context.text.rows.rows_under_columns import TextTable
 
 PARSED_AT_MOST = 1_000_000
 LARGEST_PICTURE = 500_000

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from memory_context.display.escaped_html import Html, folded, joined, soft, table, tag
 from memory_context.text.read.json_values import to_json
-from memory_context.text.rows.text_table import TextTable
+from memory_context.text.rows.rows_under_columns import TextTable
 
 ROWS = 20
 COLUMNS = 12

@@ -13,7 +13,7 @@ from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.kept_calls import Decisions
 from memory_context.display import drawn_memory_lists, reports, transcripts
 from memory_context.display.escaped_html import Html, as_text, page
-from memory_context.memory.context_package import ContextPackage
+from memory_context.memory.assembled_package import ContextPackage
 from memory_context.model import drawers
 from memory_context.model.call_records import KeptCalls, KeptTotals
 from memory_context.model.item import MemoryItem, MemoryList

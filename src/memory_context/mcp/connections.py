@@ -17,9 +17,9 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
+from memory_context import wording_for_models as prompts
 from memory_context.mcp.requests import INTERNAL_ERROR, RequestError, Wire, member
 from memory_context.mcp.sdk import IS_SDK_1, NAME, message_of, wire_of
-from memory_context.runtime import what_models_read as prompts
 
 T = TypeVar("T")
 

@@ -18,7 +18,10 @@ from memory_context.conversation.conversation import (
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.kept_calls import model_call
 from memory_context.conversation.message import NO_FACTS, FunctionCall, Message, trusted_keys
-from memory_context.conversation.pass_by_reference import PassingPolicy, with_passed_texts
+from memory_context.conversation.references.pass_by_reference import (
+    PassingPolicy,
+    with_passed_texts,
+)
 from memory_context.mcp.requests import Wire, member, on_wire
 from memory_context.mcp.tool_list import Tools
 from memory_context.memory.manager import MemoryManager

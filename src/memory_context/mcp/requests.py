@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
+from memory_context import wording_for_models as prompts
 from memory_context.exceptions import MemoryContextError, StoreError
 from memory_context.runtime import events
-from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.verbs import advice
 

@@ -8,11 +8,11 @@ from typing import TypeAlias
 from urllib.parse import unquote
 from uuid import UUID
 
+from memory_context import wording_for_models as prompts
 from memory_context.exceptions import MemoryContextError
 from memory_context.mcp.requests import INVALID_PARAMS, RequestError, Wire, on_wire, refusal
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, is_secret
-from memory_context.runtime import what_models_read as prompts
 from memory_context.stores import Filters
 
 ResourcePosition: TypeAlias = tuple[datetime, UUID]  # of the last memory of a page

@@ -12,12 +12,12 @@ from mcp.shared import exceptions
 from mcp.shared.message import SessionMessage
 from pydantic import BaseModel, TypeAdapter
 
+from memory_context import wording_for_models as prompts
 from memory_context.mcp.requests import Method, Methods, RequestError, Wire, answered
 from memory_context.mcp.resources import Resources
 from memory_context.mcp.tool_list import Tools
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.version import __version__
 from memory_context.tools.query_memory import verbs_on
 from memory_context.tools.verbs import CountsTokens, Verb

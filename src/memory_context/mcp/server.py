@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from memory_context.conversation.conversation import ConversationSettings
 from memory_context.conversation.conversation_settings import FoldPolicy
-from memory_context.conversation.pass_by_reference import PassingPolicy
+from memory_context.conversation.references.pass_by_reference import PassingPolicy
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.mcp.connections import WrappedServer
 from memory_context.mcp.folded_results import WrappedMemory

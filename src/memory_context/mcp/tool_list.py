@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from memory_context import wording_for_models as prompts
 from memory_context.mcp.requests import INVALID_PARAMS, RequestError, Wire, on_wire
 from memory_context.model.tool_names import QUERY, READING_TOOLS, STORE
 from memory_context.runtime import events
-from memory_context.runtime import what_models_read as prompts
 from memory_context.tools.note_tools import told_arguments
 from memory_context.tools.verbs import CountsTokens, MemoryToolError, Verb, answer_limit
 

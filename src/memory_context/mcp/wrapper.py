@@ -16,7 +16,8 @@ from typing import Any, TypeAlias
 
 import anyio
 
-from memory_context.conversation.pass_by_reference import NotPassedError
+from memory_context import wording_for_models as prompts
+from memory_context.conversation.references.pass_by_reference import NotPassedError
 from memory_context.mcp.connections import (
     CANCELLED,
     PATIENCE,
@@ -40,7 +41,6 @@ from memory_context.mcp.requests import (
 from memory_context.mcp.sdk import NAME, wire_of
 from memory_context.mcp.tool_list import failed
 from memory_context.runtime import events
-from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.version import __version__
 
 METHOD_NOT_FOUND = -32601

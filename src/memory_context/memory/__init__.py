@@ -2,10 +2,10 @@
 
 - `manager`: store, retrieve, search, forget (`MemoryManager`), with `descriptions`, `summaries`,
   `search_filters` and `reopening` beside it.
-- `scoped_memory`: notes in tiers (`ScopedMemory`), with `tier_notes`.
+- `scoped_memory`: notes in tiers (`ScopedMemory`), with `open_tiers`.
 - `chat_history`: the turns of chats (`ConversationMemory`).
 - `assembler`: what an agent starts with (`ContextAssembler`): `assembly_budget` chooses,
-  `context_package` writes the text, `allocation_advice` learns from it; `user_layer` uses it.
-- `retention_rules`, `consolidation`, `transfer` with `export_file`: expiry, merging, moving.
-- `health`, `metrics`: what is well, and how much there is.
+  `assembled_package` writes the text, `allocation_advice` learns from it; `user_layer` uses it.
+- `retention_rules`, `consolidation`, `transfer` with `export_file_format`: expiry, merging, moving.
+- `doctor_checks`, `metrics`: what is well, and how much there is.
 """

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
+from memory_context.memory.assembled_package import ContextPackage
 from memory_context.memory.assembly_budget import Allocation, AssemblyCandidate, choose
-from memory_context.memory.context_package import ContextPackage
 
 STEPS = 10
 LEFT_OUT_RECORDED = 100

@@ -16,13 +16,13 @@ from memory_context.memory.allocation_advice import (
     advise,
     record_of_assembly,
 )
-from memory_context.memory.assembly_budget import Allocation, score
-from memory_context.memory.context_package import (
+from memory_context.memory.assembled_package import (
     GLOBAL,
     ContextPackage,
     RankedMemory,
     make_package,
 )
+from memory_context.memory.assembly_budget import Allocation, score
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import ALWAYS, ASSEMBLY, JSON, PREFERENCE, MemoryItem, now
 from memory_context.model.origin import CONFIRMED, PROGRAM

@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
+from memory_context import wording_for_models as prompts
 from memory_context.exceptions import InvalidArgumentError, RecordChangedError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, is_secret, now
 from memory_context.model.origin import MODEL, PERSON, lowest
 from memory_context.model.scope import DETAIL
 from memory_context.runtime import events
-from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.deadlines import within
 from memory_context.stores.protocol import Progress
 from memory_context.text.similarity import groups, merged, shingles, word_set
-from memory_context.text.terms import names
+from memory_context.text.words_and_names import names
 
 FROM = "consolidated_from"
 HASHES = "consolidated_hashes"

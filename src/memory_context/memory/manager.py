@@ -22,9 +22,9 @@ from memory_context.exceptions import (
 )
 from memory_context.memory import reopening
 from memory_context.memory.descriptions import summary_of
-from memory_context.memory.queries import query
 from memory_context.memory.redaction import redacted_facts, with_redacted_content
 from memory_context.memory.search_filters import as_list, search_filters
+from memory_context.memory.sql_over_memories import query
 from memory_context.memory.summaries import Summaries, Summarizer, as_summaries
 from memory_context.model.audit import Action, Auditor, AuditTrail
 from memory_context.model.call_records import (
@@ -65,7 +65,6 @@ from memory_context.runtime import events
 from memory_context.runtime.after_fork import Lock
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.runtime.telemetry import Who, count, operation
-from memory_context.runtime.what_models_read import HIDDEN
 from memory_context.stores import Filters, Mode, SQLAlchemyStore, as_auditor, as_store, reindexed
 from memory_context.stores.protocol import Progress, keeper_of, redactor_of, replace_all
 from memory_context.text.excerpt.excerpt import excerpt
@@ -73,6 +72,7 @@ from memory_context.text.read.line_ranges import parse_lines, span_of_lines
 from memory_context.text.read.partial_read import DEFAULT_ANSWER, answer, read_part
 from memory_context.text.redact import Redaction
 from memory_context.text.tokens.counter import TokenCounter, as_counter
+from memory_context.wording_for_models import HIDDEN
 
 if TYPE_CHECKING:
     from memory_context.stores import AnyStore

@@ -13,7 +13,7 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.reference import one_line
 from memory_context.runtime import events
 from memory_context.runtime.after_fork import Lock, in_child
-from memory_context.runtime.breaker import Breaker, check_not_negative
+from memory_context.runtime.circuit_breaker import Breaker, check_not_negative
 from memory_context.runtime.deadlines import within
 from memory_context.runtime.telemetry import count, operation
 

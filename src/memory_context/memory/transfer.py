@@ -1,6 +1,6 @@
 """Move everything between stores without loss: store to store, and through a file of JSON lines.
 
-`memory_context.memory.export_file` describes the file. Whether a memory that is written while a
+`memory_context.memory.export_file_format` describes the file. Whether a memory that is written while a
 transfer runs is part of it is open. However many there are, a bounded number is held in memory.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Final, Literal, TypeAlias, cast
 
 from memory_context.exceptions import InvalidArgumentError, StoreError
-from memory_context.memory.export_file import (
+from memory_context.memory.export_file_format import (
     GZIP,
     VERSION,
     DamagedLine,

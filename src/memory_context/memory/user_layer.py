@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from memory_context import wording_for_models as prompts
+from memory_context.memory.assembled_package import ContextPackage
 from memory_context.memory.assembler import NEWEST, ContextAssembler
-from memory_context.memory.context_package import ContextPackage
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import SECRET, MemoryItem
 from memory_context.model.reference import leading_key, one_line
-from memory_context.runtime import what_models_read as prompts
 
 OUTPUTS = ("tool_output", "command_output")
 COUNTED = (

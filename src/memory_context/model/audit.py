@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 from memory_context.model.item import now
 from memory_context.runtime import events
 from memory_context.runtime.after_fork import Lock
-from memory_context.runtime.breaker import PAUSE, SLOW_FAILURE
+from memory_context.runtime.circuit_breaker import PAUSE, SLOW_FAILURE
 from memory_context.runtime.telemetry import Who, count
 
 Action: TypeAlias = Literal["stored", "recalled", "expanded", "passed", "confirmed", "deleted"]

@@ -14,7 +14,7 @@ from memory_context.replay.comparison import (
 )
 from memory_context.replay.measure import Figures, measure
 from memory_context.replay.needed_values import identifiers, needed_values, squash
-from memory_context.replay.policies import Policy, Replayed, default_policies, parse_policy
+from memory_context.replay.policies_by_name import Policy, Replayed, default_policies, parse_policy
 from memory_context.replay.prices import Price
 from memory_context.replay.recording_files import (
     parse_recording,

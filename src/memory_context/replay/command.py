@@ -16,7 +16,8 @@ from rich.markup import escape
 from memory_context.display.terminal import facts, harmless, make_console, plain, progress_bar
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.comparison import Comparing
-from memory_context.replay.definitions import DEFINITIONS, POLICIES
+from memory_context.replay.figure_definitions import DEFINITIONS, POLICIES
+from memory_context.replay.formats.claude_code_sessions import NoMessagesError
 from memory_context.replay.html_report import page
 from memory_context.replay.one_run import (
     calls_of_run,
@@ -24,11 +25,10 @@ from memory_context.replay.one_run import (
     prompt_of_call,
     run_as_json,
 )
-from memory_context.replay.policies import check_policy, default_policies, parse_policy
+from memory_context.replay.policies_by_name import check_policy, default_policies, parse_policy
 from memory_context.replay.prices import parse_price
 from memory_context.replay.recording_files import Watch, stream_recordings
 from memory_context.replay.recordings import Recording
-from memory_context.replay.session_lines import NoMessagesError
 from memory_context.replay.summary import Summary, verdict
 from memory_context.replay.terminal_report import report
 from memory_context.replay.token_meter import TokenMeter

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from memory_context.display.documents import document
 from memory_context.display.escaped_html import Html, escaped, folded, joined, table, tag
 from memory_context.display.line_charts import Mark, line_chart
-from memory_context.replay.definitions import DEFINITIONS, POLICIES
-from memory_context.replay.policies import is_ours
+from memory_context.replay.figure_definitions import DEFINITIONS, POLICIES
+from memory_context.replay.policies_by_name import is_ours
 from memory_context.replay.summary import Summary, verdict
 from memory_context.replay.terminal_report import COLUMNS, cells
 

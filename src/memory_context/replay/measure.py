@@ -12,7 +12,7 @@ from typing import TypeAlias, TypeVar
 from memory_context.model.reference import MemoryRef
 from memory_context.replay.model_calls import NeededValue, needs_by_call
 from memory_context.replay.needed_values import shows
-from memory_context.replay.policies import Policy
+from memory_context.replay.policies_by_name import Policy
 from memory_context.replay.prices import ChargedMessage, Price, charged, tokens_of, tokens_of_prefix
 from memory_context.replay.recordings import Recording, together
 from memory_context.replay.token_meter import TokenMeter

@@ -10,7 +10,7 @@ from typing import cast
 
 from memory_context.conversation.conversation_settings import PERSON
 from memory_context.conversation.message import FunctionCall, Message
-from memory_context.replay.content_parts import (
+from memory_context.replay.formats.content_parts import (
     Json,
     calls_in,
     results_apart,

@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from memory_context.testing.faulty_store import Fault, FaultyStore, Injected, random_faults
     from memory_context.testing.host_contract import ConversationHostContract
     from memory_context.testing.reference_host import ReferenceHost
-    from memory_context.testing.scripted_client import PromptError, ScriptedChatClient, check_prompt
-    from memory_context.testing.scripted_framework_client import ScriptedFrameworkClient
-    from memory_context.testing.scripted_provider import ScriptedProvider, calling
+    from memory_context.testing.scripted_agent_framework_client import ScriptedFrameworkClient
+    from memory_context.testing.scripted_autogen_client import (
+        PromptError,
+        ScriptedChatClient,
+        check_prompt,
+    )
+    from memory_context.testing.scripted_openai_server import ScriptedProvider, calling
     from memory_context.testing.scripted_turns import (
         ConversationHost,
         HostStart,
@@ -57,16 +61,16 @@ _HOMES = {
     "HostStart": "scripted_turns",
     "Injected": "faulty_store",
     "MemoryStoreContract": "store_contract",
-    "PromptError": "scripted_client",
+    "PromptError": "scripted_autogen_client",
     "ReferenceHost": "reference_host",
-    "ScriptedChatClient": "scripted_client",
-    "ScriptedFrameworkClient": "scripted_framework_client",
-    "ScriptedProvider": "scripted_provider",
+    "ScriptedChatClient": "scripted_autogen_client",
+    "ScriptedFrameworkClient": "scripted_agent_framework_client",
+    "ScriptedProvider": "scripted_openai_server",
     "ScriptedReply": "scripted_turns",
     "ScriptedResult": "scripted_turns",
     "ScriptedTurn": "scripted_turns",
-    "calling": "scripted_provider",
-    "check_prompt": "scripted_client",
+    "calling": "scripted_openai_server",
+    "check_prompt": "scripted_autogen_client",
     "random_faults": "faulty_store",
     "seeded_keys": "seeding",
 }

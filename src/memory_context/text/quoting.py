@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import regex
 
+from memory_context import wording_for_models as prompts
 from memory_context.model.reference import MemoryRef, without_references
-from memory_context.runtime import what_models_read as prompts
 
 FRAMES = (
     prompts.RECALL_HEADER,

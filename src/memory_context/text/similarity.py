@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from memory_context.text.terms import names
+from memory_context.text.words_and_names import names
 
 SHINGLE = 3
 SAME_LINE = 0.8

@@ -10,9 +10,9 @@ from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
+from memory_context import wording_for_models as prompts
 from memory_context.model.item import in_utc
 from memory_context.model.reference import key_in
-from memory_context.runtime import what_models_read as prompts
 
 # "120-180", "lines 120 to 180", "L120..L180", and with an en dash or a colon between them.
 _TWO_LINES = re.compile(r"(?:lines?|l)?\s*(\d+)\s*(?:-|\u2013|:|\.\.|to)\s*l?\s*(\d+)")

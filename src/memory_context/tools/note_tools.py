@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema, field_validator
 
+from memory_context import wording_for_models as prompts
 from memory_context.conversation.run_notes import note_line
 from memory_context.memory.scoped_memory import DEFAULT_PRIORITY, DEFAULT_TIER, ScopedMemory
 from memory_context.model.category import Category
@@ -16,7 +17,6 @@ from memory_context.model.origin import MODEL
 from memory_context.model.reference import MemoryRef
 from memory_context.model.selection import Selection
 from memory_context.model.tool_names import CLEAR, DELETE, GET, LIST, SAVE
-from memory_context.runtime import what_models_read as prompts
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.read.paging import truncated
 from memory_context.text.read.partial_read import answer

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from memory_context import wording_for_models as prompts
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.query_result import QueryResult
 from memory_context.model.selection import Cost
 from memory_context.model.tool_names import QUERY
-from memory_context.runtime import what_models_read as prompts
 from memory_context.text.read.paging import page_of
 from memory_context.text.read.sql_rows import FoundRows
 from memory_context.tools.lenient_arguments import Key, LenientArgs, Text

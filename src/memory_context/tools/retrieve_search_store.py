@@ -9,6 +9,7 @@ from typing import Any, cast
 from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from memory_context import wording_for_models as prompts
 from memory_context.exceptions import InvalidTierError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, is_secret
@@ -17,7 +18,6 @@ from memory_context.model.scope import OPEN_TIERS
 from memory_context.model.selection import Selection
 from memory_context.model.tiers_and_limits import policies_with
 from memory_context.model.tool_names import RETRIEVE, SEARCH, STORE
-from memory_context.runtime import what_models_read as prompts
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.tools.lenient_arguments import (
     Key,

@@ -8,6 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from memory_context import wording_for_models as prompts
 from memory_context.exceptions import (
     DeclinedError,
     InvalidArgumentError,
@@ -18,7 +19,6 @@ from memory_context.exceptions import (
     StoreError,
 )
 from memory_context.model.tool_names import PAGE_TOKENS, RETRIEVE
-from memory_context.runtime import what_models_read as prompts
 from memory_context.text.read.paging import truncated
 from memory_context.text.tokens.counter import TokenCounter
 

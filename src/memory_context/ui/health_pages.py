@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import islice
 
 from memory_context.display.escaped_html import Html, joined, tag
-from memory_context.memory.health import examined
+from memory_context.memory.doctor_checks import examined
 from memory_context.stores.sql.catalog import Catalog
-from memory_context.ui.visit import Visit, listing, when
+from memory_context.ui.page_request import Visit, listing, when
 
 ROWS = 100
 

@@ -19,7 +19,7 @@ from memory_context.model.origin import CONFIRMED, PERSON
 from memory_context.model.scope import DETAIL
 from memory_context.stores.sql.catalog import Catalog
 from memory_context.text.describe.description import counted
-from memory_context.ui.visit import Visit, button, choice, field, labelled, listing, when
+from memory_context.ui.page_request import Visit, button, choice, field, labelled, listing, when
 
 ROWS = 50
 HITS = 20

@@ -42,7 +42,7 @@ from memory_context.ui.memories import (
     one_memory,
     query,
 )
-from memory_context.ui.visit import Visit
+from memory_context.ui.page_request import Visit
 
 LOOPBACK = "127.0.0.1"
 LARGEST_FORM = 20_000_000

@@ -15,8 +15,8 @@ from memory_context.model.item import AnyRecord, Deletion, MemoryItem, Restored,
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
 from memory_context.stores.codec import Codec
-from memory_context.stores.files import changes
-from memory_context.stores.files.changes import UserAndId
+from memory_context.stores.files import changed_rows as changes
+from memory_context.stores.files.changed_rows import UserAndId
 from memory_context.stores.files.folder import MemoryFolder
 from memory_context.stores.files.journals import (
     DELETED,

@@ -27,7 +27,7 @@ from memory_context.model.call_records import (
 from memory_context.model.item import now
 from memory_context.runtime import deadlines, events
 from memory_context.runtime.after_fork import Lock, in_child
-from memory_context.runtime.breaker import PAUSE
+from memory_context.runtime.circuit_breaker import PAUSE
 from memory_context.runtime.telemetry import count
 from memory_context.stores.codec import Codec
 from memory_context.stores.sql.database import Database

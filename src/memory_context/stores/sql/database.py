@@ -19,16 +19,16 @@ from memory_context.runtime import deadlines
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.telemetry import operation
 from memory_context.stores.codec import Codec
-from memory_context.stores.sql import (
-    file_watch,
-    index_key,
-    migrate,
-    shared_engines,
-    silent_servers,
-    urls,
-)
+from memory_context.stores.sql import blind_index_key as index_key
+from memory_context.stores.sql import file_watch, migrate, shared_engines, silent_servers, urls
 from memory_context.stores.sql.index import keyword_index
-from memory_context.stores.sql.prepared import HEARD, Prepared, Values, is_heard, of_sqlalchemy
+from memory_context.stores.sql.prepared_statements import (
+    HEARD,
+    Prepared,
+    Values,
+    is_heard,
+    of_sqlalchemy,
+)
 from memory_context.stores.sql.row_encoding import ROW_FORMAT, RowFormat, decoded_row
 from memory_context.stores.sql.schema import AnyRow, AnySelect
 from memory_context.stores.sql.shared_engines import Transaction

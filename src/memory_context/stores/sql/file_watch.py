@@ -22,7 +22,7 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import StoreUnavailableError
 from memory_context.runtime import events
-from memory_context.stores.sql.prepared import AnyConnection, driver_of
+from memory_context.stores.sql.prepared_statements import AnyConnection, driver_of
 
 if sys.platform != "win32":
     import fcntl

@@ -18,7 +18,7 @@ from memory_context.stores.sql.capacity import make_room, quota_kept
 from memory_context.stores.sql.filters import within
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import Batches, ChunkBatch
-from memory_context.stores.sql.prepared import Prepared
+from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.restore import insert_record, insert_records, twin_of
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, encode_row, format_of
 from memory_context.stores.sql.schema import memories, this_memory

@@ -17,7 +17,7 @@ from memory_context.model.item import AnyRecord, Conflict, Deletion, MemoryItem,
 from memory_context.stores.sql.dialects import insert_into
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import Batches
-from memory_context.stores.sql.prepared import Prepared
+from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.row_encoding import DELETIONS, encode_row, format_of
 from memory_context.stores.sql.schema import access, deletions, memories
 

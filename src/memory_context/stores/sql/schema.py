@@ -8,7 +8,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
-from memory_context.stores.sql.columns import (
+from memory_context.stores.sql.column_types import (
     NumberedKey,
     count,
     integer,
@@ -18,7 +18,7 @@ from memory_context.stores.sql.columns import (
     path_type,
     required,
 )
-from memory_context.stores.sql.columns import UTCDateTime as UTCDateTime
+from memory_context.stores.sql.column_types import UTCDateTime as UTCDateTime
 
 AnyRow: TypeAlias = sa.Row[*tuple[Any, ...]]
 AnySelect: TypeAlias = sa.Select[*tuple[Any, ...]]

@@ -30,16 +30,9 @@ from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.codec import Codec, check_embedder, url_prefix
 from memory_context.stores.protocol import Filters, Mode, Progress
 from memory_context.stores.sql import backup as _backup
-from memory_context.stores.sql import (
-    call_log,
-    forget_user,
-    migrate,
-    partitions,
-    recoding,
-    row_deletion,
-    urls,
-)
+from memory_context.stores.sql import call_log, forget_user, migrate, partitions, row_deletion, urls
 from memory_context.stores.sql import put as _put
+from memory_context.stores.sql import reencode_rows as recoding
 from memory_context.stores.sql import restore as _restore
 from memory_context.stores.sql.call_log import CallLog
 from memory_context.stores.sql.capacity import quota_kept
@@ -60,7 +53,7 @@ from memory_context.stores.sql.filters import (
 )
 from memory_context.stores.sql.index import indexing, keyword_index, search, vector_index
 from memory_context.stores.sql.index.embedding_worker import EmbeddingWorker
-from memory_context.stores.sql.prepared import Prepared
+from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS
 from memory_context.stores.sql.scan import deletions_after, scan
 from memory_context.stores.sql.schema import (

@@ -15,7 +15,7 @@ from memory_context.text.describe.description import (
     unique_names,
 )
 from memory_context.text.describe.sample import Sample, count_lines_starting
-from memory_context.text.literals import (
+from memory_context.text.json_and_repr import (
     BEGINNING,
     Literal,
     is_list,

@@ -6,7 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from memory_context.text.literals import PARSED_AT_MOST, is_list, is_object, read_literal, unquote
+from memory_context.text.json_and_repr import (
+    PARSED_AT_MOST,
+    is_list,
+    is_object,
+    read_literal,
+    unquote,
+)
 
 DEEPEST = 5
 _TEXT_KEYS = ("stdout", "output", "stderr", "text", "content", "result", "data")

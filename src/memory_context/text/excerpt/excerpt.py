@@ -14,15 +14,15 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from memory_context.model.selection import Cost
-from memory_context.runtime.what_models_read import GAP, GAP_AT_LINE, MORE_MEMBERS
-from memory_context.text.excerpt.hotspots import LARGE, hotspots
+from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
 from memory_context.text.excerpt.lines_within_budget import SAMPLE, SegmentPacker
-from memory_context.text.excerpt.regions import fill
-from memory_context.text.excerpt.scoring import Ranking, from_both_ends, score
+from memory_context.text.excerpt.question_regions import fill
+from memory_context.text.excerpt.segment_scores import Ranking, from_both_ends, score
 from memory_context.text.excerpt.segments import Segment, Segmentation, split, split_regions
 from memory_context.text.lines import line_end
 from memory_context.text.ranges import Span, joined
 from memory_context.text.read.line_ranges import LineNumbers
+from memory_context.wording_for_models import GAP, GAP_AT_LINE, MORE_MEMBERS
 
 CHARACTERS_PER_UNIT = 8
 # Of the budget of a question a fifth, but 400 at least, goes to the best segments wherever they stand.

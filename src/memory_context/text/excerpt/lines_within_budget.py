@@ -7,7 +7,7 @@ import math
 from collections import Counter
 
 from memory_context.model.selection import Cost
-from memory_context.text.excerpt.scoring import Ranking, SegmentScores
+from memory_context.text.excerpt.segment_scores import Ranking, SegmentScores
 from memory_context.text.excerpt.segments import Segmentation
 
 SAMPLE = 600

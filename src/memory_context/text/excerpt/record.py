@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from memory_context.model.selection import Cost
-from memory_context.runtime.what_models_read import GAP, GAP_AT_LINE
 from memory_context.text.excerpt.excerpt import Excerpt
 from memory_context.text.excerpt.repeated_forms import LONGEST_RECORD, repeated_block
 from memory_context.text.excerpt.segments import HEADER_LINES, end_of_header
 from memory_context.text.lines import line_end, line_spans
 from memory_context.text.ranges import Span
 from memory_context.text.read.line_ranges import LineNumbers
+from memory_context.wording_for_models import GAP, GAP_AT_LINE
 
 # A stored conversation has one message a line, as JSON.
 SAID = '{"role": "'

@@ -18,7 +18,7 @@ from itertools import chain, pairwise
 
 import Stemmer
 
-from memory_context.text.terms import STOP_WORDS, UNSPACED_RUN
+from memory_context.text.words_and_names import STOP_WORDS, UNSPACED_RUN
 
 # Raised with every change of what a text is found by: an index of another version is built again.
 VERSION = 2

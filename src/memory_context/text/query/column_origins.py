@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
-from memory_context.text.rows.text_table import TextTable
+from memory_context.text.rows.rows_under_columns import TextTable
 
 Origin = tuple[str, str]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memory_context.text.rows.text_table import Row, TextTable
+from memory_context.text.rows.rows_under_columns import Row, TextTable
 
 SAMPLED = 1000
 NO_VALUE: Final = ("", "-", "—", "na", "n/a", "nan", "nil", "none", "null")

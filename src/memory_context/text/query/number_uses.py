@@ -12,7 +12,7 @@ from sqlglot import exp
 from memory_context.exceptions import InvalidQueryError
 from memory_context.text.query.column_origins import ColumnOrigins, Origin
 from memory_context.text.query.number_notation import Notation, is_filled, is_number, notation_of
-from memory_context.text.rows.text_table import TextTable
+from memory_context.text.rows.rows_under_columns import TextTable
 
 LONGEST_CELL = 40
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import islice
 
+from memory_context import wording_for_models as prompts
 from memory_context.exceptions import InvalidSelectionError
-from memory_context.runtime import what_models_read as prompts
-from memory_context.text.query.locked_database import cell_text
 from memory_context.text.query.number_notation import SAMPLED, notations_of
+from memory_context.text.query.sandboxed_database import cell_text
 from memory_context.text.read.hints import listed
-from memory_context.text.rows.tables import table_of
+from memory_context.text.rows.rows_in_text import table_of
 from memory_context.text.tokens.counter import TokenCounter
 
 # Beyond this a table is wide, and its preview is better spent on its rows.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
-from memory_context.runtime import what_models_read as prompts
-from memory_context.text.literals import is_list, is_object
+from memory_context import wording_for_models as prompts
+from memory_context.text.json_and_repr import is_list, is_object
 from memory_context.text.read.hints import listed
 
 SHORTEST_TEXT = 8

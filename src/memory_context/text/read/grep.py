@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import regex
 
+from memory_context import wording_for_models as prompts
 from memory_context.exceptions import (
     InvalidSelectionError,
     NothingMatchedError,
@@ -16,12 +17,11 @@ from memory_context.exceptions import (
 )
 from memory_context.model.item import count_lines
 from memory_context.model.selection import Selection
-from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.regexes import compiled
 from memory_context.text.lines import line_end
 from memory_context.text.read.hints import nearest_lines
 from memory_context.text.read.json_values import to_json
-from memory_context.text.read.time_limit import TimeLimit, too_slow
+from memory_context.text.read.pattern_time_limit import TimeLimit, too_slow
 
 # With fewer characters nothing of a match could be recognised.
 NARROWEST = 8

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 import regex
 
-from memory_context.runtime.what_models_read import AND_MORE
 from memory_context.text.lines import line_end
-from memory_context.text.terms import terms
+from memory_context.text.words_and_names import terms
+from memory_context.wording_for_models import AND_MORE
 
 NAMES_TOLD = 20
 LONGEST_NAME_TOLD = 40

@@ -12,17 +12,17 @@ from jsonpath_rfc9535.filter_expressions import Expression, FilterQuery
 from jsonpath_rfc9535.function_extensions import Match
 from jsonpath_rfc9535.tokens import TokenStream
 
+from memory_context import wording_for_models as prompts
 from memory_context.exceptions import (
     InvalidSelectionError,
     NothingMatchedError,
     SelectionTimeoutError,
 )
-from memory_context.runtime import what_models_read as prompts
 from memory_context.runtime.regexes import compiled
-from memory_context.text.literals import is_list, is_object
+from memory_context.text.json_and_repr import is_list, is_object
 from memory_context.text.read.abridged_values import LIMITS, abridged, gist
 from memory_context.text.read.json_values import documents, is_json_lines, to_json
-from memory_context.text.read.time_limit import TimeLimit, too_slow
+from memory_context.text.read.pattern_time_limit import TimeLimit, too_slow
 
 LONGEST_PATH_TOLD = 80
 DEEPEST = 6

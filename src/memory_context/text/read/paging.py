@@ -6,10 +6,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
+from memory_context import wording_for_models as prompts
 from memory_context.exceptions import BudgetTooSmallError, InvalidSelectionError
 from memory_context.model.item import count_lines
 from memory_context.model.selection import Cost, Page
-from memory_context.runtime import what_models_read as prompts
 from memory_context.text.ranges import Span
 from memory_context.text.read.line_ranges import LineSpan, parse_ranges, spans_of_lines
 

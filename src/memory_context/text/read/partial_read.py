@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from memory_context import wording_for_models as prompts
 from memory_context.exceptions import BudgetTooSmallError, NothingMatchedError
 from memory_context.model.item import MemoryItem, count_lines, encodable
 from memory_context.model.media import described, embedded_bytes
 from memory_context.model.selection import Cost, Page, Selection
-from memory_context.runtime import what_models_read as prompts
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.read.grep import matching_lines
 from memory_context.text.read.json_values import to_json

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from memory_context import wording_for_models as prompts
 from memory_context.exceptions import (
     InvalidQueryError,
     InvalidSelectionError,
@@ -15,8 +16,7 @@ from memory_context.exceptions import (
 )
 from memory_context.model.query_result import csv_text
 from memory_context.model.selection import Selection
-from memory_context.runtime import what_models_read as prompts
-from memory_context.text.query.locked_database import (
+from memory_context.text.query.sandboxed_database import (
     LockedDatabase,
     cell_text,
     columns_told,
@@ -24,9 +24,9 @@ from memory_context.text.query.locked_database import (
 from memory_context.text.read.abridged_values import LIMITS, abridged
 from memory_context.text.read.json_values import to_json
 from memory_context.text.read.paging import CHARACTERS_TRIED_PER_TOKEN
-from memory_context.text.read.time_limit import TimeLimit
-from memory_context.text.rows.tables import table_of
-from memory_context.text.rows.text_table import Row, TextTable
+from memory_context.text.read.pattern_time_limit import TimeLimit
+from memory_context.text.rows.rows_in_text import table_of
+from memory_context.text.rows.rows_under_columns import Row, TextTable
 
 LONGEST_TOLD = 80
 TABLE: Final = "data"

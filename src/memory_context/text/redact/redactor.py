@@ -12,7 +12,7 @@ from memory_context.runtime import events
 from memory_context.text.redact.assigned_secrets import ASSIGNED
 from memory_context.text.redact.keys_near_names import NEAR
 from memory_context.text.redact.kubernetes_secrets import KUBERNETES
-from memory_context.text.redact.prefixed_keys import PREFIXED_KEYS
+from memory_context.text.redact.prefixed_private_keys import PREFIXED_KEYS
 from memory_context.text.redact.private_keys import BLOCKS
 from memory_context.text.redact.record_texts import PASSES
 from memory_context.text.redact.rules import Rule, Runs, SecretSpan, joint

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Final
 
 from memory_context.text.lines import lines_of
-from memory_context.text.rows.text_table import Row, TextTable, column_names, evened, sliced
+from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names, evened, sliced
 
 TRIED = 50
 LEAST_ALIGNED = 0.95

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from memory_context.text.lines import lines_of
-from memory_context.text.rows.text_table import Row, TextTable
+from memory_context.text.rows.rows_under_columns import Row, TextTable
 
 COLUMNS: Final = ("line", "time", "level", "source", "message")
 _MONTHS: Final = (

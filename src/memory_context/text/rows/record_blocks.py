@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from memory_context.text.lines import lines_of
-from memory_context.text.rows.text_table import Row, TextTable, column_names
+from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
 
 HEADING: Final = "heading"
 RECORDS: Final = "the records"

@@ -8,7 +8,7 @@ from itertools import islice, pairwise, takewhile
 from typing import Final
 
 from memory_context.text.lines import lines_of
-from memory_context.text.rows.text_table import Row, TextTable, column_names, evened, sliced
+from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names, evened, sliced
 
 LINES_TRIED = 6
 # The line below names, as `| --- |:--:|` in Markdown, `----+----` in psql, `--  ----` in sqlite; or above them in mysql.

@@ -26,7 +26,7 @@ from memory_context.stores.sql.dialects import (
 )
 from memory_context.stores.sql.filters import Conditions, checked_last
 from memory_context.stores.sql.index import fts5, tsvector
-from memory_context.stores.sql.prepared import Prepared
+from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.row_encoding import format_of, keyed_hash
 from memory_context.stores.sql.schema import (
     AnySelect,

@@ -10,7 +10,6 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.model.item import Match, MemoryItem, is_secret
-from memory_context.runtime.what_models_read import HIDDEN
 from memory_context.stores.sql.filters import Conditions, checked_last
 from memory_context.stores.sql.index import indexing, keyword_index, vector_index
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
@@ -21,6 +20,7 @@ from memory_context.text.index.bm25 import MAX_TERMS, MAX_TRIED
 from memory_context.text.index.chunks import card_of, searchable
 from memory_context.text.index.embedders import Vector
 from memory_context.text.index.fusion import fused
+from memory_context.wording_for_models import HIDDEN
 
 # Somebody may pass a whole document as a question; its beginning has more lexemes than are looked
 # up.

@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from memory_context.stores.sql.prepared import Prepared
+from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.schema import HELD_COLUMNS, HIT_COLUMNS, passages
 from memory_context.text.index import bm25
 from memory_context.text.index.bm25 import Owner, Statistics

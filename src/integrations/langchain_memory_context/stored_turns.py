@@ -1,0 +1,64 @@
+"""LangChain's messages as the turns of a stored conversation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from langchain_core.messages import AnyMessage, BaseMessage, message_to_dict, messages_from_dict
+
+from langchain_memory_context.messages import ASSISTANT, neutral_of, shown_as
+from memory_context.conversation.folding.fold_messages import MessageFolder
+from memory_context.conversation.message import Message
+from memory_context.memory.chat_history import ChatTurn, ConversationMemory
+from memory_context.runtime import events
+
+
+def messages_of(turns: Iterable[ChatTurn]) -> list[BaseMessage]:
+    """Return the messages that *turns* were made of, without those of which something in the store left no message."""
+    messages = list[BaseMessage]()
+    for turn in turns:
+        try:
+            messages.append(message_of(turn))
+        except (ValueError, TypeError, LookupError) as error:
+            events.RECORD_UNREADABLE.log(error, memory_key=turn.key)
+    return messages
+
+
+def message_of(turn: ChatTurn) -> BaseMessage:
+    """Return the message that a turn was made of."""
+    data = {"content": turn.text, **turn.data}
+    return messages_from_dict([{"type": turn.role, "data": data}])[0]
+
+
+def turn_of(message: BaseMessage) -> ChatTurn:
+    """Return a message as a turn; what JSON cannot express in it is kept as its text."""
+    data: dict[str, Any] = json.loads(json.dumps(message_to_dict(message)["data"], default=str))
+    text = data.pop("content") if isinstance(message.content, str) else ""
+    return ChatTurn(message.type, text, data)
+
+
+def append(
+    conversation: ConversationMemory,
+    session_id: str,
+    folder: MessageFolder,
+    messages: Sequence[BaseMessage],
+) -> None:
+    """Append copies of *messages* to a session, their large texts folded, side by side.
+
+    Raises:
+        StoreError: The store could not do it; nothing was appended.
+    """
+    turns = list[ChatTurn]()
+    before = list[Message]()
+    for message in messages:
+        neutral = neutral_of(message)
+        if neutral.role == "assistant":
+            # In a chat, what the model has said is folded like what another agent says.
+            neutral = replace(neutral, role="user", source=ASSISTANT)
+        [taken] = folder.take_in([neutral], before)
+        before.append(taken)
+        turns.append(turn_of(shown_as(cast("AnyMessage", message), taken)))
+    conversation.add_turns(session_id, turns)

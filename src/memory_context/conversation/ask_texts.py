@@ -1,0 +1,377 @@
+"""Questions to texts that never enter the prompt: a light model reads them part by part, and must quote what it read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, Protocol, cast, runtime_checkable
+
+from memory_context import wording_for_models as prompts
+from memory_context.conversation.nested_json import members_of
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.item import MemoryItem, is_secret
+from memory_context.runtime import events
+from memory_context.runtime.circuit_breaker import check_not_negative
+from memory_context.text.excerpt.record import record_at
+from memory_context.text.excerpt.segments import end_of_header
+from memory_context.text.index.analyzer import analyze
+from memory_context.text.tokens.counter import TokenCounter
+
+# Some 4,000 tokens of prose: a light model reads them in a second or two.
+PART_CHARACTERS = 16_000
+LONGEST_TORN = 2_000
+LONGEST_ANSWER = 20_000
+LINES_AROUND = 3
+MOST_QUOTATIONS = 12
+_BLANKS = re.compile(r"\s+")
+
+
+@runtime_checkable
+class LightModel(Protocol):
+    """A model that is cheap enough to read much."""
+
+    async def complete(self, system: str, prompt: str) -> tuple[str, int]:
+        """Return what the model answers, and the tokens of the call."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AskLimits:
+    """What one question may cost.
+
+    Attributes:
+        calls: How many calls of the model, the one that merges included.
+        tokens: How many tokens these may take, as they are counted before the calls.
+        seconds: The deadline of all calls together.
+        side_by_side: How many calls run at once.
+
+    Raises:
+        InvalidArgumentError: A negative number.
+    """
+
+    calls: int = 20
+    tokens: int = 100_000
+    seconds: float = 60.0
+    side_by_side: int = 4
+
+    def __post_init__(self) -> None:
+        """Check every number."""
+        check_not_negative(self, self.__slots__)
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """A part of a memory that is read in one call.
+
+    Attributes:
+        key: The memory.
+        first: The number of its first line, from 1.
+        lines: Its lines.
+        header: The first line of the table that it goes on with; "" if it goes on with none.
+    """
+
+    key: str
+    first: int
+    lines: tuple[str, ...]
+    header: str = ""
+
+    @property
+    def numbered(self) -> str:
+        """Return its lines, each behind its number, below the header."""
+        header = [f"1: {self.header}"] if self.header else []
+        lines = [f"{number}: {line}" for number, line in enumerate(self.lines, self.first)]
+        return "\n".join([*header, *lines])
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """Words that stand in a memory, and the line where they begin."""
+
+    key: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the model found in one part: its words, the quotations that stand there, and how many do not."""
+
+    text: str
+    quotations: tuple[Quotation, ...]
+    dropped: int
+
+
+@dataclass(frozen=True, slots=True)
+class AskAnswer:
+    """The answer to a question.
+
+    Attributes:
+        text: What was found, in the model's words; nothing if nothing was.
+        quotations: What it is based on; each stands at its line.
+        parts: How many parts the texts have.
+        read: How many of them the model read.
+        skipped: How many hold no word of the question.
+        dropped: How many quotations were dropped because they do not stand in the text.
+        calls: How many calls were made.
+        tokens: What these cost.
+    """
+
+    text: str
+    quotations: tuple[Quotation, ...]
+    parts: int
+    read: int
+    skipped: int
+    dropped: int
+    calls: int
+    tokens: int
+
+    @property
+    def unread(self) -> int:
+        """Return how many parts were to be read and were not: for want of calls, tokens or time, or by a failure."""
+        return self.parts - self.read - self.skipped
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPlan:
+    """What is to be read for a question.
+
+    Attributes:
+        question: The question.
+        wanted: The parts that are worth reading, in the order of reading.
+        parts: How many parts the texts have.
+    """
+
+    question: str
+    wanted: tuple[TextPart, ...]
+    parts: int
+
+
+def reading_plan(items: Sequence[MemoryItem], question: str) -> ReadingPlan:
+    """Cut the texts of *items* into parts, and choose those that are worth reading. Takes long for long texts.
+
+    Raises:
+        InvalidArgumentError: No question; or a memory is a secret, or binary.
+    """
+    if not question.strip():
+        raise InvalidArgumentError("a question needs words")
+    parts = [part for item in items for part in parts_of(item)]
+    return ReadingPlan(question, tuple(worth_reading(parts, question)), len(parts))
+
+
+async def ask(
+    plan: ReadingPlan, model: LightModel, counter: TokenCounter, limits: AskLimits
+) -> AskAnswer:
+    """Let *model* read what was planned, and answer; what fails or is late is left out, and counted."""
+    asking = _Asking(plan.question, model, counter, limits)
+    findings = await asking.read(plan.wanted)
+    found = [finding for finding in findings if finding.text]
+    # A quotation stands in two parts where they overlap.
+    quotations = dict.fromkeys(chain.from_iterable(one.quotations for one in found))
+    return AskAnswer(
+        await asking.merged(found),
+        tuple(quotations)[:MOST_QUOTATIONS],
+        plan.parts,
+        len(findings),
+        plan.parts - len(plan.wanted),
+        sum(finding.dropped for finding in findings),
+        asking.calls,
+        asking.tokens,
+    )
+
+
+def parts_of(item: MemoryItem) -> list[TextPart]:
+    """Cut a memory into parts of some 16,000 characters, between lines; a record that would be torn is in both.
+
+    Raises:
+        InvalidArgumentError: It is a secret, or binary.
+    """
+    if is_secret(item) or not isinstance(item.content, str):
+        raise InvalidArgumentError(
+            f"{item.memory_key} is {'a secret' if is_secret(item) else 'binary content'}, which no model reads"
+        )
+    text, parts = item.content, list[TextPart]()
+    header = text[: end_of_header(text, 0, len(text))].partition("\n")[0]
+    first = counted = 0
+    for start, stop in _spans(text):
+        first += text.count("\n", counted, start)
+        counted = start
+        lines = text[start:stop].removesuffix("\n").split("\n")
+        above = header if start else ""
+        parts.append(TextPart(item.memory_key, first + 1, tuple(lines), above))
+    return parts
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    """Return where the parts begin and end; each begins with a line, or within a line that is longer than a part."""
+    spans, start = list[tuple[int, int]](), 0
+    while start < len(text):
+        stop = len(text)
+        if stop - start > PART_CHARACTERS:
+            line_start = text.rfind("\n", start, start + PART_CHARACTERS) + 1
+            stop = line_start if line_start > start else start + PART_CHARACTERS
+        spans.append((start, stop))
+        if stop == len(text):
+            break
+        torn = text.rfind("\n", 0, record_at(text, stop, stop).start) + 1
+        is_near = start < torn < stop and stop - torn <= LONGEST_TORN
+        start = torn if is_near else stop
+    return spans
+
+
+def worth_reading(parts: Sequence[TextPart], question: str) -> list[TextPart]:
+    """Return the parts with a word of the question that most parts lack, those with the rarest words first.
+
+    Where there is no such word, all parts in their order.
+    """
+    wanted = set(analyze(question).counts)
+    held = [wanted & set(analyze("\n".join(part.lines)).counts) for part in parts]
+    holders = Counter(chain.from_iterable(held))
+    rarity = {
+        word: math.log(len(parts) / count)
+        for word, count in holders.items()
+        if count <= len(parts) / 2
+    }
+    if not rarity:
+        return list(parts)
+    scores = [sum(rarity.get(word, 0.0) for word in words) for words in held]
+    ranked = sorted(range(len(parts)), key=lambda index: -scores[index])
+    return [parts[index] for index in ranked if scores[index] > 0]
+
+
+@dataclass(slots=True)
+class _Asking:
+    """One question, and what its calls have cost so far."""
+
+    question: str
+    model: LightModel
+    counter: TokenCounter
+    limits: AskLimits
+    calls: int = 0
+    tokens: int = 0
+    deadline: float = field(init=False)
+    turn: asyncio.Semaphore = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin the time that the question has."""
+        self.deadline = asyncio.get_running_loop().time() + self.limits.seconds
+        self.turn = asyncio.Semaphore(max(self.limits.side_by_side, 1))
+
+    async def read(self, parts: Sequence[TextPart]) -> list[Finding]:
+        """Return what the model finds in as many *parts* as the limits allow, in the order of the texts."""
+        tasks = list[asyncio.Task[Finding | None]]()
+        planned = 0
+        for part in parts:
+            prompt = prompts.ASK_PART.format(
+                key=part.key, text=part.numbered, question=self.question
+            )
+            planned += self.counter.count(prompts.ASK_SYSTEM + prompt)
+            # One call is kept for the merge.
+            if planned > self.limits.tokens or len(tasks) >= max(self.limits.calls - 1, 1):
+                break
+            tasks.append(asyncio.create_task(self._finding(part, prompt)))
+        if not tasks:
+            return []
+        _, late = await asyncio.wait(tasks, timeout=self.limits.seconds)
+        for task in late:
+            task.cancel()
+        answered = zip(parts, tasks, strict=False)
+        found = [(part, task.result()) for part, task in answered if task not in late]
+        found.sort(key=lambda pair: (pair[0].key, pair[0].first))
+        return [finding for _, finding in found if finding is not None]
+
+    async def _finding(self, part: TextPart, prompt: str) -> Finding | None:
+        async with self.turn:
+            try:
+                given = await self._call(prompts.ASK_SYSTEM, prompt)
+                return finding_in(given, part)
+            except Exception as error:  # noqa: BLE001 - whatever a client raises, or a model writes
+                events.ASK_FAILED.log(error, memory_key=part.key, line=part.first)
+                return None
+
+    async def merged(self, findings: Sequence[Finding]) -> str:
+        """Return one answer made of several; where that fails, all of them."""
+        together = "\n".join(finding.text for finding in findings)
+        left = self.deadline - asyncio.get_running_loop().time()
+        if len(findings) < 2 or self.calls >= self.limits.calls or left <= 0:
+            return together
+        listed = "\n\n".join(map(_with_quotations, findings))
+        prompt = prompts.ASK_MERGE.format(answers=listed, question=self.question)
+        try:
+            call = self._call(prompts.ASK_MERGE_SYSTEM, prompt)
+            return (await asyncio.wait_for(call, left)).strip() or together
+        except Exception as error:  # noqa: BLE001 - as above
+            events.ASK_FAILED.log(error, memory_key="", line=0)
+            return together
+
+    async def _call(self, system: str, prompt: str) -> str:
+        self.calls += 1
+        text, tokens = await self.model.complete(system, prompt)
+        self.tokens += tokens
+        return text[:LONGEST_ANSWER]
+
+
+def _with_quotations(finding: Finding) -> str:
+    quoted = [f"{one.key} line {one.line}: {one.text}" for one in finding.quotations]
+    return "\n".join([finding.text, *(quoted or [""])])
+
+
+def finding_in(given: str, part: TextPart) -> Finding:
+    """Return what a model's answer says of a part, with the quotations that stand in it.
+
+    Raises:
+        ValueError: It is not the JSON object that was asked for.
+    """
+    start, stop = given.find("{"), given.rfind("}")
+    fields = members_of(json.loads(given[start : stop + 1]))
+    if "answer" not in fields:
+        raise ValueError(
+            f"the model's answer is not the JSON object that was asked for: {given!r:.80}"
+        )
+    quotes = fields.get("quotes")
+    claimed = cast("Sequence[Any]", quotes) if isinstance(quotes, list) else ()
+    checked = [checked_quotation(quote, part) for quote in claimed]
+    quotations = [quotation for quotation in checked if quotation]
+    text = str(fields["answer"] or "").strip()
+    return Finding(text, tuple(quotations[:MOST_QUOTATIONS]), len(claimed) - len(quotations))
+
+
+def checked_quotation(quote: Any, part: TextPart) -> Quotation | None:  # noqa: ANN401 - whatever a model writes
+    """Return a quotation with the line where it stands, nearest to the one that is claimed; None if it stands nowhere.
+
+    Blanks may differ, and it may go over several lines. A part of a number or of a Latin word is no quotation.
+    """
+    fields = members_of(quote)
+    words = _plain(str(fields.get("text") or ""))
+    line = fields.get("line")
+    if not words:
+        return None
+    claimed = line - part.first if isinstance(line, int) else 0
+    whole = _whole(words)
+    starts = list[int]()
+    for index, own in enumerate(part.lines):
+        window = _plain(" ".join(part.lines[index : index + LINES_AROUND]))
+        found = whole.search(window)
+        if found and found.start() < len(_plain(own)):
+            starts.append(index)
+    if not starts:
+        is_header = whole.search(_plain(part.header))
+        return Quotation(part.key, 1, words) if is_header else None
+    nearest = min(starts, key=lambda index: abs(index - claimed))
+    return Quotation(part.key, part.first + nearest, words)
+
+
+def _whole(words: str) -> re.Pattern[str]:
+    """Return what finds *words* where no longer word begins or ends with them; Chinese has no blanks to go by."""
+    before = r"(?<![0-9A-Za-z])" if words[0].isascii() and words[0].isalnum() else ""
+    behind = r"(?![0-9A-Za-z])" if words[-1].isascii() and words[-1].isalnum() else ""
+    return re.compile(before + re.escape(words) + behind)
+
+
+def _plain(text: str) -> str:
+    return _BLANKS.sub(" ", text).strip()

@@ -1,0 +1,42 @@
+"""Outputs that came before: the same one again needs one line, a nearly equal one is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memory_context import wording_for_models as prompts
+from memory_context.conversation.folding.fold_text import Folded
+from memory_context.conversation.message import Message, references_of
+from memory_context.memory.manager import MemoryManager
+from memory_context.model.reference import leading_key
+from memory_context.text.excerpt.changed_lines import MOST_CHARACTERS
+from memory_context.text.excerpt.excerpt import NOTHING_SHOWN
+
+# So many of a tool's newest outputs are compared.
+COMPARED = 2
+
+
+def shown_before(folded: Folded, before: Sequence[Message], manager: MemoryManager) -> Folded:
+    """Return *folded* without a preview if lines of the same text stand in the messages *before*; else itself."""
+    if not references_of(before).get(folded.item.memory_key):
+        return folded
+    text = f"{folded.item.ref.render()}\n{prompts.SHOWN_ABOVE}"
+    tokens = manager.counter.count(text)
+    return Folded(text, folded.item, NOTHING_SHOWN, tokens) if tokens < folded.tokens else folded
+
+
+def earlier_outputs(tool: str, before: Sequence[Message], manager: MemoryManager) -> dict[str, str]:
+    """Return the newest outputs of *tool* whose references stand in *before*, by their keys, the newest first.
+
+    Raises:
+        StoreError: The store failed.
+    """
+    outputs = [one for one in before if one.role == "tool" and one.source == tool]
+    keys = [leading_key(one.text) for one in reversed(outputs) if one.known.folded]
+    newest = list(dict.fromkeys(filter(None, keys)))[:COMPARED]
+    items = [manager.memory_store.get(manager.scope, key) for key in newest]
+    return {
+        item.memory_key: item.text
+        for item in items
+        if item is not None and item.char_count <= MOST_CHARACTERS
+    }

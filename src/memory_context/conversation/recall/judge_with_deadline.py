@@ -1,0 +1,157 @@
+"""Judges decide what the next step needs from memory: the protocol, its limits, and the record of decisions."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from typing import Protocol, runtime_checkable
+
+from memory_context.conversation.recall.keyword_judge import (
+    Expansion,
+    Question,
+    Verdict,
+    judge_by_keywords,
+)
+from memory_context.conversation.recall.model_judge import ModelJudge, sent_tokens
+from memory_context.exceptions import InvalidArgumentError, JudgeError
+from memory_context.runtime import events
+from memory_context.runtime.circuit_breaker import Breaker, check_not_negative
+from memory_context.runtime.telemetry import count, operation
+from memory_context.runtime.threads import off_loop
+
+MAX_EXPANSIONS = 10
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Decides, for one message, what to open and what to look for."""
+
+    @property
+    def name(self) -> str:
+        """Return its name in the record of decisions."""
+        ...
+
+    async def decide(self, question: Question) -> Verdict:
+        """Return the verdict. May raise anything, or take too long: then keyword matching decides."""
+        ...
+
+
+class LexicalJudge:
+    """Decides by keyword matching alone (`judge_by_keywords`): no model, no cost."""
+
+    name = "lexical"
+
+    async def decide(self, question: Question) -> Verdict:
+        """Return the verdict of keyword matching, made off the event loop."""
+        return await off_loop(judge_by_keywords, question)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeLimits:
+    """What a judge with a model may cost in one conversation.
+
+    Attributes:
+        seconds: The deadline of one decision.
+        calls: How many decisions it may be asked for.
+        tokens: How many tokens they may cost.
+        failures: After so many failures in a row it is not asked for `pause` seconds.
+        pause: See `failures`.
+
+    Raises:
+        InvalidArgumentError: A negative number.
+    """
+
+    seconds: float = 3.0
+    calls: int = 200
+    tokens: int = 200_000
+    failures: int = 3
+    pause: float = 60.0
+
+    def __post_init__(self) -> None:
+        """Check every number."""
+        check_not_negative(self, self.__slots__)
+
+
+@dataclass(slots=True)
+class BoundedJudge:
+    """Asks a judge within its limits.
+
+    Keyword matching decides where the judge may not be asked, fails, is late, or gives an answer that is not a verdict.
+    """
+
+    judge: Judge
+    limits: JudgeLimits = field(default_factory=JudgeLimits)
+    calls: int = 0
+    tokens: int = 0
+    breaker: Breaker = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin without failures."""
+        self.breaker = Breaker(self.limits.failures, self.limits.pause)
+
+    @property
+    def sees_beyond_keywords(self) -> bool:
+        """Return whether the judge may see more in a message than the words that it shares with a memory."""
+        return not isinstance(self.judge, LexicalJudge)
+
+    async def decide(self, question: Question) -> tuple[str, Verdict]:
+        """Return the name of the judge that decided, and its verdict."""
+        by_keywords: Verdict | None = None
+        is_spent = self.calls >= self.limits.calls or self.tokens >= self.limits.tokens
+        may_ask = self.sees_beyond_keywords and not is_spent and self.breaker.lets_ask
+        asks_model = isinstance(self.judge, ModelJudge)
+        if asks_model or not may_ask:
+            by_keywords = await LexicalJudge().decide(question)
+            if by_keywords.is_clear or not may_ask:
+                return LexicalJudge.name, by_keywords
+        self.calls += 1
+        try:
+            verdict = await self._asked(question)
+        except Exception as error:  # noqa: BLE001 - whatever a judge of somebody else's raises
+            tokens = getattr(error, "tokens", 0)
+            if isinstance(error, TimeoutError) and asks_model:
+                tokens = sent_tokens(question)
+            self._count("failed", tokens)
+            self.breaker.note_failure()
+            events.JUDGE_FAILED.log(error, judge=self.judge.name)
+            fallback = by_keywords or await LexicalJudge().decide(question)
+            why = f"{self.judge.name} failed: {error!r:.80}; {fallback.why}"
+            return LexicalJudge.name, replace(fallback, why=why, tokens=tokens)
+        self.breaker.note_success()
+        self._count("decided", verdict.tokens)
+        return self.judge.name, verdict
+
+    async def _asked(self, question: Question) -> Verdict:
+        with operation(
+            "judge", judge=self.judge.name, candidates=len(question.candidates)
+        ) as judging:
+            verdict = await asyncio.wait_for(self.judge.decide(question), self.limits.seconds)
+            verdict = _checked(verdict, question)
+            judging.note(tokens=verdict.tokens, hits=len(verdict.expand))
+        return verdict
+
+    def _count(self, outcome: str, tokens: int) -> None:
+        self.tokens += tokens
+        count("judge_calls", judge=self.judge.name, outcome=outcome)
+        count("judge_tokens", tokens, judge=self.judge.name)
+
+
+def _checked(verdict: object, question: Question) -> Verdict:
+    """Return a verdict that opens only what was offered, each key once, and at most 10 of them.
+
+    Raises:
+        InvalidArgumentError: It is not a `Verdict`.
+        JudgeError: It opens only what was not offered.
+    """
+    if not isinstance(verdict, Verdict):
+        raise InvalidArgumentError(
+            f"a judge answers with a Verdict, not with {type(verdict).__name__}"
+        )
+    offered = {candidate.item.memory_key for candidate in question.candidates}
+    expansions = dict[str, Expansion]()
+    for expansion in verdict.expand:
+        if expansion.key in offered:
+            expansions.setdefault(expansion.key, expansion)
+    if verdict.expand and not expansions:
+        raise JudgeError("the judge opens only what was not offered", tokens=verdict.tokens)
+    return replace(verdict, expand=tuple(expansions.values())[:MAX_EXPANSIONS])

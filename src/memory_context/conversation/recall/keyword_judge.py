@@ -1,0 +1,252 @@
+"""What a judge is asked and what it answers; and the answer of keyword matching, which needs no model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from memory_context.conversation.recall.question_terms import AskedTerm, asked_terms
+from memory_context.conversation.recall.relevant_places import (
+    found_in,
+    relevant,
+    wanted_lexemes,
+)
+from memory_context.conversation.recall.relevant_turns import is_conversation, relevant_turns
+from memory_context.model.call_records import Intent
+from memory_context.model.item import MemoryItem, is_secret
+from memory_context.text.excerpt.record import Record
+from memory_context.text.index.chunks import card_of
+from memory_context.text.index.term_hits import TermHits, term_hits
+from memory_context.text.read.line_ranges import LineNumbers
+from memory_context.text.words_and_names import is_name, terms, weight
+
+LEAST_SHARE = 0.5
+MOST_SAID = 5
+# Phrases that refer to an earlier conversation without naming anything.
+_EARLIER = re.compile(
+    r"\b(?:same as|last time|as before|like before|as usual|the usual|previous(?:ly)?|earlier|remember|"
+    r"the other day|back then|yesterday|last week|we (?:discussed|decided|agreed|said)|you (?:said|told))\b",
+    re.IGNORECASE,
+)
+# Words that stand for something that was spoken of: "the one that failed", "show me those", "why is that?".
+_POINTS = re.compile(
+    r"\b(?:them|those|these|both|(?:what|how) about|the (?:ones?|others?|rest|same|former|latter))\b"
+    r"|\b(?:it|this|that|there|the (?:first|last|next|second|third|\w+th)(?: one)?)(?=[?!.,]|$)",
+    re.IGNORECASE,
+)
+# A noun with a definite article or a possessive: something that the message takes as known.
+_DEFINITE = re.compile(r"\b(?:the|my|our|that|this)\s+(?P<noun>[A-Za-z][\w-]+)", re.IGNORECASE)
+
+Ranges: TypeAlias = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecallCandidate:
+    """A memory of the conversation whose text is not in the prompt.
+
+    Attributes:
+        item: The memory.
+        seen: The lines of it that are in the prompt.
+        recency: Higher for memories that came or were spoken of later.
+        best_line: The line of it that holds most of the message, for a model's judgement.
+    """
+
+    item: MemoryItem
+    seen: Ranges = ()
+    recency: int = 0
+    best_line: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a judge is asked.
+
+    Attributes:
+        message: The newest message, without references.
+        turns: The last two or three turns, as ``user: …`` and ``assistant: …``, with the references in them.
+        candidates: The conversation's references whose text is not in the prompt: for a judge that is more
+            than keyword matching up to 30 of the newest, oldest first; then those that hold words of the message.
+        has_memories: Whether the user has other memories, to search.
+        in_sight: Whether a text stands in the prompt before the message.
+        hits: What the index says of the message's terms; None where there is no index.
+        is_told: Whether a text stands there in what no person wrote; None where that is not known.
+    """
+
+    message: str
+    turns: str
+    candidates: tuple[RecallCandidate, ...]
+    has_memories: bool
+    in_sight: Callable[[str], bool]
+    hits: TermHits | None = None
+    is_told: Callable[[str], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """A memory to open: for a question, or at some lines.
+
+    Attributes:
+        key: Its key.
+        query: What is wanted of it; without it and without lines, the newest message.
+        lines: Which lines, as ``120-180``.
+        why: The reason, for people.
+        records: What of it to show, where that is known.
+    """
+
+    key: str
+    query: str | None = None
+    lines: str | None = None
+    why: str = ""
+    records: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a judge answers.
+
+    Attributes:
+        intent: Whether the message says all that it takes to act on it.
+        expand: The memories of the conversation to open, best first.
+        search: What to look for among the user's other memories; None for nothing.
+        kept_only: Whether what was folded in other conversations is left out of that search, and what was said
+            there, unless a person stated it.
+        why: The reason, for people.
+        tokens: The tokens that it cost.
+        is_clear: Whether keyword matching leaves nothing to a model that could be asked.
+    """
+
+    intent: Intent = "concrete"
+    expand: tuple[Expansion, ...] = ()
+    search: str | None = None
+    why: str = ""
+    tokens: int = 0
+    kept_only: bool = False
+    is_clear: bool = False
+
+
+def judge_by_keywords(question: Question) -> Verdict:
+    """Return the verdict that needs no model.
+
+    Opened is what `relevant` finds. The message is ambiguous, and searched for, if it refers back ("the same as
+    last time"), or to something that occurs nowhere ("connect to the DB" in a conversation without one), and nothing of
+    the conversation answers it.
+    """
+    asked = asked_terms(question.message)
+    expansions, is_clear = relevant_candidates(question)
+    if expansions:
+        why = "; ".join(expansion.why for expansion in expansions)
+        return Verdict(expand=expansions, why=why, is_clear=is_clear)
+    if question.has_memories and (found := _searched(question, asked)):
+        return found
+    if question.candidates and _POINTS.search(question.message):
+        is_clear = False
+    why = "the message names nothing to look for"
+    if asked:
+        words = listed(term.text for term in asked[:MOST_SAID])
+        why = f"no text out of sight holds enough of {words}"
+    return Verdict(why=why, is_clear=is_clear)
+
+
+def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool]:
+    """Return the candidates that the message is about, with the records that are meant, best first; and if it is clear."""
+    candidates = {
+        one.item.memory_key: one
+        for one in question.candidates
+        if isinstance(one.item.content, str) and not is_secret(one.item)
+    }
+    texts = {key: candidate.item.text for key, candidate in candidates.items()}
+    numbers = {key: LineNumbers(text) for key, text in texts.items()}
+    asked = asked_terms(question.message)
+    hits = question.hits
+    if hits is None:
+        items = [candidate.item for candidate in candidates.values()]
+        hits = term_hits(items, list(map(wanted_lexemes, asked)))
+
+    def is_seen(key: str, start: int, stop: int) -> bool:
+        first, last = numbers[key].at(start), numbers[key].at(stop)
+        if any(begin <= first and last <= end for begin, end in candidates[key].seen):
+            return True
+        record = texts[key][start:stop]
+        return record in question.message or question.in_sight(record)
+
+    chunks = [chunk for chunk in hits.places if chunk.memory_key in texts]
+    spoken = [chunk for chunk in chunks if is_conversation(texts[chunk.memory_key])]
+    others = [chunk for chunk in chunks if not is_conversation(texts[chunk.memory_key])]
+    found = found_in(
+        asked, hits, others, texts.__getitem__, lambda key: card_of(candidates[key].item)
+    )
+    recency = {key: candidate.recency for key, candidate in candidates.items()}
+    relevances, is_clear = relevant(question.message, found, is_seen, recency)
+    said = found_in(asked, hits, spoken, texts.__getitem__)
+    turns = relevant_turns(
+        question.message,
+        said,
+        texts.__getitem__,
+        is_seen,
+        lambda key: candidates[key].item.created_at,
+    )
+    expansions = tuple(
+        Expansion(
+            relevance.key,
+            question.message,
+            why=f"{relevance.key} holds {listed(relevance.terms[:MOST_SAID])}",
+            records=tuple(relevance.records),
+        )
+        for relevance in (*relevances, *turns)
+    )
+    return expansions, is_clear and not turns
+
+
+def listed(words: Iterable[str]) -> str:
+    """Return *words* in quotes, as a sentence lists them."""
+    *most, last = [f'"{word}"' for word in words]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _searched(question: Question, asked: Sequence[AskedTerm]) -> Verdict | None:
+    """Return the verdict that looks among the user's other memories; None if the message takes nothing from them.
+
+    What was folded in other conversations is looked at only if the message refers to these, or to a name that this one
+    does not know: "the log" is a log that is still to be read.
+    """
+    message = question.message
+    phrase = _EARLIER.search(message)
+    if phrase is not None:
+        rest = _EARLIER.sub(" ", message)
+        why = f"{phrase.group()!r} refers to earlier conversations; searched them"
+        return Verdict("ambiguous", search=rest, why=why)
+    hits = question.hits or TermHits()
+    # That a person has spoken of something says nothing about it.
+    is_told = question.is_told or question.in_sight
+    unknown = list[AskedTerm]()
+    for term in asked:
+        lexemes = wanted_lexemes(term)
+        is_here = is_told(term.text) or hits.here >= set(lexemes)
+        is_anywhere = not hits.holding.keys().isdisjoint(lexemes)
+        if is_anywhere and not (is_here or term.is_short_number):
+            unknown.append(term)
+    names = [term.text for term in unknown if term.is_name]
+    nouns = {match["noun"] for match in _DEFINITE.finditer(message)}
+    words = names or [term.text for term in unknown if term.text in nouns]
+    if not words:
+        return None
+    why = f"{listed(words[:MOST_SAID])} does not occur in this conversation; searched earlier ones"
+    return Verdict("ambiguous", search=message, why=why, kept_only=not names)
+
+
+def is_answered(query: str, held: Iterable[str]) -> bool:
+    """Return whether the words *held* are at least half of what a query asks for, and one of its names, if it has some.
+
+    Names (words with digits or punctuation) weigh three times as much as other words.
+    """
+    words = terms(query)
+    found = {word.lower() for word in held}.intersection(words)
+    if any(map(is_name, words)) and not any(map(is_name, found)):
+        return False
+    return bool(found) and _weight(found) >= LEAST_SHARE * _weight(words)
+
+
+def _weight(words: Iterable[str]) -> int:
+    return sum(weight(word) for word in words)

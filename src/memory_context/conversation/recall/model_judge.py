@@ -1,0 +1,149 @@
+"""What a judge asks a model, and how it reads the answer, whichever host calls the model."""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from memory_context import wording_for_models as prompts
+from memory_context.conversation.recall.keyword_judge import Expansion, Question, Verdict
+from memory_context.exceptions import JudgeError
+from memory_context.model.reference import one_line
+from memory_context.text.tokens.counter import default_counter
+
+MAX_CANDIDATES = 30
+MAX_TEXT = 4000
+MAX_LINES = 10
+MAX_ANSWER = 20_000
+SETTINGS = {"temperature": 0, "max_tokens": 400}
+BAD_REQUEST = 400
+
+
+def _strict(schema: dict[str, Any]) -> None:
+    """Require every field in a schema, as strict ones do; take out defaults, and what only developers read."""
+    schema.pop("description", None)
+    schema["required"] = list(schema["properties"])
+    schema["additionalProperties"] = False
+    for field in schema["properties"].values():
+        field.pop("title", None)
+        field.pop("default", None)
+
+
+class Opening(BaseModel):
+    """A reference to open."""
+
+    model_config = ConfigDict(json_schema_extra=_strict)
+
+    key: str
+    query: str | None = None
+    lines: str | None = None
+
+
+class JudgeAnswer(BaseModel):
+    """What the model answers. Its schema, for structured output, requires every field; other answers may leave them out."""
+
+    model_config = ConfigDict(json_schema_extra=_strict)
+
+    intent: Literal["concrete", "ambiguous"] = "concrete"
+    expand: list[Opening] = Field(default_factory=list[Opening])
+    search: str | None = None
+
+
+class ModelJudge(ABC):
+    """Asks a model, in one small call, what keyword matching does not decide clearly. A host calls the model.
+
+    Attributes:
+        name: Its name in the record of decisions.
+        settings: How the answer is made, as far as the client takes it.
+    """
+
+    name: str
+    settings: Mapping[str, int] = SETTINGS
+
+    @abstractmethod
+    async def ask(self, prompt: str, settings: Mapping[str, int]) -> tuple[Any, int]:
+        """Return what the model answers to `JUDGE_SYSTEM` and *prompt*, and the tokens of the call."""
+
+    async def decide(self, question: Question) -> Verdict:
+        """Return the model's verdict.
+
+        Raises:
+            JudgeError: The model's answer is not a verdict.
+        """
+        prompt = judge_prompt(question)
+        try:
+            given, tokens = await self.ask(prompt, self.settings)
+        except Exception as error:
+            # The client does not know a setting, or the provider's model refuses it, as reasoning models do.
+            is_refused = isinstance(error, TypeError | ValueError)
+            if not (is_refused or getattr(error, "status_code", None) == BAD_REQUEST):
+                raise
+            given, tokens = await self.ask(prompt, {})
+            self.settings = {}
+        try:
+            answer = parse_answer(given)
+        except JudgeError as error:
+            raise JudgeError(str(error), tokens=tokens) from error
+        why = "the model asked for it"
+        expand = [Expansion(one.key, one.query, one.lines, why) for one in answer.expand]
+        search = (answer.search if question.has_memories else None) or None
+        return Verdict(answer.intent, tuple(expand), search, "the model decided", tokens)
+
+
+def judge_prompt(question: Question) -> str:
+    """Return what the model is asked beside `JUDGE_SYSTEM`; bounded, whatever the conversation holds.
+
+    What stays the same from message to message comes first, so that a provider's cache holds for most of it.
+    """
+    references = list[str]()
+    for item in (candidate.item for candidate in question.candidates[:MAX_CANDIDATES]):
+        size = f"{item.token_count} tokens, {item.line_count} lines"
+        references.append(f"{item.memory_key} - {one_line(item.summary)} - {size}")
+    lines = [
+        f"{one.item.memory_key}: {one.best_line}" for one in question.candidates if one.best_line
+    ]
+    has, has_not = prompts.JUDGE_HAS_MEMORIES, prompts.JUDGE_NO_MEMORIES
+    return prompts.JUDGE_QUESTION.format(
+        references="\n".join(references) or "-",
+        memories=has if question.has_memories else has_not,
+        turns=question.turns or "-",
+        lines="\n".join(lines[-MAX_LINES:]) or "-",
+        message=question.message[:MAX_TEXT],
+    )
+
+
+def sent_tokens(question: Question) -> int:
+    """Return the tokens that a model is sent for a question, as counted here."""
+    return default_counter().count(prompts.JUDGE_SYSTEM + judge_prompt(question))
+
+
+def parse_answer(content: Any) -> JudgeAnswer:  # noqa: ANN401 - whatever a model's client gives
+    """Return the answer in a model's words: JSON, also inside other text or a fence.
+
+    Raises:
+        JudgeError: There is no JSON object of that form.
+    """
+    text = content[:MAX_ANSWER] if isinstance(content, str) else ""
+    for start in (match.start() for match in re.finditer("{", text)):
+        answer = _answer_at(text, start)
+        if answer is not None:
+            return answer
+    raise JudgeError(
+        f"the model's answer is not the JSON object that was asked for: {content!r:.80}"
+    )
+
+
+def _answer_at(content: str, start: int) -> JudgeAnswer | None:
+    """Return the answer that begins at *start*; None if there is none, or another object."""
+    try:
+        value, _ = json.JSONDecoder().raw_decode(content, start)
+        if not JudgeAnswer.model_fields.keys() & value:
+            return None
+        return JudgeAnswer.model_validate(value)
+    except (ValueError, RecursionError):
+        return None

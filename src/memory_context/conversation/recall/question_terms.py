@@ -1,0 +1,178 @@
+"""The terms of a message: its words, names and numbers, and phrases of them, each to be found whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from memory_context.text.index.analyzer import COMPOUND, lexemes_of
+from memory_context.text.words_and_names import words_in
+
+READ_AT_MOST = 20_000
+MOST_TERMS = 60
+SHORT_NUMBER = 4
+SMALL_WORD = 3
+MOST_IN_PHRASE = 6
+# Straight and typographic quotes of several languages, and backticks; not an apostrophe, which has a letter on both sides.
+_OPENING, _CLOSING = "\"'`\u201c\u201e\u00ab\u2018", "\"'`\u201d\u201c\u00bb\u2019"
+_QUOTED = re.compile(
+    rf"(?<!\w)[{_OPENING}](?P<text>[^{_OPENING}{_CLOSING}\n]{{2,80}})[{_CLOSING}](?!\w)"
+)
+# What people say to be polite asks for nothing.
+_POLITE = """
+afternoon ahead bye evening fine go good great hello hey hi morning much nice night ok okay perfect please sorry thank
+thanks welcome wonderful work yes
+"""
+_PLEASANTRIES = frozenset(_POLITE.split())
+# A message with a verb of reporting speaks of something that is known already; one in the past tense mostly does.
+_REPORTS = re.compile(
+    r"\b(?:discuss|said|mention|decide|decision|agree|summar|recap|conclu|according to|presented|presentation)",
+    re.IGNORECASE,
+)
+_PAST = re.compile(r"\b(?:did|was|were|had|been)\b", re.IGNORECASE)
+# "How many days" asks for days, and not for many.
+_MEASURE = re.compile(r"\bhow\s+(big|far|large|long|many|often|old)\b", re.IGNORECASE)
+# "don't" is not about a Don.
+_CONTRACTED_NOT = re.compile(r"['\u2019]t\b")
+_TAKEN_AS_KNOWN = (
+    r"\b(?:the|this|that|my|our|your|his|her|their|which)\s+(?:[\w-]+\s+)?{word}\b.*\?"
+)
+_SENTENCE_START = re.compile(r"(?:^|[.!?:\n])\W*$")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTerm:
+    """A term of a message.
+
+    Attributes:
+        text: It, as it is written there.
+        words: The words that must stand side by side; one, or several for a phrase.
+        is_name: Whether it is written as a name: with a digit, with signs, quoted, in letters that have no capitals
+            among letters that have some, or as a phrase of names.
+        is_capitalised: Whether a capital begins it in mid-sentence.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    is_name: bool = False
+    is_capitalised: bool = False
+
+    @property
+    def is_phrase(self) -> bool:
+        """Return whether it has several words."""
+        return len(self.words) > 1
+
+    @property
+    def is_short_number(self) -> bool:
+        """Return whether it is a number of at most three digits, which says something only beside another word."""
+        return not self.is_phrase and self.text.isdigit() and len(self.text) < SHORT_NUMBER
+
+    @property
+    def is_small(self) -> bool:
+        """Return whether it is a short number, or a word of a few letters as each language has many, and no name."""
+        if self.is_name or self.is_capitalised or not self.text.isascii():
+            return self.is_short_number
+        return len(self.text) <= SMALL_WORD
+
+
+def refers_back(message: str) -> int:
+    """Return how surely a message speaks of what is known already, from 0 to 2: then fewer terms in common will do."""
+    text = message[:READ_AT_MOST]
+    if _REPORTS.search(text):
+        return 2
+    return 1 if _PAST.search(text) else 0
+
+
+def is_pointed_at(message: str, term: AskedTerm) -> bool:
+    """Return whether a message means something by *term* alone: a name, or what a question takes as known."""
+    if (term.is_name or term.is_capitalised) and not term.is_short_number:
+        return True
+    known = _TAKEN_AS_KNOWN.format(word=re.escape(term.text))
+    return re.search(known, message[:READ_AT_MOST], re.IGNORECASE | re.DOTALL) is not None
+
+
+def content_terms(message: str, terms: Sequence[AskedTerm]) -> set[int]:
+    """Return which of the terms of a message are the single words that it asks with, without "many" in "how many"."""
+    measures = {match[1] for match in _MEASURE.finditer(message[:READ_AT_MOST])}
+    return {
+        number for number, term in enumerate(terms) if not (term.is_phrase or term.text in measures)
+    }
+
+
+def asked_terms(message: str) -> list[AskedTerm]:
+    """Return the terms of a message, each once: phrases first, then words in their order."""
+    text = message[:READ_AT_MOST]
+    foreign = _foreign_words(text)
+    terms = dict[tuple[str, ...], AskedTerm]()
+    for term in chain(_phrases(text, foreign), _words(text, foreign)):
+        terms.setdefault(tuple(map(str.casefold, term.words)), term)
+    return list(terms.values())[:MOST_TERMS]
+
+
+def _foreign_words(text: str) -> frozenset[str]:
+    """Return the words of a script without capitals, in a text most of whose letters have an upper and a lower case."""
+    letters = [letter for letter in text if letter.isalpha()]
+    if 2 * sum(map(_has_case, letters)) <= len(letters):
+        return frozenset()
+    words = COMPOUND.findall(text)
+    return frozenset(word for word in words if word[0].isalpha() and not _has_case(word))
+
+
+def _has_case(text: str) -> bool:
+    return text.lower() != text.upper()
+
+
+def _words(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
+    quoted = {match["text"].strip() for match in _QUOTED.finditer(text)}
+    for match in COMPOUND.finditer(text):
+        compound = match.group()
+        is_whole = (compound.isalpha() and compound in foreign) or compound in quoted
+        # Who writes without spaces says the words of a whole sentence at once.
+        for written in [compound] if is_whole else words_in(compound):
+            word = written.strip("./:@#\\-_")
+            is_letter = len(word) == 1 and word.isascii() and not word.isdigit()
+            is_negation = _CONTRACTED_NOT.match(text, match.end()) is not None
+            if not lexemes_of(word) or word.lower() in _PLEASANTRIES or is_letter or is_negation:
+                continue
+            is_usual = word[1:].islower() or word.isupper() or not _has_case(word)
+            is_name = is_whole or not word.isalpha() or not (is_usual or len(word) == 1)
+            yield AskedTerm(word, (word,), is_name, _is_capitalised(text, match))
+
+
+def _is_capitalised(text: str, match: re.Match[str]) -> bool:
+    before = text[max(0, match.start() - 20) : match.start()]
+    return match.group()[0].isupper() and _SENTENCE_START.search(before) is None
+
+
+def _phrases(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
+    """Yield what is quoted, runs of words that are written as names, and numbers with the word before them."""
+    for match in _QUOTED.finditer(text):
+        words = tuple(COMPOUND.findall(match["text"]))
+        if 1 < len(words) <= MOST_IN_PHRASE:
+            yield AskedTerm(match["text"], words, is_name=True)
+    run = list[re.Match[str]]()
+    previous: re.Match[str] | None = None
+    for match in COMPOUND.finditer(text):
+        word = match.group()
+        follows = previous is not None and text[previous.end() : match.start()] in (" ", " #")
+        begins_name = word[0].isupper() or word in foreign
+        if not (begins_name and follows and run):
+            yield from _run(text, run)
+            run = []
+        if begins_name:
+            run.append(match)
+        before = previous.group() if previous and follows else ""
+        if word.isdigit() and before.isalpha() and lexemes_of(before):
+            yield AskedTerm(f"{before} {word}", (before, word), is_name=True)
+        previous = match
+    yield from _run(text, run)
+
+
+def _run(text: str, run: list[re.Match[str]]) -> Iterator[AskedTerm]:
+    if len(run) > 1 and not _is_capitalised(text, run[0]) and not lexemes_of(run[0].group()):
+        run = run[1:]  # "The Magic Mountain", "Is Mara Lind"
+    words = [match.group() for match in run]
+    if 1 < len(words) <= MOST_IN_PHRASE:
+        yield AskedTerm(text[run[0].start() : run[-1].end()], tuple(words), is_name=True)

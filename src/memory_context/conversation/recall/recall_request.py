@@ -1,0 +1,140 @@
+"""What the newest message of a conversation asks of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from memory_context.conversation.message import Message, references_of
+from memory_context.conversation.recall.keyword_judge import Ranges
+from memory_context.conversation.recall.question_terms import asked_terms
+from memory_context.conversation.recall.relevant_places import wanted_lexemes
+from memory_context.model.reference import MemoryRef, without_references
+
+MAX_CANDIDATES = 500
+TURN_CHARACTERS = 4000
+SAID_CHARACTERS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRequest:
+    """What the newest message asks of memory.
+
+    Attributes:
+        message: The newest message, without references.
+        turns: The last two or three turns before it.
+        named: The keys that a person has named: opened without further question; a secret by its reference only,
+            because any page can make a word of the person's a key that this conversation has shown.
+        references: The keys of the conversation's newest 500 references, with the lines that are in sight.
+        recency: For each of them, a number that is higher if it was shown or named later.
+        shown_here: The keys of what came into this conversation by itself, and not by recall.
+        mentioned: The keys that stand in the message: they are not searched for.
+        in_sight: Whether a text stands in the prompt before the message.
+        is_told: Whether a text stands there in what no person wrote.
+    """
+
+    message: str
+    turns: str
+    named: frozenset[str]
+    references: Mapping[str, Ranges]
+    recency: Mapping[str, int]
+    shown_here: frozenset[str]
+    mentioned: frozenset[str]
+    in_sight: Callable[[str], bool]
+    is_told: Callable[[str], bool]
+
+
+def recall_request(question: Message, messages: Sequence[Message], seen: int = 0) -> RecallRequest:
+    """Return what recall is decided for, when *question* asks; a model has seen the first *seen* messages.
+
+    What persons said right before it, such as a question that another agent has answered to, asks too.
+    """
+    asking = [*_said_before(question, messages[seen:]), question]
+    before = [message for message in messages if message is not question]
+    shown = [text for message in before for text in message.billed()]
+    told = [text for message in before if not message.is_typed for text in message.billed()]
+    text = "\n".join(map(_asked_by, asking))
+    mentioned = frozenset(ref.key for ref in MemoryRef.find_all(text))
+    left_out = mentioned | _answers_before(_asked_by(question), before)
+    newest = list(references_of(messages).items())[-MAX_CANDIDATES:]
+    recency, shown_here = dict[str, int](), set[str]()
+    for place, message in enumerate(messages):
+        keys = {*message.known.lines, *message.known.named}
+        recency.update(dict.fromkeys(keys, place))
+        if not message.is_ours:
+            shown_here |= keys
+    return RecallRequest(
+        without_references(text),
+        _last_turns(before),
+        frozenset(chain.from_iterable(message.known.named for message in asking)),
+        {key: ranges for key, ranges in newest if key not in left_out},
+        recency,
+        frozenset(shown_here),
+        mentioned,
+        lambda wanted: any(wanted in text for text in shown),
+        lambda wanted: any(wanted in text for text in told),
+    )
+
+
+def _said_before(question: Message, messages: Sequence[Message]) -> list[Message]:
+    """Return what persons said between the last answer and *question*; nothing before the result of a tool."""
+    said = list[Message]()
+    for message in messages:
+        if message is question:
+            return said if question.is_question else []
+        if message.is_typed and not message.known.folded:
+            said.append(message)
+        elif message.role != "user":
+            said.clear()
+    return []
+
+
+def _asked_by(question: Message) -> str:
+    """Return what a message asks; of another agent's folded text the reference alone: its preview asks for nothing."""
+    return question.text if question.is_typed else _without_previews(question)
+
+
+def _without_previews(message: Message) -> str:
+    """Return the texts of a message, of the folded ones the references alone."""
+    folded = message.known.folded
+    return "\n".join(
+        text.partition("\n")[0] if place in folded else text
+        for place, text in message.texts.items()
+    )
+
+
+def _answers_before(text: str, before: Sequence[Message]) -> set[str]:
+    """Return the keys of what tools answered when the same was asked: who asks again wants it anew."""
+    wanted = _lexemes(text)
+    keys, is_same = set[str](), False
+    for message in before:
+        if message.is_question:
+            is_same = bool(wanted) and _lexemes(_asked_by(message)) == wanted
+        elif is_same and message.role == "tool":
+            keys.update(message.known.lines)
+    return keys
+
+
+def _lexemes(text: str) -> set[str]:
+    asked = asked_terms(without_references(text))
+    return set(chain.from_iterable(map(wanted_lexemes, asked)))
+
+
+def _last_turns(before: Sequence[Message]) -> str:
+    """Return the last two or three turns, a line for each message, with the references in them.
+
+    Of an even number of turns two are shown, of an odd number three: every other time they begin as the last time, and
+    a provider's cache holds for them too.
+    """
+    starts = [place for place, message in enumerate(before) if message.is_question]
+    if not starts:
+        return ""
+    turns = 2 + len(starts) % 2
+    lines = list[str]()
+    for message in before[starts[-turns:][0] :]:
+        said = " ".join(_without_previews(message).split())[:SAID_CHARACTERS]
+        if said and not message.is_ours:
+            speaker = message.role if message.role == "assistant" else message.source
+            lines.append(f"{speaker}: {said}")
+    return "\n".join(lines)[-TURN_CHARACTERS:]

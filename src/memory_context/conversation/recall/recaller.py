@@ -1,0 +1,397 @@
+"""Bringing back what the newest message needs: gather candidates, ask the judge, show what it opens."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import compress
+
+from memory_context import wording_for_models as prompts
+from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.kept_calls import DecisionLog
+from memory_context.conversation.recall.judge_with_deadline import BoundedJudge
+from memory_context.conversation.recall.keyword_judge import (
+    Expansion,
+    Question,
+    Ranges,
+    RecallCandidate,
+    Verdict,
+    is_answered,
+    relevant_candidates,
+)
+from memory_context.conversation.recall.question_terms import asked_terms
+from memory_context.conversation.recall.recall_request import RecallRequest
+from memory_context.conversation.recall.relevant_places import (
+    best_lines,
+    found_in,
+    wanted_lexemes,
+)
+from memory_context.conversation.recall.relevant_turns import (
+    as_said,
+    is_conversation,
+    meets_from_elsewhere,
+    show_turns,
+)
+from memory_context.exceptions import InvalidLinesError
+from memory_context.memory.manager import MemoryManager
+from memory_context.model.call_records import Decision
+from memory_context.model.item import CONVERSATION, MemoryItem, encodable, is_secret, now
+from memory_context.model.reference import one_line
+from memory_context.runtime.telemetry import operation
+from memory_context.runtime.threads import off_loop
+from memory_context.stores import term_hits_in
+from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt
+from memory_context.text.excerpt.record import show_records
+from memory_context.text.index.term_hits import TermHits
+from memory_context.text.quoting import quoted
+from memory_context.text.read.line_ranges import parse_lines, span_of_lines
+from memory_context.text.words_and_names import terms
+
+OFFERED = 30
+ASKED_CHARACTERS = 200
+FOUND = 3
+FOUND_TOKENS = 600
+# The types of what a conversation stores by itself.
+FOLDED = frozenset({"tool_output", "message", CONVERSATION})
+LEAST_BUDGET = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What is brought back.
+
+    Attributes:
+        text: The text of the message that shows it.
+        ranges: For each memory, the lines that are shown.
+        tokens: The tokens of `text`.
+    """
+
+    text: str
+    ranges: Mapping[str, Ranges]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class FoundElsewhere:
+    """One of the user's other memories that answers.
+
+    Attributes:
+        item: The memory.
+        expansion: What of it.
+    """
+
+    item: MemoryItem
+    expansion: Expansion
+
+
+@dataclass(slots=True)
+class Recaller:
+    """Decides and shows what comes back, for one conversation."""
+
+    manager: MemoryManager
+    fail_open: FailOpen
+    bounded_judge: BoundedJudge
+    budget: int
+    redacted: Callable[[str], str] = str
+    log: DecisionLog = field(default_factory=DecisionLog)
+
+    async def recall(self, request: RecallRequest) -> Recall | None:
+        """Return what the message needs, counted as brought back; None for nothing, and where the store fails."""
+        with operation("recall", self.manager.who, budget=self.budget) as recalling:
+            recall = await self._decide(request, recalling)
+            recalling.note(outcome="recalled" if recall else "nothing")
+        if recall:
+            self.fail_open.stats.add(recalls=len(recall.ranges), tokens_recalled=recall.tokens)
+        return recall
+
+    async def _decide(self, request: RecallRequest, recalling: operation) -> Recall | None:
+        """Return what the judge, or a person's naming it, brings back; keep the decision."""
+        gathered = await off_loop(self.fail_open.run, self._gather, request)
+        if gathered is None:
+            return None
+        started = time.perf_counter()
+        opened, question = gathered
+        undecided = bool(question.candidates or question.has_memories)
+        judge, verdict = "nobody", Verdict()
+        if undecided:
+            judge, verdict = await self.bounded_judge.decide(question)
+        found = list[FoundElsewhere]()
+        if verdict.search is not None:
+            hits = await off_loop(self.fail_open.run, self._find, request, verdict, opened)
+            found = hits or []
+        recall = await off_loop(
+            self.fail_open.run, self._show, request, opened, question, verdict, found
+        )
+        if undecided or opened:
+            seconds = time.perf_counter() - started
+            self._keep_decision(judge, question, verdict, recall, found, seconds)
+        recalling.note(judge=judge, candidates=len(question.candidates))
+        if recall:
+            recalling.note(keys=tuple(recall.ranges), hits=len(recall.ranges), tokens=recall.tokens)
+        return recall
+
+    def _gather(self, request: RecallRequest) -> tuple[list[MemoryItem], Question]:
+        """Return the memories that a person has named, opened without a judge; and what a judge is asked."""
+        store, scope = self.manager.memory_store, self.manager.offered
+        opened = [
+            item
+            for item in store.get_many(scope, sorted(request.named))
+            if not is_secret(item) or item.memory_key in request.mentioned
+        ]
+        opened_keys = {item.memory_key for item in opened}
+        others = [key for key in request.references if key not in opened_keys]
+        asked = asked_terms(request.message)
+        term_hits = TermHits()
+        if asked:
+            wanted = list(map(wanted_lexemes, asked))
+            term_hits = term_hits_in(store, scope, wanted, {"memory_key": others})
+        keys = dict.fromkeys(chunk.memory_key for chunk in term_hits.places)
+        if self.bounded_judge.sees_beyond_keywords:
+            # A model may see that a text is meant which shares no word with the message: the newest come first, in
+            # their order. They begin at a multiple of ten, so that the list mostly grows at its end.
+            start = max(0, len(others) - OFFERED + 9) // 10 * 10
+            keys = dict.fromkeys((*others[start:], *keys))
+        items = dict[str, MemoryItem]()
+        for item in store.get_many(scope, keys):
+            if not is_secret(item) and not request.in_sight(item.text):
+                items[item.memory_key] = item
+        lines = dict[str, str]()
+        if self.bounded_judge.sees_beyond_keywords:
+            chunks = [chunk for chunk in term_hits.places if chunk.memory_key in items]
+            found = found_in(asked, term_hits, chunks, lambda key: items[key].text)
+            lines = best_lines(found, lambda key: items[key].text)
+        candidates = list[RecallCandidate]()
+        for key, item in items.items():
+            # A judge may be a model, and its provider another one than the conversation's.
+            item = replace(item, summary=self.redacted(item.summary))  # noqa: PLW2901 - the same memory
+            best_line = self.redacted(lines.get(key, ""))
+            seen, recency = request.references[key], request.recency.get(key, 0)
+            candidates.append(RecallCandidate(item, seen, recency, best_line))
+        shown = {*request.references, *request.shown_here, *request.mentioned}
+        known = store.count(scope, {"memory_key": list(shown)})
+        has_others = store.count(scope) > known
+        self.fail_open.note_read()
+        return opened, Question(
+            request.message,
+            request.turns,
+            tuple(candidates),
+            has_others,
+            request.in_sight,
+            term_hits,
+            request.is_told,
+        )
+
+    def _find(
+        self, request: RecallRequest, verdict: Verdict, opened: Sequence[MemoryItem]
+    ) -> list[FoundElsewhere]:
+        """Return the user's other memories that match the verdict's search; without words in it, the last used ones.
+
+        They are judged as this conversation's are. Of a short note it is enough that it holds half of the words.
+        """
+        query = verdict.search or ""
+        known = {*request.references, *request.shown_here, *request.mentioned}
+        known |= {item.memory_key for item in opened}
+        hits = self.manager.hits(self.manager.offered, query, limit=OFFERED)
+        others = list[MemoryItem]()
+        for hit in hits:
+            is_output = hit.memory_type in FOLDED and not is_conversation(hit.text)
+            is_left_out = verdict.kept_only and is_output and self._elsewhere(hit, request)
+            if hit.memory_key not in known and not is_left_out:
+                others.append(hit)
+        if not terms(query):
+            others.sort(key=lambda item: item.accessed_at or item.created_at, reverse=True)
+            return [FoundElsewhere(item, Expansion(item.memory_key)) for item in others[:FOUND]]
+        found = self._meant(request.message, others, request, kept_only=verdict.kept_only)
+        if not found and query != request.message:
+            found = self._meant(query, others, request, kept_only=verdict.kept_only)
+        meant = {one.item.memory_key for one in found}
+        # An output that holds a name was found above.
+        may_be_output = not meant and not any(term.is_name for term in asked_terms(query))
+        for hit in others:
+            is_open = hit.memory_type not in FOLDED or may_be_output
+            holds = hit.match is not None and is_answered(query, hit.match.why)
+            is_new = hit.memory_key not in meant and not is_conversation(hit.text)
+            if is_open and holds and is_new:
+                found.append(FoundElsewhere(hit, Expansion(hit.memory_key)))
+        return found[:FOUND]
+
+    def _meant(
+        self, message: str, others: Sequence[MemoryItem], request: RecallRequest, *, kept_only: bool
+    ) -> list[FoundElsewhere]:
+        """Return which of the other memories a message is about, with the records and turns that are meant."""
+        items = {item.memory_key: item for item in others}
+        asked = asked_terms(message)
+        wanted = list(map(wanted_lexemes, asked))
+        store, scope = self.manager.memory_store, self.manager.offered
+        hits = term_hits_in(store, scope, wanted, {"memory_key": list(items)}) if wanted else None
+        candidates = tuple(map(RecallCandidate, others))
+        question = Question(message, "", candidates, False, request.in_sight, hits)  # noqa: FBT003
+        expansions, _ = relevant_candidates(question)
+        found = list[FoundElsewhere]()
+        for expansion in expansions:
+            item, records = items[expansion.key], expansion.records
+            if is_conversation(item.text) and self._elsewhere(item, request):
+                turns = [item.text[turn.start : turn.stop] for turn in records]
+                met = [
+                    meets_from_elsewhere(message, asked, turn, only_stated=kept_only)
+                    for turn in turns
+                ]
+                records = tuple(compress(records, met))
+            if records:
+                found.append(FoundElsewhere(item, replace(expansion, records=records)))
+        return found
+
+    def _show(
+        self,
+        request: RecallRequest,
+        opened: Sequence[MemoryItem],
+        question: Question,
+        verdict: Verdict,
+        found: Sequence[FoundElsewhere],
+    ) -> Recall | None:
+        """Return what is shown within the budget; None for nothing."""
+        items = {item.memory_key: item for item in opened}
+        expansions = [Expansion(key, request.message, why="it was named") for key in items]
+        expansions += verdict.expand
+        items |= {one.item.memory_key: one.item for one in question.candidates}
+        others = list[FoundElsewhere]()
+        for one in found:
+            if is_conversation(one.item.text) and not self._elsewhere(one.item, request):
+                items[one.item.memory_key] = one.item
+                expansions.append(one.expansion)
+            else:
+                others.append(one)
+        count = self.manager.counter.count
+        parts, ranges = list[str](), dict[str, Ranges]()
+        frame = (prompts.RECALL_HEADER, prompts.FOUND_HEADER, prompts.RECALL_FOOTER)
+        left = self.budget - count("\n".join(frame))
+        for rank, expansion in enumerate(expansions):
+            item = items[expansion.key]
+            share = left if expansion.records else left // (len(expansions) - rank)
+            part, lines = self._part(item, expansion, request, share)
+            if part and not request.in_sight(lines.text):
+                parts.append(part)
+                left -= count(part) + 1
+                ranges[item.memory_key] = (*ranges.get(item.memory_key, ()), *lines.ranges)
+        listed, found_ranges = self._listed(others, request, left)
+        if not parts and not listed:
+            return None
+        lines_shown = list[str]()
+        if parts:
+            lines_shown += [prompts.RECALL_HEADER, *parts]
+        if listed:
+            lines_shown += [prompts.FOUND_HEADER, *listed]
+            ranges |= found_ranges
+        lines_shown.append(prompts.RECALL_FOOTER)
+        text = encodable("\n".join(lines_shown))
+        self.manager.audit("recalled", *ranges)
+        return Recall(text, ranges, count(text))
+
+    def _part(
+        self, item: MemoryItem, expansion: Expansion, request: RecallRequest, budget: int
+    ) -> tuple[str, Excerpt]:
+        """Return a memory's reference with the lines that are wanted, and these lines."""
+        count = self.manager.counter.count
+        ref = self._ref(item, request)
+        left = budget - count(prompts.RECALLED_PART.format(ref=ref, text="")) - 1
+        if left < LEAST_BUDGET:
+            return "", Excerpt("")
+        lines = _lines_of(item, expansion, left, count)
+        if expansion.records and is_conversation(item.text):
+            lines = show_turns(item.text, expansion.records, left, count)
+        elif expansion.records:
+            lines = show_records(item.text, expansion.records, left, count)
+        if lines is None:
+            whole = as_said(item.text) if is_conversation(item.text) else item.text
+            lines = excerpt(whole, expansion.query or request.message, left, count, ranking=ANSWER)
+        text = self.redacted(lines.text)
+        if count(text) > max(left, count(lines.text)):
+            text = excerpt(text, expansion.query or request.message, left, count).text
+        lines = replace(lines, text=text)
+        shown = quoted(lines.text)
+        if not shown:
+            return "", lines
+        return prompts.RECALLED_PART.format(ref=ref, text=shown), lines
+
+    def _listed(
+        self, found: Sequence[FoundElsewhere], request: RecallRequest, budget: int
+    ) -> tuple[list[str], dict[str, Ranges]]:
+        """Return what is shown of other memories, as far as the budget goes; secrets by their names, two copies once.
+
+        Also returned is which lines of each that are.
+        """
+        count = self.manager.counter.count
+        listed, ranges = list[str](), dict[str, Ranges]()
+        shown = set[str]()
+        for item, expansion in ((one.item, one.expansion) for one in found):
+            line, lines = self._ref(item, request), Excerpt("")
+            if not is_secret(item):
+                part, lines = self._part(item, expansion, request, min(budget, FOUND_TOKENS))
+                if part and lines.text in shown:
+                    continue
+                shown.add(lines.text)
+                if lines.text not in line:  # a note is its own description
+                    line = part
+            budget -= count(line) + 1
+            if line and budget >= 0:
+                listed.append(line)
+                ranges[item.memory_key] = (*ranges.get(item.memory_key, ()), *lines.ranges)
+        return listed, ranges
+
+    def _ref(self, item: MemoryItem, request: RecallRequest) -> str:
+        """Return a memory's reference, and where it is from."""
+        ref = replace(item.ref, description=self.redacted(item.ref.description))
+        origin = prompts.ORIGIN.format(origin=item.origin)
+        return f"{ref.render()}{origin}{self._elsewhere(item, request)}"
+
+    def _elsewhere(self, item: MemoryItem, request: RecallRequest) -> str:
+        """Return which other conversation a memory is from, and since when; nothing for this one's and for nobody's."""
+        if item.thread_id in (None, self.manager.thread_id):
+            return ""
+        if item.memory_key in request.shown_here:  # the same text has come here too
+            return ""
+        return prompts.ELSEWHERE.format(thread=one_line(item.thread_id), day=item.created_at.date())
+
+    def _keep_decision(
+        self,
+        judge: str,
+        question: Question,
+        verdict: Verdict,
+        recall: Recall | None,
+        found: Sequence[FoundElsewhere],
+        seconds: float,
+    ) -> None:
+        shown: Mapping[str, Ranges] = recall.ranges if recall else {}
+        searched = dict.fromkeys(one.item.memory_key for one in found)
+        found_keys = tuple(key for key in searched if key in shown)
+        opened = tuple(key for key in shown if key not in found_keys)
+        decision = Decision(
+            at=now(),
+            judge=judge,
+            asked=question.message[:ASKED_CHARACTERS],
+            offered=tuple(candidate.item.memory_key for candidate in question.candidates),
+            intent=verdict.intent,
+            opened=opened,
+            searched=verdict.search,
+            found=found_keys,
+            why=verdict.why,
+            tokens=verdict.tokens,
+            seconds=seconds,
+        )
+        self.log.note(decision, self.manager)
+
+
+def _lines_of(
+    item: MemoryItem, expansion: Expansion, budget: int, count: Callable[[str], int]
+) -> Excerpt | None:
+    """Return the lines that were asked for; None if they are not there or do not fit."""
+    if expansion.lines is None or isinstance(item.content, bytes):
+        return None
+    try:
+        first, last = parse_lines(expansion.lines, item.line_count)
+    except InvalidLinesError:
+        return None
+    span = span_of_lines(item.content, first, last)
+    shown = Excerpt(item.content[span.start : span.end], ((first, last),))
+    return shown if count(shown.text) <= budget else None

@@ -1,0 +1,242 @@
+"""Which turns of compacted conversations a message is about: a question with what was answered."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+from itertools import chain
+from typing import Any, TypeAlias
+
+from memory_context.conversation.recall.question_terms import AskedTerm, is_pointed_at, refers_back
+from memory_context.conversation.recall.relevant_places import FoundTerms, Relevance, wanted_lexemes
+from memory_context.model.selection import Cost
+from memory_context.text.excerpt.excerpt import Excerpt
+from memory_context.text.excerpt.record import ASKED, NOTED, SAID, Record, record_at
+from memory_context.text.index.analyzer import held_by
+from memory_context.text.index.bm25 import idf
+from memory_context.text.words_and_names import is_pair
+from memory_context.wording_for_models import GAP_AT_LINE
+
+MOST_TURNS = 3
+# Of what a message asks, by rarity among the turns, a turn must hold so much.
+LEAST_SHARE = 0.3
+# A single word is enough if hardly any turn holds it and it is a name, or a question takes it as known: "our next kickoff".
+LEAST_SHARE_OF_ONE_WORD = 0.2
+RARE = 0.04
+# Others are shown beside the best turn if they are nearly as good, or came later, for these may correct it.
+SHARE_OF_BEST = 0.8
+SHARE_OF_LATER = 0.4
+# What stands behind the words of a chat's line; in them its quotes would be escaped.
+BESIDE_WORDS = '", "data": {'
+# So few words mean something only behind what was said before them: "No, on Tuesday."
+LEANING_WORDS = 6
+LEANING_CHARACTERS = 400
+
+# What makes a sentence say something of its subject.
+_TELLS = re.compile(r"\b(?:is|am|are|was|were|has|have|had|I|we)\b|\w['\u2019](?:s|m|re)\b")
+_OWN = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
+_SPEAKERS: Mapping[str, str] = {"human": "user", "ai": "assistant"}
+
+Turn: TypeAlias = tuple[str, int, int]
+"""The key of a conversation, where in it a turn begins, and where it ends."""
+
+
+def is_conversation(text: str) -> bool:
+    """Return whether *text* is a stored conversation: one message a line, as JSON."""
+    return text.startswith(SAID)
+
+
+def relevant_turns(
+    message: str,
+    found: FoundTerms,
+    text_of: Callable[[str], str],
+    is_seen: Callable[[str, int, int], bool],
+    stored_at: Callable[[str], datetime],
+) -> list[Relevance]:
+    """Return the turns that hold most of a message, of each memory in the order in which they were said.
+
+    People ask about a turn in words of their own, so one or two words that hardly any other turn holds are enough.
+
+    Args:
+        message: The message.
+        found: Where the terms of the message stand in stored conversations.
+        text_of: The text under a key.
+        is_seen: Whether a part of it stands in the prompt.
+        stored_at: When what is under a key was stored.
+    """
+    holding = _terms_by_turn(found, text_of)
+    texts = {key: text_of(key) for key, _, _ in holding}
+    turns = max(1, sum(text.count(asked) for text in texts.values() for asked in ASKED))
+    held_by = Counter(chain.from_iterable(holding.values()))
+    weights = _weights(found.terms, held_by, turns)
+    whole = sum(weights.values())
+    scores = dict[Turn, float]()
+    answering = set[Turn]()
+    for turn, held in holding.items():
+        rarest = min(held_by[number] for number in held)
+        if rarest > max(MOST_TURNS, RARE * turns) or is_seen(*turn):
+            continue
+        scores[turn] = sum(weights[number] for number in held)
+        least = LEAST_SHARE
+        if len(held) == 1:
+            is_meant = all(is_pointed_at(message, found.terms[number]) for number in held)
+            least = LEAST_SHARE_OF_ONE_WORD if is_meant else math.inf
+        if scores[turn] >= least * whole:
+            answering.add(turn)
+
+    def said_at(turn: Turn) -> tuple[datetime, str, int]:
+        return stored_at(turn[0]), turn[0], turn[1]
+
+    relevances = dict[str, Relevance]()
+    chosen = best_turns(scores, answering, said_at)
+    beginnings = {(key, start) for key, start, _ in chosen}
+    for turn in sorted(chosen, key=said_at):
+        key, start, stop = turn
+        terms = [found.terms[number].text for number in sorted(holding[turn])]
+        record = _with_what_leans(texts[key], Record(start, stop))
+        if (key, stop + 1) in beginnings or is_seen(key, stop + 1, record.stop):
+            record = Record(start, stop)
+        before = relevances.get(key, Relevance(key, (), (), 0.0))
+        terms = list(dict.fromkeys((*before.terms, *terms)))
+        score = before.score + scores[turn]
+        relevances[key] = Relevance(key, (*before.records, record), terms, score)
+    return list(relevances.values())
+
+
+def _weights(
+    terms: Sequence[AskedTerm], held_by: Mapping[int, int], turns: int
+) -> dict[int, float]:
+    """Return how much each single term tells the turns apart."""
+    weights = dict[int, float]()
+    for number, term in enumerate(terms):
+        held = held_by.get(number, 0)
+        if not term.is_phrase:
+            weights[number] = idf(held, turns) * (1.0 if held else _share_unheld(term))
+    return weights
+
+
+def best_turns(
+    scores: Mapping[Turn, float],
+    answering: AbstractSet[Turn],
+    said_at: Callable[[Turn], tuple[datetime, str, int]],
+) -> list[Turn]:
+    """Return the best of the turns that answer, those that are nearly as good, and later ones that speak of the same."""
+    if not answering:
+        return []
+    # Of several the first one, so that what came later is shown beside it; a set has another order in each process.
+    best = min(answering, key=lambda turn: (-scores[turn], said_at(turn)))
+    chosen = [best]
+    for turn in sorted(scores, key=lambda turn: -scores[turn]):
+        share = scores[turn] / scores[best]
+        is_as_good = turn in answering and share >= SHARE_OF_BEST
+        is_later = said_at(turn) > said_at(best) and share >= SHARE_OF_LATER
+        if turn != best and (is_as_good or is_later):
+            chosen.append(turn)
+    return chosen[:MOST_TURNS]
+
+
+def _share_unheld(term: AskedTerm) -> float:
+    """Return how much of a term counts as asked for if no turn holds it."""
+    # A small word may be of a language that the conversation is not held in; of pairs of characters half are no words.
+    if term.is_small:
+        return 0.0
+    return 0.5 if is_pair(term.text) else 1.0
+
+
+def _with_what_leans(text: str, turn: Record) -> Record:
+    """Return a turn, together with the next one if a few words began that."""
+    begin = turn.stop + 1
+    if not text.startswith(ASKED, begin) or text.startswith(NOTED, begin):
+        return turn
+    end = text.find("\n", begin)
+    asked = _said(text[begin : end if end >= 0 else len(text)])
+    following = record_at(text, begin, begin)
+    is_short = following.stop - following.start <= LEANING_CHARACTERS
+    if is_short and len(asked.split()) <= LEANING_WORDS:
+        return Record(turn.start, following.stop)
+    return turn
+
+
+def _terms_by_turn(found: FoundTerms, text_of: Callable[[str], str]) -> dict[Turn, set[int]]:
+    """Return the single terms that stand in each turn."""
+    holding = defaultdict[Turn, set[int]](set)
+    for place in found.occurrences.values():
+        text = text_of(place.key)
+        line_start = text.rfind("\n", 0, place.start) + 1
+        # The reference that an earlier compaction left is described by words, but nobody said them.
+        is_note = text.startswith(NOTED, line_start)
+        # Neither did anybody say "name": it is a key of the JSON. In a text the quotes behind a key are escaped.
+        is_note = is_note or text.startswith('": ', place.stop)
+        # Nor what a host keeps beside the words of a chat.
+        is_note = is_note or text.find(BESIDE_WORDS, line_start, place.start) >= 0
+        if not (is_note or found.terms[place.term].is_phrase):
+            turn = record_at(text, place.start, place.stop)
+            holding[place.key, turn.start, turn.stop].add(place.term)
+    return holding
+
+
+def show_turns(text: str, turns: Sequence[Record], budget: int, cost: Cost) -> Excerpt:
+    """Return turns as people read them, ``user: …`` and ``assistant: …``; of those that come last, none that is too much."""
+    shown = dict[int, str]()
+    ranges = dict[int, tuple[int, int]]()
+    left = budget
+    for turn in turns:
+        first = 1 + text.count("\n", 0, turn.start)
+        last = first + text.count("\n", turn.start, turn.stop)
+        said = as_said(text[turn.start : turn.stop])
+        said = f"{GAP_AT_LINE.format(line=first)}\n{said}"
+        left -= cost(said) + 1
+        if left >= 0:
+            shown[first] = said
+            ranges[first] = (first, last)
+    order = sorted(shown)
+    return Excerpt("\n".join(shown[line] for line in order), tuple(ranges[line] for line in order))
+
+
+def as_said(text: str) -> str:
+    """Return the lines of a stored conversation as people read them; a line that is cut as it is."""
+    return "\n".join(_said(line) for line in text.split("\n") if line)
+
+
+def meets_from_elsewhere(
+    message: str, asked: Sequence[AskedTerm], turn: str, *, only_stated: bool
+) -> bool:
+    """Return whether a turn of another conversation may answer a message: it holds one of its names, if it has some.
+
+    Args:
+        message: The message.
+        asked: Its terms.
+        turn: The turn, as it is stored.
+        only_stated: Whether only what a person stated may answer. A single word is enough then where the message
+            speaks of what is the person's, or of the past.
+    """
+    held = held_by(as_said(turn), chain.from_iterable(map(wanted_lexemes, asked)))
+    names = [set(wanted_lexemes(term)) for term in asked if term.is_name]
+    if names and not any(name <= held for name in names):
+        return False
+    if not only_stated:
+        return True
+    said = _said(turn.partition("\n")[0])
+    is_stated = turn.startswith(ASKED) and not said.endswith("?") and _TELLS.search(said)
+    is_known = len(held) > 1 or _OWN.search(message) or refers_back(message)
+    return bool(is_stated and is_known and held_by(said, held))
+
+
+def _said(line: str) -> str:
+    """Return who said what, of a message as it is stored: compacted, or of a chat."""
+    try:
+        message: Mapping[str, Any] = json.loads(line)
+        who = message["role"]
+        if "text" in message:
+            return f"{_SPEAKERS.get(who, who)}: {message['text']}"
+        texts = [str(text) for text in message.get("texts", ()) if text is not None]
+        calls = [f"calls {call['name']}({call['arguments']})" for call in message.get("calls", ())]
+        who = message["source"] if who == "tool" else who
+    except (ValueError, LookupError, TypeError):
+        return line
+    return f"{who}: {' '.join([*texts, *calls])}"

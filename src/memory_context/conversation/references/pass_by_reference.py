@@ -1,0 +1,287 @@
+"""References as argument values: which texts a tool gets in their place, and when it is not called."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, cast
+
+from memory_context import wording_for_models as prompts
+from memory_context.conversation.conversation_settings import is_whole, policy_of
+from memory_context.conversation.nested_json import Schema, strings_in, takes_text, with_strings
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    InvalidReferenceError,
+    MemoryDeletedError,
+    MemoryNotFoundError,
+    StoreError,
+)
+from memory_context.memory.manager import MemoryManager
+from memory_context.model.item import MemoryItem, bytes_of, is_secret
+from memory_context.model.reference import MemoryRef
+from memory_context.runtime.telemetry import operation
+from memory_context.text.json_and_repr import parse_literal
+
+DEFAULT_ARGUMENT_BYTES = 10_000_000
+MAX_NEAR_KEYS = 3
+_OPENING = "[MemoryRef:"
+
+
+class NotPassedError(Exception):
+    """Why a tool was not called, in words for the model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassingPolicy:
+    """Which tools get the text where a model passes its reference as an argument, and how much of it.
+
+    Attributes:
+        tools: The names of the tools; None for every tool.
+        secrets_for: The tools that get a text of the type ``secret`` too. Hosts log what tools are called with.
+        max_argument_bytes: The most bytes (UTF-8) that all texts of one call have together: one number, or one for each
+            of some tools, and 10 MB for the others.
+        directories: The working directories of tools that run code. In the arguments of these a reference may stand
+            anywhere, also inside of code: its text becomes a file there, and the file's name takes its place.
+
+    Raises:
+        InvalidArgumentError: Something that is not a list of names, no directory, or a size that is not a number of bytes.
+    """
+
+    tools: Collection[str] | None = None
+    secrets_for: Collection[str] = ()
+    max_argument_bytes: int | Mapping[str, int] = DEFAULT_ARGUMENT_BYTES
+    directories: Mapping[str, str | Path] = field(default_factory=dict[str, str | Path])
+
+    def __post_init__(self) -> None:
+        """Check every setting."""
+        if self.tools is not None:
+            _check_names("tools", self.tools)
+        _check_names("secrets_for", self.secrets_for)
+        for tool, directory in self.directories.items():
+            if not Path(directory).is_dir():
+                raise InvalidArgumentError(
+                    f"directories= takes a folder for {tool}; there is none at {directory}"
+                )
+        most = self.max_argument_bytes
+        for size in most.values() if isinstance(most, Mapping) else [most]:
+            _check_size(size)
+
+    @classmethod
+    def of(cls, setting: bool | PassingPolicy) -> PassingPolicy:  # noqa: FBT001 - True for every tool
+        """Return the policy that the parameter `pass_by_reference` of a constructor describes.
+
+        Raises:
+            InvalidArgumentError: It is neither a policy nor a bool.
+        """
+        policy = policy_of(setting, cls, "pass_by_reference")
+        return cls(tools=()) if setting is False else policy
+
+    @property
+    def passes(self) -> bool:
+        """Return whether any tool gets texts in place of references."""
+        return self.tools is None or len(self.tools) > 0
+
+    def passes_to(self, tool: str) -> bool:
+        """Return whether references in the arguments of *tool* are replaced."""
+        return self.tools is None or tool in self.tools
+
+    def told_in(self, description: str) -> str:
+        """Return the description of `retrieve_memory`, which tells a model what it may pass to which tools."""
+        if not self.passes:
+            return description
+        tools = ", ".join(sorted(self.tools or ())) or prompts.ANY_TOOL
+        told = f"{description} {prompts.PASS_REFERENCES.format(tools=tools)}"
+        if self.directories:
+            runners = ", ".join(sorted(self.directories))
+            told += f" {prompts.FILES_FOR_CODE.format(tools=runners)}"
+        return told
+
+    def limit_for(self, tool: str) -> int:
+        """Return the most bytes for one call of *tool*."""
+        if isinstance(self.max_argument_bytes, Mapping):
+            return self.max_argument_bytes.get(tool, DEFAULT_ARGUMENT_BYTES)
+        return self.max_argument_bytes
+
+
+def _check_names(setting: str, names: object) -> None:
+    listed = cast("Collection[object]", names) if isinstance(names, Collection) else [None]
+    if isinstance(names, str) or not all(isinstance(name, str) for name in listed):
+        raise InvalidArgumentError(f"{setting}= takes a list of tools' names, not {names!r}")
+
+
+def _check_size(size: object) -> None:
+    if not is_whole(size) or size < 0:
+        raise InvalidArgumentError(
+            "max_argument_bytes= takes a number of bytes, 0 or more, or a mapping from tools to them, "
+            f"not {size!r}"
+        )
+
+
+def with_passed_texts(
+    arguments: Any,  # noqa: ANN401 - whatever JSON holds
+    tool: str,
+    policy: PassingPolicy,
+    manager: MemoryManager,
+    trusted: Callable[[], Collection[str]],
+    schema: Schema,
+) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return the *arguments* of a call with texts in place of references; they themselves where there are none.
+
+    Args:
+        arguments: What the model wrote.
+        tool: The tool that is called.
+        policy: What it may get.
+        manager: The user's memories.
+        trusted: Gives the keys that may be passed on to tools.
+        schema: The JSON schema of the tool's arguments.
+
+    Raises:
+        NotPassedError: The tool must not be called, and why.
+    """
+    keys = passed_keys(arguments)
+    if not keys:
+        return arguments
+    texts = texts_of(keys, tool, policy, manager.fetch, trusted())
+    try:
+        filled = with_texts(arguments, texts, schema)
+    except RecursionError:
+        raise NotPassedError(prompts.TOO_DEEP_TO_PASS) from None
+    manager.audit("passed", *texts)
+    return filled
+
+
+def passed_keys(arguments: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds
+    """Return the keys of the references that are whole values in *arguments*, each as often as it occurs.
+
+    Raises:
+        NotPassedError: A value looks like a reference, but cannot be read as one.
+    """
+    keys = map(_key, strings_in(arguments))
+    return [key for key in keys if key is not None]
+
+
+def _key(text: str) -> str | None:
+    """Return the key of the reference that *text* consists of; None for any other text."""
+    value = text.strip()
+    if not value.startswith(_OPENING) or not value.endswith("]"):
+        return None
+    # Two references, or a reference and a line that is folded below it, are prose.
+    if "[" in value[1:] or "\n" in value:
+        return None
+    try:
+        return MemoryRef.parse(value).key
+    except InvalidReferenceError:
+        raise NotPassedError(prompts.UNREADABLE_REFERENCE.format(text=value[:80])) from None
+
+
+def texts_of(
+    keys: Sequence[str],
+    tool: str,
+    policy: PassingPolicy,
+    read: Callable[[str], MemoryItem],
+    shown: Collection[str],
+) -> dict[str, str]:
+    """Return the text of each key.
+
+    Args:
+        keys: Those that stand in the arguments, each as often as it stands there.
+        tool: The tool that is to get the texts.
+        policy: What it may get.
+        read: Reads a memory, or raises what `MemoryManager.get` raises.
+        shown: The keys that the conversation has shown; no other is redeemed.
+
+    Raises:
+        NotPassedError: The tool must not be called, and why.
+    """
+    items = items_of(keys, tool, policy, read, shown, texts_only=True)
+    return {key: item.text for key, item in items.items()}
+
+
+def items_of(
+    keys: Sequence[str],
+    tool: str,
+    policy: PassingPolicy,
+    read: Callable[[str], MemoryItem],
+    shown: Collection[str],
+    *,
+    texts_only: bool = False,
+) -> dict[str, MemoryItem]:
+    """Return the memory under each key; the arguments are those of `texts_of`.
+
+    Raises:
+        NotPassedError: The tool must not be called, and why.
+    """
+    with operation("pass", tool=tool) as passing:
+        items = dict[str, MemoryItem]()
+        for key in dict.fromkeys(keys):
+            item = _read(key, read, shown)
+            if is_secret(item) and tool not in policy.secrets_for:
+                raise NotPassedError(prompts.SECRET_NOT_PASSED.format(key=key, tool=tool))
+            if texts_only and isinstance(item.content, bytes):
+                told = prompts.BINARY_NOT_PASSED
+                raise NotPassedError(told.format(key=key, media_type=item.media_type))
+            items[key] = item
+        sizes = {key: bytes_of(item.content) for key, item in items.items()}
+        size, limit = sum(sizes[key] for key in keys), policy.limit_for(tool)
+        passing.note(keys=tuple(items), bytes=size)
+        if size > limit:
+            message = prompts.TOO_LARGE_TO_PASS.format(tool=tool, size=size, limit=limit)
+            raise NotPassedError(message)
+    return items
+
+
+def _read(key: str, read: Callable[[str], MemoryItem], shown: Collection[str]) -> MemoryItem:
+    try:
+        if key in shown:
+            return read(key)
+    except MemoryDeletedError as error:
+        raise NotPassedError(prompts.DELETED.format(message=error)) from None
+    except StoreError as error:
+        raise NotPassedError(prompts.STORE_FAILED.format(message=error)) from error
+    except MemoryNotFoundError:
+        shown = [other for other in shown if other != key]
+    near = get_close_matches(key, shown, MAX_NEAR_KEYS)
+    advice = prompts.NEAR_KEYS.format(keys=", ".join(near)) if near else ""
+    raise NotPassedError(prompts.UNKNOWN_REFERENCE.format(key=key, near=advice))
+
+
+def with_texts(arguments: Any, texts: Mapping[str, str], schema: Schema) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return a copy of *arguments* with texts in place of references; texts are not searched for references again.
+
+    Where *schema* takes anything but a text, the tool gets the parsed text: JSON, or the Python repr that AutoGen makes
+    of dicts and lists.
+
+    Raises:
+        NotPassedError: The text is neither.
+    """
+
+    def changed(text: str, schema: Schema) -> Any:  # noqa: ANN401 - as above
+        key = _key(text)
+        return text if key is None else _as_wanted(texts[key], key, schema)
+
+    return with_strings(arguments, changed, schema)
+
+
+def _as_wanted(text: str, key: str, schema: Schema) -> Any:  # noqa: ANN401 - whatever JSON holds
+    if takes_text(schema):
+        return text
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        value = parse_literal(text.strip())
+    not_json = NotPassedError(prompts.NO_JSON_TO_PASS.format(key=key))
+    if value is None:
+        raise not_json
+    try:
+        # The round trip refuses what a Python repr may hold and JSON may not.
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (ValueError, TypeError, RecursionError):
+        raise not_json from None
+
+
+def _refuse_constant(text: str) -> None:
+    """Refuse NaN and Infinity, which Python's JSON reads."""
+    raise ValueError(text)

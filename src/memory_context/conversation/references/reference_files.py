@@ -1,0 +1,116 @@
+"""References in code: their texts become files in the working directory of the tool that runs it."""
+
+from __future__ import annotations
+
+import mimetypes
+import os
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from memory_context import wording_for_models as prompts
+from memory_context.conversation.nested_json import strings_in, with_strings
+from memory_context.conversation.references.pass_by_reference import (
+    NotPassedError,
+    PassingPolicy,
+    items_of,
+    with_passed_texts,
+)
+from memory_context.memory.manager import MemoryManager
+from memory_context.model.item import JSON, TEXT, MemoryItem, encoded
+from memory_context.model.reference import MemoryRef, with_references_as
+from memory_context.runtime.atomic_file import replace_in
+
+# With its ending, a file's name has 255 bytes at most on every common file system.
+LONGEST_STEM = 200
+MODE = 0o600
+
+
+def with_references_filled(
+    arguments: Any,  # noqa: ANN401 - whatever JSON holds
+    tool: str,
+    policy: PassingPolicy,
+    manager: MemoryManager,
+    trusted: Callable[[], Collection[str]],
+    schema: Mapping[str, Any],
+) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return the *arguments* of a call as *tool* gets them: with texts in place of references, or with names of files.
+
+    The arguments are those of `with_passed_texts`.
+
+    Raises:
+        NotPassedError: The tool must not be called, as the model is told it.
+    """
+    if not policy.passes_to(tool):
+        return arguments
+    directory = policy.directories.get(tool)
+    try:
+        if directory is None:
+            return with_passed_texts(arguments, tool, policy, manager, trusted, schema)
+        return with_files(arguments, tool, policy, manager, trusted, Path(directory))
+    except NotPassedError as refused:
+        raise NotPassedError(prompts.NOT_CALLED.format(tool=tool, reason=refused)) from None
+
+
+def with_files(
+    arguments: Any,  # noqa: ANN401 - whatever JSON holds
+    tool: str,
+    policy: PassingPolicy,
+    manager: MemoryManager,
+    trusted: Callable[[], Collection[str]],
+    directory: Path,
+) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return *arguments* with names of files in place of references, also inside of texts; the files are there then.
+
+    Args:
+        arguments: What the model wrote: code, and what belongs to it.
+        tool: The tool that runs it.
+        policy: What the tool may get.
+        manager: The user's memories.
+        trusted: Gives the keys that may be passed on to tools.
+        directory: The working directory of the tool.
+
+    Raises:
+        NotPassedError: The code must not run, and why.
+    """
+    keys = [ref.key for text in strings_in(arguments) for ref in MemoryRef.find_all(text)]
+    if not keys:
+        return arguments
+    items = items_of(list(dict.fromkeys(keys)), tool, policy, manager.fetch, trusted())
+    names = {key: file_name(item) for key, item in items.items()}
+    for key, item in items.items():
+        _write(directory, names[key], encoded(item.content))
+    manager.audit("passed", *items)
+    return with_strings(
+        arguments, lambda text, _: with_references_as(text, lambda ref: names[ref.key])
+    )
+
+
+def file_name(item: MemoryItem) -> str:
+    """Return the name of the file for a memory: its key, and the ending of its kind."""
+    ending = mimetypes.guess_extension(item.media_type) or ".bin"
+    if item.media_type == TEXT:
+        is_json = item.text[:1] in ("{", "[")
+        ending = ".json" if is_json else ".txt"
+    if item.media_type == JSON:
+        ending = ".json"
+    stem = item.memory_key[:LONGEST_STEM]
+    return stem if stem.endswith(ending) else f"{stem}{ending}"
+
+
+def _write(directory: Path, name: str, content: bytes) -> None:
+    """Write a file in one step; a link that stands in its place is replaced, not followed.
+
+    Raises:
+        NotPassedError: It cannot be written.
+    """
+    try:
+        handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            replace_in(handle, name, content, MODE, f".{uuid4().hex}.tmp")
+        finally:
+            os.close(handle)
+    except OSError as error:
+        message = prompts.FILE_NOT_WRITTEN.format(name=name, problem=error.strerror)
+        raise NotPassedError(message) from error

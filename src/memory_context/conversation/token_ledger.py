@@ -1,0 +1,99 @@
+"""The tokens and the names of messages, each looked for once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from memory_context.conversation.message import Message
+from memory_context.memory.manager import MemoryManager
+from memory_context.model.reference import MemoryRef
+from memory_context.text.words_and_names import names
+
+# What a provider adds to each message for its role and its limits.
+MESSAGE_TOKENS = 4
+# What OpenAI charges for an image of 1024 x 1024 in high detail: 85, and 170 for each of four tiles. Others count by area.
+PICTURE_TOKENS = 765
+
+
+@dataclass
+class LedgerEntry:
+    """What is known of a message with this wording, each looked for when it is first asked for."""
+
+    message: Message
+    manager: MemoryManager
+
+    @cached_property
+    def tokens(self) -> int:
+        """Return the message's tokens."""
+        return self._besides + sum(map(self.manager.counter.count, self.message.billed()))
+
+    @cached_property
+    def tokens_in_full(self) -> int:
+        """Return its tokens if nothing were folded, compacted or brought back."""
+        known = self.message.known
+        if self.message.is_ours:
+            return _stood_for(self.message.text) if known.stands_for else 0
+        count = self.manager.counter.count
+        tokens = self._besides
+        for place, text in self.message.texts.items():
+            tokens += _stood_for(text) if place in known.folded else count(text)
+        return tokens + sum(count(call.name) + count(call.arguments) for call in self.message.calls)
+
+    @property
+    def _besides(self) -> int:
+        """Return the tokens of a message beside its words."""
+        return MESSAGE_TOKENS + PICTURE_TOKENS * self.message.pictures
+
+    @cached_property
+    def names(self) -> set[str]:
+        """Return the names in it."""
+        return set[str]().union(*map(names, self.message.billed()))
+
+    def reads_like(self, message: Message) -> bool:
+        """Return whether *message* has the same wording."""
+        own = self.message
+        return own is message or (own.texts == message.texts and own.calls == message.calls)
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Counts messages, and finds the names in them; remembers those of the last list.
+
+    A message has 4 tokens more than its words, and 765 for each image.
+    """
+
+    manager: MemoryManager
+    _known: dict[str, LedgerEntry] = field(default_factory=dict[str, LedgerEntry])
+
+    def tokens(self, messages: Sequence[Message]) -> list[int]:
+        """Return the tokens of each message."""
+        return [entry.tokens for entry in self._entries(messages)]
+
+    def tokens_in_full(self, messages: Sequence[Message]) -> list[int]:
+        """Return the tokens that each message would have if nothing were folded, compacted or brought back.
+
+        A reference says how many tokens it stands for; what this library has put there beside that counts nothing.
+        """
+        return [entry.tokens_in_full for entry in self._entries(messages)]
+
+    def names(self, messages: Sequence[Message]) -> set[str]:
+        """Return the names that stand in *messages*."""
+        return set[str]().union(*(entry.names for entry in self._entries(messages)))
+
+    def _entries(self, messages: Sequence[Message]) -> list[LedgerEntry]:
+        entries = list[LedgerEntry]()
+        for message in messages:
+            entry = self._known.get(message.id)
+            if entry is None or not entry.reads_like(message):
+                entry = LedgerEntry(message, self.manager)
+            entries.append(entry)
+        self._known = {entry.message.id: entry for entry in entries}
+        return entries
+
+
+def _stood_for(text: str) -> int:
+    """Return the tokens of what the first reference in *text* stands for."""
+    ref = next(iter(MemoryRef.find_all(text)), None)
+    return (ref.tokens if ref else None) or 0

@@ -1,0 +1,417 @@
+"""A package of memories as a model reads it, and what later texts made use of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import count as count_from
+from uuid import uuid4
+
+from memory_context import wording_for_models as prompts
+from memory_context.memory.assembly_budget import (
+    Allocation,
+    Allotment,
+    AssemblyCandidate,
+    Form,
+    choose,
+    choose_more,
+)
+from memory_context.model.drawers import Displayed
+from memory_context.model.item import MemoryItem, is_secret
+from memory_context.model.origin import CONFIRMED
+from memory_context.model.reference import names_key, one_line
+from memory_context.text.excerpt.excerpt import excerpt
+from memory_context.text.similarity import runs
+from memory_context.text.words_and_names import names
+
+TASK = "task"
+GLOBAL = "global"
+# Five words in a row hardly stand in two texts by chance.
+QUOTED_WORDS = 5
+SAME_BEGINNING = 24
+
+Count = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class RankedMemory:
+    """A memory that was looked at.
+
+    Attributes:
+        item: The record.
+        tier: Whose share it takes.
+        worth: Its score.
+        kept: Its position among those that are kept whatever they are worth: even numbers are the
+            last written, odd ones the first.
+    """
+
+    item: MemoryItem
+    tier: str
+    worth: float
+    kept: int | None = None
+
+    @property
+    def key(self) -> str:
+        """Return the memory's key."""
+        return self.item.memory_key
+
+
+@dataclass(frozen=True, slots=True)
+class PackageEntry:
+    """A memory that went in.
+
+    Attributes:
+        item: The record.
+        tier: Whose share it takes.
+        form: ``whole``, ``excerpt`` or ``reference``.
+        text: What is shown.
+        tokens: What that takes.
+        selected: The tokens of its content that are shown; 0 for a reference.
+    """
+
+    item: MemoryItem
+    tier: str
+    form: Form
+    text: str
+    tokens: int
+    selected: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A memory that was ranked and did not go in.
+
+    Attributes:
+        key: Its key.
+        tier: Its tier.
+        rank: Its position among the ranked ones, from 1.
+        tokens: What it would have taken whole.
+        reason: Why.
+    """
+
+    key: str
+    tier: str
+    rank: int
+    tokens: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextPackage(Displayed):
+    """What an agent starts with. ``str(package)`` is its text; a package without entries is false.
+
+    Attributes:
+        id: Names this assembly among those that are recorded.
+        task: What it was assembled for.
+        text: What a model reads; "" without entries.
+        tokens: The tokens of `text`.
+        budget: The most that it might have.
+        allocation: The tiers' parts of the budget.
+        entries: What went in, tier by tier, best first; what is kept of a tier's beginning first,
+            of its end last.
+        left_out: What was ranked and did not go in, best first.
+        unranked: For each tier, how many memories ranked too low to be looked at.
+        all_tokens: The tokens of everything that the tiers hold.
+        candidates: What was ranked, as `choose` took it.
+        room: What was left of the budget for entries.
+        longest: The most tokens that one memory might take.
+    """
+
+    id: str
+    task: str
+    text: str
+    tokens: int
+    budget: int
+    allocation: Allocation
+    entries: tuple[PackageEntry, ...]
+    left_out: tuple[LeftOut, ...]
+    unranked: Mapping[str, int]
+    all_tokens: int
+    candidates: tuple[AssemblyCandidate, ...] = field(default=(), repr=False)
+    room: int = 0
+    longest: int | None = None
+
+    def __bool__(self) -> bool:
+        """Return whether anything went in."""
+        return bool(self.entries)
+
+    def __str__(self) -> str:
+        """Return the text."""
+        return self.text
+
+    @property
+    def items(self) -> list[MemoryItem]:
+        """Return the memories that went in, in order."""
+        return [entry.item for entry in self.entries]
+
+    @property
+    def tokens_by_tier(self) -> dict[str, int]:
+        """Return the tokens that the entries of each tier take."""
+        tokens = dict.fromkeys(self.allocation, 0)
+        for entry in self.entries:
+            tokens[entry.tier] += entry.tokens
+        return tokens
+
+    @property
+    def compression_ratio(self) -> float:
+        """Return the share of the tiers' tokens that went in; 1.0 for empty tiers."""
+        if not self.all_tokens:
+            return 1.0
+        return sum(entry.selected for entry in self.entries) / self.all_tokens
+
+    @property
+    def summary(self) -> str:
+        """Return a line for people: how many memories of which tiers, their tokens, and what was left out."""
+        number = Counter(entry.tier for entry in self.entries)
+        tiers = ", ".join(f"{count} of {tier}" for tier, count in number.items())
+        shown = f"{len(self.entries)} memories{f' ({tiers})' if tiers else ''}"
+        left_out = len(self.left_out) + sum(self.unranked.values())
+        return f"{shown} in {self.tokens} of {self.budget} tokens; {left_out} left out"
+
+    def used(self, *texts: str) -> frozenset[str]:
+        """Return the keys of the memories that `texts`, a model's words or tool calls, make use of.
+
+        A text uses a memory if it names its key, holds a name that was shown of it (of a file, a
+        function, a host, a ticket) and did not stand in the task, or quotes five words in a row.
+        One that was left out is used by a text that names its key. Influence that leaves no such
+        trace is not seen.
+        """
+        said = "\n".join(texts)
+        new_names = names(said) - names(self.task)
+        quotes = runs(said, QUOTED_WORDS)
+        used = {memory.key for memory in self.left_out if names_key(said, memory.key)}
+        for entry in self.entries:
+            if (
+                names_key(said, entry.item.memory_key)
+                or not new_names.isdisjoint(names(entry.text))
+                or not quotes.isdisjoint(runs(entry.text, QUOTED_WORDS))
+            ):
+                used.add(entry.item.memory_key)
+        return frozenset(used)
+
+
+def make_package(
+    ranked: Sequence[RankedMemory],
+    task: str,
+    budget: int,
+    allocation: Allocation,
+    longest: int | None,
+    held: Mapping[str, tuple[int, int]],
+    count: Count,
+) -> ContextPackage:
+    """Choose from the ranked memories, and write the text, which takes `budget` tokens at most.
+
+    Args:
+        ranked: Best first.
+        task: What excerpts are chosen for.
+        budget: Tokens.
+        allocation: For each tier its part of the budget.
+        longest: The most tokens that one memory takes.
+        held: How many memories and tokens each tier holds.
+        count: Counts tokens.
+    """
+    originals = _originals(ranked)
+    wanted = [memory for memory in ranked if memory.key not in originals]
+    tiers = [tier for tier in allocation if any(memory.tier == tier for memory in wanted)]
+    fill = partial(
+        _fill, task=task, budget=budget, allocation=allocation, longest=longest, count=count
+    )
+    candidates, room, shown, text = fill(wanted, tiers)
+    if TASK in tiers and all(entry.tier != TASK for entry in shown):
+        # The headings of all tiers leave too little for it, or better ones took that.
+        candidates, room, shown, text = fill(_task_first(wanted), [TASK])
+    number = Counter(memory.tier for memory in ranked)
+    return ContextPackage(
+        id=uuid4().hex,
+        task=task,
+        text=text,
+        tokens=count(text) if text else 0,
+        budget=budget,
+        allocation=allocation,
+        entries=tuple(shown),
+        left_out=tuple(_left_out(ranked, candidates, shown, originals)),
+        unranked={tier: max(0, memories - number[tier]) for tier, (memories, _) in held.items()},
+        all_tokens=sum(tokens for _, tokens in held.values()),
+        candidates=tuple(candidates.values()),
+        room=room,
+        longest=longest,
+    )
+
+
+def _task_first(wanted: Sequence[RankedMemory]) -> list[RankedMemory]:
+    """Return the memories with those of the task as the ones that are kept, best first."""
+    positions = count_from(1, 2)
+    reordered = list[RankedMemory]()
+    for memory in wanted:
+        kept = next(positions) if memory.tier == TASK else None
+        reordered.append(replace(memory, kept=kept))
+    return reordered
+
+
+def _fill(
+    wanted: Sequence[RankedMemory],
+    tiers: Iterable[str],
+    *,
+    task: str,
+    budget: int,
+    allocation: Allocation,
+    longest: int | None,
+    count: Count,
+) -> tuple[dict[str, AssemblyCandidate], int, list[PackageEntry], str]:
+    """Return the candidates, the room beside the headings of `tiers`, the entries in order, their text."""
+    candidates = {memory.key: _candidate(memory, count, budget) for memory in wanted}
+    frame = (prompts.ASSEMBLED_HEADER, *map(_heading, tiers), "")
+    room = max(0, budget - count("\n".join(frame)))
+    entries = dict[str, PackageEntry]()
+
+    def add_entries(allotments: Mapping[str, Allotment]) -> None:
+        for memory in wanted:
+            if memory.key in allotments:
+                entries[memory.key] = _entry(memory, allotments[memory.key], task, count)
+
+    add_entries(choose(candidates.values(), room, allocation, longest))
+    spare = room - sum(entry.tokens + 1 for entry in entries.values())
+    most = room if longest is None else longest
+    add_entries(choose_more(candidates.values(), entries, most, spare))
+    return candidates, room, *_fitted(entries, wanted, tuple(allocation), budget, count)
+
+
+def whole_text(item: MemoryItem) -> str:
+    """Return a memory whole: its description, unless the content begins with it, and its content."""
+    summary = one_line(item.summary)
+    lines = item.text.strip().split("\n")
+    if not summary or lines[0][:SAME_BEGINNING] in summary:
+        pass
+    elif len(lines) == 1:
+        lines[0] = prompts.ASSEMBLED_LINE.format(summary=summary, text=lines[0])
+    else:
+        lines.insert(0, f"{summary}:")
+    # First, where the text cannot stand before it.
+    lines[0] = f"-{unconfirmed(item)} {lines[0]}"
+    return "\n  ".join(lines)
+
+
+def unconfirmed(item: MemoryItem) -> str:
+    """Return the origin of a memory as it stands beside it, if neither a person nor a program said it; else nothing."""
+    return "" if item.origin in CONFIRMED else prompts.ORIGIN.format(origin=item.origin)
+
+
+def _reference_text(item: MemoryItem) -> str:
+    return prompts.ASSEMBLED_REFERENCE.format(ref=f"{item.ref}{unconfirmed(item)}")
+
+
+def _candidate(memory: RankedMemory, count: Count, budget: int) -> AssemblyCandidate:
+    item = memory.item
+    opens = isinstance(item.content, str) and not is_secret(item)
+    short = count(_reference_text(item)) + 1
+    if not opens:
+        whole = short
+    elif item.token_count > 2 * budget:
+        whole = item.token_count  # far too long anyway, and counting it again would take long
+    else:
+        whole = count(whole_text(item)) + 1
+    return AssemblyCandidate(memory.key, memory.tier, whole, short, opens, memory.kept)
+
+
+def _entry(memory: RankedMemory, allotment: Allotment, task: str, count: Count) -> PackageEntry:
+    """Return a memory in the form that it gets; as a reference where no excerpt fits."""
+    item = memory.item
+    tier = memory.tier
+    if allotment.form == "whole":
+        text = whole_text(item)
+        return PackageEntry(item, tier, "whole", text, count(text), item.token_count)
+    if allotment.form == "excerpt":
+        opening = f"{prompts.ASSEMBLED_PART.format(ref=f'{item.ref}{unconfirmed(item)}')}\n"
+        part = excerpt(item.text, task, allotment.tokens - count(opening) - 2, count).text
+        text = opening + part
+        tokens = count(text)
+        if part and tokens < allotment.tokens:
+            return PackageEntry(item, tier, "excerpt", text, tokens, count(part))
+    text = _reference_text(item)
+    return PackageEntry(item, tier, "reference", text, count(text), 0)
+
+
+def _render(entries: Iterable[PackageEntry], tiers: Iterable[str]) -> str:
+    """Return the text of entries: a header, and those of each tier under its heading."""
+    texts: dict[str, list[str]] = {tier: [] for tier in tiers}
+    for entry in entries:
+        texts[entry.tier].append(entry.text)
+    filled = [tier for tier in texts if texts[tier]]
+    if filled in ([], [GLOBAL]):  # the user's alone: its header says so, and needs no heading
+        return "\n".join((prompts.LAYER_HEADER, *texts.get(GLOBAL, ())))
+    lines = [prompts.ASSEMBLED_HEADER]
+    for tier in filled:
+        lines += [_heading(tier), *texts[tier]]
+    return "\n".join(lines)
+
+
+def _heading(tier: str) -> str:
+    return prompts.ASSEMBLED_TIERS.get(tier) or prompts.ASSEMBLED_TIER.format(tier=tier)
+
+
+def _place_in_tier(memory: RankedMemory) -> tuple[int, int]:
+    """Return what sorts a tier: the first written that are kept, then best first, then the last written."""
+    if memory.kept is None:
+        return 1, 0
+    return (0, memory.kept) if memory.kept % 2 == 1 else (2, -memory.kept)
+
+
+def _originals(ranked: Sequence[RankedMemory]) -> dict[str, str]:
+    """Return the keys of memories that repeat the text of another one, with the key of that one."""
+    first = dict[str, str]()
+    originals = dict[str, str]()
+    for memory in sorted(ranked, key=lambda memory: memory.kept is None):
+        digest = memory.item.content_hash
+        if not digest:
+            continue
+        original = first.setdefault(digest, memory.key)
+        if original != memory.key and memory.kept is None:
+            originals[memory.key] = original
+    return originals
+
+
+def _fitted(
+    entries: Mapping[str, PackageEntry],
+    ranked: Sequence[RankedMemory],
+    tiers: Sequence[str],
+    budget: int,
+    count: Count,
+) -> tuple[list[PackageEntry], str]:
+    """Return the entries that fit, in order, and their text: drop the worst until it fits `budget`.
+
+    What was chosen is an estimate: the tokens of a whole are not the sum of those of its parts.
+    """
+    remaining = dict(entries)
+    in_order = sorted(ranked, key=lambda memory: (tiers.index(memory.tier), _place_in_tier(memory)))
+    chosen = [memory for memory in ranked if memory.key in entries]
+    # A stable sort: best first behind those that are kept.
+    chosen.sort(key=lambda memory: (memory.kept is None, memory.kept or 0))
+    while chosen:
+        shown = [remaining[memory.key] for memory in in_order if memory.key in remaining]
+        text = _render(shown, tiers)
+        if count(text) <= budget:
+            return shown, text
+        del remaining[chosen.pop().key]
+    return [], ""
+
+
+def _left_out(
+    ranked: Sequence[RankedMemory],
+    candidates: Mapping[str, AssemblyCandidate],
+    entries: Iterable[PackageEntry],
+    originals: Mapping[str, str],
+) -> Iterator[LeftOut]:
+    """Yield what was ranked and did not go in, and why."""
+    shown = {entry.item.memory_key for entry in entries}
+    for rank, memory in enumerate(ranked, 1):
+        if memory.key in shown:
+            continue
+        if memory.key in originals:
+            tokens = memory.item.token_count
+            reason = f"the same text as {originals[memory.key]}"
+        else:
+            tokens = candidates[memory.key].whole
+            reason = f"no room: {tokens} tokens, and better ones took the budget"
+        yield LeftOut(memory.key, memory.tier, rank, tokens, reason)

@@ -1,0 +1,125 @@
+"""Queries over the memories of one user: each that holds rows is a table under its key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from memory_context import wording_for_models as prompts
+from memory_context.exceptions import InvalidQueryError, InvalidSelectionError
+from memory_context.model.item import MemoryItem, is_secret
+from memory_context.model.query_result import QueryResult
+from memory_context.model.scope import Scope
+from memory_context.stores.protocol import MemoryStore
+from memory_context.text.query.sandboxed_database import LockedDatabase
+from memory_context.text.read.hints import listed
+from memory_context.text.read.pattern_time_limit import TimeLimit
+from memory_context.text.rows.rows_in_text import table_of
+from memory_context.text.rows.rows_under_columns import Row, TextTable
+
+# Ten texts of 5 MB each are loaded and grouped in half of it.
+SECONDS = 20.0
+MOST_UNITED = 200
+TABLES_TOLD = 10
+ANY = "*"
+KEY_COLUMN = "memory_key"
+_LARGEST_CHARACTER = "\U0010ffff"
+
+
+def query(store: MemoryStore, scope: Scope, sql: str) -> QueryResult:
+    """Run one SELECT over the memories that *scope* sees.
+
+    Raises:
+        InvalidQueryError: See `LockedDatabase.select`; or a table is no memory, a secret, binary.
+        SelectionTimeoutError: It took more than 20 seconds.
+        StoreError: The store could not do it.
+    """
+    tables = _MemoriesAsTables(store, scope)
+    with LockedDatabase(tables.named, TimeLimit(SECONDS)) as database:
+        selected = database.select(sql)
+    rows = tuple(map(tuple, selected.rows))
+    return QueryResult(selected.columns, rows, sql, tuple(tables.sources))
+
+
+class _MemoriesAsTables:
+    """Gives the memories that a statement names as tables, and notes their keys as its sources."""
+
+    def __init__(self, store: MemoryStore, scope: Scope) -> None:
+        self._store = store
+        self._scope = scope
+        self.sources: dict[str, None] = {}
+
+    def named(self, name: str) -> TextTable:
+        """Return the memory under the key *name*, or all whose keys match ``read_file_*`` as one.
+
+        Raises:
+            InvalidQueryError: There is none, or it holds no text that may be read; says what there is.
+        """
+        if ANY in name:
+            return self._united(name)
+        item = self._store.get(self._scope, name) if name.isprintable() else None
+        if item is None:
+            raise InvalidQueryError(prompts.NO_TABLE.format(name=name, tables=self._tables_told()))
+        return self._table_of(item)
+
+    def _table_of(self, item: MemoryItem) -> TextTable:
+        if is_secret(item) or not isinstance(item.content, str):
+            kind = "a secret" if is_secret(item) else f"binary content ({item.media_type})"
+            raise InvalidQueryError(f"{item.memory_key} is {kind}, which has no rows")
+        try:
+            table = table_of(item.content)
+        except InvalidSelectionError as error:
+            raise InvalidQueryError(f"{item.memory_key} has no rows: {error}") from error
+        self.sources[item.memory_key] = None
+        return table
+
+    def _united(self, pattern: str) -> TextTable:
+        """Return the rows of all memories whose keys match, each below its key in a first column."""
+        parts = list[tuple[str, TextTable]]()
+        for item in self._matching(pattern):
+            table = self._table_of(item)
+            if parts and table.columns != parts[0][1].columns:
+                raise InvalidQueryError(
+                    f"the tables of {pattern} have different columns: {parts[0][0]} has "
+                    f"{listed(parts[0][1].columns)}, {item.memory_key} has {listed(table.columns)}"
+                )
+            parts.append((item.memory_key, table))
+        if not parts:
+            raise InvalidQueryError(
+                prompts.NO_TABLE.format(name=pattern, tables=self._tables_told())
+            )
+
+        def rows() -> Iterator[Row]:
+            for key, table in parts:
+                for row in table.rows():
+                    yield [key, *row]
+
+        first = parts[0][1]
+        return replace(first, columns=(KEY_COLUMN, *first.columns), rows=rows, name=pattern)
+
+    def _matching(self, pattern: str) -> list[MemoryItem]:
+        """Return the memories whose keys match, oldest first, without secrets and binary content."""
+        beginning = pattern.partition(ANY)[0]
+        filters = None
+        if beginning:
+            filters = {KEY_COLUMN: {"$gte": beginning, "$lt": beginning + _LARGEST_CHARACTER}}
+        matches = re.compile(".*".join(map(re.escape, pattern.split(ANY)))).fullmatch
+        found = list[MemoryItem]()
+        for item in self._store.query(self._scope, filters, limit=None, order_by="-created_at"):
+            is_readable = isinstance(item.content, str) and not is_secret(item)
+            if is_readable and matches(item.memory_key):
+                found.append(item)
+        if len(found) > MOST_UNITED:
+            raise InvalidQueryError(
+                f"{pattern} are {len(found)} memories; {MOST_UNITED} at most can be one table"
+            )
+        return found
+
+    def _tables_told(self) -> str:
+        """Name the newest memories, with what describes them."""
+        told = list[str]()
+        for item in self._store.query(self._scope, limit=TABLES_TOLD):
+            if not is_secret(item):
+                told.append(f"{item.memory_key} ({item.summary})")
+        return "; ".join(told) or "nothing"

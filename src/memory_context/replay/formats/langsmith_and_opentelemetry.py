@@ -1,0 +1,231 @@
+"""Model calls as telemetry keeps them: spans of OpenTelemetry and OpenInference, and LangSmith's runs.
+
+A span of OpenTelemetry's GenAI conventions has its messages as JSON in the attributes ``gen_ai.input.messages``,
+``gen_ai.output.messages`` and ``gen_ai.system_instructions``, or in those of an event; earlier instrumentations and
+OpenInference spread them over attributes, as ``gen_ai.prompt.0.role`` and ``llm.input_messages.0.message.role``. Spans
+come as an SDK prints them (``context``, ``attributes``) or as OTLP has them (``resourceSpans``).
+
+Sources: the semantic conventions of OpenTelemetry (1.37 and later) and of OpenInference; the schema of LangSmith's SDK.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from memory_context.conversation.message import Message
+from memory_context.replay.formats.content_parts import Json, as_list
+
+NO_TEXTS = (
+    "none of the spans or runs holds the messages of a model call; most instrumentations record them only when they are "
+    "told to, as by OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+)
+# Spans around model calls show the same messages again.
+_CALLING = ("chat", "generate_content", "text_completion")
+# As LangSmith has them, and as other tracers of LangChain do.
+_MODEL_RUNS = ("llm", "chat_model")
+_IN = "gen_ai.input.messages"
+_OUT = "gen_ai.output.messages"
+_SYSTEM = "gen_ai.system_instructions"
+# Where older conventions spread the messages, and what stands around each of them.
+_SPREAD = (
+    ("llm.input_messages.", "llm.output_messages."),
+    ("gen_ai.prompt.", "gen_ai.completion."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TracedCall:
+    """A model call.
+
+    Attributes:
+        trace: What it was a part of.
+        started: When; to be compared with those of the same file.
+        prompt: The messages that the model was sent, in one of the forms of recordings.
+        reply: What it answered.
+    """
+
+    trace: str
+    started: str
+    prompt: Sequence[Json]
+    reply: Sequence[Json]
+
+
+def is_traced(document: object) -> bool:
+    """Return whether a value out of a JSON file is a span, spans in OTLP's form, or a run of LangSmith's."""
+    if not isinstance(document, dict):
+        return False
+    found = cast("Json", document)
+    is_span = "attributes" in found and ("context" in found or "spanId" in found)
+    return is_span or "resourceSpans" in found or ("run_type" in found and "inputs" in found)
+
+
+def traced_calls(documents: Sequence[object]) -> list[TracedCall]:
+    """Return the model calls among spans and runs that hold their messages, in the order in which they began."""
+    calls = list[TracedCall]()
+    for document in cast("Sequence[Json]", documents):
+        if "run_type" in document:
+            calls += _call_of_run(document)
+            continue
+        for span in _spans_in(document):
+            calls += _call_of_span(span)
+    return sorted(calls, key=lambda call: call.started)
+
+
+def grown_runs(
+    calls: Iterable[tuple[str, Sequence[Message], Sequence[Message]]],
+) -> Iterator[tuple[str, Sequence[Message]]]:
+    """Yield the runs that model calls make up: the next call's prompt begins with the whole prompt of the one before.
+
+    What was compacted or cut in between begins another run: no other prompt would have been sent for its calls.
+
+    Args:
+        calls: For each call its trace, its prompt, and that with the reply.
+    """
+    runs = list[tuple[str, list[Message], Sequence[Message]]]()
+    for trace, prompt, whole in calls:
+        said = [replace(message, id="") for message in prompt]
+        for place in range(len(runs) - 1, -1, -1):
+            before = runs[place][1]
+            # A reply stands between them; the same question asked again is another run.
+            answered = len(said) > len(before) and said[len(before)].role == "assistant"
+            if answered and said[: len(before)] == before:
+                runs[place] = (runs[place][0], said, whole)
+                break
+        else:
+            runs.append((trace, said, whole))
+    named = dict[str, int]()
+    for trace, _, whole in runs:
+        named[trace] = named.get(trace, 0) + 1
+        yield (trace if named[trace] == 1 else f"{trace}/{named[trace]}"), whole
+
+
+def _spans_in(document: Json) -> Iterator[Json]:
+    if "resourceSpans" not in document:
+        yield document
+        return
+    for resource in _objects(document["resourceSpans"]):
+        for scope in _objects(resource.get("scopeSpans")):
+            yield from _objects(scope.get("spans"))
+
+
+def _object(value: Any) -> Json:  # noqa: ANN401 - out of a JSON file
+    return cast("Json", value or {})
+
+
+def _objects(value: Any) -> Sequence[Json]:  # noqa: ANN401 - out of a JSON file
+    return cast("Sequence[Json]", value or ())
+
+
+def _call_of_span(span: Json) -> Iterator[TracedCall]:
+    """Yield the call that a span is about, if it is about one and has its messages."""
+    attributes = dict[str, Any]()
+    for holder in (span, *_objects(span.get("events"))):
+        attributes |= _attributes(holder.get("attributes") or {})
+    if attributes.get("gen_ai.operation.name", _CALLING[0]) not in _CALLING:
+        return
+    if attributes.get("openinference.span.kind", "LLM") != "LLM":
+        return
+    prompt, reply = _conventional(attributes) or _spread(attributes)
+    context = _object(span.get("context"))
+    trace = str(span.get("traceId") or context.get("trace_id") or "")
+    conversation = attributes.get("gen_ai.conversation.id") or attributes.get("session.id")
+    started = str(span.get("startTimeUnixNano") or span.get("start_time") or "")
+    if prompt and reply:
+        yield TracedCall(str(conversation or trace), started, prompt, reply)
+
+
+def _attributes(written: Any) -> dict[str, Any]:  # noqa: ANN401 - an object, or OTLP's list
+    if isinstance(written, Mapping):
+        return dict(cast("Json", written))
+    return {one["key"]: _value(one["value"]) for one in written}
+
+
+def _value(written: Json) -> Any:  # noqa: ANN401 - of any kind
+    """Return a value of OTLP's, ``{"stringValue": …}``, as JSON has it."""
+    [(kind, value)] = written.items()
+    if kind == "arrayValue":
+        return [_value(one) for one in _objects(value.get("values"))]
+    return _attributes(_objects(value.get("values"))) if kind == "kvlistValue" else value
+
+
+def _conventional(attributes: Json) -> tuple[list[Json], list[Json]] | None:
+    if _IN not in attributes:
+        return None
+    prompt = _parsed(attributes[_IN])
+    if told := _parsed(attributes.get(_SYSTEM)):
+        prompt = [{"role": "system", "content": told}, *prompt]
+    return prompt, _parsed(attributes.get(_OUT))
+
+
+def _parsed(value: Any) -> list[Json]:  # noqa: ANN401 - JSON, or what it says
+    return cast("list[Json]", json.loads(value) if isinstance(value, str) else value or [])
+
+
+def _spread(attributes: Json) -> tuple[list[Json], list[Json]]:
+    for asked, answered in _SPREAD:
+        prompt = [_message(one) for one in _gathered(attributes, asked)]
+        if prompt:
+            return prompt, [_message(one) for one in _gathered(attributes, answered)]
+    return [], []
+
+
+def _gathered(attributes: Json, prefix: str) -> list[Any]:
+    """Return the list that attributes such as ``prefix0.role`` spell out."""
+    root = dict[str, Any]()
+    for name, value in attributes.items():
+        if name.startswith(prefix):
+            *path, last = name.removeprefix(prefix).split(".")
+            inner = root
+            for step in path:
+                inner = inner.setdefault(step, {})
+            inner[last] = value
+    return _in_order(root)
+
+
+def _in_order(numbered: Json) -> list[Any]:
+    return [numbered[number] for number in sorted(numbered, key=int)]
+
+
+def _message(gathered: Json) -> Json:
+    """Return a message in OpenAI's chat form."""
+    message: Json = gathered.get("message", gathered)
+    contents = _in_order(_object(message.get("contents")))
+    parts = [content.get("message_content", content) for content in contents]
+    calls = [call.get("tool_call", call) for call in _in_order(_object(message.get("tool_calls")))]
+    return {
+        "role": message.get("role", "assistant"),
+        "content": parts or message.get("content"),
+        "tool_calls": [
+            {"id": call.get("id"), "function": call.get("function", call)} for call in calls
+        ],
+        "tool_call_id": message.get("tool_call_id"),
+        "name": message.get("name"),
+    }
+
+
+def _call_of_run(run: Json) -> Iterator[TracedCall]:
+    """Yield the call that a run of LangSmith's is, if it is one."""
+    inputs = _object(run.get("inputs"))
+    outputs = _object(run.get("outputs"))
+    prompt = _flat(inputs.get("messages"))
+    if run["run_type"] not in _MODEL_RUNS or not prompt:
+        return
+    choices = _flat(outputs.get("generations")) or _flat(outputs.get("choices"))
+    reply = [_object(choice["message"]) for choice in choices] or _flat(outputs.get("messages"))
+    if not reply and "role" in outputs:
+        reply = [outputs]
+    metadata = _object(_object(run.get("extra")).get("metadata"))
+    trace = metadata.get("thread_id") or run.get("trace_id") or run.get("id") or ""
+    if reply:
+        yield TracedCall(str(trace), str(run.get("start_time", "")), prompt, reply)
+
+
+def _flat(value: object) -> list[Json]:
+    """Return the messages of a list, or of the first of LangChain's lists: one for each prompt, and chats have one."""
+    listed = as_list(value)
+    if listed and isinstance(listed[0], list):
+        return cast("list[Json]", listed[0])
+    return listed

@@ -1,0 +1,45 @@
+"""The items of OpenAI's Responses API, as messages of its chat form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from memory_context.replay.formats.content_parts import Json, call_of, parts_of
+
+_OUTPUTS = ("function_call_output", "custom_tool_call_output")
+ITEMS = ("function_call", "custom_tool_call", "reasoning", *_OUTPUTS)
+
+
+def is_item(message: Json) -> bool:
+    """Return whether only the Responses API has such an item; its messages have a role, as others have."""
+    return message.get("type") in ITEMS and "role" not in message
+
+
+def chat_of_items(items: Sequence[Json]) -> Iterator[Json]:
+    """Yield messages for items: what the model made in one response is one message."""
+    messages = [_message(item) if is_item(item) else item for item in items]
+    for role, group in groupby(messages, key=lambda one: one["role"]):
+        if role == "assistant":
+            yield _joined(list(group))
+        else:
+            yield from group
+
+
+def _message(item: Json) -> Json:
+    if item["type"] in _OUTPUTS:
+        output = item.get("output")
+        return {"role": "tool", "tool_call_id": item.get("call_id"), "content": output}
+    if call := call_of(item):
+        return {"role": "assistant", "tool_calls": [call]}
+    thought = [*(item.get("summary") or ()), *(item.get("content") or ())]
+    return {"role": "assistant", "content": thought}
+
+
+def _joined(messages: Sequence[Json]) -> Json:
+    contents = list[object]()
+    calls = list[object]()
+    for message in messages:
+        contents += parts_of(message)
+        calls += message.get("tool_calls") or []
+    return {"role": "assistant", "content": contents, "tool_calls": calls}

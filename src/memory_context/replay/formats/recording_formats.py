@@ -1,0 +1,261 @@
+"""The forms in which runs are recorded, told apart by their shape.
+
+A message has a ``role`` (OpenAI, Anthropic, Agent Framework, OpenTelemetry), the ``type`` of an item of OpenAI's
+Responses, or a ``type`` that names a class of AutoGen's or a kind of LangChain's, whose fields stand beside it, below
+``data`` (``messages_to_dict``) or below ``kwargs`` (``dumpd``, ``dumps``). A run is a list of such messages, or an object
+that has one under ``messages``: itself, or inside of what a framework puts around it when it saves a state. What
+telemetry and Claude Code write is a run in many pieces: see `traced_calls` and `session_lines`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from memory_context.conversation.message import Message
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.replay.formats.autogen_states import chat_of_autogen, is_autogens
+from memory_context.replay.formats.claude_code_sessions import (
+    NO_MESSAGES,
+    NoMessagesError,
+    is_session_line,
+    sessions_of,
+)
+from memory_context.replay.formats.content_parts import Json, as_list
+from memory_context.replay.formats.langsmith_and_opentelemetry import (
+    NO_TEXTS,
+    grown_runs,
+    is_traced,
+    traced_calls,
+)
+from memory_context.replay.formats.openai_responses import chat_of_items, is_item
+from memory_context.replay.recordings import Recording, to_messages
+
+RIGHT = (
+    "a recording is an object with \"messages\" or a list of messages, in OpenAI's chat form or Anthropic's (role, content), "
+    "as items of OpenAI's Responses, as a saved state of AutoGen's or Agent Framework's, or as LangChain dumps it; or "
+    "OpenTelemetry's or OpenInference's spans, LangSmith's runs, or a session of Claude Code"
+)
+_ROLES = {
+    "human": "user",
+    "ai": "assistant",
+    "system": "system",
+    "tool": "tool",
+    "function": "function",
+    "chat": "user",
+    "remove": "",
+}
+# The keys under which a saved state holds its messages, or another state that does.
+_WRAPPERS = (
+    "llm_context",
+    "agent_state",
+    "inner_team_state",
+    "values",
+    "channel_values",
+    "checkpoint",
+    "kwargs",
+)
+# In this order: the most telling name of a run first.
+_IDS = ("id", "thread_id", "session_id", "run_id", "name")
+_SAYING = ("content", "contents", "parts", "tool_calls", "function_call", "data", "kwargs")
+SKETCHED = 60  # characters
+
+
+def recordings_in(document: object) -> Iterator[Recording]:
+    """Yield the runs in a value out of a JSON file; one after another, if it is a list of runs.
+
+    Raises:
+        InvalidArgumentError: It has none of the known forms; says what it is and what would be right.
+    """
+    if _is_message(document):
+        raise InvalidArgumentError(f"this is a single message; {RIGHT}")
+    items = as_list(document)
+    if is_piece(items[0] if items else document):
+        yield from _recordings_of_pieces(items or [document])
+        return
+    # A list of messages is one run; a list of anything else is a list of runs.
+    if not items or _is_message(items[0]):
+        yield from _recordings_of(document)
+        return
+    for number, item in enumerate(items, 1):
+        try:
+            yield from _recordings_of(item)
+        except InvalidArgumentError as error:
+            raise InvalidArgumentError(f"item {number} of the list: {error}") from error
+
+
+def is_piece(document: object) -> bool:
+    """Return whether a value out of a JSON file is a span, a LangSmith run or a line of a session: a part of a run."""
+    return is_traced(document) or is_session_line(document)
+
+
+def _recordings_of_pieces(pieces: Sequence[object]) -> Iterator[Recording]:
+    """Yield the runs that spans, LangSmith's runs, or the lines of a session make up together."""
+    nothing = InvalidArgumentError(NO_TEXTS)
+    try:
+        if is_session_line(pieces[0]):
+            nothing = NoMessagesError(NO_MESSAGES)
+            runs = [(name, _read_messages(messages)) for name, messages in sessions_of(pieces)]
+        else:
+            runs = list(_runs_in_traces(pieces))
+    except InvalidArgumentError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        # They have no schema to check: texts in place of objects, objects where lists belong.
+        raise InvalidArgumentError(
+            f"the pieces of a run have parts of the wrong kind: {error}; {RIGHT}"
+        ) from error
+    if not runs:
+        raise nothing
+    yield from (Recording(name, tuple(messages)) for name, messages in runs)
+
+
+def _runs_in_traces(pieces: Sequence[object]) -> Iterator[tuple[str, Sequence[Message]]]:
+    calls = list[tuple[str, Sequence[Message], Sequence[Message]]]()
+    for call in traced_calls(pieces):
+        whole = _read_messages([*call.prompt, *call.reply])
+        calls.append((call.trace, _read_messages(call.prompt), whole))
+    yield from grown_runs(calls)
+
+
+def _recordings_of(document: object) -> Iterator[Recording]:
+    runs = list(_runs_in(document, ""))
+    if not runs:
+        raise InvalidArgumentError(f"{RIGHT}; this is {_sketch(document)}")
+    for name, messages in runs:
+        yield Recording(name, tuple(_read_messages(messages)))
+
+
+def _runs_in(document: object, name: str) -> Iterator[tuple[str, list[object]]]:
+    """Yield the lists of messages in `document`, each with the name of its run or agent."""
+    if isinstance(document, list) and document:
+        yield name, cast("list[object]", document)
+    if not isinstance(document, dict):
+        return
+    run = cast("Json", document)
+    ids = [str(run[key]) for key in _IDS if isinstance(run.get(key), str | int)]
+    own = ids[0] if ids else name
+    # Whatever else lies in it, this list is the run.
+    if isinstance(run.get("messages"), list):
+        yield own, [*_instructions(run), *run["messages"]]
+        return
+    if isinstance(run.get("agent_states"), dict):
+        for agent, state in cast("Json", run["agent_states"]).items():
+            yield from _runs_in(state, f"{name}/{agent}" if name else agent)
+    if isinstance(run.get("state"), dict):
+        # Of a session of Agent Framework's: the state of each provider, one of which keeps the history.
+        for state in cast("Json", run["state"]).values():
+            yield from _runs_in(state, own)
+    for key in _WRAPPERS:
+        if isinstance(run.get(key), dict):
+            yield from _runs_in(run[key], own)
+
+
+def _instructions(run: Json) -> list[object]:
+    """Return the system message that Anthropic's requests hold beside the messages."""
+    first = next(iter(run["messages"]), None)
+    if run.get("system") and isinstance(first, dict) and "role" in first:
+        return [{"role": "system", "content": run["system"]}]
+    return []
+
+
+def _read_messages(values: Sequence[object]) -> Sequence[Message]:
+    """Return a conversation's messages for those of one run, in whichever form they are."""
+    for number, value in enumerate(values, 1):
+        if not _is_message(value):
+            raise InvalidArgumentError(
+                f"message {number} is {_sketch(value)}, not a message; {RIGHT}"
+            )
+        message = cast("Json", value)
+        # Other forms have roles, too, and their texts under `contents` or `parts`.
+        if "role" in message and not any(key in message for key in _SAYING):
+            raise InvalidArgumentError(
+                f"message {number} has neither content nor calls: {_sketch(value)}; {RIGHT}"
+            )
+    messages = cast("list[Json]", values)
+    if messages and is_autogens(messages[0]):
+        messages = chat_of_autogen(messages)
+    try:
+        # What LangChain keeps only to remove others says nothing.
+        chat = [_chat_form(message) for message in messages if _kind(message) != "remove"]
+        if any(map(is_item, chat)):
+            chat = list(chat_of_items(chat))
+        return list(to_messages(chat))
+    except (AttributeError, TypeError, ValueError) as error:
+        # Objects where lists belong, texts in place of objects: the forms have no schema to check.
+        raise InvalidArgumentError(f"the messages have parts of the wrong kind: {error}") from error
+
+
+def _chat_form(message: Json) -> Json:
+    """Return a message in OpenAI's chat form, its parts under `content`; an item of the Responses API as it is."""
+    if "role" not in message and not is_item(message):
+        return _openai_form(message)
+    for name in ("parts", "contents"):
+        if name in message and "content" not in message:
+            return {**message, "content": message[name]}
+    return message
+
+
+def _is_message(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    message = cast("Json", value)
+    if isinstance(message.get("role"), str) or is_item(message) or is_autogens(message):
+        return True
+    return _kind(message) in _ROLES and "content" in _fields(message)
+
+
+def _kind(message: Json) -> str:
+    """Return the name of a message's class or kind, without ``Chunk`` and, of LangChain's, without ``Message``."""
+    # LangChain's `dumpd`: {"lc": 1, "type": "constructor", "id": ["langchain", …, "AIMessage"],
+    # "kwargs": …}.
+    if message.get("lc") and isinstance(message.get("id"), list):
+        name = str(message["id"][-1]) if message["id"] else ""
+        return name.removesuffix("Chunk").removesuffix("Message").lower()
+    return str(message.get("type", "")).removesuffix("MessageChunk").lower()
+
+
+def _openai_form(message: Json) -> Json:
+    """Return a message of LangChain's as OpenAI's chat form has it."""
+    fields = _fields(message)
+    kind = _kind(message)
+    return {
+        **fields,
+        "role": fields.get("role") if kind == "chat" else _ROLES[kind],
+        "tool_calls": _tool_calls(fields),
+        "function_call": _provider_fields(fields).get("function_call"),
+    }
+
+
+def _fields(message: Json) -> Json:
+    """Return the fields of a message: LangChain puts them below ``data`` or ``kwargs``."""
+    for key in ("data", "kwargs"):
+        if isinstance(message.get(key), dict):
+            return cast("Json", message[key])
+    return message
+
+
+def _provider_fields(fields: Json) -> Json:
+    return fields.get("additional_kwargs") or {}
+
+
+def _tool_calls(fields: Json) -> list[Json]:
+    """Return the calls as the model wrote them where that is kept, else as parsed."""
+    # As the provider sent them: parsed and dumped again, the arguments would have other spaces and
+    # so other tokens.
+    if written := _provider_fields(fields).get("tool_calls"):
+        return cast("list[Json]", written)
+    parsed = [*(fields.get("tool_calls") or ()), *(fields.get("invalid_tool_calls") or ())]
+    return [
+        {
+            "id": call.get("id"),
+            "function": {"name": call.get("name"), "arguments": call.get("args")},
+        }
+        for call in parsed
+    ]
+
+
+def _sketch(value: object) -> str:
+    """Return the beginning of a value out of a JSON file."""
+    return json.dumps(value, ensure_ascii=False)[:SKETCHED]

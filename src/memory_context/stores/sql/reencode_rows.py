@@ -1,0 +1,55 @@
+"""Writing rows anew for a codec whose keys have changed, in the caller's transaction."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from memory_context.model.item import MemoryItem
+from memory_context.stores.sql import blind_index_key as index_key
+from memory_context.stores.sql.put import rewrite
+from memory_context.stores.sql.row_encoding import RECORDS, decode_row, format_of
+from memory_context.stores.sql.schema import memories, this_memory
+
+# Of a sealed content, more than its head: the version, and the id of its key.
+_HEAD_BYTES = 300
+
+
+def outdated(connection: sa.Connection, user_id: str) -> list[UUID]:
+    """Return the ids of a user's records that the codec would write otherwise today."""
+    codec = format_of(connection).codec
+    head = sa.func.substr(memories.c.content_bytes, 1, _HEAD_BYTES).label("head")
+    statement = sa.select(memories.c.id, memories.c.memory_key, memories.c.media_type, head)
+    found: list[UUID] = []
+    for row in connection.execute(statement.where(memories.c.user_id == user_id)):
+        stored = MemoryItem(
+            user_id=user_id,
+            memory_key=row.memory_key,
+            content=bytes(row.head or b""),
+            media_type=row.media_type,
+        )
+        if not codec.is_current(stored):
+            found.append(row.id)
+    return found
+
+
+def recode(connection: sa.Connection, user_id: str, memory_id: UUID) -> bool:
+    """Write a record anew; return whether it is still there.
+
+    Raises:
+        SealError: It was changed, or never encrypted and the codec does not accept it.
+    """
+    mine = RECORDS.where(*this_memory(user_id, memory_id))
+    row = connection.execute(mine.with_for_update(of=memories)).one_or_none()
+    if row is None:
+        return False
+    rewrite(connection, decode_row(connection, row))
+    return True
+
+
+def reseal_index_key(connection: sa.Connection) -> None:
+    """Seal the key of the index with the newest key of the codec."""
+    row_format = format_of(connection)
+    if row_format.index_key is not None:
+        index_key.store_key(connection, row_format.codec, row_format.index_key)

@@ -1,0 +1,50 @@
+"""Where a very long text is worth a closer look: its ends, where the words of a question stand, and errors."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+from memory_context.text.ranges import Span, joined
+from memory_context.text.words_and_names import (
+    FAULTS,
+    MOST_OCCURRENCES,
+    occurrences,
+    places_of_faults,
+    terms,
+    weight,
+)
+
+LARGE = 100_000
+HEAD = 40_000
+TAIL = 8_000
+BLOCK = 2_000
+BEST_BLOCKS = 24
+FAULTY_BLOCKS = 4
+
+
+def hotspots(text: str, question: str) -> list[Span]:
+    """Return where whole lines (or blocks, where lines are long) begin and end, in order and apart from each other."""
+    words = terms(question)
+    blocks_of = dict[str, set[int]]()
+    for word, places in occurrences(text, {*words, *FAULTS}):
+        blocks_of[word] = {place // BLOCK for place in places}
+    scores: defaultdict[int, float] = defaultdict(float)
+    for word in words:
+        blocks = blocks_of.get(word, set())
+        for block in blocks:
+            scores[block] += weight(word) * math.log(1 + MOST_OCCURRENCES / len(blocks))
+    best = sorted(scores, key=lambda block: (-scores[block], block))[:BEST_BLOCKS]
+    faulty = places_of_faults(blocks_of)
+    chosen = [*best, *faulty[:FAULTY_BLOCKS], *faulty[-FAULTY_BLOCKS:]]
+    spots = [(0, HEAD), (len(text) - TAIL, len(text))]
+    spots += [(block * BLOCK, (block + 1) * BLOCK) for block in chosen]
+    return joined(_whole_lines(text, *spot) for spot in spots)
+
+
+def _whole_lines(text: str, start: int, end: int) -> Span:
+    """Return the region, widened to the lines that it cuts, or as it is where these are long."""
+    start, end = max(start, 0), min(end, len(text))
+    line_start = text.rfind("\n", max(0, start - BLOCK), start) + 1
+    line_end = text.find("\n", end, end + BLOCK)
+    return line_start or start, line_end if line_end >= 0 else end

@@ -1,0 +1,232 @@
+"""What each segment of a text is worth by itself: the names in it, what is asked for, and where it stands."""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from itertools import chain
+
+from memory_context.text.excerpt.segments import Segmentation
+from memory_context.text.words_and_names import (
+    BLOB,
+    FAULTS,
+    NAME,
+    occurrences,
+    places_of_faults,
+    terms,
+    weight,
+)
+
+BEST_TERMS = 6
+SMALL = 1e-9
+LEAST_BLOB = 60
+INDENTATION = 40
+KEY_ENDS = frozenset((": ", ":\n", "= ", " =", ":"))
+VALUE_BEGINS = frozenset((": ", "= "))
+VALUE_ENDS = frozenset(("", "\n", "\\"))
+_NUMBER = re.compile(r"[\d.,]+|\d{4}-\d\d-\d\d.*")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What makes a segment worth showing. Measured on recorded agent runs: `docs/excerpts.md`.
+
+    Attributes:
+        names: The worth of a name that was not shown yet.
+        fault: The worth of the first and the last line that tell of an error, as a share of a name's; of those between
+            a half, a third, and so on. Wherever they stand, they are worth as much as at the end of the text.
+        number: The share of it for a name that is only a number, a time or a date.
+        key: The share of it for a quoted key of a record.
+        field: How much more it is for a name that a line begins with as a key, or that is all of its value.
+        repeated: How much more a name is worth that stands at four places or more; half of it at two.
+        alike: How fast names of the same form lose worth: by the number of those shown, to this power.
+        before: The share of a segment's worth that the one before it gains if it has no names: often a title.
+        plain: The worth of a segment without names.
+        near: After how many characters the worth has fallen to a third,
+        far: and the share that it keeps at any distance.
+        end: The share that it has at the very end of the text, where results stand,
+        near_end: and before how many characters it has fallen to a third of that.
+        relevance: How much more a segment is worth that holds all that is asked for.
+        asked: What it is worth for that alone.
+        share: Segments with a smaller share than this of what the best one holds of the question are left out.
+        least: What a segment must be worth, by its price.
+        gist: This much is shown whatever it is worth.
+        fills: Whether what the best segments leave of the budget goes to the regions that hold most of the question.
+    """
+
+    names: float = 1.0
+    fault: float = 4.0
+    number: float = 0.25
+    key: float = 0.05
+    field: float = 2.0
+    repeated: float = 2.0
+    alike: float = 0.4
+    before: float = 0.15
+    plain: float = 0.01
+    near: float = 5000
+    far: float = 0.15
+    end: float = 0.6
+    near_end: float = 600
+    relevance: float = 3.0
+    asked: float = 2.0
+    share: float = 0.0
+    least: float = 0.03
+    gist: int = 40
+    fills: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentScores:
+    """The worth of segments, before any of them is shown.
+
+    Attributes:
+        names: The names in each segment.
+        worth: What each name is worth.
+        hits: The words of the question in each segment.
+        relevance: How much of what is asked for each segment holds, 0 to 1.
+        near: The share of its worth that each segment keeps where it stands.
+    """
+
+    names: list[list[str]]
+    worth: dict[str, float]
+    hits: list[frozenset[str]]
+    relevance: list[float]
+    near: list[float]
+
+
+def score(
+    found: Segmentation, question: str, ranking: Ranking, known: AbstractSet[str]
+) -> SegmentScores:
+    """Score every segment of a text by itself.
+
+    Args:
+        found: The segments.
+        question: What its reader wants to know.
+        ranking: What makes a segment worth showing.
+        known: Names that are worth nothing.
+    """
+    words = terms(question)
+    wanted = {*words, *FAULTS} if ranking.names else set(words)
+    starts = [segment.start for segment in found.segments]
+    held_by: defaultdict[str, set[int]] = defaultdict(set)
+    for start, end in found.regions:
+        for word, places in occurrences(found.text[start:end], wanted):
+            held_by[word].update(bisect_right(starts, start + place) - 1 for place in places)
+    near = list[float]()
+    for segment in found.segments:
+        begin = math.exp(-segment.start / ranking.near)
+        end_share = ranking.end * math.exp((segment.end - len(found.text)) / ranking.near_end)
+        near.append(max(ranking.far, begin, end_share))
+    names: list[list[str]] = [[] for _ in starts]
+    worth = dict[str, float]()
+    if ranking.names:
+        worth = _collect_names(found, names, ranking, known)
+        for rank, index in enumerate(from_both_ends(places_of_faults(held_by))):
+            # A name that no text holds: to tell of an error is worth something where nothing is named.
+            fault = f"fault {index:09}"
+            names[index].append(fault)
+            worth[fault] = ranking.fault / (1 + rank // 2)
+            near[index] = max(near[index], ranking.end)
+    words_in: defaultdict[int, set[str]] = defaultdict(set)
+    for word in words:
+        for index in held_by.get(word, ()):
+            words_in[index].add(word)
+    hits = [frozenset(words_in.get(index, ())) for index in range(len(starts))]
+    return SegmentScores(names, worth, hits, _relevances(hits, ranking), near)
+
+
+def _collect_names(
+    found: Segmentation,
+    names: list[list[str]],
+    ranking: Ranking,
+    known: AbstractSet[str],
+) -> dict[str, float]:
+    """Fill in the names of each segment, and return what each name is worth by itself."""
+    keys, fields = set[str](), set[str]()
+    index, last = 0, len(names) - 1
+    for start, end in found.regions:
+        region = found.text[start:end]
+        for match in NAME.finditer(region):
+            name = match[1]
+            if name in known:
+                continue
+            place, behind = match.span(1)
+            while index < last and found.segments[index].end <= start + place:
+                index += 1
+            names[index].append(name)
+            if match[2]:
+                keys.add(name)
+            elif _is_field(region, place, behind):
+                fields.add(name)
+    for index, segment in enumerate(found.segments):
+        if len(names[index]) > 1:
+            names[index] = list(dict.fromkeys(names[index]))
+        is_long = segment.end - segment.start >= LEAST_BLOB
+        # A line of base64 is full of strings that look like rare names.
+        if is_long and names[index] and BLOB.fullmatch(found.text, segment.start, segment.end):
+            names[index] = []
+    return _worth_of_names(Counter(chain.from_iterable(names)), keys, fields, ranking)
+
+
+def _worth_of_names(
+    counts: Mapping[str, int],
+    keys: AbstractSet[str],
+    fields: AbstractSet[str],
+    ranking: Ranking,
+) -> dict[str, float]:
+    """Return the worth of each name by its form, and by how many segments it stands in."""
+    worth = dict[str, float]()
+    for name, count in counts.items():
+        if name in keys:
+            share = ranking.key
+        elif _NUMBER.fullmatch(name):
+            share = ranking.number
+        elif name in fields:
+            share = ranking.field
+        else:
+            share = 1.0
+        # Capped at four segments: beyond that, being repeated says no more.
+        worth[name] = (1 + ranking.repeated * (math.log2(min(count, 4)) / 2)) * share
+    return worth
+
+
+def _is_field(text: str, start: int, end: int) -> bool:
+    """Return whether a name is the key that a line begins with, or all of its value."""
+    # Only indentation and a list's dash before it: the key of a YAML or JSON line, not a word in a
+    # sentence.
+    if text[end : end + 2] in KEY_ENDS:
+        return not text[max(0, start - INDENTATION) : start].rpartition("\n")[2].strip(" -\t")
+    return text[start - 2 : start] in VALUE_BEGINS and text[end : end + 1] in VALUE_ENDS
+
+
+def from_both_ends(indexes: Sequence[int]) -> list[int]:
+    """Return the first, the last, the second, the last but one, and so on."""
+    last_first = reversed(indexes)
+    alternating = chain.from_iterable(zip(indexes, last_first, strict=True))
+    return list(dict.fromkeys(alternating))
+
+
+def _relevances(hits: Sequence[frozenset[str]], ranking: Ranking) -> list[float]:
+    """Return how much of what is asked for each segment holds: a word counts by its weight and by how rare it is.
+
+    All that is asked for are the six words that count most, or one that stands in a single segment.
+    """
+    rarity = dict[str, float]()
+    for word, count in Counter(chain.from_iterable(hits)).items():
+        rarity[word] = weight(word) * math.log((1 + len(hits)) / count)
+    best = sorted(rarity.values(), reverse=True)[:BEST_TERMS]
+    # Not below what one word in a single segment weighs: matching only common words must not count
+    # as all that is asked.
+    most = max(sum(best), math.log(1 + len(hits)), SMALL)
+    shares = list[float]()
+    for held in hits:
+        # Exact, because the order of a set is another in each process.
+        share = math.fsum(rarity[word] for word in held) / most
+        shares.append(min(1.0, share))
+    least = ranking.share * max(shares, default=0.0)
+    return [share if share >= least else 0.0 for share in shares]

@@ -1,0 +1,441 @@
+"""A SQLite database in memory with the rows of texts, that runs one SELECT and reaches nothing else."""
+
+from __future__ import annotations
+
+import re
+import resource
+import sqlite3
+import sys
+from collections.abc import Callable, Container, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final, Self
+
+from memory_context.exceptions import InvalidQueryError
+from memory_context.text.query.number_notation import (
+    NO_VALUE,
+    SAMPLED,
+    Notation,
+    has_commas,
+    is_filled,
+    notation_of,
+    notations_of,
+)
+from memory_context.text.read.hints import listed
+from memory_context.text.read.json_values import to_json
+from memory_context.text.read.pattern_time_limit import TimeLimit, too_slow
+from memory_context.text.rows.rows_under_columns import Row, TextTable
+
+LARGEST_INTEGER = 2**63
+LONGEST_UTF8 = 4
+# SQLite looks at the clock between so many steps of its machine.
+STEPS = 100
+LONGEST_PART = 100
+LONGEST_PATTERN = 200
+DEEPEST = 100
+MOST_TABLES = 50
+LONGEST_STATEMENT = 10_000
+# How much longer than the longest cell a value may become, in bytes.
+LEAST_LENGTH = 1_000_000
+MOST_MEMORY = 2**30
+MOST_ROWS = 100_000
+MOST_BYTES = 20_000_000
+LONGEST_EXAMPLE = 30
+# Neither reaches anything but its arguments, nor takes longer than linear time within one call.
+_ALLOWED_FUNCTIONS = """
+-> ->> abs acos asin atan atan2 avg ceil ceiling char coalesce concat concat_ws cos count cume_dist date datetime
+degrees dense_rank exp first_value floor format glob group_concat hex ifnull iif instr json json_array
+json_array_length json_each json_extract json_group_array json_group_object json_object json_patch json_quote
+json_remove json_replace json_set json_tree json_type json_valid julianday lag last_value lead length like ln log log10
+log2 lower ltrim max min mod nth_value ntile nullif percent_rank pi pow power printf quote radians random rank replace
+round row_number rtrim sign sin sqrt strftime string_agg substr substring sum tan time timediff total trim trunc typeof
+unicode unixepoch upper
+"""
+_FUNCTIONS: Final = frozenset(_ALLOWED_FUNCTIONS.split())
+_TABLES_OF_JSON: Final = frozenset({"json_each", "json_tree"})
+_OWN_TABLES: Final = ("dbstat", "pragma_", "sqlite_")
+_ABSENT: Final = ", ".join(f"'{text}'" for text in NO_VALUE)
+# Cells, behind a thousand plain numbers, that are none: ids, more digits than SQLite keeps, phones, anything else.
+_NOT_PLAIN = (
+    "{name} GLOB '0[0-9]*' OR {name} GLOB '[-+]0[0-9]*' OR (length({name}) > 18 AND {name} NOT GLOB '*[^-+0-9]*') OR "
+    "{name} GLOB '+[0-9][0-9][0-9][0-9][0-9][0-9][0-9]*' OR "
+    f"(CAST({{name}} AS NUMERIC) <> {{name}} AND lower(trim({{name}})) NOT IN ({_ABSENT}))"
+)
+_SELECT = re.compile(
+    r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:SELECT|WITH|VALUES)\b", re.IGNORECASE | re.DOTALL
+)
+_MISSING = re.compile(r"no such table: (.+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """What a SELECT gives: rows under names."""
+
+    columns: tuple[str, ...]
+    rows: list[Row]
+
+
+class LockedDatabase:
+    """Runs a SELECT over tables that it loads once the statement names them.
+
+    A column of numbers in one notation holds numbers, also where the text has them as text; what stands for no value
+    among them is NULL. Cells of ids keep their zeros.
+
+    Args:
+        table_named: Gives the table of that name; None where there is none.
+        limit: How long loading and selecting may take together.
+
+    Attributes:
+        tables: Those that statements have named so far, by their names there.
+    """
+
+    def __init__(self, table_named: Callable[[str], TextTable | None], limit: TimeLimit) -> None:
+        self._table_named, self._limit = table_named, limit
+        self.tables = dict[str, TextTable]()
+        self._notations = dict[str, dict[str, Notation]]()
+        self._longest_cell = 0
+        self._memory_before = _memory_used()
+        self._database = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
+        # What is sorted or grouped stays in memory too: nobody's rows are left in a temporary file.
+        self._database.execute("PRAGMA temp_store = MEMORY")
+        for table in _TABLES_OF_JSON:
+            # SQLite makes them at their first use, which takes more rights than a query has.
+            self._database.execute(f"SELECT 1 FROM {table}('[]')").close()  # noqa: S608 - a constant
+        for name, arguments, function in _OWN_FUNCTIONS:
+            self._database.create_function(name, arguments, function, deterministic=True)
+        self._database.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LONGEST_PATTERN)
+        self._database.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, DEEPEST)
+        self._database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+
+    def __enter__(self) -> Self:
+        """Return itself, to be closed at the end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Drop all tables."""
+        self._database.close()
+
+    def select(self, sql: str, *, bounded: bool = True) -> Selected:
+        """Run a SELECT.
+
+        Args:
+            sql: One statement that begins with SELECT, WITH or VALUES.
+            bounded: Whether more than 100,000 rows or 20 MB are an error.
+
+        Raises:
+            InvalidQueryError: It is refused; in the database's words, with the columns that exist.
+            SelectionTimeoutError: It took too long, or more memory than it may.
+        """
+        # Here: it loads sqlglot, which takes a tenth of the time of a command that asks no query.
+        from memory_context.text.query.number_uses import check_numbers  # noqa: PLC0415
+        from memory_context.text.query.ungrouped_columns import checked_statement  # noqa: PLC0415
+
+        try:
+            _check_statement(sql)
+            self._find_tables_of(sql)
+            statement = checked_statement(sql)
+            for name in self.tables.keys() - self._notations.keys():
+                self._fill(name)
+            if statement is not None:
+                check_numbers(statement, self)
+            return self._selected(sql, bounded=bounded)
+        except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeEncodeError) as error:
+            if "interrupted" in str(error):
+                raise too_slow(self._limit.seconds) from error
+            raise InvalidQueryError(self._told(str(error))) from error
+
+    def _find_tables_of(self, sql: str) -> None:
+        """Create the tables that a statement names, still empty."""
+        while True:
+            try:
+                with self._locked():
+                    self._database.execute(f"EXPLAIN {sql}").close()
+            except sqlite3.OperationalError as error:
+                missing = _MISSING.fullmatch(str(error))
+                if missing is None:
+                    raise
+                self._create(missing[1], sql)
+            else:
+                return
+
+    def _create(self, name: str, sql: str) -> None:
+        """Create the table *name*, still empty.
+
+        Raises:
+            InvalidQueryError: There is none, it stands in the statement in another form already, or there are too many.
+        """
+        if name in self.tables:
+            raise InvalidQueryError(f'write the table {name} in double quotes: "{name}"')
+        if len(self.tables) == MOST_TABLES:
+            raise InvalidQueryError(f"a statement reads {MOST_TABLES} tables at most")
+        for written in re.findall(rf"(?<!\w){re.escape(name)}(?!\w)", sql, re.IGNORECASE):
+            if written != name:
+                raise InvalidQueryError(
+                    f"{written} and {name} would be one table here: capitals matter in keys"
+                )
+        table = self._table_named(name)
+        if table is None:
+            raise InvalidQueryError(f"no such table: {name}")
+        self.tables[name] = table
+        self._database.execute(_definition(name, table, ()))
+
+    def _fill(self, name: str) -> None:
+        """Load the rows of a table."""
+        table, quoted = self.tables[name], quoted_name(name)
+        marks = ", ".join("?" * len(table.columns))
+        insert = f"INSERT INTO {quoted} VALUES ({marks})"  # noqa: S608 - a quoted name
+        self._database.execute("BEGIN")
+        try:
+            self._database.executemany(insert, self._in_time(table.rows()))
+        except (sqlite3.Error, OverflowError, UnicodeEncodeError):
+            # Nearly every table is plain text; a look at each cell of it would double what loading costs.
+            self._database.execute(f"DELETE FROM {quoted}")  # noqa: S608
+            rows = (tuple(map(_stored, row)) for row in self._in_time(table.rows()))
+            self._database.executemany(insert, rows)
+        self._notations[name] = self._found_notations(name)
+        self._make_numeric(name)
+        self._note_longest(name)
+        self._database.execute("COMMIT")
+
+    def _found_notations(self, name: str) -> dict[str, Notation]:
+        """Return the columns of which every cell that holds a value is a number, with how they write it."""
+        table = self.tables[name]
+        sample = list(islice(table.rows(), SAMPLED))
+        sampled = notations_of(table, sample)
+        has_doubts = has_commas(table, sampled)
+        found = dict[str, Notation]()
+        for index, (column, notation) in enumerate(zip(table.columns, sampled, strict=True)):
+            is_known = notation is not None and notation.is_plain and self._are_plain(name, column)
+            is_empty = not any(is_filled(cell_text(row[index])) for row in sample)
+            whole = notation
+            if not is_known and (notation is not None or is_empty):
+                whole = self._notation_of_all(name, index)
+            if whole is not None and not (whole.is_doubtful and has_doubts):
+                found[column] = whole
+        return found
+
+    def _notation_of_all(self, name: str, index: int) -> Notation | None:
+        """Return how all cells of a column write numbers, and let the database read them so."""
+        column = self.tables[name].columns[index]
+        cells = set(self._cells(name, column, f"{quoted_name(column)} IS NOT NULL"))
+        notation = notation_of(cells)
+        if notation is None or notation.is_plain:
+            return notation
+        if not all(isinstance(cell, str) for cell in cells):
+            return None
+        self._database.create_function(f"numeral_{index}", 1, notation.numerals(cells).get)
+        return notation
+
+    def _are_plain(self, name: str, column: str) -> bool:
+        condition = _NOT_PLAIN.format(name=quoted_name(column))
+        return not self._cells(name, column, f"{condition} LIMIT 1")
+
+    def _cells(self, name: str, column: str, condition: str) -> list[Any]:
+        self._limit.remaining()
+        found = self._database.execute(
+            f"SELECT {quoted_name(column)} FROM {quoted_name(name)} WHERE {condition}"  # noqa: S608
+        )
+        return [cell for (cell,) in found]
+
+    def notation(self, table: str, column: str) -> Notation | None:
+        """Return how a column writes the numbers that it holds; None for a column of texts."""
+        return self._notations[table].get(column)
+
+    def texts(self, table: str, column: str) -> list[str]:
+        """Return the cells of a column that are texts here."""
+        return self._cells(table, column, f"typeof({quoted_name(column)}) = 'text'")
+
+    def has_numbers(self, table: str, column: str) -> bool:
+        """Return whether some cell of a column is a number here."""
+        condition = f"typeof({quoted_name(column)}) IN ('integer', 'real') LIMIT 1"
+        return bool(self._cells(table, column, condition))
+
+    def _make_numeric(self, name: str) -> None:
+        """Copy a table into one where some columns have SQLite's affinity NUMERIC, and NULL for no value."""
+        notations = self._notations[name]
+        if not notations:
+            return
+        table, quoted = self.tables[name], quoted_name(name)
+        values = list[str]()
+        for index, column in enumerate(table.columns):
+            value = quoted_name(column)
+            notation = notations.get(column)
+            if notation and notation.is_plain:
+                value = f"CASE WHEN lower(trim({value})) IN ({_ABSENT}) THEN NULL ELSE {value} END"
+            elif notation:
+                value = f"numeral_{index}({value})"
+            values.append(value)
+        old = quoted_name(f"{name}\n")  # no table is named so
+        self._database.execute(f"ALTER TABLE {quoted} RENAME TO {old}")
+        self._database.execute(_definition(name, table, notations))
+        self._database.execute(
+            f"INSERT INTO {quoted} SELECT {', '.join(values)} FROM {old} ORDER BY rowid"  # noqa: S608
+        )
+        self._database.execute(f"DROP TABLE {old}")
+
+    def _note_longest(self, name: str) -> None:
+        """Let no value become much longer than the longest cell."""
+        longest = [f"max(length({quoted_name(column)}))" for column in self.tables[name].columns]
+        found = self._database.execute(f"SELECT {', '.join(longest)} FROM {quoted_name(name)}")  # noqa: S608
+        [lengths] = found
+        for length in lengths:
+            self._longest_cell = max(self._longest_cell, LONGEST_UTF8 * (length or 0))
+
+    def _in_time(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Yield rows while there is time, in portions: a clock for each row would cost as much as the row."""
+        rows = iter(rows)
+        while portion := list(islice(rows, SAMPLED)):
+            self._limit.remaining()
+            yield from portion
+
+    def _selected(self, sql: str, *, bounded: bool) -> Selected:
+        rows, size = list[Row](), 0
+        with self._locked():
+            cursor = self._database.execute(sql)
+            names = tuple(description[0] for description in cursor.description)
+            for row in cursor:
+                rows.append([_shown(cell) for cell in row])
+                size += sum(len(cell) for cell in row if isinstance(cell, str))
+                if bounded and (len(rows) > MOST_ROWS or size > MOST_BYTES):
+                    raise InvalidQueryError(
+                        f"the answer has more than {MOST_ROWS:,} rows or {MOST_BYTES // 1_000_000} MB: "
+                        "aggregate, or add LIMIT"
+                    )
+        return Selected(names, rows)
+
+    @contextmanager
+    def _locked(self) -> Generator[None]:
+        """Let the database compile and run nothing but what is allowed, in the body, and make no long values."""
+        longest = self._longest_cell + LEAST_LENGTH
+        usual = self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
+        self._database.set_authorizer(self._allow)
+        self._database.set_progress_handler(self._stops, STEPS)
+        try:
+            yield
+        finally:
+            self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, usual)
+            self._database.set_authorizer(None)
+            self._database.set_progress_handler(None, STEPS)
+
+    def _stops(self) -> bool:
+        return self._limit.is_over or _memory_used() - self._memory_before > MOST_MEMORY
+
+    def _allow(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
+        allowed = False
+        if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
+            allowed = True
+        elif action == sqlite3.SQLITE_READ:
+            allowed = first in self.tables or first in _TABLES_OF_JSON
+            if not second:
+                # Rows are counted: of the table, or of a WITH clause, which have no columns to tell them apart.
+                allowed = not str(first).lower().startswith(_OWN_TABLES)
+        elif action == sqlite3.SQLITE_FUNCTION:
+            allowed = str(second).lower() in _FUNCTIONS
+        return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
+
+    def _told(self, problem: str) -> str:
+        """Say what is wrong, and what there is in the tables that were named."""
+        if "not authorized" in problem or "prohibited" in problem:
+            problem = "only the rows of memories and SQL's plain functions are in reach"
+        told = [problem]
+        for name, table in self.tables.items():
+            told.append(f"{name} has the columns {columns_told(table)}")
+        return "; ".join(told)
+
+
+def columns_told(table: TextTable) -> str:
+    """Name the columns of a table, with an example of what stands in each."""
+    row = next(table.rows(), [None] * len(table.columns))
+    named = list[str]()
+    for name, cell in zip(table.columns, row, strict=True):
+        named.append(f"{name} ({cell_text(cell)[:LONGEST_EXAMPLE]})")
+    return listed(named)
+
+
+def cell_text(cell: object) -> str:
+    """Return a cell as CSV has it: text as it is, nothing for None, other values as JSON."""
+    if isinstance(cell, str):
+        return cell
+    if cell is None:
+        return ""
+    return to_json(cell)
+
+
+def _check_statement(sql: str) -> None:
+    if len(sql) > LONGEST_STATEMENT:
+        raise InvalidQueryError(
+            f"a statement has {LONGEST_STATEMENT:,} characters at most, not {len(sql):,}"
+        )
+    if "\0" in sql or not _SELECT.match(sql):
+        raise InvalidQueryError("a query is one SELECT; begin with SELECT or WITH")
+
+
+def _definition(name: str, table: TextTable, numeric: Container[str]) -> str:
+    columns = list[str]()
+    for column in table.columns:
+        columns.append(f"{quoted_name(column)} {'NUMERIC' if column in numeric else ''}")
+    return f"CREATE TABLE {quoted_name(name)} ({', '.join(columns)})"
+
+
+def quoted_name(name: str) -> str:
+    """Return a name as SQL has it in double quotes."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _stored(cell: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return `cell` as the database holds it: without lone surrogates, large integers and nested values as text."""
+    if cell is None or isinstance(cell, float):
+        return cell
+    if isinstance(cell, int) and -LARGEST_INTEGER <= cell < LARGEST_INTEGER:
+        return cell
+    return cell_text(cell).encode("utf-8", "replace").decode()
+
+
+def _shown(cell: Any) -> Any:  # noqa: ANN401 - whatever the database gives
+    """Return a cell of an answer; there are no bytes in it but those that an expression made."""
+    return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
+
+
+def _memory_used() -> int:
+    """Return the most memory that this process has had so far, in bytes."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
+# SQLite looks at the clock between steps of a statement, never inside a function. Its own versions of these take as
+# long as both arguments' lengths multiplied.
+
+
+def _instr(text: object, part: object) -> int | None:
+    if text is None or part is None:
+        return None
+    return str(text).find(str(part)) + 1
+
+
+def _replace(text: object, old: object, new: object) -> str | None:
+    if text is None or old is None or new is None:
+        return None
+    if old == "":
+        return str(text)
+    return str(text).replace(_short(old), _short(new))
+
+
+def _refuse_characters(_text: object, _characters: object) -> None:
+    raise ValueError("trim() takes one text here")
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    if len(text) > LONGEST_PART:
+        raise ValueError(f"a text of {LONGEST_PART} characters at most is needed here")
+    return text
+
+
+_OWN_FUNCTIONS: Final = (
+    ("instr", 2, _instr),
+    ("replace", 3, _replace),
+    ("trim", 2, _refuse_characters),
+    ("ltrim", 2, _refuse_characters),
+    ("rtrim", 2, _refuse_characters),
+)
