@@ -1,6 +1,6 @@
 """One conversation, whichever host keeps it: fold, recall, compact, judge, pass by reference.
 
-What a host needs is importable from here (see "Add a host" in CONTRIBUTING.md). `settings` has the policies, `message`
+What a host needs is importable from here (see "Add a host" in CONTRIBUTING.md). `conversation_settings` has the policies, `message`
 what is decided on, `conversation` the decisions.
 """
 
