@@ -512,3 +512,13 @@ def test_what_waits_for_a_removed_database_is_let_go(
     store.close()
     assert not path.exists()
     assert [] == caplog.messages
+
+
+def test_notes_that_are_flushed_leave_no_threads() -> None:
+    """Each flush ends the timer that would have written the row."""
+    with SQLAlchemyStore("sqlite://") as store:
+        before = threading.active_count()
+        for _ in range(50):
+            store.note_call(CallRecord("ann", None, "t1", model_call()))
+            store.calls(CallFilter("ann"))
+        assert threading.active_count() < before + 10

@@ -245,7 +245,7 @@ def test_the_demo_shows_references(kept: Kept) -> None:
 def test_the_demo_recalls_by_itself(kept: Kept) -> None:
     """The second question brings back lines that were out of sight, and the reason is shown."""
     recalled = kept.output.partition("\nrecalled")[2].partition("\nmodel")[0]
-    assert 'holds "test_seconds", "14-weeks"' in " ".join(recalled.split())
+    assert 'holds "14-weeks", "test_seconds"' in " ".join(recalled.split())
     assert "AssertionError: 14-weeks: not 6048000" in recalled
 
 

@@ -29,7 +29,15 @@ from hypothesis import given
 
 from examples import examples
 from for_each import for_each
-from memory_context import FoldPolicy, MemoryContext, MemoryRef, default_counter, exceptions
+from memory_context import (
+    FoldPolicy,
+    MemoryContext,
+    MemoryRef,
+    Redactor,
+    SQLAlchemyStore,
+    default_counter,
+    exceptions,
+)
 from memory_context.conversation.message import Message, as_lines, from_lines
 from memory_context.conversation.message_groups import groups
 from memory_context.conversation.recall.relevant_turns import best_turns
@@ -543,6 +551,31 @@ async def test_images_count_against_the_limit() -> None:
     assert 0 < len(pictures) < 6
     stored = [item.text for item in await context.search("Picture", 50)]
     assert any(pixel[:11] in text for text in stored)
+
+
+async def test_images_that_stay_fold_nothing() -> None:
+    """Images of the task stay whatever they cost: no text gives way to them, and nothing is compacted for them."""
+    pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    context = MemoryContext("ann", store="sqlite://", max_tokens=2000)
+    task = UserMessage(content=["Compare.", *[Image.from_base64(pixel)] * 6], source="user")
+    prompt = await fill(context, task, AssistantMessage(content="Yes.", source="coder"))
+    for number in range(4):
+        said = AssistantMessage(content="So it is. " * 20, source="coder")
+        prompt = await fill(context, user(f"And {number}? {'really ' * 70}"), said)
+    assert context.stats().compactions == 0
+    assert "MemoryRef" not in str([message.content for message in prompt])
+
+
+async def test_a_pattern_that_redacts_references_stops_no_compaction() -> None:
+    """Where a user's redaction takes a reference apart, a note shows the beginning of what stands there."""
+    store = SQLAlchemyStore("sqlite://", redactor=Redactor({"number": r"\b\d{3,}\b"}))
+    context = MemoryContext("ann", store=store, max_tokens=2000)
+    await fill(context, user("Read all."))
+    for number in range(16):
+        log = "\n".join(f"file-{number} line {line}: value {line * number}" for line in range(400))
+        await fill(context, call("read", number=number), results(log, number=number))
+    assert context.stats().compactions > 0
+    assert context.stats().store_failures == 0
 
 
 @for_each(

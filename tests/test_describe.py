@@ -187,6 +187,19 @@ def test_a_description_says_what_is_known() -> None:
     assert expected == identify(json.dumps({"orders": ORDERS}))
 
 
+def test_a_table_of_more_columns_than_can_be_asked_for() -> None:
+    """A ruled table of 1,100 columns is described by something, and raises nothing."""
+    names = " | ".join(f"c{number}" for number in range(1100))
+    rule = "+".join(["----"] * 1100)
+    assert describe(f"{names}\n{rule}\n{names}\n")
+
+
+def test_a_frame_below_another_line() -> None:
+    """The line above a frame is not taken for the names of its columns."""
+    frame = "+----+-----+\n| id | n   |\n+----+-----+\n|  1 | ann |\n|  2 | bob |\n+----+-----+\n"
+    assert "2 rows x 2 columns: id, n" in describe(f"Users of the shop by city:\n{frame}")
+
+
 @pytest.fixture
 def registered() -> Iterator[Callable[[Callable[[str], Any]], None]]:
     """Register a describer for the tool ``weather``, for one test."""

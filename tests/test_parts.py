@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from for_each import for_each
-from memory_context import exceptions
+from memory_context import MemoryManager, exceptions
 from memory_context import wording_for_models as prompts
 from memory_context.model.item import MemoryItem, count_lines
 from memory_context.model.selection import Cost, Page, Selection
@@ -779,3 +779,10 @@ def test_prose_is_no_base64(text: str) -> None:
 def test_unlimited_for_people(make: Callable[[], Page]) -> None:
     """Without a budget everything comes at once."""
     assert make().next_offset is None
+
+
+def test_cells_stand_as_in_the_text_beside_a_column_called_rowid() -> None:
+    """Rows that are chosen by a condition keep the cells' own digits, whatever the columns are called."""
+    with MemoryManager("sqlite://", user_id="ann") as memory:
+        key = memory.store("_rowid_,price\n1,1.50\n2,2.00\n")
+        assert "1,1.50\n2,2.00" in str(memory.retrieve(key, where="1"))

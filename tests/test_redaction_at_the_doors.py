@@ -447,7 +447,7 @@ def test_no_other_door() -> None:
         ("manager.py", "search"),  # `hits`
         ("memories.py", "put"),  # what was there, with another end
         ("assembler.py", "put"),
-        ("tier_notes.py", "put"),  # redacted in `update`; `promote` writes what was there
+        ("open_tiers.py", "put"),  # redacted in `update`; `promote` writes what was there
         ("consolidation.py", "put"),  # what was there, with the key of the merged note
         ("redaction.py", "put"),
         ("store.py", "put"),  # what was there, with a later end

@@ -46,6 +46,8 @@ def rows_of(text: str) -> tuple[tuple[str, ...], list[list[Any]]]:
         (" id | name \n----+------\n  1 | ann\n  2 | \n(2 rows)\n", ("id", "name"), [["1", "ann"], ["2", None]]),
         (" id | name \n----+------\n  1 | ann\n    | bob\n", ("id", "name"), [["1", "ann"], ["", "bob"]]),
         ("+----+-----+\n| id | n   |\n+----+-----+\n|  1 | ann |\n+----+-----+\n1 row in set\n", ("id", "n"), [["1", "ann"]]),
+        ("mysql> SELECT * FROM users;\n+----+-----+\n| id | n   |\n+----+-----+\n|  1 | ann |\n+----+-----+\n", ("id", "n"), [["1", "ann"]]),
+        ("| name | n |\n| --- | --- |\n| -- | -- |\n| src/ä│b.txt | 3 |\n", ("name", "n"), [["--", "--"], ["src/ä│b.txt", "3"]]),
         ("id  name\n--  ----\n1   ann b\n2   bob\n", ("id", "name"), [["1", "ann b"], ["2", "bob"]]),
         ("name: ann\nage: 3\n\nname: bob\nage: 4\nnote: x\n  y\n", ("name", "age", "note"), [["ann", "3", None], ["bob", "4", "x y"]]),
         ("## Order: 7, State: open\n- **Total**: 1\n\n## Order: 8, State: shut\n- **Total**: 2\n", ("heading", "Order", "State", "Total"), [["Order: 7, State: open", "7", "open", "1"], ["Order: 8, State: shut", "8", "shut", "2"]]),

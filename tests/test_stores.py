@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from memory_context.model.item import Deletion, MemoryItem
 from memory_context.stores import MemoryStore, SQLAlchemyStore
 from memory_context.stores.protocol import Filters
 from memory_context.testing import MemoryStoreContract
-from memory_context.testing.sample_memories import ANN
+from memory_context.testing.sample_memories import ANN, memory
 
 
 class TestSQLAlchemyStore(MemoryStoreContract):
@@ -75,3 +75,16 @@ def test_kept_statements_take_no_other_values(store_url: str) -> None:
         for name, value in {"category": "a\0", "is_active": 1, "created_at": naive}.items():
             with pytest.raises(InvalidFilterError):
                 store.query(ANN, {name: {"$eq": value}})
+
+
+def test_deletions_and_memories_are_restored_in_their_order() -> None:
+    """A memory that was deleted later stays deleted, wherever in a batch its deletion stands; the same twice is one."""
+    item = memory("hello")
+    later = Deletion(item.memory_key, item.updated_at + timedelta(days=1), "gone")
+    with SQLAlchemyStore("sqlite://") as store:
+        done = store.restore(ANN, [later, item])
+        assert (1, 1) == (done.written, len(done.conflicts))
+        assert [] == list(store.list_all(ANN))
+    with SQLAlchemyStore("sqlite://") as store:
+        done = store.restore(ANN, [item, item])
+        assert (1, 1, ()) == (done.written, done.unchanged, done.conflicts)

@@ -311,7 +311,7 @@ class TestIndexMadeAnew:
         with SQLAlchemyStore(url) as store, ThreadPoolExecutor() as threads:
             store.count(Scope("ann"))
             with engine.begin() as indexing:
-                [(user, memory_id, _), *_] = _indexing.pending_ids(indexing, "ann")
+                [(user, memory_id, *_), *_] = _indexing.pending_memories(indexing, "ann")
                 [(item, place)] = _indexing.unfinished(indexing, user, [memory_id])
                 assert _indexing.extend(indexing, [next(_indexing.batches(item, place))])
                 emptied = threads.submit(_reset, url)

@@ -149,7 +149,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             all its resumptions; the thread is the session. Its task and its project are told by ``task`` and ``project``
             in its context or in ``config["configurable"]``. The notes of the run, and of its task, go when it ends,
             fails or is cancelled; with ``NotesPolicy(ends_task=False)``, `end_task` ends a task.
-        max_tokens: The most tokens of all messages, 500 or more; an image counts 765. Before it is passed, the oldest groups
+        max_tokens: The most tokens of all messages, 500 or more; an old image 765. Before it is passed, the oldest groups
             of messages are stored as one memory, and a reference takes their place. System prompt and tools come on top
             of it.
         model: A lightweight model that decides what is brought back, or its name as `create_agent` takes it. Short for a

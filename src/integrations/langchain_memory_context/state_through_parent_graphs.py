@@ -66,6 +66,8 @@ def carried_by(
                 carried.facts.check_owner(user_id)
             if place == f"{name}@{agent}":
                 note, last_answer = carried.after(note), index
+    # The middleware's name may have an @ in it.
+    note.facts.check_owner(user_id)
     held = [neutral_of(*pair) for pair in zip(messages, ids_of(messages), strict=True)]
     shown, seen = as_shown(held, note, last_answer)
     return CarriedConversation(held, shown, seen, note)

@@ -81,7 +81,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         notes: Whether the agent keeps notes in tiers (`ScopedMemory`); or a `NotesPolicy`. A run is one call of
             ``agent.run``, with the approvals that it waits for; the session is the session. Its task and its project are
             told by ``session.state["task"]`` and ``session.state["project"]``.
-        max_tokens: The most tokens of all messages, 500 or more; an image counts 765. Before it is passed, the oldest groups
+        max_tokens: The most tokens of all messages, 500 or more; an old image 765. Before it is passed, the oldest groups
             of messages are stored as one memory, and a reference takes their place. Instructions and tools come on top
             of it.
         tools: Whether the agent gets `retrieve_memory`, `search_memory` and `store_memory`, and with notes

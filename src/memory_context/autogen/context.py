@@ -104,7 +104,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             `RecallPolicy`.
         notes: Whether the agent keeps notes in tiers (`ScopedMemory`) and gets the tools for them; or a `NotesPolicy`.
             `run` gives a run its exact end, and opens task and project; the thread is the session.
-        max_tokens: The most tokens of all messages together, 500 or more; an image counts 765. Before it would be
+        max_tokens: The most tokens of all messages together, 500 or more; an old image 765. Before it would be
             passed, the oldest groups of messages are stored as one memory, and a reference takes their place. System
             prompt and tools come on top of it.
         model_client: A lightweight model that decides what is brought back. Short for a `RecallPolicy` with

@@ -1,7 +1,7 @@
 """One conversation, whichever host keeps it: fold, recall, compact, judge, pass by reference.
 
-What a host needs is importable from here (see "Add a host" in CONTRIBUTING.md). `conversation_settings` has the policies, `message`
-what is decided on, `conversation` the decisions.
+What a host needs is importable from here (see "Add a host" in CONTRIBUTING.md). `conversation_settings`
+has the policies, `message` what is decided on, `conversation` the decisions.
 """
 
 from memory_context.conversation.ask_texts import AskAnswer, AskLimits, Quotation

@@ -38,6 +38,8 @@ LOW_WATER = 0.6
 SHORT_REST = 0.15
 LISTED_CHARACTERS = 600
 NOTE_TOKENS = 300
+# What OpenAI charges for an image of 1024 x 1024 in high detail: 85, and 170 for each of four tiles. Others count by area.
+PICTURE_TOKENS = 765
 # What persons said that counts beyond its turn goes from note to note within so much of the limit.
 STANDING_TOKENS = 100
 STANDING_SHARE = 12
@@ -149,7 +151,7 @@ class Compactor:
         Raises:
             StoreError: The store failed; nothing was changed.
         """
-        tokens = self.folder.ledger.tokens(messages)
+        tokens = self._tokens(messages)
         if sum(tokens) <= self.limit:
             return messages
         with operation(
@@ -157,18 +159,32 @@ class Compactor:
         ) as compacting:
             compacted = self._with_folded_calls(self._cut(messages, tokens, seen))
             compacted = self._squeezed(compacted)
-            saved = sum(tokens) - sum(self.folder.ledger.tokens(compacted))
+            saved = sum(tokens) - sum(self._tokens(compacted))
             is_changed = compacted != messages
             compacting.note(tokens=saved, outcome="compacted" if is_changed else "kept")
         if is_changed:
             self.folder.fail_open.stats.add(compactions=1, tokens_compacted=saved)
         return compacted
 
+    def _tokens(self, messages: Sequence[Message]) -> list[int]:
+        """Return the tokens of each message; of images only those that a compaction can take away.
+
+        Those of the task and of what is asked now stay, whatever they cost.
+        """
+        tokens = self.folder.ledger.tokens(messages)
+        begin = _head(messages, tokens, self._preview_budget() + NOTE_TOKENS)
+        questions = [place for place, message in enumerate(messages) if message.is_question]
+        for place in range(begin, questions[-1] if questions else 0):
+            tokens[place] += PICTURE_TOKENS * messages[place].pictures
+        return tokens
+
     def _cut(self, messages: list[Message], tokens: Sequence[int], seen: int) -> list[Message]:
         """Return *messages*, of so many *tokens* each, with one message in place of the oldest groups."""
         stay = _that_stay(messages)
         sizes = {message.id: size for message, size in zip(messages, tokens, strict=True)}
         note_tokens = self._preview_budget() + NOTE_TOKENS
+        if standing_words(messages):
+            note_tokens += self._standing_budget()
         staying = sum(sizes[message.id] for message in stay)
         cut = plan(messages, tokens, self.limit, note_tokens + staying, seen)
         if cut is None:
@@ -191,6 +207,9 @@ class Compactor:
         is_said = any(message.known.instructs for message in rest)
         instructs = self.folder.policy.instructions and not is_said
         return [*before, self._note(replaced, stored, keys, instructs=instructs), *kept, *after]
+
+    def _standing_budget(self) -> int:
+        return min(STANDING_TOKENS, self.limit // STANDING_SHARE)
 
     def _preview_budget(self) -> int:
         return min(self.folder.policy.preview_tokens, self.limit // 8)
@@ -220,8 +239,8 @@ class Compactor:
                 origin=self.folder.origin_of(messages),
             )
         listed = _newest(keys, LISTED_CHARACTERS, len)
-        most = min(STANDING_TOKENS, self.limit // STANDING_SHARE)
-        standing = within_budget(standing_words(stored), most, manager.counter.count)
+        said = standing_words(stored)
+        standing = within_budget(said, self._standing_budget(), manager.counter.count)
         lines = [
             prompts.COMPACTED.format(count=len(stored)),
             item.ref.render(),
@@ -383,9 +402,10 @@ def _said(messages: Iterable[Message]) -> Iterator[str]:
 
 def _given(message: Message) -> str:
     """Return what a tool gave, in a few words: of a folded result its reference."""
-    if not message.known.folded:
+    ref = next(iter(MemoryRef.find_all(message.text)), None)
+    # A pattern of the user's may have redacted the reference itself.
+    if ref is None or not message.known.folded:
         return " ".join(message.text.split())[:GIVEN_CHARACTERS]
-    ref = MemoryRef.find_all(message.text)[0]
     return replace(ref, description=one_line(ref.description, SHORT_DESCRIPTION)).render()
 
 

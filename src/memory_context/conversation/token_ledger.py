@@ -13,8 +13,6 @@ from memory_context.text.words_and_names import names
 
 # What a provider adds to each message for its role and its limits.
 MESSAGE_TOKENS = 4
-# What OpenAI charges for an image of 1024 x 1024 in high detail: 85, and 170 for each of four tiles. Others count by area.
-PICTURE_TOKENS = 765
 
 
 @dataclass
@@ -27,7 +25,7 @@ class LedgerEntry:
     @cached_property
     def tokens(self) -> int:
         """Return the message's tokens."""
-        return self._besides + sum(map(self.manager.counter.count, self.message.billed()))
+        return MESSAGE_TOKENS + sum(map(self.manager.counter.count, self.message.billed()))
 
     @cached_property
     def tokens_in_full(self) -> int:
@@ -36,15 +34,10 @@ class LedgerEntry:
         if self.message.is_ours:
             return _stood_for(self.message.text) if known.stands_for else 0
         count = self.manager.counter.count
-        tokens = self._besides
+        tokens = MESSAGE_TOKENS
         for place, text in self.message.texts.items():
             tokens += _stood_for(text) if place in known.folded else count(text)
         return tokens + sum(count(call.name) + count(call.arguments) for call in self.message.calls)
-
-    @property
-    def _besides(self) -> int:
-        """Return the tokens of a message beside its words."""
-        return MESSAGE_TOKENS + PICTURE_TOKENS * self.message.pictures
 
     @cached_property
     def names(self) -> set[str]:
@@ -59,10 +52,7 @@ class LedgerEntry:
 
 @dataclass(slots=True)
 class Ledger:
-    """Counts messages, and finds the names in them; remembers those of the last list.
-
-    A message has 4 tokens more than its words, and 765 for each image.
-    """
+    """Counts messages, 4 tokens more for each, and finds the names in them; remembers those of the last list."""
 
     manager: MemoryManager
     _known: dict[str, LedgerEntry] = field(default_factory=dict[str, LedgerEntry])

@@ -203,16 +203,19 @@ class Recaller:
             others.sort(key=lambda item: item.accessed_at or item.created_at, reverse=True)
             return [FoundElsewhere(item, Expansion(item.memory_key)) for item in others[:FOUND]]
         found = self._meant(request.message, others, request, kept_only=verdict.kept_only)
-        if not found and query != request.message:
+        # Of "as last time" the rest is the query.
+        refers_to_earlier = query != request.message
+        if not found and refers_to_earlier:
             found = self._meant(query, others, request, kept_only=verdict.kept_only)
         meant = {one.item.memory_key for one in found}
         # An output that holds a name was found above.
         may_be_output = not meant and not any(term.is_name for term in asked_terms(query))
         for hit in others:
             is_open = hit.memory_type not in FOLDED or may_be_output
+            if is_conversation(hit.text):
+                is_open = refers_to_earlier and not meant
             holds = hit.match is not None and is_answered(query, hit.match.why)
-            is_new = hit.memory_key not in meant and not is_conversation(hit.text)
-            if is_open and holds and is_new:
+            if is_open and holds and hit.memory_key not in meant:
                 found.append(FoundElsewhere(hit, Expansion(hit.memory_key)))
         return found[:FOUND]
 

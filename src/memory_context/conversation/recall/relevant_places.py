@@ -262,7 +262,7 @@ def _is_word(asked: str, written: str) -> bool:
 
 
 def _places_meant(found: FoundTerms, number: int) -> list[Occurrence]:
-    """Return the places of a term: of a name those whose records hold most of the message, which mean it together.
+    """Return the places of a term: of a name those whose records hold most of the names, which mean it together.
 
     What describes a text belongs to each of its records.
     """
@@ -275,10 +275,13 @@ def _places_meant(found: FoundTerms, number: int) -> list[Occurrence]:
         return near, _is_value(place), found.weight_beside(place)
 
     places = sorted(places, key=weights_near, reverse=True)[:MOST_COMPARED]
+    names = {
+        n for n, one in enumerate(found.terms) if one.is_name or one.is_capitalised or one.is_phrase
+    }
     weights = list[tuple[float, float]]()
     for place in places:
-        held = found.held_by_record(place)
-        described = found.described[place.key]
+        held = found.held_by_record(place) & names
+        described = found.described[place.key] & names
         weights.append((found.weight_of(held | described), found.weight_of(held)))
     most = max(weights)
     meant = [place for place, weight in zip(places, weights, strict=True) if weight == most]

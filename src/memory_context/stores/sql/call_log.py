@@ -78,14 +78,19 @@ class CallLog:
             if len(self._waiting) == WAITING:
                 count("calls_dropped")
             self._waiting.append(record)
-            is_due = self._timer is not None and self._timer.is_alive()
-            if not is_due and time.monotonic() >= self._paused_until:
-                # In the caller's context: its traces show what is written for it.
-                run = contextvars.copy_context().run
-                self._timer = threading.Timer(GATHERED, run, [self._write_waiting])
-                self._timer.name = "memory-context-calls"
-                self._timer.daemon = True
-                self._timer.start()
+            if time.monotonic() >= self._paused_until:
+                self._write_soon()
+
+    def _write_soon(self) -> None:
+        """Begin a timer, unless one runs. The lock is held."""
+        if self._timer is not None and self._timer.is_alive():
+            return
+        # In the caller's context: its traces show what is written for it.
+        run = contextvars.copy_context().run
+        self._timer = threading.Timer(GATHERED, run, [self._write_waiting])
+        self._timer.name = "memory-context-calls"
+        self._timer.daemon = True
+        self._timer.start()
 
     def flush(self) -> None:
         """Write what waits. Where that fails, or a thread has been at it for too long, it goes on waiting."""
@@ -102,6 +107,8 @@ class CallLog:
 
     def _write_taken(self) -> bool:
         with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
             self._timer = None
             taken = list(self._waiting)
             self._waiting.clear()
@@ -123,7 +130,11 @@ class CallLog:
             if not was_paused:
                 events.CALLS_NOT_KEPT.log(error, calls=len(taken))
             return False
-        self._paused_until = 0.0
+        with self._lock:
+            self._paused_until = 0.0
+            # The timer of what came meanwhile may have given up waiting for this write.
+            if self._waiting:
+                self._write_soon()
         return True
 
     def _insert(self, connection: sa.Connection, records: Sequence[CallRecord]) -> None:

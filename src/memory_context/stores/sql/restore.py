@@ -7,7 +7,7 @@ briefly as possible.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from uuid import UUID
 
@@ -68,7 +68,36 @@ def restore(
     records: Sequence[AnyRecord],
     batches: Batches,
 ) -> Restored:
-    """Write *records* of one user; those without a batch are noted as pending."""
+    """Write *records* of one user in their order; those without a batch are noted as pending."""
+    total = Restored()
+    written: list[MemoryItem] = []
+    for run in _runs(records):
+        done, items = _restore_run(connection, user_id, run)
+        total += done
+        written += items
+    # Last, because it locks the user's row: see above.
+    indexing.insert(connection, user_id, [(item, batches.get(item.id)) for item in written])
+    return total + Restored(written=len(written))
+
+
+def _runs(records: Sequence[AnyRecord]) -> Iterator[list[AnyRecord]]:
+    """Yield *records* in parts that can be written at once: memories, each once, and then deletions."""
+    run: list[AnyRecord] = []
+    ids = set[UUID]()
+    for record in records:
+        if isinstance(record, MemoryItem):
+            if run and (isinstance(run[-1], Deletion) or record.id in ids):
+                yield run
+                run, ids = [], set[UUID]()
+            ids.add(record.id)
+        run.append(record)
+    yield run
+
+
+def _restore_run(
+    connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]
+) -> tuple[Restored, list[MemoryItem]]:
+    """Write memories and then deletions; return what became of them, and which memories were written."""
     stored = _stored_ids(connection, user_id, records)
     deleted = _deleted(connection, user_id, records)
     total = Restored()
@@ -84,7 +113,6 @@ def restore(
             total += _conflict(record, reason)
         else:
             new.append(record)
-            stored.add(record.id)
     written = insert_records(connection, new)
     for item in new:
         if item.id not in written:
@@ -92,10 +120,7 @@ def restore(
     for record in records:
         if isinstance(record, Deletion):
             total += _restore_deletion(connection, user_id, record, deleted)
-    # Last, because it locks the user's row: see above.
-    found = [(item, batches.get(item.id)) for item in new if item.id in written]
-    indexing.insert(connection, user_id, found)
-    return total + Restored(written=len(written))
+    return total, [item for item in new if item.id in written]
 
 
 def new_items(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
@@ -344,14 +345,14 @@ class SQLAlchemyStore(ClosedAtExit):
             StoreError: The store could not do it; the next search goes on where it ended.
         """
         self.database.write(keyword_index.reset)
-        pending = self.database.read(indexing.pending_ids)
+        pending = self.database.read(indexing.pending_memories)
         steps: list[Callable[[str, UUID], object]] = [self._index]
         if self._embedding:
             steps.append(self._embedding.embed)
         done = 0
         for step in steps:
-            for user_id, memory_id, _ in pending:
-                step(user_id, memory_id)
+            for one in pending:
+                step(one.user_id, one.memory_id)
                 done += 1
                 if progress:
                     progress(done, len(steps) * len(pending))
@@ -614,17 +615,17 @@ class SQLAlchemyStore(ClosedAtExit):
         """Index what is pending of a user, up to a limit; nothing in a file that cannot be written."""
         if self.database.reads_only:
             return
-        pending = self.database.read(indexing.pending_ids, user_id)
+        pending = self.database.read(indexing.pending_memories, user_id)
         left = self.most_caught_up
-        due: list[tuple[str, UUID, int]] = []
+        due: list[indexing.PendingMemory] = []
         for one in pending:
             if left <= 0:
                 events.INDEX_BEHIND.log(memories=len(pending) - len(due))
                 break
             due.append(one)
-            left -= one[-1]
-        for batch in batches_of(due, lambda one: one[-1]):
-            self._index(user_id, *[memory_id for _, memory_id, _ in batch])
+            left -= one.work
+        for batch in batches_of(due, attrgetter("size")):
+            self._index(user_id, *[one.memory_id for one in batch])
 
     def _complete_index(self, user_id: str, stored: indexing.Batches) -> None:
         """Index the memories that were stored without their chunks; where that fails, the next search does it.

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
+from contextlib import suppress
 
+from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.sample import Sample
 from memory_context.text.rows.record_blocks import HEADING, RECORDS, record_table
@@ -42,7 +44,9 @@ def _table(notation: str, rows: int, columns: int, names: list[str]) -> Descript
 
 def _ruled(sample: Sample) -> Description | None:
     """Describe a table with a rule above or below its header, in the first lines of a text."""
-    table = ruled_table(sample.text)
+    table = None
+    with suppress(InvalidSelectionError):  # it has more columns than can be asked for
+        table = ruled_table(sample.text)
     if table is None or all(map(is_number, table.columns)):
         return None
     # Columns that the text does not name are numbered.

@@ -15,6 +15,8 @@ from memory_context.text.read.line_ranges import LineSpan, parse_ranges, spans_o
 
 # Prose has about four characters to a token, code fewer; what is beyond twice that is not tried.
 CHARACTERS_TRIED_PER_TOKEN = 8
+# A row of one sign has this many in a token: a longer text is too much whatever it holds.
+MOST_CHARACTERS_PER_TOKEN = 64
 
 
 class Pageable(Protocol):
@@ -90,7 +92,7 @@ def _end_of_page(items: Pageable, start: int, budget: int, cost: Cost) -> int:
 
 def fits(text: str, budget: int, cost: Cost) -> bool:
     """Return whether a text costs at most *budget*; one of many more characters is not counted."""
-    return len(text) <= CHARACTERS_TRIED_PER_TOKEN * budget and cost(text) <= budget
+    return len(text) <= MOST_CHARACTERS_PER_TOKEN * budget and cost(text) <= budget
 
 
 def page_of_lines(

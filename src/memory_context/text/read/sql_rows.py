@@ -30,7 +30,7 @@ from memory_context.text.rows.rows_under_columns import Row, TextTable
 
 LONGEST_TOLD = 80
 TABLE: Final = "data"
-ROW_NUMBER: Final = "_rowid_"
+_ROW_NUMBERS: Final = ("_rowid_", "rowid", "oid")
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]""")
 
 
@@ -117,9 +117,10 @@ def _selected(
     """Return the names, the rows in `window`, and how many rows there are."""
     indexes = _column_indexes(table, columns)
     taken = {column.lower() for column in table.columns}
-    if indexes and ROW_NUMBER not in taken:
+    row_number = next((name for name in _ROW_NUMBERS if name not in taken), None)
+    if indexes and row_number:
         # Cells are given as they stand in the text, where the database has numbers and NULL.
-        found = database.select(f"SELECT {ROW_NUMBER} {condition}", bounded=False)
+        found = database.select(f"SELECT {row_number} {condition}", bounded=False)
         numbers = [number for (number,) in found.rows]
         wanted = set(numbers[window])
         rows = list[Row]()

@@ -41,6 +41,8 @@ def _pieces(text: str, secrets: Sequence[Secret]) -> Iterator[SecretSpan]:
             if size == _PIECE or size == len(value):
                 for start in range(len(value) - size + 1):
                     kinds[value[start : start + size]] = secret.kind
+        if not kinds:
+            continue
         for start in range(len(text) - size + 1):
             stop = start + size
             kind = kinds.get(text[start:stop])

@@ -17,6 +17,9 @@ _RULE: Final = re.compile(r"[\s|:+┌├╭]*[-=─━]{2,}(?:[ |+:┬┼]+[-=�
 DELIMITER_ROW: Final = re.compile(r"(?=.*\|)\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*+")
 _FOOT: Final = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰+].*")
 _BAR: Final = re.compile(r"(?<!\\)[|│]")
+_MARKDOWN_BAR: Final = re.compile(r"(?<!\\)\|")
+# Where a rule begins so, it is a frame's: the names stand below it.
+_CORNERS: Final = ("+", "┌", "╭")
 _DASHES: Final = re.compile(r"[-=─━]{2,}")
 
 
@@ -26,12 +29,13 @@ def ruled_table(text: str) -> TextTable | None:
     rule = next((index for index, line in enumerate(head) if _RULE.fullmatch(line)), None)
     if rule is None:
         return None
-    place = rule - 1 if rule and head[rule - 1].strip() else rule + 1
+    is_frame = head[rule].lstrip().startswith(_CORNERS)
+    place = rule - 1 if rule and head[rule - 1].strip() and not is_frame else rule + 1
     if place >= len(head):
         return None
     names, below = head[place], max(place, rule) + 1
     if _BAR.search(names.lstrip("|│")):
-        table = _between_bars(text, names, below, "the table")
+        table = _between_bars(text, names, below)
     else:
         table = _below_dashes(text, names, below, head[rule])
     return table if len(table.columns) > 1 else None
@@ -43,27 +47,31 @@ def markdown_table(text: str) -> TextTable | None:
         return None
     for above, (names, rule) in enumerate(pairwise(lines_of(text))):
         if "|" in names and "-" in rule and DELIMITER_ROW.fullmatch(rule):
-            return _between_bars(text, names, above + 2, "the Markdown table")
+            return _between_bars(text, names, above + 2, is_markdown=True)
     return None
 
 
-def _between_bars(text: str, names: str, below: int, called: str) -> TextTable:
-    """Return the cells between bars, up to the first line without one."""
+def _between_bars(text: str, names: str, below: int, *, is_markdown: bool = False) -> TextTable:
+    """Return the cells between bars, up to the first line without one; Markdown has no rules between its rows."""
+    bar = _MARKDOWN_BAR if is_markdown else _BAR
     is_framed = names.lstrip().startswith(("|", "│"))
-    columns = _cells(names, is_framed=is_framed)
+    columns = _cells(names, bar, is_framed=is_framed)
 
     def rows() -> Iterator[Row]:
-        lines = (line for line in islice(lines_of(text), below, None) if not _RULE.fullmatch(line))
-        cells = (_cells(line, is_framed=is_framed) for line in takewhile(_BAR.search, lines))
+        lines: Iterator[str] = islice(lines_of(text), below, None)
+        if not is_markdown:
+            lines = (line for line in lines if not _RULE.fullmatch(line))
+        cells = (_cells(line, bar, is_framed=is_framed) for line in takewhile(bar.search, lines))
         return evened(cells, len(columns))
 
+    called = "the Markdown table" if is_markdown else "the table"
     return TextTable(column_names(columns), rows, called)
 
 
-def _cells(line: str, *, is_framed: bool) -> Row:
+def _cells(line: str, bar: re.Pattern[str], *, is_framed: bool) -> Row:
     # Nearly every line is ASCII without an escaped bar: splitting it at a string takes a third of the time.
     is_plain = line.isascii() and "\\" not in line
-    parts = line.split("|") if is_plain else _BAR.split(line)
+    parts = line.split("|") if is_plain else bar.split(line)
     cells = [part.strip().replace("\\|", "|") for part in parts]
     if not parts[0] or (is_framed and not cells[0]):
         del cells[0]
@@ -78,6 +86,6 @@ def _below_dashes(text: str, names: str, below: int, dashes: str) -> TextTable:
         for line in islice(lines_of(text), below, None):
             if not line.strip() or _FOOT.fullmatch(line):
                 return
-            yield sliced(line, starts)
+            yield [cell.strip(" |│") if cell else None for cell in sliced(line, starts)]
 
     return TextTable(column_names(sliced(names, starts)), rows, "the table")

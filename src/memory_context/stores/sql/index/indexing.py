@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -111,18 +111,33 @@ def is_pending(connection: sa.Connection, user_id: str) -> bool:
     return connection.execute(_PENDING_OF_USER, {"user": user_id}).first() is not None
 
 
-def pending_ids(
-    connection: sa.Connection, user_id: str | None = None
-) -> list[tuple[str, UUID, int]]:
-    """Return user, id and size of the memories that are not fully indexed, newest first."""
+class PendingMemory(NamedTuple):
+    """A memory that is not fully indexed.
+
+    Attributes:
+        user_id: Whose.
+        memory_id: Its id.
+        size: How much is read of it, in characters or bytes.
+        work: How many characters are still to be indexed; of what is binary its description alone.
+    """
+
+    user_id: str
+    memory_id: UUID
+    size: int
+    work: int
+
+
+def pending_memories(connection: sa.Connection, user_id: str | None = None) -> list[PendingMemory]:
+    """Return the memories that are not fully indexed, newest first."""
     # Who puts records of their own may not have counted their characters.
     size = sa.case((memories.c.char_count > 0, memories.c.char_count), else_=memories.c.byte_count)
-    statement = sa.select(pending.c.user_id, pending.c.memory_id, size.label("size"))
+    work = sa.case((memories.c.content_bytes.is_(None), size - pending.c.done), else_=1)
+    statement = sa.select(pending.c.user_id, pending.c.memory_id, size, work)
     statement = statement.join(memories, belongs(pending))
     if user_id is not None:
         statement = statement.where(pending.c.user_id == user_id)
     rows = connection.execute(statement.order_by(memories.c.created_at.desc()))
-    return [(row.user_id, row.memory_id, row.size) for row in rows]
+    return [PendingMemory(*row) for row in rows]
 
 
 def unfinished(
