@@ -5,7 +5,7 @@ from __future__ import annotations
 from autogen_core.models import AssistantMessage
 
 from for_each import for_each
-from memory_context import MemoryContext
+from memory_context import MemoryContext, SQLAlchemyStore
 from memory_context.model.item import now
 from memory_context.model.reference import MemoryRef
 from messages import LOG, call, results, user
@@ -243,3 +243,21 @@ async def test_a_decision_says_which_terms_decided(message: str, why: str) -> No
     await fill(context, call("run"), results(LOG))
     await fill(context, user(message))
     assert context.decisions()[-1].why.endswith(why)
+
+
+@for_each(
+    "message, count", [("How old is Nora99 as you said?", 1), ("Where was Nora2 last time?", 2)]
+)
+async def test_half_of_a_name_is_another_ones(message: str, count: int) -> None:
+    """A name of the same form in other conversations answers nothing; the very name does, without the others."""
+    store = SQLAlchemyStore("sqlite://")
+    for number in range(4):
+        earlier = MemoryContext("ann", store=store, thread_id=f"t{number}", max_tokens=600)
+        for turn in range(8):
+            said = AssistantMessage(content="Fine, then. " * 20, source="a")
+            await fill(
+                earlier, user(f"My aunt Nora{number} was in Town{turn}. {'So it is. ' * 9}"), said
+            )
+    messages = await fill(MemoryContext("ann", store=store), user(message))
+    assert count == len(messages)
+    assert not any(f"Nora{other}" in shown(messages[0]) for other in (0, 1, 3) if count > 1)

@@ -153,3 +153,13 @@ def test_preview() -> None:
     memory = _memory("n,big,price,share,ok,x\n" + 'a,"1,200",$1.50,5%,true,3d\n' * 40)
     line = table_line(memory.get("t").text, memory.counter, 1000)
     assert "big number, price number in $, share number in %, ok number (true 1, false 0)" in line
+
+
+def test_too_many_queries_in_each_other() -> None:
+    """A chain of a hundred WITH clauses and more is answered or refused, with an error of ours."""
+    with MemoryManager("sqlite://", user_id="ann") as memory:
+        key = memory.store("name,amount\nann,5\nbob,7\n")
+        clauses = [f"c0 AS (SELECT amount FROM {key})"]
+        clauses += [f"c{n} AS (SELECT amount FROM c{n - 1})" for n in range(1, 220)]
+        with pytest.raises(InvalidQueryError):
+            memory.query(f"WITH {', '.join(clauses)} SELECT amount FROM c219 WHERE amount > '3'")

@@ -29,6 +29,7 @@ from memory_context.conversation.recall.relevant_places import (
 )
 from memory_context.conversation.recall.relevant_turns import (
     as_said,
+    holds_a_name,
     is_conversation,
     meets_from_elsewhere,
     show_turns,
@@ -209,13 +210,16 @@ class Recaller:
             found = self._meant(query, others, request, kept_only=verdict.kept_only)
         meant = {one.item.memory_key for one in found}
         # An output that holds a name was found above.
-        may_be_output = not meant and not any(term.is_name for term in asked_terms(query))
+        asked = asked_terms(query)
+        may_be_output = not meant and not any(term.is_name for term in asked)
         for hit in others:
-            is_open = hit.memory_type not in FOLDED or may_be_output
-            if is_conversation(hit.text):
-                is_open = refers_to_earlier and not meant
+            is_open, text = hit.memory_type not in FOLDED or may_be_output, hit.text
+            if is_conversation(text):
+                is_open, text = refers_to_earlier and not meant, as_said(text)
             holds = hit.match is not None and is_answered(query, hit.match.why)
-            if is_open and holds and hit.memory_key not in meant:
+            # Half of a name ("Nora" of "Nora99") is another one's.
+            is_new = hit.memory_key not in meant
+            if is_open and holds and is_new and holds_a_name(asked, text):
                 found.append(FoundElsewhere(hit, Expansion(hit.memory_key)))
         return found[:FOUND]
 

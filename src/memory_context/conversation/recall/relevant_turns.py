@@ -203,6 +203,12 @@ def as_said(text: str) -> str:
     return "\n".join(_said(line) for line in text.split("\n") if line)
 
 
+def holds_a_name(asked: Sequence[AskedTerm], text: str) -> bool:
+    """Return whether a text holds one of the names that are asked for whole, if there are some."""
+    names = [set(wanted_lexemes(term)) for term in asked if term.is_name]
+    return not names or any(name <= held_by(text, name) for name in names)
+
+
 def meets_from_elsewhere(
     message: str, asked: Sequence[AskedTerm], turn: str, *, only_stated: bool
 ) -> bool:
@@ -215,12 +221,11 @@ def meets_from_elsewhere(
         only_stated: Whether only what a person stated may answer. A single word is enough then where the message
             speaks of what is the person's, or of the past.
     """
-    held = held_by(as_said(turn), chain.from_iterable(map(wanted_lexemes, asked)))
-    names = [set(wanted_lexemes(term)) for term in asked if term.is_name]
-    if names and not any(name <= held for name in names):
+    if not holds_a_name(asked, as_said(turn)):
         return False
     if not only_stated:
         return True
+    held = held_by(as_said(turn), chain.from_iterable(map(wanted_lexemes, asked)))
     said = _said(turn.partition("\n")[0])
     is_stated = turn.startswith(ASKED) and not said.endswith("?") and _TELLS.search(said)
     is_known = len(held) > 1 or _OWN.search(message) or refers_back(message)

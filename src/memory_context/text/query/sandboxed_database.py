@@ -140,6 +140,8 @@ class LockedDatabase:
             if statement is not None:
                 check_numbers(statement, self)
             return self._selected(sql, bounded=bounded)
+        except RecursionError as error:
+            raise InvalidQueryError("this statement has too many queries in each other") from error
         except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeEncodeError) as error:
             if "interrupted" in str(error):
                 raise too_slow(self._limit.seconds) from error
