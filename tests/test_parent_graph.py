@@ -21,8 +21,12 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command, Send
 
 from langchain_memory_context import MemoryContextMiddleware
+from langchain_memory_context.messages import with_note
+from langchain_memory_context.state_through_parent_graphs import carried_by
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryManager, MemoryRef, SQLAlchemyStore
+from memory_context.conversation import ConversationFacts
+from memory_context.conversation.decision_note import DecisionNote
 from memory_context.exceptions import StateOwnerError
 from memory_context.stores import MemoryStore
 
@@ -557,3 +561,14 @@ def test_an_application_that_keeps_the_messages(store: MemoryStore) -> None:
         messages = agent.invoke({"messages": [*messages, HumanMessage(text)]})["messages"]
 
     check_answers(model)
+
+
+def test_the_owner_is_checked_under_a_name_with_an_at_sign() -> None:
+    """What was carried for one user is refused for another, whatever the middleware is called."""
+    name = "memory@home"
+    note = DecisionNote(ConversationFacts(user_id="ann"))
+    answer = with_note(AIMessage("hi", id="a"), "answers", {f"{name}@sub": note.to_json()})
+    messages = [HumanMessage("q", id="q"), answer]
+    assert "ann" == carried_by(messages, None, name, "sub", "ann").note.facts.user_id
+    with pytest.raises(StateOwnerError):
+        carried_by(messages, None, name, "sub", "bob")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import pickle
 import random
 from typing import Any
 
@@ -737,3 +738,14 @@ class TestFunctions:
         redaction = Redaction(Redactor({"all": lambda text: [(0, len(text))]}))
 
         assert {"[redacted all]": ["[redacted all]"]} == redaction.value({"a": ["b"]})
+
+
+def _seats(text: str) -> list[tuple[int, int]]:
+    """Find the seats in a text."""
+    return [match.span() for match in regex.finditer(r"\b\d\dF\b", text)]
+
+
+def test_a_redactor_with_a_function_goes_to_other_processes() -> None:
+    """A redactor whose function is a module's can be pickled, as its other settings can."""
+    redactor = pickle.loads(pickle.dumps(Redactor({"seat": _seats})))
+    assert "row [redacted seat]" == redactor.redact("row 14F").text

@@ -363,6 +363,18 @@ class TestAnySize:
         assert "2 memories are not indexed yet" in caplog.text
         assert 4 == len(keys(store, "disk"))
 
+    def test_pictures_use_up_nothing(self, store: SQLAlchemyStore, mocker: MockerFixture) -> None:
+        """Of what is pending and binary only the description is indexed: it does not keep a search from texts."""
+        store.put(ANN, memory("the disk is full", memory_key="note"))
+        for number in range(3):
+            later = now() + timedelta(days=1 + number)
+            picture = memory(bytes(1000), memory_key=f"p{number}", created_at=later)
+            store.put(ANN, picture)
+        store.database.write(keyword_index.reset)
+        mocker.patch.object(store, "most_caught_up", 600)
+
+        assert ["note"] == keys(store, "disk")
+
     def test_memory_is_bounded(self, store: SQLAlchemyStore, mocker: MockerFixture) -> None:
         """Storing, searching and deleting a text takes less than four times its size."""
         mocker.stopall()
