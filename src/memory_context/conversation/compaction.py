@@ -172,10 +172,15 @@ class Compactor:
         Those of the task and of what is asked now stay, whatever they cost.
         """
         tokens = self.folder.ledger.tokens(messages)
+        pictured = [place for place, message in enumerate(messages) if message.others]
+        if not pictured:  # as nearly every prompt
+            return tokens
         begin = _head(messages, tokens, self._preview_budget() + NOTE_TOKENS)
         questions = [place for place, message in enumerate(messages) if message.is_question]
-        for place in range(begin, questions[-1] if questions else 0):
-            tokens[place] += PICTURE_TOKENS * messages[place].pictures
+        newest = questions[-1] if questions else 0
+        for place in pictured:
+            if begin <= place < newest:
+                tokens[place] += PICTURE_TOKENS * messages[place].pictures
         return tokens
 
     def _cut(self, messages: list[Message], tokens: Sequence[int], seen: int) -> list[Message]:

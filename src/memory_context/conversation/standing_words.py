@@ -19,7 +19,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
 _BEFORE = r"(?:(?:and|also|but|so|ok(?:ay)?|please|one more thing|just|actually)\b[,:]?\s+)*"
 # Ways in which a sentence asks for something from then on, or takes that back.
 _WISHES = (
-    r"(?:please\s+)?(?:remember|note)(?:\s+(?:that|this)\b|\s*[:,])",
+    r"(?:remember|note)(?:\s+(?:that|this)\b|\s*[:,])",
     r"(?:keep|bear)\s+in\s+mind\b",
     r"(?:don't|do\s+not)\s+(?!worry\b|know\b|mind\b|bother\b)\w",
     r"for\s+(?:the\s+record|future\s+reference)\b",

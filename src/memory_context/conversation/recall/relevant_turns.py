@@ -221,11 +221,12 @@ def meets_from_elsewhere(
         only_stated: Whether only what a person stated may answer. A single word is enough then where the message
             speaks of what is the person's, or of the past.
     """
-    if not holds_a_name(asked, as_said(turn)):
+    whole = as_said(turn)
+    if not holds_a_name(asked, whole):
         return False
     if not only_stated:
         return True
-    held = held_by(as_said(turn), chain.from_iterable(map(wanted_lexemes, asked)))
+    held = held_by(whole, chain.from_iterable(map(wanted_lexemes, asked)))
     said = _said(turn.partition("\n")[0])
     is_stated = turn.startswith(ASKED) and not said.endswith("?") and _TELLS.search(said)
     is_known = len(held) > 1 or _OWN.search(message) or refers_back(message)

@@ -19,6 +19,8 @@ _CURRENCY = (
     r"(?:[$€£¥₹₩₽₺₪₫฿]|(?:US|CA|AU|NZ|HK|A|C|S|R)\$|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|ILS|INR|JPY|"
     r"KRW|MXN|NOK|NZD|PLN|RON|RUB|SEK|SGD|THB|TRY|UAH|USD|ZAR)"
 )
+# -$5, $ -5, 5 EUR, 45%: a currency on either side of the sign or behind, around digits with any marks between them;
+# which marks these may be is seen over the whole column. A phone such as +4912345678 is none.
 _AMOUNT = re.compile(
     rf"(?!\+[0-9]{{7}})(?:[-+\u2212]?(?P<before>{_CURRENCY})?\s?|(?P<ahead>{_CURRENCY})\s?[-+\u2212])"
     rf"(?P<body>[0-9.,'\u2019\u00a0\u202f]{{0,23}}[0-9])\s?(?P<after>{_CURRENCY}|%)?"

@@ -214,9 +214,9 @@ def _check_pattern(origin: Origin, loaded: LoadedTables) -> None:
 def _check_text(text: str, origin: Origin, loaded: LoadedTables) -> None:
     """Refuse to compare ``$5`` with cells that are numbers in the database."""
     notation = loaded.notation(*origin)
-    written = notation_of([text])
     if notation is None or notation.is_plain or not is_filled(text):
         return
+    written = notation_of([text])
     if written is None or not written.is_plain:
         number = "a number"
         if written is not None and written.of_truths == notation.of_truths:
