@@ -566,6 +566,19 @@ async def test_images_that_stay_fold_nothing() -> None:
     assert "MemoryRef" not in str([message.content for message in prompt])
 
 
+async def test_images_of_the_newest_question_compact_nothing() -> None:
+    """What is asked now stays, so that its images are no reason to take away what was said before."""
+    pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    context = MemoryContext("ann", store="sqlite://", max_tokens=2000)
+    for number in range(4):
+        said = AssistantMessage(content="So it is. " * 20, source="coder")
+        await fill(context, user(f"And {number}? {'really ' * 70}"), said)
+    asked = UserMessage(content=["Compare.", *[Image.from_base64(pixel)] * 6], source="user")
+    prompt = await fill(context, asked)
+    assert context.stats().compactions == 0
+    assert len(prompt) == 9
+
+
 async def test_a_pattern_that_redacts_references_stops_no_compaction() -> None:
     """Where a user's redaction takes a reference apart, a note shows the beginning of what stands there."""
     store = SQLAlchemyStore("sqlite://", redactor=Redactor({"number": r"\b\d{3,}\b"}))
