@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from examples import examples
 from for_each import for_each
 from memory_context.conversation.recall import numbers_with_names as named_numbers
-from memory_context.conversation.recall import relevant_places
+from memory_context.conversation.recall import term_occurrences
 from memory_context.conversation.recall.keyword_judge import (
     Expansion,
     Question,
@@ -521,7 +521,7 @@ def test_a_number_at_many_places(monkeypatch: pytest.MonkeyPatch) -> None:
     for text in (one_line, "id 22 x\n" * 2000):
         found = [1 for part in _shown("What about invoice 22?", text) if "22" in part]
         assert len(found) <= 60
-    assert len(looked_at) <= 2 * relevant_places.MOST_RECORDS
+    assert len(looked_at) <= 2 * term_occurrences.MOST_RECORDS
 
 
 def test_a_row_beside_a_line_of_blanks() -> None:

@@ -8,12 +8,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from memory_context.conversation.recall.question_terms import AskedTerm, asked_terms
-from memory_context.conversation.recall.relevant_places import (
-    found_in,
-    relevant,
-    wanted_lexemes,
-)
+from memory_context.conversation.recall.relevant_places import relevant
 from memory_context.conversation.recall.relevant_turns import is_conversation, relevant_turns
+from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
 from memory_context.model.call_records import Intent
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.text.excerpt.record import Record

@@ -9,7 +9,7 @@ from itertools import chain
 from memory_context.conversation.message import Message, references_of
 from memory_context.conversation.recall.keyword_judge import Ranges
 from memory_context.conversation.recall.question_terms import asked_terms
-from memory_context.conversation.recall.relevant_places import wanted_lexemes
+from memory_context.conversation.recall.term_occurrences import wanted_lexemes
 from memory_context.model.reference import MemoryRef, without_references
 
 MAX_CANDIDATES = 500

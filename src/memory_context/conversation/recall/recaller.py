@@ -22,11 +22,7 @@ from memory_context.conversation.recall.keyword_judge import (
 )
 from memory_context.conversation.recall.question_terms import asked_terms
 from memory_context.conversation.recall.recall_request import RecallRequest
-from memory_context.conversation.recall.relevant_places import (
-    best_lines,
-    found_in,
-    wanted_lexemes,
-)
+from memory_context.conversation.recall.relevant_places import best_lines
 from memory_context.conversation.recall.relevant_turns import (
     as_said,
     holds_a_name,
@@ -34,6 +30,7 @@ from memory_context.conversation.recall.relevant_turns import (
     meets_from_elsewhere,
     show_turns,
 )
+from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
 from memory_context.exceptions import InvalidLinesError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.call_records import Decision

@@ -13,7 +13,8 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from memory_context.conversation.recall.question_terms import AskedTerm, is_pointed_at, refers_back
-from memory_context.conversation.recall.relevant_places import FoundTerms, Relevance, wanted_lexemes
+from memory_context.conversation.recall.relevant_places import Relevance
+from memory_context.conversation.recall.term_occurrences import FoundTerms, wanted_lexemes
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.excerpt import Excerpt
 from memory_context.text.excerpt.record import ASKED, NOTED, SAID, Record, record_at
@@ -101,10 +102,9 @@ def relevant_turns(
         record = _with_what_leans(texts[key], Record(start, stop))
         if (key, stop + 1) in beginnings or is_seen(key, stop + 1, record.stop):
             record = Record(start, stop)
-        before = relevances.get(key, Relevance(key, (), (), 0.0))
+        before = relevances.get(key, Relevance(key, (), ()))
         terms = list(dict.fromkeys((*before.terms, *terms)))
-        score = before.score + scores[turn]
-        relevances[key] = Relevance(key, (*before.records, record), terms, score)
+        relevances[key] = Relevance(key, (*before.records, record), terms)
     return list(relevances.values())
 
 

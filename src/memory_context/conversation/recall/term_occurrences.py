@@ -1,0 +1,245 @@
+"""Where the terms of a message stand in the chunks that the index has found, and what stands near them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+
+from memory_context.conversation.recall.numbers_with_names import is_named
+from memory_context.conversation.recall.question_terms import AskedTerm
+from memory_context.text.excerpt.record import Record, record_at
+from memory_context.text.index.analyzer import COMPOUND, held_by, lexemes_of
+from memory_context.text.index.term_hits import ChunkPlace, TermHits
+from memory_context.text.words_and_names import UNSPACED_RUN
+
+# So many characters around a place are near it, and so many beside it.
+NEAR = 300
+BESIDE = 60
+# A name may lie across the end of a chunk.
+ACROSS = 60
+# What a text begins with says what it is, as its description and its tool's arguments do.
+HEADING = 200
+# Of a number that stands at more places, records are looked for at so many.
+MOST_RECORDS = 50
+# The beginning of a UUID or a hash, which people quote in place of it.
+_ID_BEGUN = re.compile(r"(?=[a-f-]*\d)(?=[\d-]*[a-f])[0-9a-f]{7,}[0-9a-f-]*")
+LEAST_ID = 32
+# What parts of a written word a number may be: of a path, an address, an id.
+_PARTS = re.compile(r"[/:@#\\_-]")
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """A place where a term stands, whole.
+
+    Attributes:
+        term: The number of the term in the message.
+        key: The memory.
+        text: The whole text.
+        start: Where the term begins in it.
+        stop: Where it ends.
+        is_exact: Whether it is written as in the message.
+    """
+
+    term: int
+    key: str
+    text: str
+    start: int
+    stop: int
+    is_exact: bool
+
+    @cached_property
+    def record(self) -> Record:
+        """Return the record of the text that the place is in."""
+        return record_at(self.text, self.start, self.stop)
+
+    def is_in(self, key: str, record: Record) -> bool:
+        """Return whether the place is in a record of the text under a key."""
+        return self.key == key and record.start <= self.start < record.stop
+
+
+@dataclass(slots=True)
+class FoundTerms:
+    """All places of the terms in the chunks that were looked at.
+
+    Attributes:
+        terms: The terms of the message.
+        weights: How much each of them tells apart.
+        occurrences: The places, by term, key and start.
+        in_order: The places of each text in their order.
+        described: The terms that a text's card or heading names, by its key.
+    """
+
+    terms: Sequence[AskedTerm]
+    weights: list[float]
+    occurrences: dict[tuple[int, str, int], Occurrence] = field(
+        default_factory=dict[tuple[int, str, int], Occurrence]
+    )
+    in_order: dict[str, list[Occurrence]] = field(default_factory=dict[str, list[Occurrence]])
+    described: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
+
+    def of(self, term: int) -> list[Occurrence]:
+        """Return the places of a term: where it is written as in the message, if there are any, else its other forms."""
+        places = [one for one in self.occurrences.values() if one.term == term]
+        return [place for place in places if place.is_exact] or places
+
+    def held_near(self, place: Occurrence) -> set[int]:
+        """Return the terms within 300 characters of a place."""
+        return self.held_in(place.key, place.start - NEAR, place.stop + NEAR + 1)
+
+    def weight_beside(self, place: Occurrence) -> float:
+        """Return how much the terms within 60 characters of a place tell apart."""
+        return self.weight_of(self.held_in(place.key, place.start - BESIDE, place.stop + BESIDE))
+
+    def held_in(self, key: str, start: int, stop: int) -> set[int]:
+        """Return the terms that begin in a part of a text."""
+        places = self.in_order.get(key, ())
+        first = bisect_left(places, start, key=_start)
+        behind = bisect_left(places, stop, key=_start)
+        return {one.term for one in places[first:behind]}
+
+    def held_by_record(self, place: Occurrence) -> set[int]:
+        """Return the terms in the record of a place, and in what stands before it and says whose it is."""
+        spans = [self.held_in(place.key, start, stop) for start, stop in place.record.spans]
+        return set(chain.from_iterable(spans))
+
+    def weight_of(self, terms: Iterable[int]) -> float:
+        """Return how much some terms tell apart."""
+        return round(sum(self.weights[term] for term in terms), 6)
+
+
+def wanted_lexemes(term: AskedTerm) -> list[str]:
+    """Return the lexemes that the index is asked for."""
+    return list(dict.fromkeys(chain.from_iterable(map(lexemes_of, term.words))))
+
+
+def found_in(
+    terms: Sequence[AskedTerm],
+    hits: TermHits,
+    chunks: Iterable[ChunkPlace],
+    text_of: Callable[[str], str],
+    card_of: Callable[[str], Iterable[str]] = lambda _: (),
+) -> FoundTerms:
+    """Return where the terms stand in some chunks, and which of them the card of a text or its heading names."""
+    wanted = list(map(wanted_lexemes, terms))
+    weights = [max(map(hits.rarity, lexemes), default=0.0) for lexemes in wanted]
+    found = FoundTerms(terms, weights)
+    for chunk in chunks:
+        _add_occurrences(found, chunk, text_of(chunk.memory_key))
+    _add_named_numbers(found)
+    for place in sorted(found.occurrences.values(), key=_start):
+        found.in_order.setdefault(place.key, []).append(place)
+    for key in found.in_order:
+        heading = text_of(key)[:HEADING]
+        named = held_by(heading, chain.from_iterable(wanted)).union(card_of(key))
+        found.described[key] = {n for n, lexemes in enumerate(wanted) if named >= set(lexemes)}
+    return found
+
+
+def _start(place: Occurrence) -> int:
+    return place.start
+
+
+def _add_named_numbers(found: FoundTerms) -> None:
+    """Add where a number with a noun ("order 22") stands without it, but called by it, if it stands nowhere with it."""
+    of_number = {term.words: number for number, term in enumerate(found.terms)}
+    met = {place.term for place in found.occurrences.values()}
+    for number, term in enumerate(found.terms):
+        noun, digits = term.words[0], term.words[-1]
+        alone = of_number.get((digits,))
+        if len(term.words) != 2 or not digits.isdigit() or alone is None or number in met:
+            continue
+        for count, place in enumerate(found.of(alone)):
+            by_record = count < MOST_RECORDS
+            if is_named(place.text, place.start, place.stop, noun, by_record=by_record):
+                added = replace(place, term=number)
+                found.occurrences[number, place.key, place.start] = added
+
+
+def _add_occurrences(found: FoundTerms, chunk: ChunkPlace, text: str) -> None:
+    """Add where each of the terms stands in a chunk."""
+    words = _ChunkWords(text, max(0, chunk.start - ACROSS), chunk.stop + ACROSS)
+    for number, term in enumerate(found.terms):
+        folded = [asked.casefold() for asked in term.words]
+        for run in words.runs_of(term.words):
+            begin, stop = run[0][0], run[-1][1]
+            written = [text[start:end].casefold() for start, end in run]
+            added = Occurrence(number, chunk.memory_key, text, begin, stop, written == folded)
+            found.occurrences.setdefault((number, chunk.memory_key, begin), added)
+
+
+class _ChunkWords:
+    """The words of a part of a text.
+
+    Each different word is compared once: the rows of a table repeat theirs.
+    """
+
+    def __init__(self, text: str, start: int, stop: int) -> None:
+        self._text = text
+        self._spans = list(_word_spans(text, start, stop))
+        self._places: Mapping[str, list[int]] = defaultdict(list)
+        for place, (begin, end) in enumerate(self._spans):
+            self._places[text[begin:end]].append(place)
+        self._forms: Mapping[str, list[str]] = defaultdict(list)
+        for written in self._places:
+            for lexeme in lexemes_of(written):
+                self._forms[lexeme].append(written)
+
+    def runs_of(self, asked: Sequence[str]) -> Iterator[list[tuple[int, int]]]:
+        """Yield where words stand one behind the other as they were asked for, in their order."""
+        anchors = [place for place, word in enumerate(asked) if lexemes_of(word)]
+        if not anchors:
+            return
+        before = anchors[-1]
+        anchor = asked[before]
+        starts = list[int]()
+        for written in self._written_like(anchor, asked[0]):
+            if _is_word(anchor, written):
+                starts += [place - before for place in self._places[written]]
+        for start in sorted(starts):
+            run = self._spans[start : start + len(asked)] if start >= 0 else []
+            if len(run) < len(asked):
+                continue
+            held = [self._text[begin:end] for begin, end in run]
+            if all(map(_is_word, asked, held)):
+                yield run
+
+    def _written_like(self, anchor: str, first: str) -> Iterable[str]:
+        """Return the words with the lexeme of an anchor, and the ids that begin with the first word that was asked for."""
+        alike = list(self._forms.get(lexemes_of(anchor)[0], ()))
+        begun = first.casefold()
+        if _ID_BEGUN.fullmatch(begun):
+            alike += [word for word in self._places if word.casefold().startswith(begun)]
+        return dict.fromkeys(alike)
+
+
+def _word_spans(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Yield where the words of a part of a text begin and end; a script without spaces ends a word of another one."""
+    for match in COMPOUND.finditer(text, start, stop):
+        begin, compound = match.start(), match.group()
+        for run in [compound] if compound.isascii() else UNSPACED_RUN.split(compound):
+            if run:
+                yield begin, begin + len(run)
+            begin += len(run)
+
+
+def _is_word(asked: str, written: str) -> bool:
+    """Return whether a word of a text is the one that was asked for: a number whole, others by their lexemes."""
+    if asked.casefold() == written.casefold():
+        return True
+    if _ID_BEGUN.fullmatch(asked.casefold()) and len(written) >= LEAST_ID:
+        return written.casefold().startswith(asked.casefold())
+    if asked.isdigit():
+        parts = _PARTS.split(written)
+        is_part_of_name = not all(part.isdigit() for part in parts)
+        return asked in parts and is_part_of_name and "." not in written
+    lexemes = lexemes_of(asked)
+    if not asked.isascii():
+        # Of a script without spaces the first one is a single character, which many words have.
+        return set(lexemes).issubset(lexemes_of(written))
+    return not lexemes or lexemes[0] in lexemes_of(written)
