@@ -153,6 +153,29 @@ async def test_a_run_waits_for_a_person(store: SQLAlchemyStore, *, through_json:
     assert LOG not in json.dumps(session.to_dict())
 
 
+async def test_an_approved_call_gets_the_text_behind_its_reference(store: SQLAlchemyStore) -> None:
+    """A person is asked once, and for the reference; the tool gets the text, and the session does not."""
+    sent = list[str]()
+
+    @tool(approval_mode="always_require")
+    def mail(body: str) -> str:
+        """Mail a text."""
+        sent.append(body)
+        return "sent"
+
+    key = MemoryManager(store, user_id="ann").store(LOG, key="log", description="a log")
+    reference = f"[MemoryRef: {key}]"
+    memory = MemoryContextProvider(store, user_id="ann")
+    client = ScriptedFrameworkClient([call("mail", body=reference), "Mailed."])
+    agent = Agent(client, name="desk", tools=[mail], context_providers=[memory])
+    session = agent.create_session()
+    [asked] = (await agent.run(f"Mail {reference}.", session=session)).user_input_requests
+    approved = Message("user", [asked.to_function_approval_response(approved=True)])
+    response = await agent.run(approved, session=session)
+    assert ([], "Mailed.", [LOG]) == (response.user_input_requests, response.text, sent)
+    assert LOG not in json.dumps(session.to_dict())
+
+
 class Archive(HistoryProvider):
     """A history as an application keeps it."""
 

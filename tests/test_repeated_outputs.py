@@ -10,7 +10,7 @@ from langchain_core.tools import tool
 
 from langchain_memory_context.testing import call as lc_call
 from memory_context import MemoryContext, MemoryRef
-from memory_context.stores import MemoryStore
+from memory_context.stores import MemoryStore, SQLAlchemyStore
 from messages import LOG, call, results, user
 from test_context import fill
 from test_context import shown as text_of
@@ -97,6 +97,18 @@ class TestAutoGen:
         await context.clear()
         prompt = await fill(context, user("Run it."), call("run"), results(LOG))
         assert "(the same as above)" not in text_of(prompt[2])
+
+    async def test_recalled_lines_are_not_the_output(self) -> None:
+        """Where only some lines of it were brought back from an earlier conversation, the output has its preview."""
+        store = SQLAlchemyStore("sqlite://")
+        earlier = MemoryContext("ann", store=store)
+        await fill(earlier, user("Run it."), call("run"), results(LOG))
+        context = MemoryContext("ann", store=store)
+        await fill(context, user("Run it again and tell me about worker-777 as last time."))
+        prompt = await context.get_messages()
+        assert "worker-777" in prompt[0].content
+        prompt = await fill(context, call("run"), results(LOG))
+        assert "(the same as above)" not in text_of(prompt[-1])
 
 
 class TestLangChain:

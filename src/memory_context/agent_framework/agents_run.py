@@ -47,6 +47,8 @@ from memory_context.conversation.references.reference_files import with_referenc
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
 
+# Where the framework looks for a call's arguments as they were before a middleware expanded them.
+SHOWN_ARGUMENTS = "original_arguments_for_messages"
 _MESSAGES = TypeAdapter(list[Message])
 
 
@@ -221,10 +223,14 @@ class FoldingMiddleware(FunctionMiddleware):
             await run.fold_result(_neutral(context, items), keys)
             return
         try:
-            context.arguments = await run.filled(context)
+            filled = await run.filled(context)
         except NotPassedError as refused:
             context.result = failure(str(refused))
             return
+        if filled != arguments:
+            # What a person has approved, and what a session keeps: the references, and not the texts behind them.
+            context.metadata.setdefault(SHOWN_ARGUMENTS, arguments)
+        context.arguments = filled
         user_id = run.conversation.manager.scope.user_id
         call = RunningCall(user_id, frozenset(run.trusted()), arguments)
         with call.running():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from memory_context import wording_for_models as prompts
 from memory_context.conversation.folding.fold_text import Folded
-from memory_context.conversation.message import Message, references_of
+from memory_context.conversation.message import Message
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.reference import leading_key
 from memory_context.text.excerpt.changed_lines import MOST_CHARACTERS
@@ -17,12 +17,20 @@ COMPARED = 2
 
 
 def shown_before(folded: Folded, before: Sequence[Message], manager: MemoryManager) -> Folded:
-    """Return *folded* without a preview if lines of the same text stand in the messages *before*; else itself."""
-    if not references_of(before).get(folded.item.memory_key):
+    """Return *folded* without a preview if an output with the same text stands in the messages *before*; else itself.
+
+    Some lines of it that were brought back are not enough: they were chosen for another question.
+    """
+    if not any(folded.item.memory_key in _keys_of_outputs(one) for one in before):
         return folded
     text = f"{folded.item.ref.render()}\n{prompts.SHOWN_ABOVE}"
     tokens = manager.counter.count(text)
     return Folded(text, folded.item, NOTHING_SHOWN, tokens) if tokens < folded.tokens else folded
+
+
+def _keys_of_outputs(message: Message) -> set[str | None]:
+    """Return the keys of a message's texts that were folded."""
+    return {leading_key(message.texts[place]) for place in message.known.folded}
 
 
 def earlier_outputs(tool: str, before: Sequence[Message], manager: MemoryManager) -> dict[str, str]:
