@@ -94,6 +94,26 @@ class TestModel:
 
         assert 1 == len(model.prompts)
 
+    @for_each(
+        "message, calls",
+        [
+            ("why?", 1),
+            ("And which one?", 1),
+            ("which one failed?", 1),
+            ("Did anything crash?", 1),
+            ("Thanks!", 0),
+            ("How are you?", 0),
+            ("What is the capital of Peru?", 0),
+        ],
+    )
+    async def test_asked_where_words_are_not_enough(self, message: str, calls: int) -> None:
+        """It is asked about what was just spoken of, and about words that stand out of sight, not about the world."""
+        model = Model([answer()])
+        context = MemoryContext("ann", store="sqlite://", model_client=model)
+        await folded(context)
+        await fill(context, user(message))
+        assert calls == len(model.prompts)
+
     async def test_nothing_to_decide(self) -> None:
         """Without references and other memories there is no call."""
         model = Model([])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from memory_context.conversation.recall.question_terms import AskedTerm, asked_terms
-from memory_context.conversation.recall.relevant_places import relevant
+from memory_context.conversation.recall.relevant_places import QUESTION_MARKS, relevant
 from memory_context.conversation.recall.relevant_turns import is_conversation, relevant_turns
 from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
 from memory_context.model.call_records import Intent
@@ -29,8 +29,13 @@ _EARLIER = re.compile(
 )
 # Words that stand for something that was spoken of: "the one that failed", "show me those", "why is that?".
 _POINTS = re.compile(
-    r"\b(?:them|those|these|both|(?:what|how) about|the (?:ones?|others?|rest|same|former|latter))\b"
+    r"\b(?:them|those|these|both|which ones?|(?:what|how) about|the (?:ones?|others?|rest|same|former|latter))\b"
     r"|\b(?:it|this|that|there|the (?:first|last|next|second|third|\w+th)(?: one)?)(?=[?!.,]|$)",
+    re.IGNORECASE,
+)
+# "Why?", "and which one?": a question that names nothing, about what was said before it.
+_BARE_QUESTION = re.compile(
+    r"\W*(?:(?:and|but|so)\b\W*)?(?:why|how|where|when|who|what|which)(?:\W+(?:not|so|then|else|exactly|ones?))?\W*",
     re.IGNORECASE,
 )
 # A noun with a definite article or a possessive: something that the message takes as known.
@@ -137,13 +142,23 @@ def judge_by_keywords(question: Question) -> Verdict:
         return Verdict(expand=expansions, why=why, is_clear=is_clear)
     if question.has_memories and (found := _searched(question, asked)):
         return found
-    if question.candidates and _POINTS.search(question.message):
+    if question.candidates and _may_mean_more(question, asked):
         is_clear = False
     why = "the message names nothing to look for"
     if asked:
         words = listed(term.text for term in asked[:MOST_SAID])
         why = f"no text out of sight holds enough of {words}"
     return Verdict(why=why, is_clear=is_clear)
+
+
+def _may_mean_more(question: Question, asked: Sequence[AskedTerm]) -> bool:
+    """Return whether a model may see what a message means: it points at something, or asks about what stands out of sight."""
+    message = question.message.rstrip()
+    if _POINTS.search(message) or _BARE_QUESTION.fullmatch(message):
+        return True
+    here = question.hits.here if question.hits else frozenset[str]()
+    is_question = message.endswith(QUESTION_MARKS)
+    return is_question and any(here >= set(wanted_lexemes(term)) for term in asked)
 
 
 def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool]:
