@@ -643,6 +643,65 @@ def test_line_breaks_are_nothing_to_take_out() -> None:
     assert Redacted("a[redacted x]\nb") == redactor.redact("a[redacted x]\nb")
 
 
+COLUMNS = (
+    ("Access key ID,Secret access key\nid7,{}\n", "A1b2C3d4E5f6G7h8"),
+    ('name,password,note\nann,{},"a, b"\n', "s3cr3t-P4ss"),
+    ('name,password,note\nbob,"x","two\nlines"\nann,"{}",x\n', "q,W9!x7"),
+    (" login | password  | age\n-------+-----------+----\n ann   | {} | 3\n(1 row)\n", "Xk9#mmQ2"),
+    ("| user | api_token |\n|---|---|\n| ann | {} |\n", "a8f3K2m9Qx7Lp0Zr"),
+    ("user\tclient_secret\nann\t{}\n", "A1b2C3d4E5f6G7h8"),
+)
+
+
+class TestColumns:
+    """Tables, whose values stand below their names."""
+
+    @for_each("table, secret", COLUMNS)
+    def test_below_its_name(self, table: str, secret: str) -> None:
+        """The cell is gone, and nothing else."""
+        redacted = REDACTOR.redact(table.format(secret))
+        assert redacted.text in (
+            table.format("[redacted password]"),
+            table.format("[redacted secret]"),
+        )
+
+    @for_each(
+        "text",
+        [
+            "def f(user, token, password):\n    return g(a, 'x1y2z3w4', h)\n",
+            "token,count\nHello2,5\nfoo_bar1,4\n",
+            "| name | password |\n|---|---|\n| required | string |\n",
+            'NAMES = [\n    "password",\n    "a1B2c3D4e5",\n]\n',
+        ],
+    )
+    def test_no_table_of_secrets(self, text: str) -> None:
+        """Code, tokens of a language, a table of types: nothing is taken out."""
+        assert REDACTOR.redact(text).counts == {}
+
+
+@for_each(
+    "text",
+    [
+        "Passwort: s3cr3tP4ss",
+        "contraseña=s3cr3tP4ss",
+        "Mot de passe : s3cr3tP4ss",
+        "app.keystore.pass=s3cr3tP4ss",
+        "bindpw s3cr3tP4ss",
+        'psk="s3cr3tP4ss"',
+        "secret_id=6f1c0b1e-3a4d-4f9e-9a7b-0c1d2e3f4a5b",
+    ],
+)
+def test_names_of_other_languages_and_tools(text: str) -> None:
+    """What stands behind them is gone."""
+    assert 1 == sum(REDACTOR.redact(text).counts.values())
+
+
+def test_the_name_of_a_secret_is_none() -> None:
+    """An address of AWS's Secrets Manager says where a secret is kept, and an agent needs it."""
+    arn = "arn:aws:secretsmanager:eu-west-1:111122223333:secret:prod/payments/api-key-4f7a9C"
+    assert REDACTOR.redact(f'valueFrom: {arn}\n{{"ARN": "{arn}"}}').counts == {}
+
+
 class TestKubernetes:
     """The values of a secret of Kubernetes go, whatever their names; those of other objects stay."""
 

@@ -286,23 +286,34 @@ _CURSORS = (
 _OF_TOKENIZERS = "start|end|[beps]os|pad|unk|sep|cls|mask|stop"
 TOKEN = f"token(?<!(?:{_CURSORS}|{_OF_TOKENIZERS})[_-]?token)"
 SORTS_OF_KEY = "using|api|access|private|account|auth|encryption|signing|master"
-PASSWORD, SECRET = "pass(?:word|wd|phrase|code)", "secret(?:[ ._-]?(?:access[ _-]?)?key)?"
+PASSWORD, SECRET = (
+    "pass(?:word|wort|wd|phrase|code)",
+    "secret(?:[ ._-]?(?:access[ _-]?)?key)?",
+)
+# Not the name of one that AWS keeps: arn:aws:secretsmanager:eu-west-1:111122223333:secret:prod/db-AbC123.
+NAMED_SECRET = f"(?<!:secretsmanager:[a-z0-9-]{{0,30}}:[0-9]{{0,12}}:){SECRET}"
 _KEY = f"(?:{SORTS_OF_KEY})[ _-]?key"
 
 ASSIGNED = (
     _assigned(
         "password",
         f"{PASSWORD}?",
-        rf"{PASSWORD}|(?<=[_\"'-])pass"
+        rf"{PASSWORD}|(?<=[_.\"'-])pass"
         r"|(?<![A-Za-z0-9])(?-i:PASS(?!:[ \t])|pass(?=\s?(?::|=>)\s?[\"']))",
     ),
     _assigned("password", "pwd"),
     _assigned("password", "identified by"),
-    _assigned("secret", SECRET),
+    _assigned("password", "kennwort"),
+    _assigned("password", "contrase.a"),
+    _assigned("password", "mot de passe"),
+    _assigned("password", "senha"),
+    _assigned("password", "psk"),
+    _assigned("secret", SECRET, NAMED_SECRET),
     _assigned("token", "token", TOKEN),
     _assigned("token", "authorization"),
     _assigned("api_key", "key(?<=[iesthngr _-]key)", f"key(?<={_KEY})"),
     _argument("password", f"{PASSWORD}?|pwd"),
+    _argument("password", "pw", before="bind"),
     _argument("password", "password", before=r"login[ \t]{1,8}[^\s]{1,64}\s{1,8}"),
     _argument("secret", "secret(?:[_-]?key)?"),
     _argument("token", "token", TOKEN),

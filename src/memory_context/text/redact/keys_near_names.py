@@ -12,7 +12,13 @@ from dataclasses import dataclass
 import regex
 
 from memory_context.text.ranges import Span
-from memory_context.text.redact.assigned_secrets import PASSWORD, SECRET, SORTS_OF_KEY, TOKEN
+from memory_context.text.redact.assigned_secrets import (
+    NAMED_SECRET,
+    PASSWORD,
+    SECRET,
+    SORTS_OF_KEY,
+    TOKEN,
+)
 from memory_context.text.redact.plausibility import is_no_secret, is_surely_random
 from memory_context.text.redact.rules import PatternRule
 
@@ -96,7 +102,8 @@ def _is_key(value: str) -> bool:
 NEAR = (
     _near("password", PASSWORD),
     _near("password", "pwd"),
-    _near("secret", SECRET),
+    _near("secret", SECRET, NAMED_SECRET),
+    _near("secret", "secret_?id"),
     _near("secret", "credential"),
     _near("token", "token(?<!page_token)", TOKEN),
     # Whatever the scheme is called.

@@ -16,6 +16,7 @@ from memory_context.text.redact.prefixed_private_keys import PREFIXED_KEYS
 from memory_context.text.redact.private_keys import BLOCKS
 from memory_context.text.redact.record_texts import PASSES
 from memory_context.text.redact.rules import Rule, Runs, SecretSpan, joint
+from memory_context.text.redact.secret_columns import COLUMNS
 from memory_context.text.redact.secret_pieces import Secret, without_pieces
 from memory_context.text.redact.spans import (
     MARKER,
@@ -44,6 +45,7 @@ RULES: tuple[Rule, ...] = (
     *ASSIGNED,
     *NEAR,
     *KUBERNETES,
+    *COLUMNS,
 )
 KINDS = tuple(dict.fromkeys(rule.kind for rule in RULES))
 

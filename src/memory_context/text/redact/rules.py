@@ -158,10 +158,13 @@ class JointRule(Rule):
 
 def joint(rules: Iterable[Rule]) -> list[Rule]:
     """Return *rules* with those whose hints begin with the same literal as one."""
-    groups = dict[str, list[Rule]]()
+    groups = dict[object, list[Rule]]()
     for rule in rules:
         literal = _LITERAL.match(rule.hint)
-        groups.setdefault(literal[0] if literal else "", []).append(rule)
+        begins: object = literal[0] if literal else ""
+        if type(rule).find_all is not Rule.find_all:  # it looks through the text in its own way
+            begins = rule
+        groups.setdefault(begins, []).append(rule)
     return [
         group[0]
         if len(group) == 1
