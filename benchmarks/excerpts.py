@@ -37,6 +37,7 @@ console = Console(width=None if sys.stdout.isatty() else 110)
 OFF = {
     "names": {"names": 0.0},
     "faults": {"fault": 0.0},
+    "rare lines of lists": {"rare": 0.0},
     "numbers weigh less": {"number": 1.0},
     "quoted keys weigh less": {"key": 1.0},
     "fields weigh more": {"field": 1.0},

@@ -358,6 +358,42 @@ Description: A class.
 """
 ENV = "HOME=/srv/ann\nPATH=/usr/bin:/bin\nLANG=C.UTF-8\n"
 
+KUBERNETES = "apiVersion: v1\nitems:\n" + "".join(
+    f"- kind: Deployment\n  metadata:\n    name: web-{n}\n  spec:\n    replicas: {n}\n"
+    for n in range(20)
+)
+PIPELINE = "on: [push]\njobs:\n" + "".join(
+    f"  job{n}:\n    steps:\n      - run: |\n          make test-{n}\n          make lint\n"
+    for n in range(8)
+)
+KUBECTL = "NAME        READY   STATUS             AGE\n" + "".join(
+    f"web-{n:<6}  1/1     {'CrashLoopBackOff' if n == 31 else 'Running         '}   {n}d\n"
+    for n in range(10, 50)
+)
+DF = "Filesystem      Size  Used Avail Use% Mounted on\n" + "".join(
+    f"/dev/nvme{n}n1p1  252G  {n}G   {252 - n}G  {n}% /mnt/disk{n}\n" for n in range(9)
+)
+LINTER = "".join(
+    f"src/part{n}.ts({n},7): error TS2322: A string is not assignable to a number.\n"
+    for n in range(30)
+)
+LINTER += "\nFound 30 errors in 30 files.\n"
+TERRAFORM = "".join(
+    f'  # aws_instance.web[{n}] will be created\n  + resource "aws_instance" "web" {{\n'
+    f'      + ami = "ami-{n}"\n    }}\n\n'
+    for n in range(15)
+)
+TERRAFORM += "Plan: 15 to add, 0 to change, 0 to destroy.\n"
+MYPY = "".join(
+    f'src/part{n}.py:{n}: error: Incompatible return value type (got "str", expected "int")\n'
+    for n in range(25)
+)
+MYPY += "Found 25 errors in 25 files (checked 120 source files)\n"
+ANSIBLE = "TASK [Gathering facts] ***\n" + "".join(f"ok: [web-{n}]\n" for n in range(20))
+SHELL = "#!/usr/bin/env bash\nset -e\n\n# Build it.\nbuild() {\n  make\n}\n\n# Ship it.\nbuild\n"
+SETTINGS = "".join(f"# Whether {name} may log in.\n{name} yes\n\n" for name in "abcdef")
+
+
 SAMPLES: list[tuple[str, str, dict[str, str]]] = [
     ("JSON list", json.dumps(ORDERS), {}),
     ("JSON under a key", json.dumps({"orders": ORDERS * 107, "next": None}), {}),
@@ -438,6 +474,17 @@ SAMPLES: list[tuple[str, str, dict[str, str]]] = [
     ("prose", PROSE, {}),
     ("YAML", YAML, {}),
     ("YAML list", YAML_LIST, {}),
+    ("YAML documents", f"---\n{YAML}---\n{YAML}", {}),
+    ("Kubernetes", KUBERNETES, {}),
+    ("pipeline", PIPELINE, {}),
+    ("kubectl get", KUBECTL, {}),
+    ("df", DF, {}),
+    ("linter", LINTER, {}),
+    ("terraform plan", TERRAFORM, {}),
+    ("mypy", MYPY, {}),
+    ("ansible", ANSIBLE, {}),
+    ("shell script", SHELL, {}),
+    ("commented settings", SETTINGS, {}),
     ("web search", WEB, {}),
     ("environment", ENV, {}),
     ("data URL", "data:image/gif;base64,R0lGODlhAQABAAAAACw=", {}),

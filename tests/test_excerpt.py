@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import islice, pairwise, permutations
 from typing import Any
 
 import pytest
@@ -21,6 +21,7 @@ from for_each import for_each
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.excerpt import PREVIEW, READING, Excerpt, excerpt
 from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
+from memory_context.text.excerpt.rare_lines import rare_lines
 from memory_context.text.excerpt.segment_scores import Ranking
 from memory_context.text.excerpt.segments import split, split_regions
 from memory_context.text.tokens.counter import default_counter, estimating_counter
@@ -448,6 +449,23 @@ def test_an_error_is_shown_wherever_it_stands() -> None:
     shown = excerpt("\n".join(lines), "run the jobs", 300, default_counter().count, ranking=PREVIEW)
     assert lines[1200] in shown.text.split("\n")
     assert lines[0] in shown.text.split("\n")
+
+
+def test_a_line_unlike_the_others_of_a_list_is_shown() -> None:
+    """What is out of the ordinary comes, wherever it stands, and so do a list's header and its sum."""
+    rows = [f"web-{n:x}  1/1  Running  {n}d" for n in range(1000, 1400)]
+    rows[217] = "web-4c1  0/1  Pending  2d"
+    text = "\n".join(["NAME  READY  STATUS  AGE", *rows, "399 of 400 are ready"])
+    shown = excerpt(text, "", 300, default_counter().count, ranking=PREVIEW).text
+    for line in ("NAME  READY  STATUS  AGE", rows[217], "399 of 400 are ready"):
+        assert line in shown
+
+
+def test_a_list_has_exceptions_where_its_lines_have_few_forms() -> None:
+    """Where every line is in other words, none of them is an exception."""
+    words = ["ash", "elm", "oak", "fir", "yew", "bay", "fig", "nut"]
+    text = "\n".join(map(" ".join, islice(permutations(words), 40)))
+    assert rare_lines(text, [(0, len(text))]) == []
 
 
 def test_base64_is_no_name() -> None:

@@ -22,6 +22,7 @@ from memory_context.text.describe.tabular import describe_records, describe_tabl
 from memory_context.text.describe.test_runs import describe_test_run
 from memory_context.text.describe.tracebacks import describe_traceback
 from memory_context.text.describe.unwrap import unwrap
+from memory_context.text.describe.yaml_documents import describe_yaml
 
 # The order matters: a test run holds tracebacks, a log holds both, and a listing has columns as a
 # table does.
@@ -38,7 +39,7 @@ _SURE: tuple[Callable[[Sample], Description | None], ...] = (
     describe_source,
 )
 # Their marks stand in many texts: asked for when nothing else is left.
-_UNSURE = (describe_error, describe_records, describe_markdown)
+_UNSURE = (describe_error, describe_yaml, describe_records, describe_markdown)
 # A line that introduces what follows ends with a colon or dots, or has an empty line behind it.
 _LEAD = re.compile(r"[^\n]{1,300}(?:(?::|\.\.\.|…)[ \t]*\n+|\n\n+)")
 # The arguments of a call are JSON; a path with escapes in it is not worth parsing them.

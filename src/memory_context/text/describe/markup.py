@@ -15,7 +15,9 @@ _TITLE = re.compile(r"<(?:title|h1)[^<>]{0,200}>([^<]{1,300})", re.IGNORECASE)
 _LINK = re.compile(r"<a\s[^<>]{0,1000}?href", re.IGNORECASE)
 # An element's name is bounded, so that a long word behind a bracket is not read again and again.
 _ELEMENT = re.compile(r"<([A-Za-z_][\w:.-]{0,80})(?=[\s/>])")
-_HEADING = re.compile(r"^ {0,3}#{1,6} +(\S[^\n]*?)#*$", re.MULTILINE)
+# Comments of scripts and configurations have one sign, and stand by what they are about: a heading with one has a blank
+# line below it.
+_HEADING = re.compile(r"^(?:#{2,6}|#(?=[^\n]*(?:\n[ \t]*\n|\s*\Z))) +(\S[^\n]*?)#*$", re.MULTILINE)
 
 
 def describe_markup(sample: Sample) -> Description | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from memory_context.model.media import described, embedded_bytes
+from memory_context.text.closing_line import closing_line
 from memory_context.text.describe.description import Description, Kind, counted
 from memory_context.text.describe.logs import failures_in
 from memory_context.text.describe.sample import Sample
@@ -36,9 +37,16 @@ def describe_error(sample: Sample) -> Description | None:
 
 
 def describe_plain(sample: Sample) -> Description:
-    """Describe any other text by its lines, and how it begins; among many lines, by the few that tell of a failure."""
+    """Describe any other text by its lines, and how it begins.
+
+    Among many lines, by the few that tell of a failure; of a list, by the line that sums it up.
+    """
     facts = f"text, {counted(sample.line_count, 'line')}"
     failures, first = failures_in(sample.text)
     if 0 < failures <= FAILING_PART * sample.line_count:
         return Description(Kind.TEXT, f"{facts}, {counted(failures, 'failure')}", (first.strip(),))
+    closing = closing_line(sample.tail)
+    if closing:
+        start, stop = closing
+        return Description(Kind.TEXT, f"{facts}, at its end", (sample.tail[start:stop],))
     return Description(Kind.TEXT, facts, (sample.first_line,))

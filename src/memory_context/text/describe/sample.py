@@ -10,6 +10,7 @@ TAIL = 16_384
 LINES = 300
 LONGEST_LINE = 1_000
 COUNTED_AT_MOST = 8_000_000
+_LETTER = re.compile(r"[^\W\d_]")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -38,8 +39,9 @@ class Sample:
 
     @property
     def first_line(self) -> str:
-        """Return the first line that is not blank."""
-        return self.lines[0].strip() if self.lines else self.text[:LONGEST_LINE].strip()
+        """Return the first line with a letter in it; without one the first that is not blank."""
+        first = next((line for line in self.lines if _LETTER.search(line)), "")
+        return (first or self.text[:LONGEST_LINE]).strip()
 
 
 def sample_of(text: str, path: str = "") -> Sample:

@@ -15,20 +15,21 @@ from memory_context.text.describe.sample import COUNTED_AT_MOST, Sample
 
 LOOKED_AT = 120
 _MODIFIERS = r"(?:(?:public|private|protected|internal|static|final|abstract|async|override) )+"
-# For each language, the beginnings of lines that only it has; the groups are names that it defines.
+# For each language, the beginnings of lines that it has; the groups are names that it defines. Of two that say the same
+# of a text the first one is meant: TypeScript is what has types, too.
 _SIGNS = {
     "Python": (
         r"class (\w+).*:$|(?:async )?def (\w+)|(?:from [\w.]+ )?import [\w., *()]+(?: as \w+)?$"
         r"|@\w[\w.]*|(?:if|elif|for|while|with|try|except|else)\b.*:$|self\.\w+ ="
     ),
-    "TypeScript": (
-        r"(?:export )?(?:abstract )?(?:interface|type|enum|class) (\w+).*[{=]"
-        r"|(?:export )?(?:async )?function (\w+)|import .* from ['\"]|.*: (?:string|number|boolean)"
-    ),
     "JavaScript": (
         r"(?:export )?(?:default )?class (\w+).*\{|(?:export )?(?:async )?function\*? (\w+)"
         r"|const (\w+) = (?:async )?(?:\([^)\n]*\)|\w+) =>|(?:const|let|var) .*[=;]|module\.exports"
         r"|import .* from ['\"]"
+    ),
+    "TypeScript": (
+        r"(?:export )?(?:abstract )?(?:interface|type|enum|class) (\w+).*[{=]"
+        r"|(?:export )?(?:async )?function (\w+)|import .* from ['\"]|.*: (?:string|number|boolean)"
     ),
     "Java": (
         rf"{_MODIFIERS}(?:class|interface|enum|record) (\w+)|{_MODIFIERS}[\w<>\[\], ?]+ (\w+)\("
@@ -47,13 +48,19 @@ _SIGNS = {
         r"(\w+)\([^;\n]*$|#\s*(?:include|define|ifdef|ifndef|endif)\b|.*std::|using namespace"
     ),
 }
+_SHELL = re.compile(r"#!.*\b(?:ba|da|k|z)?sh\b")
+_SHELL_FUNCTION = re.compile(r"^(?:function +)?(\w+) *\(\)", re.MULTILINE)
 # The number that `cat -n` and viewers of files put before a line, and the indent.
 _BEFORE_CODE = r"[ \t]{0,200}(?:\d{1,7}(?:\t|→|: ?| ?\| ?)[ \t]*)?"
 _ENDS = (":", ")", '"""', "]", ";", "{", "}", ",", "(", '"')
 
 
 def describe_source(sample: Sample) -> Description | None:
-    """Describe code in the language that most of its lines speak for."""
+    """Describe code in the language that most of its lines speak for; a shell's script by its first line."""
+    if _SHELL.match(sample.head):
+        functions = unique_names(_SHELL_FUNCTION.findall(sample.text[:COUNTED_AT_MOST]))
+        facts = f"shell script, {counted(sample.line_count, 'line')}"
+        return Description(Kind.SOURCE, facts, functions)
     lines = sample.lines[:LOOKED_AT]
     language = ""
     most = 0

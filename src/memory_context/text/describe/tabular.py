@@ -5,15 +5,19 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.sample import Sample
+from memory_context.text.rows.command_columns import command_table
 from memory_context.text.rows.record_blocks import HEADING, RECORDS, record_table
+from memory_context.text.rows.rows_under_columns import Row
 from memory_context.text.rows.ruled_tables import ruled_table
 
 SAMPLED = 30
+LEAST_COLUMNS = 3
 COUNTED_EXACTLY = 2_000_000
 _NOTATIONS = {"\t": "TSV", ",": "CSV", ";": "CSV"}
 _NUMBER = re.compile(r"[-+$€£]?[\d.,:/%-]+[%a-zA-Z]{0,2}")
@@ -21,6 +25,7 @@ _NUMBER = re.compile(r"[-+$€£]?[\d.,:/%-]+[%a-zA-Z]{0,2}")
 _FIELD = re.compile(
     r"\s*(?:[-*•] +)?\*{0,2}[A-Za-z][\w /()'.-]{0,30}?(?:\*{0,2} ?:\*{0,2}(?:\s|$)|=(?!=))"
 )
+_HAS_DIGIT = re.compile(r"\d")
 _CODE_ENDS = (".", ";", "{", ":", ")", "(", ",")
 
 
@@ -28,7 +33,7 @@ def describe_table(sample: Sample) -> Description | None:
     """Describe a text that is a table."""
     if len(sample.lines) < 2:
         return None
-    return _ruled(sample) or _separated(sample)
+    return _ruled(sample) or _separated(sample) or _in_columns(sample)
 
 
 def is_number(cell: str) -> bool:
@@ -72,6 +77,21 @@ def _separated(sample: Sample) -> Description | None:
     return None
 
 
+def _in_columns(sample: Sample) -> Description | None:
+    """Describe columns below a line of names, as commands print them.
+
+    A column of numbers says so: words below words with capitals may be a title and its text.
+    """
+    table = command_table(sample.text)
+    if table is None or len(table.columns) < LEAST_COLUMNS:
+        return None
+    rows = list(table.rows())
+    columns = list(zip(*rows[:SAMPLED], strict=True))
+    if not any(all(cell and _HAS_DIGIT.search(cell) for cell in cells) for cells in columns[:-1]):
+        return None
+    return _table("table", len(rows), len(table.columns), list(table.columns))
+
+
 def _rows_of(lines: list[str], separator: str) -> list[list[str]]:
     try:
         return list(csv.reader(lines, delimiter=separator))
@@ -90,7 +110,7 @@ def _are_rows(rows: list[list[str]], separator: str) -> bool:
     if not all(cell.strip() for cell in rows[0]):
         return False
     # A comma with a blank behind it, once in a line, is a sentence's.
-    if width == 2 and all(row[-1].startswith(" ") for row in rows):
+    if width == 2 and all(row[-1].startswith(" ") for row in rows if len(row) == width):
         return False
     code = sum(1 for row in rows if row[-1].rstrip().endswith(_CODE_ENDS))
     return code < 0.5 * len(rows)
@@ -115,14 +135,19 @@ def describe_records(sample: Sample) -> Description | None:
         return None
     rows = list(table.rows())
     count = len(rows) * len(sample.text) // len(head)
-    if table.name == RECORDS and len(rows) > 1:
-        filled = Counter[str]()
-        for row in rows:
-            filled.update(name for name, cell in zip(table.columns, row, strict=True) if cell)
-        del filled[HEADING]
-        common = [name for name in filled if filled[name] >= max(2, 0.5 * len(rows))]
-        return Description(Kind.RECORDS, counted(count, "record"), unique_names(common))
-    if table.name != RECORDS and len(rows) > 1 and fields >= 0.8 * len(lines):
-        names = unique_names(row[0] for row in rows)
-        return Description(Kind.RECORDS, counted(count, "field"), names)
-    return None
+    noun, names = "field", unique_names(row[0] for row in rows)
+    if table.name == RECORDS:
+        noun, names = "record", _common_names(table.columns, rows)
+    # A single name that comes again is a list of outcomes ("ok: web-1"), or chance.
+    if len(names) < 2 or (noun == "field" and fields < 0.8 * len(lines)):
+        return None
+    return Description(Kind.RECORDS, counted(count, noun), names)
+
+
+def _common_names(columns: Sequence[str], rows: Sequence[Row]) -> tuple[str, ...]:
+    """Return the names that half of the records have, and two at least."""
+    filled = Counter[str]()
+    for row in rows:
+        filled.update(name for name, cell in zip(columns, row, strict=True) if cell)
+    del filled[HEADING]
+    return unique_names(name for name in filled if filled[name] >= max(2, 0.5 * len(rows)))

@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
 
+from memory_context.text.excerpt.rare_lines import rare_lines
 from memory_context.text.excerpt.segments import Segmentation
 from memory_context.text.words_and_names import (
     BLOB,
@@ -40,6 +41,8 @@ class Ranking:
         names: The worth of a name that was not shown yet.
         fault: The worth of the first and the last line that tell of an error, as a share of a name's; of those between
             a half, a third, and so on. Wherever they stand, they are worth as much as at the end of the text.
+        rare: The same for lines unlike all others of a list: its header, its sum, what is out of the ordinary; two from
+            either end are worth as much.
         number: The share of it for a name that is only a number, a time or a date.
         key: The share of it for a quoted key of a record.
         field: How much more it is for a name that a line begins with as a key, or that is all of its value.
@@ -61,6 +64,7 @@ class Ranking:
 
     names: float = 1.0
     fault: float = 4.0
+    rare: float = 3.0
     number: float = 0.25
     key: float = 0.05
     field: float = 2.0
@@ -126,12 +130,18 @@ def score(
     worth = dict[str, float]()
     if ranking.names:
         worth = _collect_names(found, names, ranking, known)
-        for rank, index in enumerate(from_both_ends(places_of_faults(held_by))):
-            # A name that no text holds: to tell of an error is worth something where nothing is named.
-            fault = f"fault {index:09}"
-            names[index].append(fault)
-            worth[fault] = ranking.fault / (1 + rank // 2)
-            near[index] = max(near[index], ranking.end)
+        rare = [bisect_right(starts, place) - 1 for place in rare_lines(found.text, found.regions)]
+        telling = (
+            ("fault", ranking.fault, 2, places_of_faults(held_by)),
+            ("rare", ranking.rare, 4, list(dict.fromkeys(rare))),
+        )
+        for kind, most, full, indexes in telling:
+            for rank, index in enumerate(from_both_ends(indexes)):
+                # A name that no text holds: such a line is worth something where nothing is named.
+                name = f"{kind} {index:09}"
+                names[index].append(name)
+                worth[name] = most / (1 + rank // full)
+                near[index] = max(near[index], ranking.end)
     words_in: defaultdict[int, set[str]] = defaultdict(set)
     for word in words:
         for index in held_by.get(word, ()):

@@ -1,0 +1,44 @@
+"""Lines unlike the others: the one pod that restarts among sixty that run, the test that failed among those that passed."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from itertools import chain
+
+from memory_context.text.lines import line_spans
+from memory_context.text.ranges import Span
+
+LEAST_LINES = 20
+# A form that so many lines have is one of a list, and so much of a text must be lists.
+LISTED = 3
+LEAST_LISTED = 0.6
+# More lines than these are no exceptions.
+MOST_RARE = 0.25
+_APART = re.compile(r"[\s,;|]+")
+_DIGIT = re.compile(r"\d")
+
+
+def rare_lines(text: str, regions: Iterable[Span]) -> list[int]:
+    """Return where the lines begin whose form no other line has, in a text of lines that have few forms.
+
+    A line's form is its words; one with a digit in it is like any other one.
+
+    Args:
+        text: The whole text.
+        regions: The parts of it that are looked at.
+    """
+    forms = list[tuple[int, str]]()
+    spans = (line_spans(text, start, end) for start, end in regions)
+    for start, stop in chain.from_iterable(spans):
+        words = _APART.split(text[start:stop].strip())
+        if words != [""]:
+            forms.append((start, " ".join("0" if _DIGIT.search(word) else word for word in words)))
+    if len(forms) < LEAST_LINES:
+        return []
+    counts = Counter(form for _, form in forms)
+    listed = sum(count for count in counts.values() if count >= LISTED)
+    rare = [start for start, form in forms if counts[form] == 1]
+    is_list = listed >= LEAST_LISTED * len(forms)
+    return rare if is_list and len(rare) <= MOST_RARE * len(forms) else []
