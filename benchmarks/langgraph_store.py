@@ -1,11 +1,12 @@
 """`MemoryStoreAdapter` beside LangGraph's own stores: get, search, list_namespaces and put, as ratios.
 
-    python benchmarks/langgraph_store.py [--items 10000] [--postgres URL] [--cpu]
+    python benchmarks/langgraph_store.py [--items 10000] [--postgres URL] [--cpu] [--ttl MINUTES]
 
 Both stores hold the same items, a tenth of them in the namespace that is searched. Each operation runs in turns on
 one and the other; what is shown is the median of each in milliseconds, and how many times theirs ours takes. A put is
 also held against floors: the driver's own insert of the rows that a put leaves (memory, chunk, full-text row) into the
 same tables, and on SQLite that of a text into the smallest table there is with a full-text index, with the same settings.
+With --ttl items have a time to live, and each read begins it anew, in ours and in theirs.
 With --cpu it is the calling thread's CPU time, which waits for no disk and on no machine that others use.
 """
 
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from langgraph.store.base import BaseStore, PutOp
+from langgraph.store.base import BaseStore, PutOp, TTLConfig
 from langgraph.store.postgres import PostgresStore
 from langgraph.store.sqlite import SqliteStore
 from rich.console import Console
@@ -52,7 +53,8 @@ def _value(number: int) -> dict[str, Any]:
 
 
 def _filled(store: BaseStore, items: int) -> None:
-    puts = [PutOp(_namespace(n), f"item{n}", _value(n)) for n in range(items)]
+    ttl = (store.ttl_config or {}).get("default_ttl")
+    puts = [PutOp(_namespace(n), f"item{n}", _value(n), ttl=ttl) for n in range(items)]
     for start in range(0, items, 500):
         store.batch(puts[start : start + 500])
 
@@ -192,9 +194,9 @@ def _add_floors(table: Table, ours: BaseStore, path: Path) -> None:
 
 
 @contextmanager
-def _ours(url: str) -> Iterator[BaseStore]:
+def _ours(url: str, ttl: TTLConfig | None) -> Iterator[BaseStore]:
     with MemoryManager(url, user_id="42") as manager:
-        yield MemoryStoreAdapter(manager)
+        yield MemoryStoreAdapter(manager, ttl=ttl)
 
 
 def main() -> None:
@@ -203,14 +205,18 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=10_000)
     parser.add_argument("--postgres", help="an empty database, postgresql://…")
     parser.add_argument("--cpu", action="store_true", help="CPU time, not that of a clock")
+    parser.add_argument("--ttl", type=int, help="of items, in minutes; for ever without it")
     told = parser.parse_args()
+    ttl: TTLConfig | None = None
+    if told.ttl is not None:
+        ttl = {"default_ttl": told.ttl, "refresh_on_read": True}
     if told.cpu:
         _clocks.append(time.thread_time)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         with (
-            SqliteStore.from_conn_string(str(path / "theirs.db")) as theirs,
-            _ours(f"sqlite:///{path / 'ours.db'}") as ours,
+            SqliteStore.from_conn_string(str(path / "theirs.db"), ttl=ttl) as theirs,
+            _ours(f"sqlite:///{path / 'ours.db'}", ttl) as ours,
         ):
             theirs.setup()
             table = _measured(ours, theirs, told.items, "SQLite")
@@ -222,8 +228,8 @@ def main() -> None:
             Console().print(table)
     if told.postgres:
         with (
-            PostgresStore.from_conn_string(told.postgres) as theirs,
-            _ours(told.postgres.replace("postgresql://", "postgresql+psycopg://")) as ours,
+            PostgresStore.from_conn_string(told.postgres, ttl=ttl) as theirs,
+            _ours(told.postgres.replace("postgresql://", "postgresql+psycopg://"), ttl) as ours,
         ):
             theirs.setup()
             table = _measured(ours, theirs, told.items, "PostgreSQL", told.postgres)

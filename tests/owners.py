@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -40,7 +40,7 @@ from memory_context.mcp.resources import Resources
 from memory_context.mcp.tool_list import Tools
 from memory_context.memory.consolidation import consolidate
 from memory_context.memory.transfer import export_memories, import_memories
-from memory_context.model.item import Deletion, MemoryItem
+from memory_context.model.item import Deletion, MemoryItem, now
 from memory_context.stores import MemoryStore
 from memory_context.stores.sql.catalog import Catalog
 from memory_context.tools.note_tools import NOTE_VERBS
@@ -182,6 +182,10 @@ class Owner:
             "delete": lambda: store.delete(scope, wanted),
             "deletion": lambda: bool(store.deletion(scope, wanted)) and not self.ids,
             "touch": lambda: store.touch(scope, [wanted]),
+            "expire_at": lambda: store.expire_at(
+                scope,
+                [(item, now() + timedelta(days=1)) for item in store.get_many(scope, [wanted])],
+            ),
             "list_all": lambda: list(store.list_all(scope)),
             "list_deleted": lambda: [] if self.ids else list(store.list_deleted(scope)),
             "count": lambda: store.count(scope, filters),

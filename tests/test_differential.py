@@ -93,6 +93,7 @@ STORE_VERBS = (
         "delete",
         "deletion",
         "touch",
+        "expire_at",
         "list_all",
         "list_deleted",
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -330,18 +330,21 @@ def test_settings_for_times() -> None:
         assert item.expires_at is not None
         left = (item.expires_at - datetime.now(UTC)) / timedelta(minutes=1)
         assert least < left <= least + 1
-    with pytest.raises(InvalidArgumentError, match="sweep_interval_minutes: what has expired"):
+    with pytest.raises(InvalidArgumentError, match="sweep_interval_minutes: what has expired is"):
         MemoryStoreAdapter(adapter().manager, ttl={"sweep_interval_minutes": 1})
 
 
 def test_what_has_expired_is_swept() -> None:
-    """Items that have expired are deleted, and no others; how many is told."""
+    """Items that have expired are deleted, and nothing else; how many is told, and why."""
     store = adapter()
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    key = store.manager.store("a note of a program", expires_at=yesterday)
     for number, ttl in enumerate((-1, -1, 5, None)):
         store.put(("n",), f"{number}", {"x": 1}, ttl=ttl)
     assert [2, 0] == [store.sweep_ttl(), store.sweep_ttl()]
     assert ["2", "3"] == [item.key for item in store.search(("n",))]
-    assert 2 == store.manager.memory_store.count(store.manager.scope)
+    assert 3 == store.manager.memory_store.count(store.manager.scope)
+    assert "a note of a program" == store.manager.retrieve(key)
 
 
 @for_each("codec", [None, Compressed(), Encrypted({"k": b"k" * 32})])
@@ -668,73 +671,93 @@ def test_users_are_apart() -> None:
     assert [{"of": "ann"}] == [item.value for item in ann.search(("notes",))]
 
 
-def test_expiry() -> None:
-    """An item is there for its minutes, and nowhere afterwards."""
-    store = adapter()
-    store.put(("n",), "gone", {"x": 1}, ttl=-1)
-    store.put(("n",), "here", {"x": 2}, ttl=5)
-
-    assert store.get(("n",), "gone") is None
-    assert ["here"] == [item.key for item in store.search(("n",))]
-    [item] = store.manager.memory_store.query(
-        store.manager.scope, {"expires_at": {"$gt": datetime.now(UTC)}}
-    )
-    assert (
-        timedelta(minutes=4)
-        < (item.expires_at or datetime.now(UTC)) - datetime.now(UTC)
-        <= timedelta(minutes=5)
-    )
-
-
-def times_of(store: MemoryStoreAdapter) -> dict[str, datetime | None]:
-    """When the time of each item ends, of those too that nobody has swept yet."""
+def times_of(store: MemoryStoreAdapter) -> dict[str, datetime]:
+    """When the time of each item ends that was put with one, of those too that nobody has swept yet."""
     items = store.manager.memory_store.query(store.manager.scope)
-    return {item.content_metadata["key"]: item.expires_at for item in items}
+    return {item.content_metadata["key"]: item.expires_at for item in items if item.expires_at}
 
 
-def test_what_has_expired_is_nowhere(store_url: str) -> None:
-    """An item whose time has come is found by no read, though its record is there until it is swept."""
+@for_each("omits", [False, True])
+def test_what_has_expired(store_url: str, omits: bool) -> None:
+    """An item whose time has come is read as others are until it is swept; by nobody, where expired ones are omitted."""
     with SQLAlchemyStore(store_url) as sql:
         store = with_index(sql)
         store.put(("omit", "expired"), "gone", {"key0": "a"}, ttl=-1)
-        store.put(("omit", "control"), "here", {"key0": "a"})
+        store.put(("omit", "control"), "here", {"key0": "a"}, ttl=5)
+        store.ttl_config = {"omit_expired": omits, "refresh_on_read": False}
 
-        assert {"gone", "here"} == set(times_of(store))
-        assert store.get(("omit", "expired"), "gone") is None
+        assert omits == (store.get(("omit", "expired"), "gone") is None)
         assert store.get(("omit", "control"), "here") is not None
+        keys = {"here"} if omits else {"gone", "here"}
         for how in ({}, {"query": "a"}, {"filter": {"key0": "a"}}):
             found: list[Any] = store.search(("omit",), **cast("Any", how))
-            assert ["here"] == [item.key for item in found]
-        assert [("omit", "control")] == store.list_namespaces(prefix=("omit",))
+            assert keys == {item.key for item in found}
+        spaces = store.list_namespaces(prefix=("omit",))
+        assert [("omit", "control"), ("omit", "expired")][: len(keys)] == spaces
+        assert {"gone", "here"} == set(times_of(store))
         assert 1 == store.sweep_ttl()
         assert {"here"} == set(times_of(store))
 
 
-def test_reading_wakes_nothing_that_has_expired(store_url: str) -> None:
-    """A read begins anew the time of what it returns, by its key or in a search, and of nothing else."""
+@for_each("omits", [False, True])
+def test_whose_time_a_read_begins_anew(store_url: str, omits: bool) -> None:
+    """A read begins anew the time of what it returns, by its key or in a search, however new it is, and of nothing else."""
     with SQLAlchemyStore(store_url) as sql:
         store = adapter(store=sql)
-        store.put(("n",), "expired", {"x": 1}, ttl=-1)
-        store.put(("n",), "read", {"x": 1}, ttl=60)
-        store.put(("m",), "found", {"x": 1}, ttl=60)
-        for item in sql.query(store.manager.scope, {"expires_at": {"$gt": datetime.now(UTC)}}):
-            soon = replace(item, expires_at=datetime.now(UTC) + timedelta(minutes=5))
-            sql.put(store.manager.scope, soon, replaces=item)
-        before = cast("dict[str, datetime]", times_of(store))
+        store.ttl_config = {"omit_expired": omits}
+        for space, key, ttl in (
+            ("n", "expired", -1), ("n", "read", 60), ("n", "other", 60),
+            ("m", "expired, found", -1), ("m", "found", 60), ("m", "for ever", None),
+        ):  # fmt: skip
+            store.put((space,), key, {"x": 1}, ttl=ttl)
+        before = times_of(store)
 
-        assert store.get(("n",), "expired", refresh_ttl=True) is None
-        assert store.get(("n",), "read", refresh_ttl=True) is not None
-        assert ["found"] == [item.key for item in store.search(("m",), refresh_ttl=True)]
-        after = cast("dict[str, datetime]", times_of(store))
-        assert before["expired"] == after["expired"]
-        assert before["read"] < after["read"]
-        assert before["found"] < after["found"]
+        assert omits == (store.get(("n",), "expired") is None)
+        assert store.get(("n",), "read") is not None
+        assert 3 - omits == len(store.search(("m",)))
+        after = times_of(store)
+        changed = {key for key, end in after.items() if end != before[key]}
+        assert {"read", "found"} == changed - {"expired", "expired, found"}
+        assert omits == changed.isdisjoint({"expired", "expired, found"})
+        assert all(
+            after[key] > datetime.now(UTC) + timedelta(minutes=59) for key in ("read", "found")
+        )
+        # The ttl of what had expired is negative here.
+        assert all(after[key] >= before[key] for key in before)
+
+
+class Ends(SQLAlchemyStore):
+    """A store that notes how many memories end at another time, for each time that it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__("sqlite://")
+        self.told: list[int] = []
+
+    def expire_at(self, scope: Scope, ends: Iterable[tuple[MemoryItem, datetime]]) -> int:
+        """Note it."""
+        self.told.append(super().expire_at(scope, ends))
+        return self.told[-1]
+
+
+def test_a_batch_begins_times_anew_in_one_go() -> None:
+    """All that a batch reads, and each item once, begins its time anew by one call of the store; none, by none."""
+    ends = Ends()
+    store = adapter(store=ends)
+    for number in range(5):
+        store.put(("n",), f"{number}", {"x": 1}, ttl=60)
+    store.put(("m",), "for ever", {"x": 1})
+    store.batch([SearchOp(("n",)), GetOp(("n",), "1"), GetOp(("n",), "2"), SearchOp(("m",))])
+    store.batch(
+        [SearchOp(("m",)), GetOp(("m",), "for ever"), GetOp(("n",), "1", refresh_ttl=False)]
+    )
+    assert [5] == ends.told
 
 
 def test_pages_without_what_has_expired(store_url: str) -> None:
     """Pages are full of what lives, wherever the expired items stand between."""
     with SQLAlchemyStore(store_url) as sql:
         store = adapter(store=sql)
+        store.ttl_config = {"omit_expired": True}
         for key, ttl in (("a", 5), ("expired", -1), ("b", 5), ("c", 5)):
             store.put(("n",), key, {"x": 1}, ttl=ttl)
         for filters in (None, {"x": 1}):
@@ -978,6 +1001,7 @@ def test_a_namespace_is_read_from_its_category(labels: list[str]) -> None:
 def test_a_page_behind_items_that_do_not_match() -> None:
     """Items that match are found behind thousands that do not, or that have expired, in the order of their time."""
     store = adapter()
+    store.ttl_config = {"omit_expired": True}
     for number in range(250):
         store.put(("n",), f"{number}", {"kind": "other" if number < 240 else "wanted"})
         store.put(("n",), f"gone{number}", {"kind": "wanted"}, ttl=-1)
@@ -999,14 +1023,10 @@ def test_a_field_below_another_one() -> None:
 
 @for_each("how", ["get", "search"])
 def test_reading_begins_the_time_anew(how: str) -> None:
-    """An item that was put with a ttl lives on when it is read, unless the caller does not want it; its value is as old."""
+    """An item that was put with a ttl lives on when it is read, unless the caller does not want it; it is not newer then."""
     store = adapter()
     store.put(("n",), "key", {"x": 1}, ttl=60)
-    memory = store.manager.memory_store
-    scope = store.manager.scope
-    [item] = memory.query(scope)
-    old = replace(item, expires_at=datetime.now(UTC) + timedelta(minutes=5))
-    memory.put(scope, old, replaces=item)
+    memory, scope = store.manager.memory_store, store.manager.scope
     [before] = memory.query(scope)
 
     def read(**refresh: Any) -> Any:
@@ -1016,13 +1036,14 @@ def test_reading_begins_the_time_anew(how: str) -> None:
         return found if how == "get" else found[0]
 
     kept = read(refresh_ttl=False)
-    assert before.expires_at == memory.query(scope)[0].expires_at
+    assert [before] == memory.query(scope)
     read()
     [after] = memory.query(scope)
+    assert before.expires_at is not None
     assert after.expires_at is not None
-    assert after.expires_at > datetime.now(UTC) + timedelta(minutes=59)
-    again = read()
-    assert kept.updated_at == again.updated_at
+    assert before.expires_at < after.expires_at
+    assert replace(before, expires_at=after.expires_at) == after
+    assert kept.updated_at == read().updated_at
 
 
 @dataclass(frozen=True)

@@ -151,6 +151,7 @@ def verbs(ann: MemoryManager, _: Path) -> None:
     list(store.list_all(narrow))
     list(store.list_deleted(scope))
     store.touch(scope, [key, "own"])
+    store.expire_at(scope, [(item, soon()) for item in store.get_many(scope, [key, "own"])])
     store.count(scope, {"tags": "x"})
     store.sum(scope, "token_count")
     store.usage(scope)

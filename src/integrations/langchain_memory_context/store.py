@@ -7,8 +7,8 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import lru_cache, partial
 from inspect import iscoroutinefunction
 from itertools import chain, takewhile
@@ -39,11 +39,11 @@ from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidFilterError,
     MemoryContextError,
-    RecordChangedError,
     StoreError,
     StoreUnavailableError,
 )
 from memory_context.memory.manager import MemoryManager
+from memory_context.memory.retention_rules import delete_expired
 from memory_context.model.item import (
     STORE_ITEM,
     MemoryItem,
@@ -74,9 +74,6 @@ LEAST_READ = 100
 WRITTEN_TOGETHER = 100
 # A statement takes so many keys in every database.
 RANKED_TOGETHER = 1000
-# A read that would prolong an item's life by less than this share of it writes nothing.
-LEAST_REFRESH = 0.01
-UPDATED = "updated_at"
 _PLAIN = re.compile(r"[\w-]+")
 _FIELD = re.compile(r"[a-zA-Z0-9_.-]+")
 _LABEL = re.compile(r"[^.\0]+")
@@ -89,7 +86,7 @@ LABELS = 10_000
 _HASHED = re.compile(r"(?:^|/)-x[0-9a-f]{40}-$")
 # Whole numbers up to here are written in one way.
 _EXACT = 10**15
-_SETTINGS = ("default_ttl", "refresh_on_read")
+_SETTINGS = ("default_ttl", "refresh_on_read", "omit_expired")
 _INDEX_SETTINGS = ("dims", "embed", "fields", "distance_type")
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le,
@@ -105,8 +102,9 @@ class MemoryStoreAdapter(BaseStore):
 
     An item is a memory of the type ``store_item`` in the tier ``store``, so that `MemoryManager.search` and
     `search_memory` find it too. A search with a query finds the items that speak of it, best first; without one, the
-    oldest first. An item with a ttl is not there any more when its time has come, and `sweep_ttl` deletes it; reading it
-    begins that time anew, unless ``refresh_ttl`` is False. The index False keeps an item from searches with a query.
+    oldest first. An item with a ttl whose time has come is deleted by `sweep_ttl` and `memory-context gc`, and read as
+    others are until then; reading it begins that time anew, unless ``refresh_ttl`` is False. The index False keeps an item
+    from searches with a query.
     In a batch all reads see what was there before its writes; in a database each hundred items that it puts are one
     transaction, what it deletes is deleted after them.
 
@@ -117,8 +115,9 @@ class MemoryStoreAdapter(BaseStore):
         store: In place of a manager, for many users: a database URL, a SQLAlchemy engine or pool, or a `MemoryStore`.
         user_id: Whose items each run works on, as `MemoryContextMiddleware` takes it: a callable of the run's `Runtime`,
             or None for the one whom LangGraph's server has signed in, or whom the run names.
-        ttl: ``default_ttl``, in minutes, for items that are put without one, and ``refresh_on_read`` for reads that do
-            not say whether they begin an item's time anew.
+        ttl: ``default_ttl``, in minutes, for items that are put without one; ``refresh_on_read`` for reads that do not
+            say whether they begin an item's time anew, True without it; ``omit_expired`` for an item that is not there any
+            more when its time has come, swept or not.
         index: LangGraph's configuration of semantic search: ``embed`` makes a vector of each of an item's ``fields`` (the
             whole item without them, those that `put` names in their place), and a search with a query finds all items,
             the most similar first, by ``distance_type``: ``cosine``, ``inner_product`` or ``l2``. Those that were put
@@ -144,8 +143,8 @@ class MemoryStoreAdapter(BaseStore):
         unknown = sorted(set(ttl or ()).difference(_SETTINGS))
         if unknown:
             raise InvalidArgumentError(
-                f"ttl takes {' and '.join(_SETTINGS)}, not {', '.join(unknown)}: what has expired is never returned, "
-                "and sweep_ttl() and `memory-context gc` delete it"
+                f"ttl takes {', '.join(_SETTINGS)}, not {', '.join(unknown)}: what has expired is deleted by "
+                "sweep_ttl() and `memory-context gc`"
             )
         if manager is not None and (store is not None or user_id is not None):
             raise InvalidArgumentError(
@@ -236,7 +235,8 @@ class MemoryStoreAdapter(BaseStore):
     def _items(self) -> _StoredItems:
         fields = (self.index_config or {}).get("fields") or "$"
         listed = [fields] if isinstance(fields, str) else fields
-        return _StoredItems(self.manager, self._embedding, listed)
+        omits_expired = bool((self.ttl_config or {}).get("omit_expired"))
+        return _StoredItems(self.manager, self._embedding, listed, omits_expired)
 
 
 _Turn: TypeAlias = tuple[asyncio.AbstractEventLoop, str]
@@ -284,6 +284,7 @@ class _StoredItems:
     manager: MemoryManager
     embedding: EmbeddingWorker | None
     fields: Sequence[str]
+    omits_expired: bool
 
     @property
     def scope(self) -> Scope:
@@ -292,7 +293,9 @@ class _StoredItems:
     def batch(self, ops: Sequence[Op]) -> list[Result]:
         for op in ops:
             _check(op)
-        results = [self._read(op) for op in ops]
+        refreshed: dict[str, MemoryItem] = {}
+        results = [self._read(op, refreshed) for op in ops]
+        self._refresh(refreshed.values())
         # Of several writes to one key only the last counts.
         writes = {(tuple(op.namespace), op.key): op for op in ops if isinstance(op, PutOp)}
         for start in range(0, len(writes), WRITTEN_TOGETHER):
@@ -308,18 +311,26 @@ class _StoredItems:
         except MemoryContextError as error:
             return [error] if len(ops) == 1 else [self.results([op])[0] for op in ops]
 
-    def _read(self, op: Op) -> Result:
+    def _read(self, op: Op, refreshed: dict[str, MemoryItem]) -> Result:
+        """Return the result of *op*; note in *refreshed*, by key, whose time it begins anew."""
         match op:
             case GetOp():
                 found = self.manager.memory_store.get(self.scope, _key(op.namespace, op.key))
-                if found is None or not _lives(found):
+                if found is None or (self.omits_expired and _has_expired(found)):
                     return None
                 self.manager.audit("expanded", found.memory_key)
                 if op.refresh_ttl:
-                    self._refresh(found)
+                    refreshed[found.memory_key] = found
                 return Item(**_facts(found))
             case SearchOp():
-                return self._searched(op)
+                page = self._searched(op)
+                self.manager.audit("expanded", *(item.memory_key for item, _ in page))
+                if op.refresh_ttl:
+                    refreshed.update((item.memory_key, item) for item, _ in page)
+                return [
+                    SearchItem(**facts, score=item.match.score if item.match else None)
+                    for item, facts in page
+                ]
             case ListNamespacesOp():
                 return self._namespaces(op)
             case PutOp():
@@ -371,17 +382,9 @@ class _StoredItems:
         )
         return item, one_line(f"{'/'.join(op.namespace)}: {op.key}")
 
-    def _searched(self, op: SearchOp) -> list[SearchItem]:
-        """Return the items below a namespace that match and have not expired."""
-        page = self._spoken_of(op) if (op.query or "").strip() else self._oldest(op)
-        self.manager.audit("expanded", *(item.memory_key for item, _ in page))
-        if op.refresh_ttl:
-            for item, _ in page:
-                self._refresh(item)
-        return [
-            SearchItem(**facts, score=item.match.score if item.match else None)
-            for item, facts in page
-        ]
+    def _searched(self, op: SearchOp) -> _Found:
+        """Return a page of the items below a namespace that match."""
+        return self._spoken_of(op) if (op.query or "").strip() else self._oldest(op)
 
     def _spoken_of(self, op: SearchOp) -> _Found:
         hits = partial(self.manager.hits, self.scope, op.query or "")
@@ -390,7 +393,7 @@ class _StoredItems:
             # An embedder that fails is logged, and words decide, as in every search.
             with suppress(EmbedderError):
                 return self._most_similar(op, by_vectors)
-        found = hits(limit=SEARCHED, filters=_living_below(op.namespace_prefix))
+        found = hits(limit=SEARCHED, filters=self._below(op.namespace_prefix))
         items = [item for item in found if item.content_metadata.get("index", True)]
         return _matching(items, op)[op.offset : op.offset + op.limit]
 
@@ -433,7 +436,7 @@ class _StoredItems:
         self, read: Callable[..., list[MemoryItem]], op: SearchOp, limit: int | None
     ) -> list[MemoryItem]:
         """Return the first items below the namespace that may match."""
-        filters = _living_below(op.namespace_prefix)
+        filters = self._below(op.namespace_prefix)
         hint = _hint(op.filter or {})
         try:
             return read(filters={**filters, **hint}, limit=limit)
@@ -448,26 +451,29 @@ class _StoredItems:
             self.scope, filters, limit=limit, offset=offset, order_by="-created_at"
         )
 
+    def _below(self, prefix: Sequence[str]) -> Filters:
+        """Return the filters for the items below a namespace; of a long one only the first labels count."""
+        filters: dict[str, Any] = {}
+        if self.omits_expired:
+            filters["expires_at"] = [None, {"$gt": now()}]
+        if path := _path_of(prefix):
+            filters["category"] = {"$under": path}
+        return filters
+
     def sweep(self) -> int:
         """Delete what has expired; return how many there were."""
-        store = self.manager.memory_store
-        expired = store.query(self.scope, {"expires_at": {"$lte": now()}}, limit=None)
-        return sum(store.delete(self.scope, item.memory_key, reason="expired") for item in expired)
+        store, user = self.manager.memory_store, self.scope.user_id
+        return delete_expired(store, user_id=user, tier=TIER)
 
-    def _refresh(self, item: MemoryItem) -> None:
-        """Begin the time of an item anew that was put with one; its value was not updated by that."""
-        minutes = item.content_metadata.get("ttl")
-        if minutes is None or item.expires_at is None:
-            return
-        lifetime = timedelta(minutes=minutes)
-        expires_at = now() + lifetime
-        if expires_at - item.expires_at < lifetime * LEAST_REFRESH:
-            return
-        metadata = {**item.content_metadata, UPDATED: _updated(item)}
-        longer = replace(item, expires_at=expires_at, content_metadata=metadata, match=None)
-        # Somebody else has put or read it meanwhile: then it lives on by that.
-        with suppress(RecordChangedError):
-            self.manager.memory_store.put(self.scope, longer, replaces=item)
+    def _refresh(self, items: Iterable[MemoryItem]) -> None:
+        """Begin the time of those items anew that were put with one."""
+        ends = [
+            (item, now() + timedelta(minutes=item.content_metadata["ttl"]))
+            for item in items
+            if item.expires_at is not None and "ttl" in item.content_metadata
+        ]
+        if ends:
+            self.manager.memory_store.expire_at(self.scope, ends)
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         conditions = op.match_conditions or ()
@@ -479,9 +485,9 @@ class _StoredItems:
         return sorted(namespaces)[op.offset : op.offset + op.limit]
 
     def _namespaces_below(self, prefix: Sequence[str]) -> Iterator[tuple[str, ...]]:
-        """Yield the namespaces with items that have not expired; of a long *prefix* only the first labels count."""
+        """Yield the namespaces with items; of a long *prefix* only the first labels count."""
         # Every item has a category; where that is asked for, its index alone is read.
-        filters = {"category": {"$gt": ""}, **_living_below(prefix)}
+        filters = {"category": {"$gt": ""}, **self._below(prefix)}
         for usage in self.manager.memory_store.usage(self.scope, filters):
             category = usage.category or ""
             namespace = namespace_of(category)
@@ -577,13 +583,6 @@ def _written(label: str) -> str:
     return _SPECIAL.sub(lambda char: f"-x{ord(char[0]):x}-", label)
 
 
-def _living_below(prefix: Sequence[str]) -> Filters:
-    """Return the filters for the items below a namespace that live; of a long one only the first labels count."""
-    filters: Filters = {"expires_at": [None, {"$gt": now()}]}
-    path = _path_of(prefix)
-    return {**filters, "category": {"$under": path}} if path else filters
-
-
 def _hint(wanted: Mapping[str, Any]) -> Filters:
     """Return a filter that lets through every value that matches *wanted*: by a text that it holds, or by its fields."""
     for name, value in wanted.items():
@@ -619,7 +618,7 @@ def _facts(item: MemoryItem) -> dict[str, Any]:
             "key": item.content_metadata["key"],
             "value": dict(json.loads(item.content)),
             "created_at": item.created_at,
-            "updated_at": datetime.fromisoformat(_updated(item)),
+            "updated_at": item.updated_at,
         }
     except (ValueError, TypeError, LookupError) as error:
         raise StoreError(
@@ -638,17 +637,12 @@ def _ranked(
     return sorted(near, key=attrgetter("match.score"), reverse=True)
 
 
-def _updated(item: MemoryItem) -> Any:  # noqa: ANN401 - a text, if nobody else has written it
-    """Return when the value was put: beginning an item's time anew updates the memory alone."""
-    return item.content_metadata.get(UPDATED, item.updated_at.isoformat())
-
-
 def _matching(items: Iterable[MemoryItem], op: SearchOp) -> _Found:
-    """Return the items below the namespace that have not expired and whose values match, with what they hold."""
+    """Return the items below the namespace whose values match, with what they hold."""
     prefix = tuple(op.namespace_prefix)
     return [
         (item, facts)
-        for item, facts in _readable(filter(_lives, items))
+        for item, facts in _readable(items)
         if facts["namespace"][: len(prefix)] == prefix and _matches(facts["value"], op.filter or {})
     ]
 
@@ -662,8 +656,8 @@ def _readable(items: Iterable[MemoryItem]) -> Iterator[tuple[MemoryItem, dict[st
             events.RECORD_UNREADABLE.log(error, memory_key=item.memory_key)
 
 
-def _lives(item: MemoryItem) -> bool:
-    return item.expires_at is None or item.expires_at > now()
+def _has_expired(item: MemoryItem) -> bool:
+    return item.expires_at is not None and item.expires_at <= now()
 
 
 def _matches(value: Any, wanted: Any) -> bool:  # noqa: ANN401 - whatever JSON holds

@@ -126,6 +126,7 @@ def delete_expired(
     rules: Sequence[RetentionRule] = (),
     *,
     user_id: str | None = None,
+    tier: str | None = None,
     at: datetime | None = None,
     progress: Progress | None = None,
     audit: AuditTrail | str | bool | None = None,
@@ -140,6 +141,7 @@ def delete_expired(
         store: Where the memories are.
         rules: What is deleted besides; one rule suffices.
         user_id: Whose memories; everybody's without it.
+        tier: Of this tier alone, what their `expires_at` deletes; rules name their own.
         at: The moment that counts; now without it.
         progress: Called after each batch with how many are done, and of how many.
         audit: The audit trail of what was deleted: see `MemoryManager`.
@@ -151,7 +153,7 @@ def delete_expired(
             stay deleted.
     """
     catalog = Catalog(store)
-    expiries = _expiries(rules, at)
+    expiries = _expiries(rules, at, tier)
     auditor = as_auditor(audit, store)
     # All are looked for first: afterwards, what one rule deleted would not count for another.
     found = [(which, catalog.expired(which, user_id)) for which in expiries]
@@ -187,9 +189,12 @@ def count_expired(
     return dict(sorted(counts.items()))
 
 
-def _expiries(rules: Sequence[RetentionRule], at: datetime | None) -> list[Expiry]:
+def _expiries(
+    rules: Sequence[RetentionRule], at: datetime | None, tier: str | None = None
+) -> list[Expiry]:
     moment = with_zone(at, "at") or now()
-    return [Expiry(EXPIRED, moment, "expired"), *(rule.expiry(moment) for rule in rules)]
+    by_their_end = Expiry(EXPIRED, moment, "expired", tier=tier)
+    return [by_their_end, *(rule.expiry(moment) for rule in rules)]
 
 
 def _batches(rows: Sequence[tuple[str, UUID]]) -> Iterator[tuple[str, list[UUID]]]:

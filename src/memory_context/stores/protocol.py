@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from memory_context.exceptions import StoreError
@@ -154,6 +155,14 @@ class MemoryStore(Protocol):
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
         """Note that the memories under *keys* were read now; return how many there were."""
+        ...
+
+    def expire_at(self, scope: Scope, ends: Iterable[tuple[MemoryItem, datetime]]) -> int:
+        """Let memories, as they were read, end at these moments; return of how many that was done.
+
+        Nothing else of them changes, `updated_at` neither. One that was put again since it was read
+        ends as it was put then.
+        """
         ...
 
     def list_all(self, scope: Scope) -> Iterator[MemoryItem]:

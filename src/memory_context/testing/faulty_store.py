@@ -57,7 +57,7 @@ READS = {
     *("deletion", "count", "sum", "usage", "users"),
 }
 PAGED_READS = {"list_all", "list_deleted"}
-WRITES = {"put", "delete", "touch", "restore", "clear", "forget_user", "reindex"}
+WRITES = {"put", "delete", "touch", "expire_at", "restore", "clear", "forget_user", "reindex"}
 # What a store has beside its verbs never fails.
 PASSED_ON = {
     *("has_embedder", "quota", "codec", "redactor", "password_variable"),

@@ -10,17 +10,19 @@ from uuid import uuid4
 import pytest
 
 from memory_context.exceptions import InvalidScopeError, KeyExistsError, RecordChangedError
-from memory_context.model.item import Deletion
+from memory_context.model.item import Deletion, MemoryItem, now
 from memory_context.model.scope import Scope
 from memory_context.stores import Administration, MemoryStore
 from memory_context.testing.sample_memories import ANN, BOB, keys_of, memory, put
 
 
-def check_out_of_reach(store: MemoryStore, scope: Scope, key: str) -> None:
-    """Check that no verb reaches by its *key* a memory outside of *scope*."""
+def check_out_of_reach(store: MemoryStore, scope: Scope, item: MemoryItem) -> None:
+    """Check that no verb reaches a memory outside of *scope*, by its key or as it was read."""
+    key = item.memory_key
     assert store.get(scope, key) is None
     assert [] == store.get_many(scope, [key])
     assert 0 == store.touch(scope, [key])
+    assert 0 == store.expire_at(scope, [(item, now())])
     assert not store.delete(scope, key)
 
 
@@ -32,7 +34,7 @@ class ScopeContract:
         item = put(store, "secret of ann", shared=True, summary="ann")
         key = item.memory_key
 
-        check_out_of_reach(store, BOB, key)
+        check_out_of_reach(store, BOB, item)
         assert [] == store.query(BOB)
         assert [] == store.search(BOB, "secret of ann")
         assert [] == list(store.list_all(BOB))
@@ -58,7 +60,7 @@ class ScopeContract:
 
     def test_scope_narrows_every_verb(self, store: MemoryStore) -> None:
         """Agent, thread, tier and tier id narrow every verb."""
-        outside = put(store, "outside").memory_key
+        outside = put(store, "outside")
         narrower: list[dict[str, Any]] = [
             {"agent_id": "a"},
             {"thread_id": "t"},
@@ -74,7 +76,7 @@ class ScopeContract:
             assert [inside] == keys_of(store.search(scope, "inside outside")), narrow
             check_out_of_reach(store, scope, outside)
             assert 1 == store.clear(scope), narrow
-            assert [outside] == keys_of(store.query(ANN)), narrow
+            assert [outside] == store.query(ANN), narrow
 
     def test_places_are_walls(self, store: MemoryStore) -> None:
         """A scope with places sees only those, tiers without an id, and folded outputs."""
@@ -96,7 +98,7 @@ class ScopeContract:
         assert 4 == sum(usage.items for usage in store.usage(scope))
         for item in hidden:
             key = item.memory_key
-            check_out_of_reach(store, scope, key)
+            check_out_of_reach(store, scope, item)
             with pytest.raises(InvalidScopeError):
                 store.put(scope, replace(item, id=uuid4()), replace=True)
             with pytest.raises(RecordChangedError):

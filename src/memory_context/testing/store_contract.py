@@ -287,6 +287,22 @@ class MemoryStoreContract(
         assert before <= touched.accessed_at <= now()
         assert replace(item, access_count=2, accessed_at=touched.accessed_at) == touched
 
+    def test_expire_at(self, store: MemoryStore) -> None:
+        """Memories end at another moment, and nothing else of them changes; those that were put again since stay."""
+        endless, ends, again = [
+            put(store, f"{n}", expires_at=now() if n else None) for n in range(3)
+        ]
+        newer = store.put(ANN, again, replaces=again)
+        end = now() + timedelta(days=1)
+
+        items = (endless, ends, again, memory("unknown"))
+        assert 2 == store.expire_at(ANN, [(item, end) for item in items])
+
+        for item in (endless, ends):
+            assert replace(item, expires_at=end) == stored(store, item.memory_key)
+        assert newer == stored(store, again.memory_key)
+        assert 0 == store.expire_at(ANN, [])
+
     def test_threads(self, store: MemoryStore) -> None:
         """Eight threads that put, read and touch lose nothing; of equal contents one wins, and all get its key."""
         start = Barrier(8)

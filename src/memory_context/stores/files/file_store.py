@@ -149,6 +149,7 @@ class FileStore(ClosedAtExit):
                     before.index.close()
 
     put = _writing(SQLAlchemyStore.put)
+    expire_at = _writing(SQLAlchemyStore.expire_at)
     delete = _writing(SQLAlchemyStore.delete)
     clear = _writing(SQLAlchemyStore.clear)
     delete_rows = _writing(SQLAlchemyStore.delete_rows)

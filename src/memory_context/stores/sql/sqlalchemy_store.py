@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
@@ -382,6 +382,18 @@ class SQLAlchemyStore(ClosedAtExit):
         where = [*within(scope), memories.c.memory_key.in_(list(keys))]
         return self.database.write(_touch, where)
 
+    def expire_at(self, scope: Scope, ends: Iterable[tuple[MemoryItem, datetime]]) -> int:
+        """See `MemoryStore.expire_at`. In a file that cannot be written nothing ends at another time."""
+        if self.database.reads_only:
+            return 0
+        shape, values = shape_of(scope)
+        # In the order in which puts lock rows.
+        ordered = sorted(ends, key=lambda pair: pair[0].memory_key)
+        rows = [
+            {**values, "id": item.id, "read": item.updated_at, "end": end} for item, end in ordered
+        ]
+        return sum(self.database.write(_expire_at(shape).counts, rows))
+
     def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
         """See `MemoryStore.list_all`."""
         return scan(self, scope)
@@ -672,6 +684,17 @@ def _by_keys(shape: ScopeShape) -> AnySelect:
     """Return the statement for the records of a scope under the ``keys`` that it is executed with."""
     wanted = sa.bindparam("keys", type_=sa.Text(), expanding=True)
     return RECORDS.where(*shape.conditions(), memories.c.memory_key.in_(wanted))
+
+
+@lru_cache(maxsize=STATEMENTS)
+def _expire_at(shape: ScopeShape) -> Prepared:
+    """Return the statement by which a record of a scope, as it was ``read``, has another ``end``."""
+    update = sa.update(memories).where(
+        *shape.conditions(),
+        memories.c.id == sa.bindparam("id"),
+        memories.c.updated_at == sa.bindparam("read"),
+    )
+    return Prepared(update.values(expires_at=sa.bindparam("end")))
 
 
 @lru_cache(maxsize=STATEMENTS)
