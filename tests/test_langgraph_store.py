@@ -699,6 +699,32 @@ def test_what_has_expired(store_url: str, omits: bool) -> None:
         assert {"here"} == set(times_of(store))
 
 
+class ReadMeanwhile(SQLAlchemyStore):
+    """A store in which something else happens before rows are deleted."""
+
+    meanwhile: Callable[[], object] = partial(int)
+
+    def delete_rows(self, *args: Any) -> list[str]:
+        """Do it first."""
+        self.meanwhile()
+        return super().delete_rows(*args)
+
+
+def test_an_item_that_is_read_while_it_is_swept() -> None:
+    """An item whose time a read begins anew, after a sweep has seen that it had expired, stays."""
+    with ReadMeanwhile("sqlite://") as sql:
+        store = adapter(store=sql)
+        for key in ("read", "forgotten"):
+            store.put(("n",), key, {"x": 1}, ttl=60)
+        over = datetime.now(UTC) - timedelta(minutes=1)
+        items = sql.query(store.manager.scope)
+        assert 2 == sql.expire_at(store.manager.scope, [(item, over) for item in items])
+        sql.meanwhile = partial(store.get, ("n",), "read")
+
+        assert 1 == store.sweep_ttl()
+        assert {"read"} == set(times_of(store))
+
+
 @for_each("omits", [False, True])
 def test_whose_time_a_read_begins_anew(store_url: str, omits: bool) -> None:
     """A read begins anew the time of what it returns, by its key or in a search, however new it is, and of nothing else."""

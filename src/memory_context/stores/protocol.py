@@ -158,7 +158,7 @@ class MemoryStore(Protocol):
         ...
 
     def expire_at(self, scope: Scope, ends: Iterable[tuple[MemoryItem, datetime]]) -> int:
-        """Let memories, as they were read, end at these moments; return of how many that was done.
+        """Let memories, as they were read, end at these moments; return how many of them do.
 
         Nothing else of them changes, `updated_at` neither. One that was put again since it was read
         ends as it was put then.
