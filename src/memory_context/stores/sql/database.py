@@ -194,6 +194,15 @@ class Database:
         with self._transaction("statement") as connection:
             return statement.rows(connection, values)
 
+    def counts(self, statement: Prepared, values: Sequence[Values]) -> list[int]:
+        """Execute a statement with each of *values*, as one transaction; return how many rows each of them changed."""
+        self._prepare_schema()
+        # What goes to PostgreSQL in one go is a transaction by itself. Where somebody listens, or on a
+        # pool, which begins one in any case, it goes one by one, or needs a COMMIT.
+        in_one_go = self.dialect == "postgresql" and not self._is_pool and not is_heard(self.engine)
+        with self._transaction("statement" if in_one_go else "write") as connection:
+            return statement.counts(connection, values)
+
     def _read_alone(self, statement: Prepared, values: Values) -> list[list[Any]]:
         """Return the rows of a statement that needs no transaction: SQLAlchemy's would take longer than it."""
         engine = self.engine

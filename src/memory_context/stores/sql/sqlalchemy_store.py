@@ -392,7 +392,7 @@ class SQLAlchemyStore(ClosedAtExit):
         rows = [
             {**values, "id": item.id, "read": item.updated_at, "end": end} for item, end in ordered
         ]
-        return sum(self.database.write(_expire_at(shape).counts, rows))
+        return sum(self.database.counts(_expire_at(shape), rows))
 
     def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
         """See `MemoryStore.list_all`."""
