@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ from memory_context.exceptions import (
     StoreUnavailableError,
     UnsupportedDatabaseError,
 )
+from memory_context.model.item import now
 from memory_context.model.scope import Scope
 from memory_context.stores import SQLAlchemyStore, as_store
 from memory_context.stores.sql import shared_engines, sqlalchemy_store, urls
@@ -237,6 +239,26 @@ def test_own_pool(tmp_path: Path, postgres_url: str) -> None:
         manager.close()
         assert pool.connect() is not None
         pool.dispose()
+
+
+def test_ends_are_committed(postgres_url: str) -> None:
+    """Memories end at another moment for all who read them, on an engine, a bare pool, and where somebody listens."""
+    listened = sa.create_engine(postgres_url)
+    sa.event.listen(listened, "before_cursor_execute", lambda *_: None)
+    engines = [sa.create_engine(postgres_url), listened]
+    tomorrow = now() + timedelta(days=1)
+    for source in (engines[0], listened, engines[0].pool):
+        manager = MemoryManager(source, user_id="ann")
+        keys = [manager.store(text) for text in ("x", "y")]
+        items = manager.memory_store.get_many(manager.scope, keys)
+        ends = [(item, tomorrow) for item in items]
+        assert 2 == manager.memory_store.expire_at(manager.scope, ends)
+        with SQLAlchemyStore(postgres_url) as reader:
+            assert 2 == reader.count(manager.scope, {"expires_at": tomorrow})
+            reader.clear(manager.scope)
+        manager.close()
+    for engine in engines:
+        engine.dispose()
 
 
 def test_pool_of_another_database() -> None:
