@@ -40,7 +40,7 @@ class Notation:
     Attributes:
         unit: The currency, or a percent sign, that each number has.
         decimal: The decimal mark.
-        is_plain: Whether SQLite reads the cells by itself.
+        is_plain: Whether SQLite reads the cells by itself, as it does JSON's true and false.
         is_doubtful: Whether they would be other numbers with the other decimal mark.
         of_truths: Whether they are true and false.
     """
@@ -50,6 +50,11 @@ class Notation:
     is_plain: bool = False
     is_doubtful: bool = False
     of_truths: bool = False
+
+    @property
+    def is_rewritten(self) -> bool:
+        """Return whether the database holds other numerals than the text."""
+        return self.of_truths or not self.is_plain
 
     @property
     def kind(self) -> str:
@@ -68,12 +73,18 @@ class Notation:
         return {cell: cell.translate(read_as) for cell in filled}
 
 
-PLAIN: Final = Notation(is_plain=True)
+_PLAIN_NOTATION: Final = Notation(is_plain=True)
+_TRUTHS_OF_JSON: Final = Notation(is_plain=True, of_truths=True)
 
 
 def is_filled(cell: str) -> bool:
     """Return whether a cell holds a value."""
     return cell.strip().lower() not in NO_VALUE
+
+
+def is_plain_number(cell: str) -> bool:
+    """Return whether SQLite reads a cell as the number that it is."""
+    return _PLAIN.fullmatch(cell.strip()) is not None
 
 
 def is_number(cell: str) -> bool:
@@ -90,7 +101,7 @@ def notations_of(table: TextTable, sample: list[Row]) -> list[Notation | None]:
     What would be another number with a decimal comma is none where the table may have some.
     """
     columns = [[row[index] for row in sample] for index in range(len(table.columns))]
-    notations = [PLAIN if _has_numbers(cells) else notation_of(cells) for cells in columns]
+    notations = [_of_values(cells) or notation_of(cells) for cells in columns]
     if has_commas(table, notations):
         return [None if one and one.is_doubtful else one for one in notations]
     return notations
@@ -101,8 +112,12 @@ def has_commas(table: TextTable, notations: Iterable[Notation | None]) -> bool:
     return table.by_semicolons or any(one and one.decimal == "," for one in notations)
 
 
-def _has_numbers(cells: list[Any]) -> bool:
-    return any(isinstance(cell, int | float) for cell in cells)
+def _of_values(cells: list[Any]) -> Notation | None:
+    """Return the notation of cells that are numbers, or true and false, in the text."""
+    kinds = set[object](map(type, cells))
+    if kinds <= {bool, type(None)}:
+        return _TRUTHS_OF_JSON if bool in kinds else None
+    return _PLAIN_NOTATION if kinds & {bool, int, float} else None
 
 
 def notation_of(cells: Iterable[Any]) -> Notation | None:

@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from sqlglot import exp
 
 from memory_context.exceptions import InvalidQueryError
-from memory_context.text.query.column_origins import ColumnOrigins, Origin
-from memory_context.text.query.number_notation import Notation, is_filled, is_number, notation_of
+from memory_context.text.query.expanded_expressions import ExpandedExpressions, is_total
+from memory_context.text.query.number_notation import (
+    Notation,
+    is_filled,
+    is_number,
+    is_plain_number,
+    notation_of,
+)
+from memory_context.text.query.text_quantities import instead, is_quantity, out_of_order, shown
 from memory_context.text.rows.rows_under_columns import TextTable
 
-LONGEST_CELL = 40
-_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg)
-_OF_NUMBERS = (*_ARITHMETIC, exp.Sum, exp.Avg, exp.Abs, exp.Round, exp.Ceil, exp.Floor)
-_OF_ORDER = (exp.Max, exp.Min, exp.Greatest, exp.Least)
+_OF_NUMBERS = (
+    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg),
+    *(exp.Sum, exp.Avg, exp.Abs, exp.Round, exp.Ceil, exp.Floor),
+)
 _OF_TRUTHS = (exp.Where, exp.Having, exp.And, exp.Or, exp.Not)
+# Known to give numbers, so that nothing has to be computed.
+_GIVE_NUMBERS = (*_OF_NUMBERS, *_OF_TRUTHS, exp.Count, exp.Placeholder, exp.Predicate, exp.Boolean)
+_OF_EXTREMES = (exp.Max, exp.Min, exp.Greatest, exp.Least)
 _OF_TEXTS = (exp.Like, exp.Glob, exp.Substring, exp.Lower, exp.Upper, exp.StrPosition)
-_ORDERED = (exp.GT, exp.GTE, exp.LT, exp.LTE)
-_COMPARED = (*_ORDERED, exp.EQ, exp.NEQ, exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ)
-# What CAST takes whole: no digits, or a number before anything that continues none, as in `12 (3m ago)`.
-_CAST_TAKES = re.compile(
-    r"[^0-9]*|\s*[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?![0-9.]|,[0-9]|['\u2019\s][0-9]{3}).*",
-    re.DOTALL,
+_TELL_MORE = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
+_COMPARE = (
+    *(exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ),
+    *(exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Nullif),
 )
 _STANDS_IN_NUMBERS = re.compile(r"[-0-9.e+]|^$")
-_WITH_UNIT = re.compile(r"\s*[-+]?[0-9][0-9.,]*\s?[A-Za-zµ]{1,3}(?:/s)?\s*")
-_MARK = re.compile(r"[^-0-9.\s]+")
 
 
 class LoadedTables(Protocol):
@@ -44,69 +50,167 @@ class LoadedTables(Protocol):
         """Return how a column writes the numbers that it holds; None for a column of texts."""
         ...
 
-    def texts(self, table: str, column: str) -> Iterable[str]:
-        """Return the cells of a column that are no numbers in the database."""
+    def given(self, expression: str, table: str) -> tuple[bool, list[str]]:
+        """Return whether an expression gives numbers over the rows of a table, and which texts it gives.
+
+        The table is empty for an expression without columns.
+        """
         ...
 
-    def has_numbers(self, table: str, column: str) -> bool:
-        """Return whether some cell of a column is a number in the database."""
-        ...
 
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """What an expression gives over all rows.
 
-_Check = Callable[[Origin, LoadedTables], None]
+    Attributes:
+        name: How an error calls it.
+        has_numbers: Whether some are numbers.
+        texts: Those that are texts.
+        notation: How a column that the expression is made of writes numbers, where the database has others.
+        reads_texts: Whether SQLite reads a text as a number where it is compared with one of these.
+        is_column: Whether they are the cells of columns, as they are.
+        are_joined: Whether they are texts that ``||`` makes, which nobody takes for numbers.
+        literal: The text that the statement has there.
+    """
+
+    name: str
+    has_numbers: bool
+    texts: Mapping[str, None]
+    notation: Notation | None
+    reads_texts: bool
+    is_column: bool
+    are_joined: bool
+    literal: str | None
+
+    @property
+    def filled(self) -> list[str]:
+        """Return the texts that hold a value."""
+        return list(filter(is_filled, self.texts))
 
 
 def check_numbers(statement: exp.Expr, loaded: LoadedTables) -> None:
-    """Refuse ``sum(amount)`` and ``amount > 250`` where cells of ``amount`` are no numbers.
+    """Refuse ``sum(amount)``, ``amount > 250`` and ``ORDER BY amount`` where that is wrong of texts in ``amount``.
+
+    What an expression gives is computed, over all rows of the table that it reads: no function has to be known.
 
     Raises:
-        InvalidQueryError: They are; or a column that is read as numbers is used as the texts it was written in.
+        InvalidQueryError: It is; or numbers are used as the texts that they were written in.
     """
-    origins = ColumnOrigins(loaded.tables)
-    uses = dict[tuple[_Check, Origin], None]()
+    uses = _Uses(loaded)
     for node in statement.walk():
-        for column, check in _uses_in(node):
-            uses.update(((check, origin), None) for origin in origins.of(column))
-        for column, other in _ordered_pairs(node):
-            if any(loaded.notation(*origin) for origin in origins.of(other)):
-                uses.update(((_check_number, origin), None) for origin in origins.of(column))
-    for check, origin in uses:
-        check(origin, loaded)
+        uses.check(node)
 
 
-def _uses_in(node: exp.Expr) -> Iterator[tuple[exp.Column, _Check]]:
-    """Yield the columns that a node uses, with what holds for their cells then."""
-    if isinstance(node, (*_OF_NUMBERS, *_OF_TRUTHS)) or _is_total(node):
-        yield from _each(node.iter_expressions(), _check_number)
-    elif isinstance(node, exp.If) and not _is_of_value(node):
-        yield from _each([node.this], _check_number)
-    elif isinstance(node, _OF_ORDER):
-        yield from _each(node.iter_expressions(), _check_order)
-    elif isinstance(node, exp.Cast) and _is_to_number(node):
-        yield from _each([node.this], _check_cast)
-    elif isinstance(node, _OF_TEXTS) or _replaces_in_numbers(node):
-        yield from _each([node.this], _check_pattern)
-    for one, other in _compared(node):
-        if isinstance(other, exp.Literal) and other.is_string:
-            yield from _each([one], partial(_check_text, other.name))
-        elif _gives_number(other):
-            yield from _each([one], _check_number)
+class _Uses:
+    """Checks what the nodes of one statement do with the values of their expressions."""
+
+    def __init__(self, loaded: LoadedTables) -> None:
+        self._loaded = loaded
+        self._expanded = ExpandedExpressions(loaded.tables)
+        self._computed = dict[tuple[str, str], tuple[bool, list[str]]]()
+
+    def check(self, node: exp.Expr) -> None:
+        """Check one node.
+
+        Raises:
+            InvalidQueryError: SQLite would give something wrong.
+        """
+        if isinstance(node, (*_OF_NUMBERS, *_OF_TRUTHS)) or is_total(node):
+            self._check_numbers(node.iter_expressions())
+        elif isinstance(node, exp.If) and not _is_of_value(node):
+            self._check_numbers([node.this])
+        elif isinstance(node, _OF_EXTREMES):
+            _check_order(*map(self._of, node.iter_expressions()), takes_numbers=False)
+        elif isinstance(node, exp.Ordered):
+            values = self._values(node.this, self._expanded.ordered(node))
+            # Texts that a statement puts in the place of NULL stand behind the numbers; cells would be the largest.
+            is_wrong = values.is_column and node.args.get("desc")
+            _check_order(values, takes_numbers=not is_wrong)
+        elif isinstance(node, _OF_TEXTS) or _replaces_in_numbers(node):
+            self._check_pattern(node.this)
+        for one, others in _compared(node):
+            values = self._of(one)
+            for other in others:
+                self._check_comparison(values, self._of(other), node)
+
+    def _check_numbers(self, nodes: Iterable[exp.Expr]) -> None:
+        for node in nodes:
+            if not isinstance(node, _GIVE_NUMBERS):
+                values = self._of(node)
+                # What functions make may be numbers in texts, which SQLite adds: substr(day, 1, 4).
+                if values.is_column or not all(map(is_plain_number, values.filled)):
+                    _refuse_texts(values, "used as numbers here")
+
+    def _check_comparison(self, one: _Values, other: _Values, node: exp.Expr) -> None:
+        tells_more = isinstance(node, _TELL_MORE)
+        _check_with_number(one, other, tells_more=tells_more)
+        _check_with_number(other, one, tells_more=tells_more)
+        if tells_more:
+            _check_order(one, other)
+
+    def _check_pattern(self, node: exp.Expr) -> None:
+        """Refuse to look into cells for what they have in the text alone."""
+        for column in self._expanded.of(node):
+            notation = self._notation(column)
+            if notation and notation.is_rewritten:
+                raise InvalidQueryError(
+                    f"{column.name} is read as a {notation.kind}: "
+                    "use it as it is, without patterns and functions of texts"
+                )
+
+    def _of(self, node: exp.Expr) -> _Values:
+        return self._values(node, self._expanded.of(node))
+
+    def _values(self, node: exp.Expr, alternatives: list[exp.Expr]) -> _Values:
+        """Return what a node gives, by the expressions that it stands for."""
+        node = node.unnest()
+        given = list(map(self._given, alternatives))
+        is_column = bool(given) and all(isinstance(one, exp.Column) for one in alternatives)
+        columns = {column for one in alternatives for column in one.find_all(exp.Column)}
+        notations = filter(None, map(self._notation, columns))
+        named = node
+        if is_column:
+            name = max(zip(given, alternatives, strict=True), key=lambda one: len(one[0][1]))[
+                1
+            ].name
+            named = exp.to_identifier(name)
+        return _Values(
+            named.sql(dialect="sqlite"),
+            has_numbers=any(has_numbers for has_numbers, _ in given),
+            texts=dict.fromkeys(text for _, texts in given for text in texts),
+            notation=next((one for one in notations if one.is_rewritten), None),
+            reads_texts=bool(given) and all(map(self._reads_texts, alternatives)),
+            is_column=is_column,
+            are_joined=all(isinstance(one.unnest(), exp.DPipe) for one in alternatives),
+            literal=_text_of(alternatives),
+        )
+
+    def _given(self, expanded: exp.Expr) -> tuple[bool, list[str]]:
+        if isinstance(expanded, _GIVE_NUMBERS) or self._reads_texts(expanded):
+            return True, []
+        tables = {column.table for column in expanded.find_all(exp.Column)}
+        if len(tables) > 1 or expanded.find(exp.Placeholder):
+            return False, []  # nobody knows
+        key = expanded.sql(dialect="sqlite"), "".join(tables)
+        if key not in self._computed:
+            self._computed[key] = self._loaded.given(*key)
+        return self._computed[key]
+
+    def _reads_texts(self, expanded: exp.Expr) -> bool:
+        if isinstance(expanded, exp.Cast):
+            return expanded.to.this in exp.DataType.NUMERIC_TYPES
+        return self._notation(expanded) is not None
+
+    def _notation(self, expanded: exp.Expr) -> Notation | None:
+        if isinstance(expanded, exp.Column):
+            return self._loaded.notation(expanded.table, expanded.name)
+        return None
 
 
-def _each(nodes: Iterable[exp.Expr], check: _Check) -> Iterator[tuple[exp.Column, _Check]]:
-    return ((column, check) for column in _columns(nodes))
-
-
-def _ordered_pairs(node: exp.Expr) -> Iterator[tuple[exp.Column, exp.Column]]:
-    """Yield columns of which a node tells which one is more, each way round."""
-    if isinstance(node, (*_ORDERED, exp.Between)):
-        for one, other in _compared(node):
-            if isinstance(one, exp.Column) and isinstance(other, exp.Column):
-                yield one, other
-
-
-def _is_total(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Anonymous) and node.name.lower() == "total"
+def _text_of(alternatives: list[exp.Expr]) -> str | None:
+    if len(alternatives) == 1 and alternatives[0].is_string:
+        return alternatives[0].name
+    return None
 
 
 def _is_of_value(node: exp.If) -> bool:
@@ -114,34 +218,19 @@ def _is_of_value(node: exp.If) -> bool:
     return isinstance(node.parent, exp.Case) and node.parent.this is not None
 
 
-def _compared(node: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
-    """Yield what a node compares with what, each way round."""
-    pairs = list[tuple[exp.Expr, exp.Expr]]()
-    if isinstance(node, _COMPARED):
-        pairs.append((node.this, node.expression))
+def _compared(node: exp.Expr) -> Iterator[tuple[exp.Expr, list[exp.Expr]]]:
+    """Yield what a node compares with what."""
+    if isinstance(node, _COMPARE):
+        sides = ([node.this], [node.expression])
+        if isinstance(node.this, exp.Tuple) and isinstance(node.expression, exp.Tuple):
+            sides = (node.this.expressions, node.expression.expressions)
+        yield from ((one, [other]) for one, other in zip(*sides, strict=False))
     elif isinstance(node, exp.Between):
-        pairs += [(node.this, node.args["low"]), (node.this, node.args["high"])]
+        yield node.this, [node.args["low"], node.args["high"]]
     elif isinstance(node, exp.In):
-        pairs += [(node.this, one) for one in node.expressions]
+        yield node.this, [*node.expressions, *filter(None, [node.args.get("query")])]
     elif isinstance(node, exp.Case) and node.this is not None:
-        pairs += [(node.this, branch.this) for branch in node.args["ifs"]]
-    for one, other in pairs:
-        yield one.unnest(), other.unnest()
-        yield other.unnest(), one.unnest()
-
-
-def _gives_number(node: exp.Expr) -> bool:
-    if isinstance(node, exp.Select):
-        return any(_gives_number(output.unalias()) for output in node.expressions)
-    if isinstance(node, exp.Cast):
-        return _is_to_number(node)
-    if isinstance(node, exp.Literal):
-        return not node.is_string
-    return isinstance(node, (*_OF_NUMBERS, exp.Boolean, exp.Count))
-
-
-def _is_to_number(node: exp.Cast) -> bool:
-    return node.to.this in exp.DataType.NUMERIC_TYPES
+        yield node.this, [branch.this for branch in node.args["ifs"]]
 
 
 def _replaces_in_numbers(node: exp.Expr) -> bool:
@@ -149,117 +238,65 @@ def _replaces_in_numbers(node: exp.Expr) -> bool:
     return isinstance(node, exp.Replace) and bool(_STANDS_IN_NUMBERS.search(node.expression.name))
 
 
-def _columns(nodes: Iterable[exp.Expr]) -> Iterator[exp.Column]:
-    """Yield the columns that give these values as they are."""
-    for node in nodes:
-        if isinstance(node, exp.Column):
-            yield node
-        elif isinstance(node, exp.Paren | exp.Distinct | exp.Coalesce):
-            yield from _columns(node.iter_expressions())
-        elif isinstance(node, exp.Case):
-            branches = [branch.args.get("true") for branch in node.args["ifs"]]
-            yield from _columns(filter(None, [*branches, node.args.get("default")]))
-        elif isinstance(node, exp.If):
-            yield from _columns(filter(None, [node.args.get("true"), node.args.get("false")]))
-        elif isinstance(node, exp.Nullif | exp.Filter):
-            yield from _columns([node.this])
-
-
-def _check_number(origin: Origin, loaded: LoadedTables) -> None:
-    texts = list(filter(is_filled, loaded.texts(*origin)))
+def _refuse_texts(values: _Values, use: str, otherwise: str = "") -> None:
+    """Raise an error with an example, and what to write instead, if there are texts."""
+    texts = values.filled or list(values.texts)
     if texts:
-        _, column = origin
-        cell = _example(texts)
+        example, advice = instead(values.name, texts)
+        if otherwise:
+            advice += otherwise.format(example)
         raise InvalidQueryError(
-            f"{column} is used as numbers here, and holds texts that are not all numbers in one notation, such as "
-            f"{_short(cell)}: {_instead(column, texts)}; or compare it with a text, as {_short(cell)}"
+            f"{values.name} is {use}, and gives texts such as {example}: {advice}"
         )
 
 
-def _check_order(origin: Origin, loaded: LoadedTables) -> None:
-    """Refuse the largest of texts of which some are numbers, or have a unit: 9 would be more than 10, 5ms than 12ms."""
-    texts = list(filter(is_filled, loaded.texts(*origin)))
-    if texts and (loaded.has_numbers(*origin) or any(map(_is_quantity, texts))):
-        _, column = origin
-        raise InvalidQueryError(
-            f"{column} holds quantities in texts such as {_short(_example(texts))}, so that its largest and smallest "
-            f"would be those of texts: {_instead(column, texts)}; or {column} || '', if texts are meant"
-        )
-
-
-def _is_quantity(text: str) -> bool:
-    return is_number(text) or _WITH_UNIT.fullmatch(text) is not None
-
-
-def _check_cast(origin: Origin, loaded: LoadedTables) -> None:
-    texts = list(filter(is_filled, loaded.texts(*origin)))
-    cell = next((text for text in texts if not _CAST_TAKES.fullmatch(text)), None)
-    if cell is not None:
-        _, column = origin
-        raise InvalidQueryError(
-            f"CAST would take {_short(cell)} in {column} for another number: {_instead(column, texts)}"
-        )
-
-
-def _check_pattern(origin: Origin, loaded: LoadedTables) -> None:
-    """Refuse to look into cells for what they have in the text alone."""
-    notation = loaded.notation(*origin)
-    if notation is not None and not notation.is_plain:
-        _, column = origin
-        raise InvalidQueryError(
-            f"{column} is read as a {notation.kind}: use it as it is, without patterns and functions of texts"
-        )
-
-
-def _check_text(text: str, origin: Origin, loaded: LoadedTables) -> None:
-    """Refuse to compare ``$5`` with cells that are numbers in the database."""
-    notation = loaded.notation(*origin)
-    if notation is None or notation.is_plain or not is_filled(text):
+def _check_with_number(numbers: _Values, texts: _Values, *, tells_more: bool) -> None:
+    """Refuse to compare numbers with texts, which are equal to none, and more than any, of them."""
+    if texts.literal is not None:
+        _check_literal(numbers, texts.literal, tells_more=tells_more)
+    elif not numbers.has_numbers:
         return
-    written = notation_of([text])
-    if written is None or not written.is_plain:
+    elif numbers.reads_texts:
+        if tells_more and not all(map(is_plain_number, texts.filled)):
+            _refuse_texts(texts, "compared with numbers here")
+    elif tells_more:
+        _refuse_texts(texts, "compared with numbers here")
+    elif any(map(is_quantity, texts.texts)) or not (texts.has_numbers or numbers.texts):
+        _refuse_texts(texts, "compared with numbers here", "; or compare it with a text, as {}")
+
+
+def _check_literal(values: _Values, text: str, *, tells_more: bool) -> None:
+    """Refuse to compare ``$5`` with what are numbers in the database."""
+    notation, written = values.notation, notation_of([text])
+    is_plain = is_plain_number(text)
+    is_among_them = text in values.texts and not tells_more and not is_number(text)
+    if is_among_them or (is_plain and values.reads_texts):
+        return
+    is_like_cells = bool(notation and written and written.of_truths == notation.of_truths)
+    if values.has_numbers:
+        # What is no number is equal to none, which is right.
+        is_wrong = tells_more or is_number(text) or bool(notation and is_filled(text))
+    else:
+        is_wrong = is_like_cells and not is_plain
+    if is_wrong:
         number = "a number"
-        if written is not None and written.of_truths == notation.of_truths:
-            number = notation.numerals([text])[text]
-        _, column = origin
+        if written and (is_like_cells or not written.of_truths):
+            number = written.numerals([text])[text]
+        kind = f"is read as a {notation.kind}" if notation else "gives numbers"
         raise InvalidQueryError(
-            f"{column} is read as a {notation.kind}: compare it with {number}, not with {_short(text)}"
+            f"{values.name} {kind}: compare it with {number}, not with {shown(text)}"
         )
 
 
-def _example(texts: list[str]) -> str:
-    """Return one that is no number; else one that is none to SQLite; else the first."""
-    for text in texts:
-        if not is_number(text):
-            return text
-    for text in texts:
-        if not _CAST_TAKES.fullmatch(text):
-            return text
-    return texts[0]
-
-
-def _instead(column: str, texts: list[str]) -> str:
-    """Say how to make numbers of texts: of what they begin with, or of what is left without a mark."""
-    name = column if column.isidentifier() else f'"{column}"'
-    strange = [text for text in texts if not _CAST_TAKES.fullmatch(text)]
-    notation = notation_of(texts)
-    if not strange and not (notation and notation.is_doubtful):
-        return (
-            f"write CASE WHEN {name} GLOB '*[0-9]*' THEN CAST({name} AS REAL) END, which takes the number at the "
-            f"beginning alone"
+def _check_order(*values: _Values, takes_numbers: bool = True) -> None:
+    """Refuse to order texts that hold quantities: 9 would be more than 10, 5ms than 12ms, any text than a number."""
+    named = max(values, key=lambda one: len(one.texts))
+    if not takes_numbers and any(one.has_numbers for one in values):
+        _refuse_texts(named, "ordered among numbers here")
+    pair = out_of_order([text for one in values for text in one.filled])
+    if pair is not None and not named.are_joined:
+        _, advice = instead(named.name, named.filled)
+        raise InvalidQueryError(
+            f"{named.name} holds quantities or dates in texts, of which {shown(pair[1])} would come before "
+            f"{shown(pair[0])}: {advice}; or {named.name} || '', if texts are meant"
         )
-    cell = (strange or texts)[0]
-    mark = (_MARK.findall(cell) or ["."])[0]
-    if mark in ",.":
-        decimals = name if mark == "." else f"replace({name}, ',', '.')"
-        return (
-            f"write CAST(replace({name}, '{mark}', '') AS REAL) if '{mark}' parts thousands, "
-            f"CAST({decimals} AS REAL) if it is the decimal mark"
-        )
-    quoted = mark.replace("'", "''")
-    return f"write CAST(replace({name}, '{quoted}', '') AS REAL), with a replace() for each mark that is no decimal point"
-
-
-def _short(cell: str) -> str:
-    text = " ".join(cell.split())
-    return f"'{text[:LONGEST_CELL]}'"

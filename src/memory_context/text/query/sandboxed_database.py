@@ -45,11 +45,11 @@ LONGEST_EXAMPLE = 30
 # Neither reaches anything but its arguments, nor takes longer than linear time within one call.
 _ALLOWED_FUNCTIONS = """
 -> ->> abs acos asin atan atan2 avg ceil ceiling char coalesce concat concat_ws cos count cume_dist date datetime
-degrees dense_rank exp first_value floor format glob group_concat hex ifnull iif instr json json_array
-json_array_length json_each json_extract json_group_array json_group_object json_object json_patch json_quote
-json_remove json_replace json_set json_tree json_type json_valid julianday lag last_value lead length like ln log log10
-log2 lower ltrim max min mod nth_value ntile nullif percent_rank pi pow power printf quote radians random rank replace
-round row_number rtrim sign sin sqrt strftime string_agg substr substring sum tan time timediff total trim trunc typeof
+degrees dense_rank exp first_value floor format glob group_concat hex ifnull iif instr json json_array json_array_length
+json_each json_extract json_group_array json_group_object json_object json_patch json_quote json_remove json_replace
+json_set json_tree json_type json_valid julianday lag last_value lead length like ln log log10 log2 lower ltrim max min
+mod nth_value ntile nullif number_to_cast percent_rank pi pow power printf quote radians random rank replace round
+row_number rtrim sign sin sqrt strftime string_agg substr substring sum tan time timediff total trim trunc typeof
 unicode unixepoch upper
 """
 _FUNCTIONS: Final = frozenset(_ALLOWED_FUNCTIONS.split())
@@ -127,10 +127,12 @@ class LockedDatabase:
             InvalidQueryError: It is refused; in the database's words, with the columns that exist.
             SelectionTimeoutError: It took too long, or more memory than it may.
         """
-        # Here: it loads sqlglot, which takes a tenth of the time of a command that asks no query.
+        # Here: they load sqlglot, which takes a tenth of the time of a command that asks no query.
+        from memory_context.text.query import checked_casts  # noqa: PLC0415
         from memory_context.text.query.number_uses import check_numbers  # noqa: PLC0415
         from memory_context.text.query.ungrouped_columns import checked_statement  # noqa: PLC0415
 
+        casts = None
         try:
             _check_statement(sql)
             self._find_tables_of(sql)
@@ -139,12 +141,17 @@ class LockedDatabase:
                 self._fill(name)
             if statement is not None:
                 check_numbers(statement, self)
-            return self._selected(sql, bounded=bounded)
+            casts = checked_casts.CheckedCasts(sql)
+            self._database.create_function(checked_casts.FUNCTION, 2, casts.number)
+            selected = self._selected(casts.sql, bounded=bounded)
+            return Selected(tuple(map(checked_casts.as_written, selected.columns)), selected.rows)
         except RecursionError as error:
             raise InvalidQueryError("this statement has too many queries in each other") from error
         except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeEncodeError) as error:
             if "interrupted" in str(error):
                 raise too_slow(self._limit.seconds) from error
+            if casts is not None and casts.refusal is not None:
+                raise casts.refusal from error
             raise InvalidQueryError(self._told(str(error))) from error
 
     def _find_tables_of(self, sql: str) -> None:
@@ -244,14 +251,23 @@ class LockedDatabase:
         """Return how a column writes the numbers that it holds; None for a column of texts."""
         return self._notations[table].get(column)
 
-    def texts(self, table: str, column: str) -> list[str]:
-        """Return the cells of a column that are texts here."""
-        return self._cells(table, column, f"typeof({quoted_name(column)}) = 'text'")
+    def given(self, expression: str, table: str) -> tuple[bool, list[str]]:
+        """Return whether an expression gives numbers over the rows of a table, and which texts it gives.
 
-    def has_numbers(self, table: str, column: str) -> bool:
-        """Return whether some cell of a column is a number here."""
-        condition = f"typeof({quoted_name(column)}) IN ('integer', 'real') LIMIT 1"
-        return bool(self._cells(table, column, condition))
+        Neither where it cannot be computed over all of them. Without a table it is computed once.
+        """
+        rows = f"FROM {quoted_name(table)}" if table else ""
+        values = f"SELECT value FROM (SELECT {expression} AS value {rows}) WHERE typeof(value)"  # noqa: S608
+        try:
+            with self._locked():
+                cells = self._database.execute(f"{values} = 'text'")
+                texts = list(dict.fromkeys(text for (text,) in cells))
+                numbers = self._database.execute(f"{values} IN ('integer', 'real') LIMIT 1")
+                return bool(numbers.fetchone()), texts
+        except sqlite3.OperationalError as error:
+            if "interrupted" in str(error):
+                raise
+            return False, []
 
     def _make_numeric(self, name: str) -> None:
         """Copy a table into one where some columns have SQLite's affinity NUMERIC, and NULL for no value."""

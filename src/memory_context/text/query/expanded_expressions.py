@@ -1,0 +1,187 @@
+"""Expressions of a statement in terms of the tables' columns, through names, subqueries, unions and WITH clauses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice, product
+
+from sqlglot import exp
+
+from memory_context.text.rows.rows_under_columns import TextTable
+
+# A WITH clause may double an expression that the next one doubles; beyond these nobody knows what it gives.
+MOST_ALTERNATIVES = 50
+MOST_NODES = 500
+_COLUMNS_OF_JSON = ("key", "value", "type", "atom", "id", "parent", "fullkey", "path")
+_Outputs = list[tuple[str, list[exp.Expr]]]
+_GIVE_THEIR_ARGUMENT = (exp.Alias, exp.Paren, exp.Filter, exp.Window, exp.Distinct)
+_GIVE_TEXTS = (exp.GroupConcat, exp.JSONArrayAgg, exp.JSONObjectAgg)
+_GIVE_ONE_OF_ALL_ROWS = (
+    *(exp.Max, exp.Min, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue),
+)
+
+
+class ExpandedExpressions:
+    """Says what expressions of one statement stand for.
+
+    Args:
+        tables: The tables that the statement names.
+    """
+
+    def __init__(self, tables: Mapping[str, TextTable]) -> None:
+        self._tables = tables
+        # Each query is looked through once: a WITH clause may stand in a hundred places, or in itself.
+        self._outputs_of = dict[int, _Outputs]()
+        self._named = dict[tuple[int, str], dict[str, list[exp.Expr]]]()
+
+    def of(self, node: exp.Expr) -> list[exp.Expr]:
+        """Return expressions over columns of tables that together give the values of *node*.
+
+        Several where parts of a UNION give them, none where nobody can tell. ``max(a)``, and what else gives one of
+        the values that it is of, stands for these; a placeholder for a count, a sum, and what asks for other rows.
+        """
+        if isinstance(node, exp.Column):
+            return self._of_column(node)
+        if isinstance(node, exp.Query):
+            outputs = self._of_query(node)
+            return outputs[0][1] if outputs else []
+        if isinstance(node, _GIVE_THEIR_ARGUMENT):
+            return self.of(node.expressions[0] if isinstance(node, exp.Distinct) else node.this)
+        if isinstance(node, _GIVE_ONE_OF_ALL_ROWS):
+            # Not a column any more: SQLite reads a text as a number only where it compares it with a column.
+            return [exp.Paren(this=one.copy()) for one in self.of(node.this)]
+        if isinstance(node, exp.AggFunc | exp.RowNumber) or is_total(node) or _asks_rows(node):
+            return [] if isinstance(node, _GIVE_TEXTS) else [exp.Placeholder()]
+        return list(_with_children(node, [self.of(child) for child in node.iter_expressions()]))
+
+    def ordered(self, node: exp.Ordered) -> list[exp.Expr]:
+        """Return what a term of ORDER BY stands for: a column of the answer by number or name, before those of tables."""
+        query, term = node.parent and node.parent.parent, node.this
+        if not isinstance(query, exp.Query):
+            return self.of(term)
+        outputs = self._of_query(query)
+        if isinstance(term, exp.Literal):
+            number = int(term.this) if term.is_int else 0
+            return outputs[number - 1][1] if 0 < number <= len(outputs) else []
+        if isinstance(term, exp.Column) and not term.table:
+            for name, alternatives in outputs:
+                if name == term.name.lower():
+                    return alternatives
+        return self.of(term)
+
+    def _of_column(self, column: exp.Column) -> list[exp.Expr]:
+        """Return what a column stands for; a text where there is no such one, and its name stands in double quotes."""
+        select = column.find_ancestor(exp.Select)
+        while select is not None:
+            named = self._named_in(select, column.table)
+            if column.name.lower() in named:
+                return named[column.name.lower()]
+            select = select.find_ancestor(exp.Select)
+        is_quoted = column.this.args.get("quoted") and not column.table
+        is_text = is_quoted and column.name not in _COLUMNS_OF_JSON
+        return [exp.Literal.string(column.name)] if is_text else []
+
+    def _named_in(self, select: exp.Select, of: str) -> dict[str, list[exp.Expr]]:
+        """Return what the names of columns stand for in a SELECT: its sources' before those that it gives itself."""
+        key = (id(select), of)
+        if key not in self._named:
+            outputs = self._read_by(select, of)
+            if not of:
+                outputs += self._outputs(select)
+            self._named[key] = dict(reversed(outputs))
+        return self._named[key]
+
+    def _read_by(self, select: exp.Select, of: str) -> _Outputs:
+        """Return the columns that a SELECT reads from: of all its sources, or of the one that is called so."""
+        outputs: _Outputs = []
+        for source in _sources(select):
+            if of.lower() in ("", source.alias_or_name.lower()):
+                outputs += self._of_source(source)
+        return outputs
+
+    def _of_source(self, source: exp.Expr) -> _Outputs:
+        named = source if isinstance(source, exp.Subquery) else _with_clause(source)
+        if named is not None:
+            return self._of_query(named)
+        table = self._tables.get(source.name)
+        columns = table.columns if table else ()
+        return [(column.lower(), [_column(source.name, column)]) for column in columns]
+
+    def _of_query(self, query: exp.Expr) -> _Outputs:
+        """Return the outputs of a query, those of each part of a UNION together."""
+        names = [name.lower() for name in query.alias_column_names]
+        united: _Outputs = []
+        for select in _parts(query):
+            for index, (name, alternatives) in enumerate(self._outputs(select)):
+                if index == len(united):
+                    united.append((names[index] if index < len(names) else name, []))
+                united[index][1].extend(alternatives)
+        return united
+
+    def _outputs(self, select: exp.Select) -> _Outputs:
+        key = id(select)
+        if key not in self._outputs_of:
+            self._outputs_of[key] = []
+            outputs: _Outputs = []
+            for output in select.expressions:
+                if output.is_star:
+                    outputs += self._read_by(select, getattr(output, "table", ""))
+                else:
+                    outputs.append((output.alias_or_name.lower(), self.of(output)))
+            self._outputs_of[key] = outputs
+        return self._outputs_of[key]
+
+
+def is_total(node: exp.Expr) -> bool:
+    """Return whether it is ``total(…)``, a sum that sqlglot does not know."""
+    return isinstance(node, exp.Anonymous) and node.name.lower() == "total"
+
+
+def _asks_rows(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Exists) or isinstance(node.args.get("query"), exp.Query)
+
+
+def _column(table: str, name: str) -> exp.Expr:
+    return exp.column(exp.to_identifier(name, quoted=True), exp.to_identifier(table, quoted=True))
+
+
+def _with_children(node: exp.Expr, of_children: list[list[exp.Expr]]) -> Iterator[exp.Expr]:
+    """Yield a node with each choice of what its children stand for."""
+    for chosen in islice(product(*of_children), MOST_ALTERNATIVES):
+        copy = node.copy()
+        for child, one in zip(list(copy.iter_expressions()), chosen, strict=True):
+            child.replace(one.copy())
+        if sum(1 for _ in copy.walk()) <= MOST_NODES:
+            yield copy
+
+
+def _sources(select: exp.Select) -> Iterator[exp.Expr]:
+    for clause in (select.args.get("from_"), *(select.args.get("joins") or ())):
+        if clause is not None:
+            yield clause.this
+
+
+def _with_clause(source: exp.Expr) -> exp.CTE | None:
+    """Return the WITH clause that a source names, and does not stand in."""
+    above: exp.Expr | None = source
+    within = source.find_ancestor(exp.CTE)
+    while above is not None:
+        clauses = above.args.get("with_")
+        for clause in clauses.expressions if clauses else ():
+            is_named = clause.alias.lower() == source.name.lower() and clause is not within
+            if is_named and isinstance(clause, exp.CTE):
+                return clause
+        above = above.parent
+    return None
+
+
+def _parts(query: exp.Expr) -> Iterator[exp.Select]:
+    waiting = [query]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, exp.Select):
+            yield one
+        elif isinstance(one, exp.SetOperation):
+            waiting += [one.expression, one.this]
+        elif isinstance(one, exp.Subquery | exp.CTE):
+            waiting.append(one.this)

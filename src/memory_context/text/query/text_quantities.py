@@ -1,0 +1,153 @@
+"""Quantities and dates in texts, as ``12 (3m ago)`` and ``5ms``: in which order they stand, and what SQL makes of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any, Final
+
+from memory_context.text.query.number_notation import SAMPLED, is_number, notation_of
+
+LONGEST_SHOWN = 40
+# What CAST takes whole: no digits, or a number before anything that continues none, as in `12 (3m ago)`.
+_CAST_TAKES = re.compile(
+    r"[^0-9]*|\s*[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?![0-9.]|,[0-9]|['\u2019\s][0-9]{3}|[xX][0-9a-fA-F]).*",
+    re.DOTALL,
+)
+# Digits as in 007, 1,200 and 2.5, but neither addresses and versions (1.10.0) nor phones, which have no order of numbers.
+_WITH_UNIT = re.compile(
+    r"\s*(?!\+[0-9]{7})[-+]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})(?:[.,][0-9]+)?"
+    r"(?:\s?[A-Za-zµ]{1,3}(?:/s|(?:[0-9]+[a-z]{1,2})*)|\s*\([^()]*\))?\s*"
+)
+_UNIT = re.compile(r"\s*[-+]?[0-9.,]+\s?([A-Za-zµ]+)")
+_SECONDS: Final = {
+    unit: seconds
+    for units, seconds in (
+        *(("ns", 1e-9), ("us µs", 1e-6), ("ms", 1e-3), ("s sec", 1)),
+        *(("m min", 60), ("h hr", 3600), ("d", 86_400), ("w", 604_800)),
+    )
+    for unit in units.split()
+}
+_BYTES = re.compile("([kKMGT]?)(?:i?B)?")
+_DIGITS = re.compile(r"([-\u2212]?)[^-0-9]*([0-9][0-9.,]*)")
+_BY_THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_MARK = re.compile(r"[^-0-9.\s]+")
+_ISO_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
+_DATE = re.compile(r"([0-9]{1,2})([/.-])([0-9]{1,2})\2([0-9]{4})(?![0-9])")
+
+_Reading = Callable[[str], Any]
+_Filter = Callable[[str], bool]
+
+
+def is_quantity(text: str) -> bool:
+    """Return whether a text is a number, or one with a unit or a remark behind it."""
+    return _WITH_UNIT.fullmatch(text) is not None or is_number(text)
+
+
+def is_cast_whole(text: str) -> bool:
+    """Return whether CAST takes a text for the number that it begins with, and nothing else may be meant."""
+    return _CAST_TAKES.fullmatch(text) is not None
+
+
+def out_of_order(texts: Sequence[str]) -> tuple[str, str] | None:
+    """Return a smaller and a larger quantity, or date, that stand the other way round as texts; None where all stand well.
+
+    None also where most texts are neither, as titles of which one is ``300``.
+    """
+    for is_read, readings in _READINGS:
+        sample = texts[:SAMPLED]
+        if 2 * sum(map(is_read, sample)) >= len(sample):
+            ordered = sorted(filter(is_read, texts))
+            pairs = [_first_out_of_order(ordered, reading) for reading in readings]
+            # A date may have its day or its month first: it stands well if it does in one of them.
+            if all(pairs):
+                return pairs[0]
+    return None
+
+
+def _first_out_of_order(ordered: list[str], reading: _Reading) -> tuple[str, str] | None:
+    for before, after in pairwise(ordered):
+        if reading(before) > reading(after):
+            return after, before
+    return None
+
+
+def _quantity(text: str) -> float:
+    """Return what a quantity amounts to: its unit counted, its marks read as they are meant most often."""
+    found = _DIGITS.search(text)
+    sign, digits = found.groups() if found else ("", "0")
+    digits = digits.rstrip(".,")
+    if _BY_THOUSANDS.fullmatch(digits) or digits.count(",") > 1:
+        digits = digits.replace(",", "")
+    if digits.count(".") > 1 or "," in digits:
+        digits = digits.replace(".", "")
+    _, factor = unit_of(text) or ("", 1.0)
+    return float(digits.replace(",", ".")) * (-factor if sign else factor)
+
+
+def unit_of(text: str) -> tuple[str, float] | None:
+    """Return what the unit behind a number measures, and how much of it: time in seconds, or size as 4K in bytes."""
+    unit = _UNIT.match(text)
+    if unit is None:
+        return None
+    if unit[1] in _SECONDS:
+        return "time", _SECONDS[unit[1]]
+    size = _BYTES.fullmatch(unit[1])
+    return ("size", 1000.0 ** "BKMGT".index(size[1].upper() or "B")) if size else None
+
+
+def _is_date(text: str) -> bool:
+    return bool(_DATE.match(text) or _ISO_DATE.match(text))
+
+
+def _date(year: int, month: int, day: int, text: str) -> tuple[int, ...]:
+    """Return year, month and day of a date, in which they are the groups of these numbers."""
+    iso = _ISO_DATE.match(text)
+    if iso:
+        return tuple(map(int, iso.groups()))
+    match = _DATE.match(text)
+    return tuple(int(match[part]) for part in (year, month, day)) if match else ()
+
+
+_READINGS: Final[tuple[tuple[_Filter, tuple[_Reading, ...]], ...]] = (
+    (is_quantity, (_quantity,)),
+    (_is_date, (partial(_date, 4, 1, 3), partial(_date, 4, 3, 1))),
+)
+
+
+def instead(name: str, texts: Sequence[str]) -> tuple[str, str]:
+    """Return an example of texts, quoted, and what SQL to write to have them as numbers."""
+    if _is_date(texts[0]):
+        advice = f"put year, month and day in this order, each taken by substr({name}, …)"
+        if _ISO_DATE.match(texts[0]):
+            advice = f"compare it with a text of this form, or take julianday({name})"
+        return shown(texts[0]), advice
+    strange = [text for text in texts if not is_cast_whole(text)]
+    notation = notation_of(texts)
+    if strange or (notation and notation.is_doubtful):
+        cell = (strange or texts)[0]
+        return shown(cell), _without_marks(name, cell)
+    example = next((text for text in texts if not is_number(text)), texts[0])
+    advice = f"write CAST({name} AS REAL): the number that a text begins with, else NULL"
+    if len(set(filter(None, map(unit_of, texts)))) > 1:
+        advice = f"write a CASE with a CAST({name} AS REAL) for each unit"
+    return shown(example), advice
+
+
+def _without_marks(name: str, cell: str) -> str:
+    mark = (_MARK.findall(cell) or ["."])[0]
+    if mark in ",.":
+        decimals = name if mark == "." else f"replace({name}, ',', '.')"
+        return (
+            f"write CAST(replace({name}, '{mark}', '') AS REAL) if '{mark}' parts thousands, "
+            f"CAST({decimals} AS REAL) if it is the decimal mark"
+        )
+    quoted = mark.replace("'", "''")
+    return f"write CAST(replace({name}, '{quoted}', '') AS REAL), with a replace() for each mark that is no decimal point"
+
+
+def shown(text: str) -> str:
+    """Return a text in quotes, on one line, cut where it is long."""
+    return f"'{' '.join(text.split())[:LONGEST_SHOWN]}'"
