@@ -157,6 +157,7 @@ def test_names_of_casts(memory: MemoryManager) -> None:
         ("SELECT path, took AS t FROM p ORDER BY 2 DESC LIMIT 1", "took .*'12ms'"),
         ("SELECT row_number() OVER (ORDER BY took) FROM p", "took .*'12ms'"),
         ("SELECT max(x) FROM (SELECT '1s' AS x UNION ALL SELECT '5ms')", "'1s' would come before '5ms'"),
+        ("SELECT max(x) FROM (SELECT '2 hours ago' AS x UNION ALL SELECT '5 minutes ago')", "CASE with a CAST"),
         ("SELECT path FROM p WHERE took > '6ms'", "took .*'12ms'"),
         ("SELECT id FROM o ORDER BY replace(price, '$', '')", "'1200' would come before '20'"),
         ("SELECT max(d) FROM (SELECT '12/01/2022' AS d UNION ALL SELECT '03/15/2023')", "put year, month and day in"),

@@ -19,14 +19,23 @@ _CAST_TAKES = re.compile(
 # Digits as in 007, 1,200 and 2.5, but neither addresses and versions (1.10.0) nor phones, which have no order of numbers.
 _WITH_UNIT = re.compile(
     r"\s*(?!\+[0-9]{7})[-+]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})(?:[.,][0-9]+)?"
-    r"(?:\s?[A-Za-zµ]{1,3}(?:/s|(?:[0-9]+[a-z]{1,2})*)|\s*\([^()]*\))?\s*"
+    r"(?:\s?[A-Za-zµ]{1,3}(?:/s|(?:[0-9]+[a-z]{1,2})*)|\s(?:second|minute|hour|day|week|month|year)s?(?:\sago)?|"
+    r"\s*\([^()]*\))?\s*"
 )
 _UNIT = re.compile(r"\s*[-+]?[0-9.,]+\s?([A-Za-zµ]+)")
 _SECONDS: Final = {
     unit: seconds
     for units, seconds in (
-        *(("ns", 1e-9), ("us µs", 1e-6), ("ms", 1e-3), ("s sec", 1)),
-        *(("m min", 60), ("h hr", 3600), ("d", 86_400), ("w", 604_800)),
+        ("ns", 1e-9),
+        ("us µs", 1e-6),
+        ("ms", 1e-3),
+        ("s sec second seconds", 1),
+        ("m min minute minutes", 60),
+        ("h hr hour hours", 3600),
+        ("d day days", 86_400),
+        ("w week weeks", 604_800),
+        ("month months", 2_629_800),
+        ("year years", 31_557_600),
     )
     for unit in units.split()
 }
