@@ -79,6 +79,13 @@ ANSWERS: list[tuple[str, list[Any]]] = [
     ("SELECT CAST(note AS INTEGER), CAST(code AS INTEGER) FROM o WHERE id IN (1, 4) ORDER BY id", [(None, 7), (12, 45)]),
     ("SELECT max(code), min(code) FROM o", [("300", "007")]),
     ("SELECT 100.0 * sum(status = 200) / count(*), round(avg(price), 2) FROM o", [(60.0, 266.95)]),
+    # only the rows that a query reads
+    ("SELECT sum(note), avg(note), max(note) FROM o WHERE note GLOB '[0-9]' OR note IS NULL", [(None, None, None)]),
+    ("SELECT k FROM m WHERE typeof(v) = 'integer' AND v > 6", [(3,)]),
+    ("SELECT sum(v), max(v) FROM m WHERE v <> 'x'", [(15, 10)]),
+    ("WITH s AS (SELECT v AS x FROM m WHERE v <> 'x') SELECT sum(x) FROM s WHERE x > 6", [(10,)]),
+    ("SELECT sum(a.v) FROM m a JOIN m b ON a.k = b.k WHERE a.v <> 'x' AND b.k < 3", [(5,)]),
+    ("SELECT count(*) FROM g WHERE level = 'ERROR' AND source = 'web' AND substr(message, 6) + 0 >= 500", [(1,)]),
     ("SELECT title FROM f ORDER BY title LIMIT 3", [("12 Angry Men",), ("1984",), ("300",)]),
     ("SELECT title FROM f WHERE title > 'B'", [("Heat",)]),
     # truths and JSON
@@ -140,6 +147,8 @@ def test_names_of_casts(memory: MemoryManager) -> None:
         ("SELECT id FROM o WHERE amount > '1,000'", "with 1000, not with '1,000'"),
         ("SELECT k FROM m WHERE v = '5'", "with 5, not"),
         ("SELECT k FROM m WHERE v > 3", "v .*'x'.*CAST"),
+        ("SELECT sum(v) FROM m WHERE k > 1", "v is used as numbers .*'x'"),
+        ("SELECT k FROM m WHERE v <> 'x' OR v > 6", "v is compared with numbers .*'x'"),
         ("SELECT max(v) FROM m", "v is ordered among numbers .*'x'"),
         ("SELECT k FROM m ORDER BY v DESC LIMIT 1", "v is ordered among numbers .*'x'"),
         # truths, in one way in JSON and in CSV

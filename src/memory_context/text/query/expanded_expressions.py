@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import reduce
 from itertools import islice, product
 
 from sqlglot import exp
@@ -12,6 +13,7 @@ from memory_context.text.rows.rows_under_columns import TextTable
 # A WITH clause may double an expression that the next one doubles; beyond these nobody knows what it gives.
 MOST_ALTERNATIVES = 50
 MOST_NODES = 500
+_GUARDS = "guards"
 _COLUMNS_OF_JSON = ("key", "value", "type", "atom", "id", "parent", "fullkey", "path")
 _Outputs = list[tuple[str, list[exp.Expr]]]
 _GIVE_THEIR_ARGUMENT = (exp.Alias, exp.Paren, exp.Filter, exp.Window, exp.Distinct)
@@ -33,26 +35,35 @@ class ExpandedExpressions:
         # Each query is looked through once: a WITH clause may stand in a hundred places, or in itself.
         self._outputs_of = dict[int, _Outputs]()
         self._named = dict[tuple[int, str], dict[str, list[exp.Expr]]]()
+        self._conditions = dict[int, list[exp.Expr]]()
 
     def of(self, node: exp.Expr) -> list[exp.Expr]:
         """Return expressions over columns of tables that together give the values of *node*.
 
         Several where parts of a UNION give them, none where nobody can tell. ``max(a)``, and what else gives one of
         the values that it is of, stands for these; a placeholder for a count, a sum, and what asks for other rows.
+        Rows that the query leaves out give NULL; `of_all_rows` tells what they would give.
         """
+        return self._guarded(self._expanded(node), node)
+
+    def _expanded(self, node: exp.Expr) -> list[exp.Expr]:
         if isinstance(node, exp.Column):
             return self._of_column(node)
         if isinstance(node, exp.Query):
             outputs = self._of_query(node)
             return outputs[0][1] if outputs else []
         if isinstance(node, _GIVE_THEIR_ARGUMENT):
-            return self.of(node.expressions[0] if isinstance(node, exp.Distinct) else node.this)
+            return self._expanded(
+                node.expressions[0] if isinstance(node, exp.Distinct) else node.this
+            )
         if isinstance(node, _GIVE_ONE_OF_ALL_ROWS):
             # Not a column any more: SQLite reads a text as a number only where it compares it with a column.
-            return [exp.Paren(this=one.copy()) for one in self.of(node.this)]
+            return [exp.Paren(this=one.copy()) for one in self._expanded(node.this)]
         if isinstance(node, exp.AggFunc | exp.RowNumber) or is_total(node) or _asks_rows(node):
             return [] if isinstance(node, _GIVE_TEXTS) else [exp.Placeholder()]
-        return list(_with_children(node, [self.of(child) for child in node.iter_expressions()]))
+        return list(
+            _with_children(node, [self._expanded(child) for child in node.iter_expressions()])
+        )
 
     def ordered(self, node: exp.Ordered) -> list[exp.Expr]:
         """Return what a term of ORDER BY stands for: a column of the answer by number or name, before those of tables."""
@@ -68,6 +79,31 @@ class ExpandedExpressions:
                 if name == term.name.lower():
                     return alternatives
         return self.of(term)
+
+    def _guarded(self, alternatives: list[exp.Expr], node: exp.Expr) -> list[exp.Expr]:
+        """Return expressions that are NULL in rows for which another condition than that with *node* does not hold."""
+        return [
+            reduce(_where, self._conditions_beside(node), alternative)
+            for alternative in alternatives
+        ]
+
+    def _conditions_beside(self, node: exp.Expr) -> Iterator[list[exp.Expr]]:
+        """Yield what the conditions stand for that hold, besides that with *node*, in each row of its SELECT."""
+        select = node.find_ancestor(exp.Select)
+        where = select.args.get("where") if select else None
+        if where is None:
+            return
+        around = set[int]()
+        above: exp.Expr | None = node
+        while above is not None:
+            around.add(id(above))
+            above = above.parent
+        conditions = where.this.flatten() if isinstance(where.this, exp.And) else [where.this]
+        for condition in conditions:
+            if id(condition) not in around:
+                if id(condition) not in self._conditions:
+                    self._conditions[id(condition)] = self._expanded(condition)
+                yield self._conditions[id(condition)]
 
     def _of_column(self, column: exp.Column) -> list[exp.Expr]:
         """Return what a column stands for; a text where there is no such one, and its name stands in double quotes."""
@@ -143,6 +179,29 @@ def _asks_rows(node: exp.Expr) -> bool:
 
 def _column(table: str, name: str) -> exp.Expr:
     return exp.column(exp.to_identifier(name, quoted=True), exp.to_identifier(table, quoted=True))
+
+
+def _where(expanded: exp.Expr, condition: list[exp.Expr]) -> exp.Expr:
+    """Return an expression that is NULL where a condition on the same table does not hold."""
+    tables = tables_of(expanded)
+    fitting = [one for one in condition if tables_of(one) == tables]
+    if len(tables) != 1 or len(fitting) != 1 or fitting[0].find(exp.Placeholder):
+        return expanded
+    guarded = exp.Case(ifs=[exp.If(this=fitting[0].copy(), true=expanded.copy())])
+    guarded.meta[_GUARDS] = True
+    return guarded
+
+
+def tables_of(expanded: exp.Expr) -> set[str]:
+    """Return the tables whose columns an expression reads."""
+    return {column.table for column in expanded.find_all(exp.Column)}
+
+
+def of_all_rows(expanded: exp.Expr) -> exp.Expr:
+    """Return what an expression would give if no row were left out."""
+    while expanded.meta.get(_GUARDS):
+        expanded = expanded.args["ifs"][0].args["true"]
+    return expanded
 
 
 def _with_children(node: exp.Expr, of_children: list[list[exp.Expr]]) -> Iterator[exp.Expr]:

@@ -10,7 +10,12 @@ from typing import Protocol
 from sqlglot import exp
 
 from memory_context.exceptions import InvalidQueryError
-from memory_context.text.query.expanded_expressions import ExpandedExpressions, is_total
+from memory_context.text.query.expanded_expressions import (
+    ExpandedExpressions,
+    is_total,
+    of_all_rows,
+    tables_of,
+)
 from memory_context.text.query.number_notation import (
     Notation,
     is_filled,
@@ -150,7 +155,7 @@ class _Uses:
 
     def _check_pattern(self, node: exp.Expr) -> None:
         """Refuse to look into cells for what they have in the text alone."""
-        for column in self._expanded.of(node):
+        for column in map(of_all_rows, self._expanded.of(node)):
             notation = self._notation(column)
             if notation and notation.is_rewritten:
                 raise InvalidQueryError(
@@ -165,6 +170,7 @@ class _Uses:
         """Return what a node gives, by the expressions that it stands for."""
         node = node.unnest()
         given = list(map(self._given, alternatives))
+        alternatives = list(map(of_all_rows, alternatives))
         is_column = bool(given) and all(isinstance(one, exp.Column) for one in alternatives)
         columns = {column for one in alternatives for column in one.find_all(exp.Column)}
         notations = filter(None, map(self._notation, columns))
@@ -186,9 +192,10 @@ class _Uses:
         )
 
     def _given(self, expanded: exp.Expr) -> tuple[bool, list[str]]:
-        if isinstance(expanded, _GIVE_NUMBERS) or self._reads_texts(expanded):
+        whole = of_all_rows(expanded)
+        if isinstance(whole, _GIVE_NUMBERS) or self._reads_texts(whole):
             return True, []
-        tables = {column.table for column in expanded.find_all(exp.Column)}
+        tables = tables_of(expanded)
         if len(tables) > 1 or expanded.find(exp.Placeholder):
             return False, []  # nobody knows
         key = expanded.sql(dialect="sqlite"), "".join(tables)
