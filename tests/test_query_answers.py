@@ -179,7 +179,15 @@ def test_refused(memory: MemoryManager, sql: str, told: str) -> None:
         memory.query(sql)
 
 
-def test_many_values(memory: MemoryManager) -> None:
-    """A list of a thousand values is looked at once."""
+def test_many_conditions(memory: MemoryManager) -> None:
+    """Long lists of values, and many conditions, also in WITH clauses on each other, take no longer than SQLite itself."""
+    clauses = ["c0 AS (SELECT day, id FROM o)"]
+    clauses += [
+        f"c{number} AS (SELECT day, id FROM c{number - 1} WHERE day > '2024' AND id > {number % 2})"
+        for number in range(1, 40)
+    ]
+    assert [(2,)] == list(memory.query(f"WITH {', '.join(clauses)} SELECT min(id) FROM c39"))
+    conditions = [f"(day > '2024-01-{number:02}' OR status = {number})" for number in range(1, 60)]
+    assert [(3,)] == list(memory.query(f"SELECT count(*) FROM o WHERE {' AND '.join(conditions)}"))
     values = ", ".join(f"'c{number}'" for number in range(1000))
     assert [(0,)] == list(memory.query(f"SELECT count(*) FROM o WHERE customer IN ({values})"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import reduce
 from itertools import islice, product
 
 from sqlglot import exp
@@ -13,6 +12,7 @@ from memory_context.text.rows.rows_under_columns import TextTable
 # A WITH clause may double an expression that the next one doubles; beyond these nobody knows what it gives.
 MOST_ALTERNATIVES = 50
 MOST_NODES = 500
+MOST_CONDITIONS = 10
 _GUARDS = "guards"
 _COLUMNS_OF_JSON = ("key", "value", "type", "atom", "id", "parent", "fullkey", "path")
 _Outputs = list[tuple[str, list[exp.Expr]]]
@@ -82,10 +82,8 @@ class ExpandedExpressions:
 
     def _guarded(self, alternatives: list[exp.Expr], node: exp.Expr) -> list[exp.Expr]:
         """Return expressions that are NULL in rows for which another condition than that with *node* does not hold."""
-        return [
-            reduce(_where, self._conditions_beside(node), alternative)
-            for alternative in alternatives
-        ]
+        conditions = list(islice(self._conditions_beside(node), MOST_CONDITIONS))
+        return [_where(one, conditions) for one in alternatives]
 
     def _conditions_beside(self, node: exp.Expr) -> Iterator[list[exp.Expr]]:
         """Yield what the conditions stand for that hold, besides that with *node*, in each row of its SELECT."""
@@ -181,15 +179,23 @@ def _column(table: str, name: str) -> exp.Expr:
     return exp.column(exp.to_identifier(name, quoted=True), exp.to_identifier(table, quoted=True))
 
 
-def _where(expanded: exp.Expr, condition: list[exp.Expr]) -> exp.Expr:
-    """Return an expression that is NULL where a condition on the same table does not hold."""
+def _where(expanded: exp.Expr, conditions: list[list[exp.Expr]]) -> exp.Expr:
+    """Return an expression that is NULL where conditions on the same table do not hold."""
     tables = tables_of(expanded)
-    fitting = [one for one in condition if tables_of(one) == tables]
-    if len(tables) != 1 or len(fitting) != 1 or fitting[0].find(exp.Placeholder):
+    fitting = list[exp.Expr]()
+    for condition in conditions if len(tables) == 1 else ():
+        same = [one for one in condition if tables_of(one) == tables]
+        if len(same) == 1 and not same[0].find(exp.Placeholder):
+            fitting += same
+    if not fitting or sum(map(_size, [expanded, *fitting])) > MOST_NODES:
         return expanded
-    guarded = exp.Case(ifs=[exp.If(this=fitting[0].copy(), true=expanded.copy())])
+    guarded = exp.Case(ifs=[exp.If(this=exp.and_(*fitting), true=expanded.copy())])
     guarded.meta[_GUARDS] = True
     return guarded
+
+
+def _size(expanded: exp.Expr) -> int:
+    return sum(1 for _ in expanded.walk())
 
 
 def tables_of(expanded: exp.Expr) -> set[str]:
@@ -210,7 +216,7 @@ def _with_children(node: exp.Expr, of_children: list[list[exp.Expr]]) -> Iterato
         copy = node.copy()
         for child, one in zip(list(copy.iter_expressions()), chosen, strict=True):
             child.replace(one.copy())
-        if sum(1 for _ in copy.walk()) <= MOST_NODES:
+        if _size(copy) <= MOST_NODES:
             yield copy
 
 

@@ -65,7 +65,7 @@ class LoadedTables(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """What an expression gives over all rows.
+    """What an expression gives over the rows that its query reads.
 
     Attributes:
         name: How an error calls it.
@@ -96,7 +96,7 @@ class _Values:
 def check_numbers(statement: exp.Expr, loaded: LoadedTables) -> None:
     """Refuse ``sum(amount)``, ``amount > 250`` and ``ORDER BY amount`` where that is wrong of texts in ``amount``.
 
-    What an expression gives is computed, over all rows of the table that it reads: no function has to be known.
+    What an expression gives is computed, over the rows that its query reads: no function has to be known.
 
     Raises:
         InvalidQueryError: It is; or numbers are used as the texts that they were written in.
