@@ -23,7 +23,12 @@ CUSTOMERS: list[dict[str, Any]] = [
     {"name": "bob", "city": "Oslo", "vip": False, "tags": [], "meta": {"n": 1}},
     {"name": "cem", "city": "Rome", "vip": None, "tags": ["b"], "meta": {"n": 2}},
 ]
-MIXED: list[dict[str, Any]] = [{"k": 1, "v": 5}, {"k": 2, "v": "x"}, {"k": 3, "v": 10}, {"k": 4, "v": None}]
+MIXED: list[dict[str, Any]] = [
+    {"k": 1, "v": 5},
+    {"k": 2, "v": "x"},
+    {"k": 3, "v": 10},
+    {"k": 4, "v": None},
+]
 PATHS = "path,took\n/a,5ms\n/b,12ms\n/c,7ms\n"
 LOG = """2026-01-31 12:00:00 ERROR db: timeout after 30 s
 2026-01-31 12:00:05 INFO web: done in 5 ms
