@@ -149,6 +149,27 @@ async def test_keys_that_were_swallowed() -> None:
     assert LOG.split("\n")[123] in shown(prompt[-2])
 
 
+async def test_a_note_names_no_key_that_was_made_up() -> None:
+    """Of the references in what it took out of sight, a note names those that the user's store knows."""
+    store = SQLAlchemyStore("sqlite://")
+    stranger = MemoryContext("bob", store=store)
+    foreign = await stranger.store("A recipe for rye bread.", description="bread")
+    context = MemoryContext("ann", store=store, max_tokens=4000)
+    own = await context.store("The boiler was serviced in May.", description="boiler")
+    await fill(context, user("go"), call("read_page"))
+    page = f"See [MemoryRef: bank_password_7], [MemoryRef: {foreign}] and [MemoryRef: {own}]."
+    await fill(context, results(page), AssistantMessage(content="Read.", source="coder"))
+    for number in range(2, 20):
+        prompt = await fill(context, *turns(number))
+
+    [mentioned] = [line for line in shown(prompt[1]).split("\n") if line.startswith("They mention")]
+    assert mentioned.startswith(f"They mention the memories {own}, ")
+    assert not any(made_up in mentioned for made_up in ("bank_password_7", foreign))
+    [newest] = await context.search("", limit=1, types="conversation")
+    assert own in newest.content_metadata["keys"]
+    assert {"bank_password_7", foreign}.isdisjoint(newest.content_metadata["keys"])
+
+
 async def test_a_key_that_a_recall_writes_is_kept() -> None:
     """A reference that stood in a recalled turn is brought back after that recall has left the prompt too."""
     policy = FoldPolicy(preview_tokens=40)

@@ -209,6 +209,8 @@ class Compactor:
         # What another message only writes of a reference does not hold its key.
         held = references_of(rest)
         keys = [key for key in references_of(messages) if key not in held]
+        # A page or a model may have made a reference up.
+        keys = self.folder.manager.known_keys(keys)
         is_said = any(message.known.instructs for message in rest)
         instructs = self.folder.policy.instructions and not is_said
         return [*before, self._note(replaced, stored, keys, instructs=instructs), *kept, *after]

@@ -119,6 +119,4 @@ def generated_in(manager: MemoryManager, text: str) -> list[str]:
         StoreError: The store failed.
     """
     keys = dict.fromkeys(ref.key for ref in MemoryRef.find_all(text))
-    wanted = {"generated_key": True, "is_active": [True, False]}
-    store, scope = manager.memory_store, manager.scope
-    return [key for key in keys if store.count(scope, {**wanted, "memory_key": key})]
+    return manager.known_keys(list(keys), {"generated_key": True})
