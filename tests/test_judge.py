@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from for_each import for_each
+from memory_context.conversation.message import Message, MessageFacts
 from memory_context.conversation.recall import numbers_with_names as named_numbers
 from memory_context.conversation.recall import term_occurrences
 from memory_context.conversation.recall.keyword_judge import (
@@ -21,7 +24,12 @@ from memory_context.conversation.recall.keyword_judge import (
     is_answered,
     judge_by_keywords,
 )
-from memory_context.conversation.recall.question_terms import asked_terms, is_pointed_at
+from memory_context.conversation.recall.question_terms import (
+    AskedTerm,
+    asked_terms,
+    is_pointed_at,
+)
+from memory_context.conversation.recall.recall_request import recall_request
 from memory_context.model.item import SECRET, Content, MemoryItem
 from memory_context.text.excerpt.record import Record, record_at, row_at
 
@@ -536,3 +544,44 @@ def test_of_a_pasted_log_the_beginning_says_what_is_meant() -> None:
     question = "Why is the server slow?"
     assert is_pointed_at(question, term)
     assert not is_pointed_at("and so on " * 2000 + question, term)
+
+
+def _turn(number: int, asked: str, lines: Mapping[str, Ranges]) -> list[Message]:
+    """A question, what a tool gave, and an answer."""
+    return [
+        Message(f"q{number}", "user", "user", {0: asked}),
+        Message(f"t{number}", "tool", "read", {0: "rows"}, facts=MessageFacts(lines=lines)),
+        Message(f"a{number}", "assistant", "coder", {0: "Done."}),
+    ]
+
+
+def test_who_asks_the_same_again_wants_it_anew() -> None:
+    """What tools answered when the same was asked, in whatever words of courtesy, is not brought back."""
+    asked = ["Show the sales of May, please.", "Show the sales of June.", "show sales May"]
+    turns = [_turn(number, text, {f"rows_{number}": ()}) for number, text in enumerate(asked)]
+    question = Message("q", "user", "user", {0: "Please show the sales of May."})
+
+    request = recall_request(question, [*chain.from_iterable(turns), question])
+    assert {"rows_1"} == set(request.references)
+
+
+def test_a_question_costs_the_same_in_a_long_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Earlier questions are not read once more for each new one, but those that ask with the same words."""
+    read = list[str]()
+
+    def asked_terms_noted(text: str) -> list[AskedTerm]:
+        read.append(text)
+        return asked_terms(text)
+
+    monkeypatch.setattr(
+        "memory_context.conversation.recall.recall_request.asked_terms", asked_terms_noted
+    )
+    turns = [
+        _turn(number, f"Show the sales of shop {number}.", {f"rows_{number}": ()})
+        for number in range(200)
+    ]
+    question = Message("q", "user", "user", {0: "Show the sales of shop 77."})
+
+    request = recall_request(question, [*chain.from_iterable(turns), question])
+    assert "rows_77" not in request.references
+    assert 2 == len(read)

@@ -127,6 +127,13 @@ class FoldPolicy:
         threshold = self.tool_thresholds.get(tool, self.threshold)
         return None if threshold is None else self._capped(threshold)
 
+    @property
+    def least_threshold(self) -> int:
+        """Return the threshold that no text is below that is folded, whoever it is from."""
+        thresholds = [self.threshold, *self.source_thresholds.values()]
+        thresholds += [limit for limit in self.tool_thresholds.values() if limit is not None]
+        return self._capped(min(thresholds))
+
     def reads_files(self, tool: str) -> bool:
         """Return whether the results of *tool* are read in pages: by its name, unless it has a threshold of its own."""
         return tool in FILE_READERS and tool not in self.tool_thresholds

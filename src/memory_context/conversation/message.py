@@ -258,6 +258,11 @@ def edits_between(held: Iterable[Message], prompt: Iterable[Message]) -> Edits:
         if waiting:
             inserted[message.id] = waiting
             waiting = []
-        if message != old:
+        if _shown(message) != _shown(old):
             changed[message.id] = message
     return Edits(changed, inserted, tuple(left))
+
+
+def _shown(message: Message) -> tuple[object, ...]:
+    """Return what may be another one in a prompt. That nothing is known of a message changes nothing."""
+    return message.texts, message.calls, message.known

@@ -33,11 +33,11 @@ class LedgerEntry:
         known = self.message.known
         if self.message.is_ours:
             return _stood_for(self.message.text) if known.stands_for else 0
-        count = self.manager.counter.count
-        tokens = MESSAGE_TOKENS
-        for place, text in self.message.texts.items():
-            tokens += _stood_for(text) if place in known.folded else count(text)
-        return tokens + sum(count(call.name) + count(call.arguments) for call in self.message.calls)
+        tokens, count = self.tokens, self.manager.counter.count
+        for place in known.folded:
+            text = self.message.texts[place]
+            tokens += _stood_for(text) - count(text)
+        return tokens
 
     @cached_property
     def names(self) -> set[str]:

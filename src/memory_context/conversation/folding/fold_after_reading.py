@@ -60,8 +60,9 @@ class LateFold:
 
 def due_messages(messages: Sequence[Message], seen: int, folder: MessageFolder) -> list[int]:
     """Return the indexes of the messages with texts to fold now; a model has seen the first *seen*. Needs no store."""
-    read = _read_texts(messages, folder)
-    start = late_fold_start(read, folder.ledger.tokens(messages)[:seen]) if read else None
+    tokens = folder.ledger.tokens(messages)
+    read = _read_texts(messages, tokens, folder)
+    start = late_fold_start(read, tokens[:seen]) if read else None
     if start is None:
         return []
     return list(dict.fromkeys(text.index for text in read if text.index >= start))
@@ -87,15 +88,20 @@ def fold_what_was_read(
     return changed
 
 
-def _read_texts(messages: Sequence[Message], folder: MessageFolder) -> list[ReadText]:
-    """Return what is due one day and was seen by a model, oldest first."""
+def _read_texts(
+    messages: Sequence[Message], tokens: Sequence[int], folder: MessageFolder
+) -> list[ReadText]:
+    """Return what is due one day and was seen by a model, oldest first; the messages have so many *tokens*."""
     texts = list[ReadText]()
     reads = 0
     goes_on_reading = True
+    least = folder.policy.least_threshold
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         is_needed = goes_on_reading and message.role == "tool" and _is_reader(message.source)
-        if reads and not is_needed and (saved := saved_by_folding(message, folder)):
+        # In a conversation of thousands of messages nearly all are smaller than any threshold.
+        may_save = reads and tokens[index] > least and not is_needed
+        if may_save and (saved := saved_by_folding(message, folder)):
             texts.append(ReadText(index, saved, reads))
         if message.role == "assistant":
             reads += 1

@@ -210,7 +210,9 @@ class MessageFolder:
             self.fail_open.stats.add(
                 folds=1, tokens_folded=folded.item.token_count, tokens_shown=folded.tokens
             )
-        shown = message.with_texts({place: folded.text for place, folded in folds.items()})
+        shown = message
+        if folds:
+            shown = message.with_texts({place: folded.text for place, folded in folds.items()})
         known, earlier = self._told_by(shown, folds), message.known
         facts = replace(
             known,
