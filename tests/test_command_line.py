@@ -293,6 +293,17 @@ class TestSearch:
             assert line.endswith("…")
             assert len(line) <= min(width, 168)
 
+    def test_the_best_passage_comes_alone(self, sqlite_url: str) -> None:
+        """Lines that hold a word of several stand not before the one around which most of them stand."""
+        lines = [f"memory of pod-{number} is fine" for number in range(40)]
+        lines[30:30] = ["Limits:", "  cpu: 500m", "  memory: 256Mi"]
+        with MemoryManager(sqlite_url, user_id="ann") as memory:
+            memory.store("\n".join(lines), key="pods")
+        found = in_this_process("search", "memory limits", "--store", sqlite_url).stdout
+        numbers = [int(line[:5]) for line in found.splitlines() if line[:5].strip().isdigit()]
+        assert numbers[0] > 28
+        assert "   33   memory: 256Mi" in found
+
     def test_narrowing(self, anywhere: Screen) -> None:
         """The options of `list` narrow a search too; without words the newest come."""
         assert ["rockets"] == anywhere.keys("search", "rockets", "--category", "space")

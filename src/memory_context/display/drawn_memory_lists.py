@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from math import fsum
 
 from memory_context.display.drawn_contents import SECRET_NOTE, content_of
 from memory_context.display.escaped_html import Html, folded, joined, soft, table, tag
@@ -16,6 +19,8 @@ from memory_context.text.index.analyzer import wanted_by, words_found_by
 SHOWN = 50
 OPEN = 5
 PASSAGE_LINES = 10
+# Lines before and behind one that are shown with it.
+AROUND = 2
 
 
 def memory(item: MemoryItem) -> Html:
@@ -116,25 +121,30 @@ def passage(match: Match) -> Html:
 
 
 def passage_lines(match: Match, words: Sequence[str]) -> list[NumberedLine]:
-    """Return at most `PASSAGE_LINES` lines of a passage: those with most words, their neighbours, then others with words."""
+    """Return at most `PASSAGE_LINES` lines of a passage: the best ones, each with the two before and behind it.
+
+    A word is worth more the fewer lines hold it, a line what it holds together with those around it.
+    """
     lines = match.passage.replace("\r\n", "\n").removesuffix("\n").split("\n")
-    folded_words = [word.casefold() for word in words]
     asked = [word.casefold() for word in match.why]
-    counts = list[tuple[int, int]]()
-    for line in lines:
-        text = line.casefold()
-        # A word as it was asked for counts more than another form of it.
-        counts.append(
-            (sum(word in text for word in asked), sum(word in text for word in folded_words))
-        )
-    matching = [index for index, (_, count) in enumerate(counts) if count] or [0]
-    matching.sort(key=lambda index: counts[index], reverse=True)
-    best = [index for index in matching if counts[index] == counts[matching[0]]]
-    wanted = [*best]
-    for step in (1, -1, 2, -2):
-        wanted += [index + step for index in best]
-    wanted += matching
-    within = [index for index in dict.fromkeys(wanted) if 0 <= index < len(lines)]
+    # A word as it was asked for counts more than another form of it.
+    weights = dict.fromkeys((word.casefold() for word in words), 0.5) | dict.fromkeys(asked, 1.0)
+    held = [{word for word in weights if word in line.casefold()} for line in lines]
+    holding = Counter(chain.from_iterable(held))
+
+    def worth_of(words_there: Iterable[str]) -> float:
+        # Exact, and so the same in whatever order a set has in this process.
+        return fsum(weights[word] / holding[word] for word in words_there)
+
+    worths = list[tuple[float, float]]()
+    for index, own in enumerate(held):
+        around = held[max(0, index - AROUND) : index + AROUND + 1]
+        worths.append((worth_of(set().union(*around)), worth_of(own)))
+    most = max(worths)
+    best = [index for index, worth in enumerate(worths) if worth == most]
+    steps = sorted(range(-AROUND, AROUND + 1), key=abs)
+    wanted = dict.fromkeys(index + step for step in steps for index in best)
+    within = [index for index in wanted if 0 <= index < len(lines)]
     first = match.lines[0] if match.lines else 1
     return [NumberedLine(first + index, lines[index]) for index in sorted(within[:PASSAGE_LINES])]
 
