@@ -546,6 +546,70 @@ def test_of_a_pasted_log_the_beginning_says_what_is_meant() -> None:
     assert not is_pointed_at("and so on " * 2000 + question, term)
 
 
+CONTAINERS = "\n".join(
+    [
+        "CONTAINER ID   IMAGE            STATUS                   NAMES",
+        *(
+            f"9a77{n:08x}   acme/web:{n}       Up {n} hours              web_{n}"
+            for n in range(2, 9)
+        ),
+        "ab90c2f1177d   acme/exporter:9  Up 6 weeks (unhealthy)   metrics_exporter",
+        *(
+            f"8b66{n:08x}   acme/web:{n}       Up {n} hours              web_{n}"
+            for n in range(2, 9)
+        ),
+    ]
+)
+CUSTOMERS = "\n".join(
+    [
+        "id,name,city,plan",
+        *(f"{n},Customer {n},Graz,basic" for n in range(300)),
+        "300,Ngozi Adeyemi,Cork,platinum",
+    ]
+)
+REQUESTS = "\n".join(
+    [
+        *(f"13:{n}:07 GET /item/{n} from 10.0.0.{n} 200 in {n * 7} ms" for n in range(10, 60)),
+        "14:00:03 DELETE /account/5519 from 10.0.0.9 403 in 98 ms",
+    ]
+)
+
+
+@for_each(
+    "question, text, needed",
+    [
+        ("Which container is unhealthy?", CONTAINERS, "metrics_exporter"),
+        ("Who has the platinum plan?", CUSTOMERS, "300,Ngozi Adeyemi"),
+        ("Which city is Adeyemi from?", CUSTOMERS, "300,Ngozi Adeyemi"),
+    ],
+)
+def test_a_header_says_what_is_in_its_rows(question: str, text: str, needed: str) -> None:
+    """A word of a question may stand in the header of the row that the other one stands in."""
+    assert [needed in shown for shown in _shown(question, text)] == [True]
+
+
+@for_each(
+    "question, comes",
+    [
+        ("Who tried to delete an account?", True),
+        ("Who tried to delete an account of Zanzibar?", False),
+        ("Who tried to delete an account of the 8812?", False),
+        ("Who tried hard to delete an account yesterday?", False),
+        ("We tried to delete an account.", False),
+    ],
+)
+def test_a_word_that_stands_nowhere_is_the_asker_s_own(question: str, *, comes: bool) -> None:
+    """A question about a row may have one for two words that stand there; a name that stands nowhere is another thing."""
+    assert comes == any("/account/5519" in shown for shown in _shown(question, REQUESTS))
+
+
+def test_prose_is_asked_in_its_own_words() -> None:
+    """What people said to each other in sentences is met whole: a word that they did not say asks for something else."""
+    said = [f"Marketing: I like colour {n}.\nDesigner: Number {n} it is." for n in range(50)]
+    said.insert(20, "Designer: So do I.\nMarketing: They ate fruit and vegetables.")
+    assert [] == _shown("Is a tomato a fruit or a vegetable?", "\n".join(said))
+
+
 def _turn(number: int, asked: str, lines: Mapping[str, Ranges]) -> list[Message]:
     """A question, what a tool gave, and an answer."""
     return [

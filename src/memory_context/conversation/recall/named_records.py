@@ -79,15 +79,19 @@ def is_distinctive(found: FoundTerms, number: int, places: Sequence[Occurrence])
         return False
     if term.is_name:
         return True
-    if term.is_capitalised and len(found.held_near(places[0])) > 1:
+    if term.is_capitalised and len(found.held_near(places[0]) | found.held_above(places[0])) > 1:
         return True
     return all(map(_is_value, places)) and any(_is_spoken_of(found, place) for place in places)
 
 
 def is_listed(place: Occurrence) -> bool:
     """Return whether a place is in one of several things that are told alike: a record, a row, a value, a line of a log."""
-    comes_again = place.record.comes_again or _is_line_of_list(place)
-    return comes_again or _has_head_or_is_value(place)
+    return place.record.comes_again or is_no_prose(place)
+
+
+def is_no_prose(place: Occurrence) -> bool:
+    """Return whether a place is in something that has a head, a value, or a line of a list: no sentence, no turn."""
+    return _is_line_of_list(place) or _has_head_or_is_value(place)
 
 
 def _is_spoken_of(found: FoundTerms, place: Occurrence) -> bool:

@@ -17,9 +17,11 @@ from memory_context.conversation.recall.named_records import (
     MOST_COMPARED,
     is_distinctive,
     is_listed,
+    is_no_prose,
     places_meant,
 )
 from memory_context.conversation.recall.question_terms import (
+    AskedTerm,
     content_terms,
     is_pointed_at,
     refers_back,
@@ -38,6 +40,8 @@ LEAST_TOGETHER = 0.5
 LEAST_ASKED = 3
 # Then the two words must stand so near each other: "the Prime Minister" has little to do with a number further on.
 BESIDE_ANOTHER = 30
+# For each word of a question that stands nowhere, so many others must.
+UNKNOWN_PART = 2
 QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 LINE_CHARACTERS = 160
 
@@ -121,26 +125,55 @@ def _places_of_all(message: str, found: FoundTerms) -> list[Occurrence]:
     That must be several words, or one that a question means something by; and they must tell something apart.
     """
     asked = content_terms(message, found.terms)
-    whole = found.weight_of(asked)
-    least = LEAST_ASKED
+    least, known = LEAST_ASKED, asked
     if message.rstrip().endswith(QUESTION_MARKS):
         is_meant = all(is_pointed_at(message, found.terms[number]) for number in asked)
         least = 1 if is_meant else LEAST_ASKED - 1
-    if len(asked) < least or whole < LEAST_TOGETHER:
+        known = _known_of(asked, found)
+    whole = found.weight_of(known)
+    if len(known) < least or whole < LEAST_TOGETHER:
         return []
     phrases = {number for number, term in enumerate(found.terms) if term.is_phrase}
-    rarest = max(asked, key=found.weights.__getitem__)
     chosen = list[Occurrence]()
-    for place in sorted(found.of(rarest), key=found.weight_beside, reverse=True)[:MOST_COMPARED]:
-        held = found.held_by_record(place)
-        if len(asked) < LEAST_ASKED:
-            held &= found.held_in(
-                place.key, place.start - BESIDE_ANOTHER, place.stop + BESIDE_ANOTHER
-            )
-        is_all = held >= phrases and found.weight_of(held & asked) >= ALL_OF_IT * whole
+    for place in _places_of_rarest(known, found):
+        # In prose, whoever asks in words of their own may well ask for something else.
+        if known != asked and not is_no_prose(place):
+            continue
+        # What describes a text is words, and holds no phrase.
+        above = found.held_above(place) - phrases
+        held = found.held_by_record(place) | above
+        if len(known) < LEAST_ASKED:
+            begin, end = place.start - BESIDE_ANOTHER, place.stop + BESIDE_ANOTHER
+            held &= above | found.held_in(place.key, begin, end)
+        is_all = held >= phrases and found.weight_of(held & known) >= ALL_OF_IT * whole
         if is_all and not any(place.is_in(other.key, other.record) for other in chosen):
             chosen.append(place)
     return chosen[:FEW]
+
+
+def _known_of(asked: set[int], found: FoundTerms) -> set[int]:
+    """Return what a question asks with that stands anywhere, if that is most of it: people ask in words of their own.
+
+    A name or a number that stands nowhere is no such word: the question is about something else.
+    """
+    known = asked & {place.term for place in found.occurrences.values()}
+    unknown = asked - known
+    is_named = not all(_is_plain(found.terms[number]) for number in unknown)
+    if is_named or UNKNOWN_PART * len(unknown) > len(known):
+        return asked
+    return known
+
+
+def _is_plain(term: AskedTerm) -> bool:
+    return not (term.is_name or term.is_capitalised or term.is_short_number)
+
+
+def _places_of_rarest(asked: set[int], found: FoundTerms) -> list[Occurrence]:
+    """Return the places of the rarest of some terms, of several that are as rare of all of them, best first."""
+    most = max(found.weights[number] for number in asked)
+    rarest = [number for number in sorted(asked) if found.weights[number] == most]
+    places = [place for number in rarest for place in found.of(number)]
+    return sorted(places, key=found.weight_beside, reverse=True)[:MOST_COMPARED]
 
 
 def _points_at_rare(message: str, found: FoundTerms) -> bool:

@@ -108,6 +108,11 @@ class FoundTerms:
         spans = [self.held_in(place.key, start, stop) for start, stop in place.record.spans]
         return set(chain.from_iterable(spans))
 
+    def held_above(self, place: Occurrence) -> set[int]:
+        """Return the terms in what a record does not repeat: the heads of a place's record, and what describes its text."""
+        heads = [self.held_in(place.key, start, stop) for start, stop in place.record.heads]
+        return self.described[place.key].union(*heads)
+
     def weight_of(self, terms: Iterable[int]) -> float:
         """Return how much some terms tell apart."""
         return round(sum(self.weights[term] for term in terms), 6)
