@@ -603,6 +603,33 @@ def test_a_word_that_stands_nowhere_is_the_asker_s_own(question: str, *, comes: 
     assert comes == any("/account/5519" in shown for shown in _shown(question, REQUESTS))
 
 
+STAMPS = {
+    "plain": "14:{minute:02}:{second:02} worker took job {number}",
+    "a web server's": "10.0.0.7 [11/Mar/2026:14:{minute:02}:{second:02} +0100] GET /item/{number}",
+    "with a zone": '{{"ts": "2026-03-11T14:{minute:02}:{second:02}Z", "job": {number}}}',
+}
+
+
+@for_each("stamp", list(STAMPS))
+def test_a_time_of_day_brings_the_lines_of_that_minute(stamp: str) -> None:
+    """All that a log tells of it comes as one piece, and nothing of the minutes beside it."""
+    lines = [
+        STAMPS[stamp].format(minute=number // 5, second=number % 5 * 11, number=number)
+        for number in range(200)
+    ]
+    shown = _shown("What happened at 14:05?", "\n".join(lines))
+    assert ["\n".join(lines[25:30])] == shown
+    assert [] == _shown("What happened at 05:22?", "\n".join(lines))
+
+
+def test_a_minute_with_many_lines_is_cut() -> None:
+    """As many of its lines come as a record may have, from the first one on."""
+    lines = [f"14:05:{number % 60:02} worker took job {number}" for number in range(900)]
+    [shown] = _shown("What happened at 14:05?", "\n".join(["14:04:59 idle", *lines]))
+    assert shown.startswith(lines[0])
+    assert 1000 < len(shown) <= 1200
+
+
 def test_prose_is_asked_in_its_own_words() -> None:
     """What people said to each other in sentences is met whole: a word that they did not say asks for something else."""
     said = [f"Marketing: I like colour {n}.\nDesigner: Number {n} it is." for n in range(50)]

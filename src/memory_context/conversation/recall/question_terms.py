@@ -39,6 +39,7 @@ _CONTRACTED_NOT = re.compile(r"['\u2019]t\b")
 _TAKEN_AS_KNOWN = (
     r"\b(?:the|this|that|my|our|your|his|her|their|which)\s+(?:[\w-]+\s+)?{word}\b.*\?"
 )
+TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n])\W*$")
 
 
@@ -63,6 +64,11 @@ class AskedTerm:
     def is_phrase(self) -> bool:
         """Return whether it has several words."""
         return len(self.words) > 1
+
+    @property
+    def is_time(self) -> bool:
+        """Return whether it is a time of day, as 14:05 and 14:05:12 are."""
+        return TIME.fullmatch(self.text) is not None
 
     @property
     def is_short_number(self) -> bool:

@@ -113,9 +113,13 @@ def _choose_records(chosen: _Chosen, found: FoundTerms, recency: Mapping[str, in
         places = places_meant(found, number) if rank < MOST_COMPARED else found.of(number)
         if not is_distinctive(found, number, places):
             continue
-        place = max(places, key=worth)
-        is_open = is_open or not is_listed(place)
-        chosen.take(place)
+        best = sorted(places, key=worth, reverse=True)
+        # Of a time of day each log tells its part.
+        if not found.terms[number].is_time:
+            best = best[:1]
+        is_open = is_open or not is_listed(best[0])
+        for place in best:
+            chosen.take(place)
     return is_open
 
 

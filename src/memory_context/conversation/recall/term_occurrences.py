@@ -11,10 +11,12 @@ from functools import cached_property
 from itertools import chain
 
 from memory_context.conversation.recall.numbers_with_names import is_named
-from memory_context.conversation.recall.question_terms import AskedTerm
+from memory_context.conversation.recall.question_terms import TIME, AskedTerm
 from memory_context.text.excerpt.record import Record, record_at
+from memory_context.text.excerpt.repeated_forms import LONGEST_RECORD
 from memory_context.text.index.analyzer import COMPOUND, held_by, lexemes_of
 from memory_context.text.index.term_hits import ChunkPlace, TermHits
+from memory_context.text.lines import line_end
 from memory_context.text.words_and_names import UNSPACED_RUN
 
 # So many characters around a place are near it, and so many beside it.
@@ -29,13 +31,15 @@ MOST_RECORDS = 50
 # The beginning of a UUID or a hash, which people quote in place of it.
 _ID_BEGUN = re.compile(r"(?=[a-f-]*\d)(?=[\d-]*[a-f])[0-9a-f]{7,}[0-9a-f-]*")
 LEAST_ID = 32
+# A time of day in a stamp: its date stands before, in web servers' logs with a colon behind the year.
+_TIME_IN_STAMP = re.compile(rf"(?:\d{{4}}:)?({TIME.pattern})")
 # What parts of a written word a number may be: of a path, an address, an id.
 _PARTS = re.compile(r"[/:@#\\_-]")
 
 
 @dataclass(frozen=True)
 class Occurrence:
-    """A place where a term stands, whole.
+    """A place where a term stands, whole; or lines in a row that all have the same time of day.
 
     Attributes:
         term: The number of the term in the message.
@@ -44,6 +48,7 @@ class Occurrence:
         start: Where the term begins in it.
         stop: Where it ends.
         is_exact: Whether it is written as in the message.
+        is_stretch: Whether it is several lines.
     """
 
     term: int
@@ -52,10 +57,15 @@ class Occurrence:
     start: int
     stop: int
     is_exact: bool
+    is_stretch: bool = False
 
     @cached_property
     def record(self) -> Record:
-        """Return the record of the text that the place is in."""
+        """Return the record of the text that the place is in; of several lines as many as a record may have."""
+        if self.is_stretch:
+            start = self.text.rfind("\n", 0, self.start) + 1
+            longest = max(self.text.rfind("\n", start, start + LONGEST_RECORD), self.start)
+            return Record(start, line_end(self.text, min(self.stop, longest)))
         return record_at(self.text, self.start, self.stop)
 
     def is_in(self, key: str, record: Record) -> bool:
@@ -137,6 +147,7 @@ def found_in(
     for chunk in chunks:
         _add_occurrences(found, chunk, text_of(chunk.memory_key))
     _add_named_numbers(found)
+    _join_times(found)
     for place in sorted(found.occurrences.values(), key=_start):
         found.in_order.setdefault(place.key, []).append(place)
     for key in found.in_order:
@@ -166,6 +177,22 @@ def _add_named_numbers(found: FoundTerms) -> None:
                 found.occurrences[number, place.key, place.start] = added
 
 
+def _join_times(found: FoundTerms) -> None:
+    """Make one place of lines in a row that have the same time of day: what happened then stands in all of them."""
+    for number, term in enumerate(found.terms):
+        if not term.is_time:
+            continue
+        first: Occurrence | None = None
+        for place in sorted(found.of(number), key=lambda place: (place.key, place.start)):
+            follows = first is not None and first.key == place.key
+            if first and follows and place.text.count("\n", first.stop, place.start) <= 1:
+                del found.occurrences[number, place.key, place.start]
+                first = replace(first, stop=place.stop, is_stretch=True)
+                found.occurrences[number, first.key, first.start] = first
+            else:
+                first = place
+
+
 def _add_occurrences(found: FoundTerms, chunk: ChunkPlace, text: str) -> None:
     """Add where each of the terms stands in a chunk."""
     words = _ChunkWords(text, max(0, chunk.start - ACROSS), chunk.stop + ACROSS)
@@ -174,7 +201,9 @@ def _add_occurrences(found: FoundTerms, chunk: ChunkPlace, text: str) -> None:
         for run in words.runs_of(term.words):
             begin, stop = run[0][0], run[-1][1]
             written = [text[start:end].casefold() for start, end in run]
-            added = Occurrence(number, chunk.memory_key, text, begin, stop, written == folded)
+            # A log writes the seconds, too.
+            is_exact = term.is_time or written == folded
+            added = Occurrence(number, chunk.memory_key, text, begin, stop, is_exact)
             found.occurrences.setdefault((number, chunk.memory_key, begin), added)
 
 
@@ -215,11 +244,11 @@ class _ChunkWords:
                 yield run
 
     def _written_like(self, anchor: str, first: str) -> Iterable[str]:
-        """Return the words with the lexeme of an anchor, and the ids that begin with the first word that was asked for."""
+        """Return the words with the lexeme of an anchor, and the ids and times that the first word asked for begins."""
         alike = list(self._forms.get(lexemes_of(anchor)[0], ()))
         begun = first.casefold()
-        if _ID_BEGUN.fullmatch(begun):
-            alike += [word for word in self._places if word.casefold().startswith(begun)]
+        if TIME.fullmatch(begun) or _ID_BEGUN.fullmatch(begun):
+            alike += [word for word in self._places if _is_begun(begun, word.casefold())]
         return dict.fromkeys(alike)
 
 
@@ -233,12 +262,22 @@ def _word_spans(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
             begin += len(run)
 
 
+def _is_begun(asked: str, written: str) -> bool:
+    """Return whether people quote *asked* in place of what is *written*: the beginning of an id, or the minute of a time."""
+    if TIME.fullmatch(asked):
+        times = [match[1].lstrip("0") for match in _TIME_IN_STAMP.finditer(written)]
+        wanted = asked.lstrip("0")
+        return any(time == wanted or time.startswith(f"{wanted}:") for time in times)
+    is_id = _ID_BEGUN.fullmatch(asked) is not None and len(written) >= LEAST_ID
+    return is_id and written.startswith(asked)
+
+
 def _is_word(asked: str, written: str) -> bool:
     """Return whether a word of a text is the one that was asked for: a number whole, others by their lexemes."""
     if asked.casefold() == written.casefold():
         return True
-    if _ID_BEGUN.fullmatch(asked.casefold()) and len(written) >= LEAST_ID:
-        return written.casefold().startswith(asked.casefold())
+    if _is_begun(asked.casefold(), written.casefold()):
+        return True
     if asked.isdigit():
         parts = _PARTS.split(written)
         is_part_of_name = not all(part.isdigit() for part in parts)
