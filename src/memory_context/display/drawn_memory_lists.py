@@ -139,7 +139,7 @@ def passage_lines(match: Match, words: Sequence[str]) -> list[NumberedLine]:
     worths = list[tuple[float, float]]()
     for index, own in enumerate(held):
         around = held[max(0, index - AROUND) : index + AROUND + 1]
-        worths.append((worth_of(set().union(*around)), worth_of(own)))
+        worths.append((worth_of(set[str]().union(*around)), worth_of(own)))
     most = max(worths)
     best = [index for index, worth in enumerate(worths) if worth == most]
     steps = sorted(range(-AROUND, AROUND + 1), key=abs)
