@@ -545,6 +545,44 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         ("Attendees", "Topic", "Decision", "Owner"),
         [["Ann, Bo", "budget", "cut", None], [None, "office", "move", "Bo"]],
     ),
+    "papers": (
+        (
+            f"Title: Attention\nSummary: The dominant models {'are ' * 12}\nbased on networks.\n\n"
+            "Title: BERT\nSummary: We introduce it.\nNot peer reviewed\n"
+        ),
+        ("Title", "Summary", "text"),
+        [
+            ["Attention", f"The dominant models {'are ' * 12}based on networks.", None],
+            ["BERT", "We introduce it.", "Not peer reviewed"],
+        ],
+    ),
+    "a mail without a subject": (
+        "From: a@x.de\nTo: me\nSubject:\n\nHello.\n\nFrom: b@x.de\nTo: me\nSubject: Re\n\nHi.\n",
+        ("From", "To", "Subject", "text"),
+        [["a@x.de", "me", None, "Hello."], ["b@x.de", "me", "Re", "Hi."]],
+    ),
+    "headers of a response": (
+        "HTTP/1.1 200 OK\nContent-Type: text/html\nSet-Cookie: a=1\nSet-Cookie: b=2\nVary: *\n",
+        ("key", "value"),
+        [["Content-Type", "text/html"], ["Set-Cookie", "a=1, b=2"], ["Vary", "*"]],
+    ),
+    "kubectl get services": (
+        (
+            "NAME   TYPE           EXTERNAL-IP   PORT(S)        AGE\n"
+            "db     ClusterIP      <none>        443/TCP        30d\n"
+            "web    LoadBalancer   1.2.3.4       80:31000/TCP   3d\n"
+        ),
+        ("NAME", "TYPE", "EXTERNAL-IP", "PORT(S)", "AGE"),
+        [
+            ["db", "ClusterIP", "<none>", "443/TCP", "30d"],
+            ["web", "LoadBalancer", "1.2.3.4", "80:31000/TCP", "3d"],
+        ],
+    ),
+    "a repr with times that are none": (
+        "[{'at': Timestamp('2026-01-01 00:00:00'), 'n': np.int64(1)}, {'at': NaT, 'n': nan}]",
+        ("at", "n"),
+        [["2026-01-01 00:00:00", 1], [None, "nan"]],
+    ),
     "notes of a person": lines_of(
         "Open tasks:\n- Buy milk (Ann)\n- Call Bo: he has the key\n- Pay rent: 900 euros\n"
     ),

@@ -20,7 +20,7 @@ _STRING = (
 )
 # Or a constant, or the name of an object's class or field.
 _STRING_OR_NAME = re.compile(
-    rf"{_STRING}|\b(?:None|True|False|nan|inf|datetime\.timezone\.utc)\b"
+    rf"{_STRING}|\b(?:None|True|False|nan|inf|NaT|datetime\.timezone\.utc)\b"
     r"|(?<![\w.])[A-Za-z_][\w.]*+(?=[(=])",
     re.DOTALL,
 )
@@ -159,6 +159,8 @@ def _value_of(node: ast.expr) -> Any:  # noqa: ANN401 - whatever a literal holds
             return dict(zip(names, map(_value_of, values), strict=True))
         case ast.Call():
             return _object_of(node)
+        case ast.Name("NaT"):
+            return None
         case ast.Name() | ast.UnaryOp(operand=ast.Name()):
             return float(ast.unparse(node))  # nan, inf, -inf
         case _:

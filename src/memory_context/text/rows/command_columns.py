@@ -24,7 +24,8 @@ _LONG = re.compile(
 )
 _COMMIT = re.compile(r"(?P<commit>[0-9a-f]{7,40}) (?P<message>\S.*)")
 _WORD = re.compile(r"\S+")
-_NOT_IN_NAMES = re.compile(r"[:=.,;()\[\]{}<>\"'|\\]")
+# What stands in sentences and in code; `PORT(S)` and `MAJ:MIN` are names.
+_NOT_IN_NAMES = re.compile(r":(?!\S)|[=.,;\[\]{}<>\"'|\\]")
 # What pandas writes below a table.
 _SIZE = re.compile(r"\[\d+ rows x \d+ columns\]")
 
@@ -93,8 +94,12 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
         if not gaps and is_far:
             return []
         stop = words[number + 1].start() if number + 1 < len(words) else None
-        # Of the one blank in `NOMINATED NODE`, with `<none>` below it, no column begins.
-        if gaps and (is_far or any(row[start:stop].strip() for row in rows())):
+        # Behind the one blank in `NOMINATED NODE`, with `<none>` below it, no column begins.
+        has_cells = is_far or (
+            any(row[starts[-1] : end].strip() for row in rows())
+            and any(row[start:stop].strip() for row in rows())
+        )
+        if gaps and has_cells:
             # The gap behind `10 months ago` is wider than those within.
             starts.append(max(gaps, key=lambda gap: (gap[1] - gap[0], gap[0]))[0])
     return starts if len(starts) > 1 else []

@@ -18,6 +18,8 @@ from memory_context.text.rows.values_as_rows import KEY, LEAST_COMMON, PAIRS
 HEADING: Final = "heading"
 TEXT: Final = "text"
 MOST_COLUMNS = 200
+# Words are broken where a line is as long as that, and go on below it.
+LONG_LINE = 60
 # Name: value, NAME=value or - **Name**: value; a name is a word or a few, a value may be missing.
 FIELD = re.compile(
     r"(?P<indent>[ \t]*)(?P<dash>[-*•] +)?\*{0,2}(?P<name>[A-Za-z_][\w /()'.-]{0,40}?)\*{0,2}"
@@ -48,6 +50,7 @@ class _Block:
         text: The lines that are no field, and belong to none.
         last: The field to which further lines belong, and how far it is indented.
         is_open: Whether the last field had no value on its own line.
+        is_wrapped: Whether the last line of the last field is so long that it goes on below.
         has_body: Whether a text has begun behind a blank line; fields in it are words of its own.
     """
 
@@ -57,6 +60,7 @@ class _Block:
     last: str = ""
     indent: int = 0
     is_open: bool = False
+    is_wrapped: bool = False
     has_body: bool = False
 
     def add(self, name: str, value: str) -> None:
@@ -65,9 +69,11 @@ class _Block:
         self.fields[name] = f"{before}, {value}" if before else value
         self.last = name
         self.is_open = not value
+        self.is_wrapped = len(value) >= LONG_LINE
 
     def extend(self, text: str, joint: str) -> None:
         """Add a further line to the last field."""
+        self.is_wrapped = len(text) >= LONG_LINE
         self.fields[self.last] = f"{self.fields[self.last]}{joint}{text}".strip(joint)
 
 
@@ -227,9 +233,9 @@ def _heading_in(line: str, below: str, form: _Form, block: _Block, *, is_first: 
     if not _is_heading(line, below, is_first=is_first):
         return None
     field_below = FIELD.fullmatch(below)
-    opens = bool(form.opener) and field_below is not None and _name_of(field_below) == form.opener
-    # Within words, or where records begin alike, it stands above what they begin with.
-    return line.strip() if opens or not (form.opener or block.fields) else None
+    # It stands above what records begin with.
+    is_above = field_below is not None and _name_of(field_below) == form.opener
+    return line.strip() if is_above else None
 
 
 def _field_in(line: str, form: _Form, block: _Block) -> re.Match[str] | None:
@@ -281,21 +287,21 @@ def _with_heading(text: str) -> _Block:
 
 
 def _continue(block: _Block, line: str, *, is_first: bool) -> None:
-    """Add a line that is no field: to the field before if that is open or the line is indented, else to the text."""
+    """Add a line that is no field: to the field right above if that goes on in it, else to the text."""
     if not block.fields:
         return
-    item = _ITEM.fullmatch(line)
-    indent = len(line) - len(line.lstrip())
-    is_indented = indent > 0 and indent >= block.indent and not is_first
-    if block.last and not block.has_body and (block.is_open or is_indented):
-        if item:
-            block.extend(_plain(item["item"]), ", ")
-        else:
-            block.extend(line.strip(), " ")
-        block.has_body = is_first
+    if block.has_body:
+        block.text.append(line.strip())
         return
-    block.has_body = block.has_body or is_first
-    block.text.append(line.strip())
+    indent = len(line) - len(line.lstrip())
+    is_indented = indent > 0 and indent >= block.indent
+    if is_first or not block.last or not (is_indented or block.is_open or block.is_wrapped):
+        block.has_body = block.has_body or is_first
+        block.text.append(line.strip())
+    elif item := _ITEM.fullmatch(line):
+        block.extend(_plain(item["item"]), ", ")
+    else:
+        block.extend(line.strip(), " ")
 
 
 def _plain(value: str) -> str:
