@@ -90,7 +90,8 @@ def parse_literal(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
     except (ValueError, RecursionError):
         if len(text) > REPR_AT_MOST:
             return None
-        text = _STRING_OR_MEMBER.sub(lambda match: match["value"] or match[0], text)
+        if "<" in text:
+            text = _STRING_OR_MEMBER.sub(lambda match: match["value"] or match[0], text)
         if not _NUMBERS.fullmatch(_STRING_OR_NAME.sub("", text)):
             return None
         value = _evaluate(text)

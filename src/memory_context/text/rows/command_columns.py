@@ -59,7 +59,8 @@ def _below_names(text: str, lines: list[str]) -> TextTable | None:
         return None
     rows = partial(_lines_below, text)
     starts = _starts_of_columns(words, rows) if "  " in head else []
-    width = _columns_of_words(head, words, rows)
+    # Words between blanks are more columns where cells reach beyond their names.
+    width = _columns_of_words(head, words, rows) if len(starts) < len(words) else 0
     if starts and len(starts) >= width:
         columns = column_names(sliced(head, starts))
         return TextTable(columns, lambda: (sliced(row, starts) for row in rows()), "the columns")
@@ -81,8 +82,10 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
     filled = [[False] * (end - start) for start, end in between]
     for row in rows():
         for (start, end), places in zip(between, filled, strict=True):
-            for word in _WORD.finditer(row, start, end):
-                places[word.start() - start : word.end() - start] = [True] * len(word[0])
+            part = row[start:end]
+            if part and not part.isspace():
+                for word in _WORD.finditer(part):
+                    places[word.start() : word.end()] = [True] * len(word[0])
     starts = [0]
     # Rows may have numbers or names of their own, to the left of the first name.
     gaps = _gaps(between[0], filled[0])

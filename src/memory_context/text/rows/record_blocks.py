@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice, zip_longest
 from typing import Final
 
 from memory_context.text.lines import lines_of
@@ -23,7 +22,7 @@ LONG_LINE = 60
 # Name: value, NAME=value or - **Name**: value; a name is a word or a few, a value may be missing.
 FIELD = re.compile(
     r"(?P<indent>[ \t]*)(?P<dash>[-*•] +)?\*{0,2}(?P<name>[A-Za-z_][\w /()'.-]{0,40}?)\*{0,2}"
-    r" ?(?P<sign>:\*{0,2}(?:\s+|$)|=(?!=)\s*)\*{0,2}(?P<value>.*)"
+    r" ?(?P<sign>:\*{0,2}(?:\s+|$)|=(?!=)\s*)(?:\*\*)?(?P<value>.*)"
 )
 # How Git begins a commit.
 _COMMIT = re.compile(r"commit (?=[0-9a-f]{40}\b)")
@@ -38,6 +37,15 @@ _ITEM = re.compile(r"\s*[-*•] +(?P<item>.*)")
 _RULE = re.compile(r"\s*[-=_*]{3,}\s*")
 _COMMENT = re.compile(r"\s*[#;]")
 _PARTS = re.compile(r"\s*[,|;]\s+|\s+[-–—]\s+")  # noqa: RUF001 - dashes as people write them
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line, the field that it is, and the one below it."""
+
+    text: str
+    field: re.Match[str] | None
+    below: re.Match[str] | None
 
 
 @dataclass(slots=True)
@@ -137,15 +145,19 @@ def _pairs(text: str, form: _Form) -> Iterator[Row]:
             yield [before + TEXT, "\n".join(block.text)]
 
 
-def _lines_and_next(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each line with the one below it; commits begin with a field."""
-    lines = (
-        _COMMIT.sub("commit: ", line) if line[:7] == "commit " else line for line in lines_of(text)
-    )
-    below = (
-        _COMMIT.sub("commit: ", line) if line[:7] == "commit " else line for line in lines_of(text)
-    )
-    return zip_longest(lines, islice(below, 1, None), fillvalue="")
+def _read(text: str) -> Iterator[_Line]:
+    """Yield the lines; that of a commit of Git is a field, too."""
+    above: tuple[str, re.Match[str] | None] | None = None
+    for line in lines_of(text):
+        if line.startswith("commit "):
+            line = _COMMIT.sub("commit: ", line)  # noqa: PLW2901 - read as this
+        # Most lines of words have neither sign, and are told soon.
+        match = FIELD.fullmatch(line) if ":" in line or "=" in line else None
+        if above:
+            yield _Line(*above, match)
+        above = line, match
+    if above:
+        yield _Line(*above, None)
 
 
 def _form_of(text: str) -> _Form | None:
@@ -154,22 +166,19 @@ def _form_of(text: str) -> _Form | None:
     indent, sign = -1, ""
     has_sections = False
     is_first = True
-    for line, below in _lines_and_next(text):
-        match = FIELD.fullmatch(line)
-        if match and not _is_heading(line, below, is_first=is_first):
+    for line in _read(text):
+        match = line.field
+        if match and not _is_heading(line, is_first=is_first):
             if indent < 0:
                 indent, sign = len(match["indent"]), match["sign"][0]
             if is_first and len(match["indent"]) <= indent:
                 openers[_name_of(match)] += 1
             is_first = False
             continue
-        has_sections = has_sections or _SECTION.fullmatch(line) is not None
-        is_first = (
-            _ends_block(line)
-            or _TITLE.fullmatch(line) is not None
-            or _SECTION.fullmatch(line) is not None
-            or _is_heading(line, below, is_first=is_first)
-        )
+        is_section = _SECTION.fullmatch(line.text) is not None
+        has_sections = has_sections or is_section
+        is_title = is_section or _TITLE.fullmatch(line.text) is not None
+        is_first = _ends_block(line.text) or is_title or _is_heading(line, is_first=is_first)
     if indent < 0:
         return None
     opener, count = openers.most_common(1)[0] if openers else ("", 0)
@@ -180,12 +189,12 @@ def _blocks(text: str, form: _Form) -> Iterator[_Block]:
     """Yield the records; a text before the first field belongs to none."""
     block = _Block()
     is_first, is_below_rule = True, False
-    for line, below in _lines_and_next(text):
-        if _ends_block(line):
+    for line in _read(text):
+        if _ends_block(line.text):
             is_first = True
-            is_below_rule = is_below_rule or bool(line.strip())
+            is_below_rule = is_below_rule or bool(line.text.strip())
             continue
-        heading = _heading_in(line, below, form, block, is_first=is_first)
+        heading = _heading_in(line, form, block, is_first=is_first)
         match = _field_in(line, form, block)
         if heading is not None:
             if block.fields:
@@ -198,8 +207,8 @@ def _blocks(text: str, form: _Form) -> Iterator[_Block]:
             _add_field(block, match)
         elif match and not block.has_body:
             _add_field(block, match)
-        elif not _COMMENT.match(line):
-            _continue(block, line, is_first=is_first)
+        elif not _COMMENT.match(line.text):
+            _continue(block, line.text, is_first=is_first)
         is_first = is_below_rule = False
     if block.fields:
         yield block
@@ -209,41 +218,37 @@ def _ends_block(line: str) -> bool:
     return not line.strip() or _RULE.fullmatch(line) is not None
 
 
-def _is_heading(line: str, below: str, *, is_first: bool) -> bool:
+def _is_heading(line: _Line, *, is_first: bool) -> bool:
     """Return whether a line without a mark stands above the fields of a record, as a title or a number does."""
-    field_below = FIELD.fullmatch(below)
-    if not line.strip() or field_below is None:
+    match, below = line.field, line.below
+    if below is None or not line.text.strip():
         return False
-    match = FIELD.fullmatch(line)
     if match:
         is_numbered = _NUMBERED.fullmatch(match["name"]) and match["value"]
-        return bool(is_numbered) and is_first and not _NUMBERED.fullmatch(field_below["name"])
-    is_above = len(line) - len(line.lstrip()) < len(field_below["indent"])
-    return (is_first or is_above) and not _COMMENT.match(line)
+        return bool(is_numbered) and is_first and not _NUMBERED.fullmatch(below["name"])
+    is_above = len(line.text) - len(line.text.lstrip()) < len(below["indent"])
+    return (is_first or is_above) and not _COMMENT.match(line.text)
 
 
-def _heading_in(line: str, below: str, form: _Form, block: _Block, *, is_first: bool) -> str | None:
+def _heading_in(line: _Line, form: _Form, block: _Block, *, is_first: bool) -> str | None:
     """Return the heading that a line is; None if it is none."""
-    title = _SECTION.fullmatch(line)
+    title = _SECTION.fullmatch(line.text)
     if title is None and not form.has_sections:
-        title = _TITLE.fullmatch(line)
+        title = _TITLE.fullmatch(line.text)
     # Within the words of a record without a heading, titles are theirs.
     if title and not (block.has_body and block.heading is None):
         return str(next(filter(None, title.groups()))).strip()
-    if not _is_heading(line, below, is_first=is_first):
-        return None
-    field_below = FIELD.fullmatch(below)
-    # It stands above what records begin with.
-    is_above = field_below is not None and _name_of(field_below) == form.opener
-    return line.strip() if is_above else None
+    # Without a mark, it stands above what records begin with.
+    opens = line.below is not None and _name_of(line.below) == form.opener
+    return line.text.strip() if opens and _is_heading(line, is_first=is_first) else None
 
 
-def _field_in(line: str, form: _Form, block: _Block) -> re.Match[str] | None:
+def _field_in(line: _Line, form: _Form, block: _Block) -> re.Match[str] | None:
     """Return the field that a line is; None for a further line of the value above.
 
     Such a line is indented by one blank, as in mails, or has an equals sign where fields have colons.
     """
-    match = FIELD.fullmatch(line)
+    match = line.field
     if match and block.last:
         deeper = len(match["indent"]) - block.indent
         if deeper == 1 or (deeper > 0 and match["sign"][0] != form.sign):
@@ -296,7 +301,7 @@ def _continue(block: _Block, line: str, *, is_first: bool) -> None:
     indent = len(line) - len(line.lstrip())
     is_indented = indent > 0 and indent >= block.indent
     if is_first or not block.last or not (is_indented or block.is_open or block.is_wrapped):
-        block.has_body = block.has_body or is_first
+        block.has_body = is_first
         block.text.append(line.strip())
     elif item := _ITEM.fullmatch(line):
         block.extend(_plain(item["item"]), ", ")
