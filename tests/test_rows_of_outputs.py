@@ -316,9 +316,14 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
         [["adler", "1.0.2", "00ab", None], ["libc", "0.2.7", None, ["adler"]]],
     ),
     "a project's TOML": (
-        '[project]\nname = "shop"\nversion = "1.0"\n\n[tool.ruff]\nline-length = 100\n',
+        '[project]\nname = "shop"\nversion = "1.0"\nreleased = 2026-01-31\n\n[tool.ruff]\nline-length = 100\n',
         ("key", "value"),
-        [["project.name", "shop"], ["project.version", "1.0"], ["tool.ruff.line-length", 100]],
+        [
+            ["project.name", "shop"],
+            ["project.version", "1.0"],
+            ["project.released", "2026-01-31"],
+            ["tool.ruff.line-length", 100],
+        ],
     ),
     "mails": (
         MAILS,

@@ -21,7 +21,7 @@ _STRING = (
 # Or a constant, or the name of an object's class or field.
 _STRING_OR_NAME = re.compile(
     rf"{_STRING}|\b(?:None|True|False|nan|inf|NaT|datetime\.timezone\.utc)\b"
-    r"|(?<![\w.])[A-Za-z_][\w.]*+(?=[(=])",
+    r"|(?<![\w.])[A-Za-z_][\w.]{0,80}+(?=[(=])",
     re.DOTALL,
 )
 _NUMBERS = re.compile(r"[\s\d.,:=+\-ej(){}\[\]]*")
@@ -88,14 +88,19 @@ def parse_literal(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        if len(text) > REPR_AT_MOST:
-            return None
-        if "<" in text:
-            text = _STRING_OR_MEMBER.sub(lambda match: match["value"] or match[0], text)
-        if not _NUMBERS.fullmatch(_STRING_OR_NAME.sub("", text)):
+        text = _with_values_of_members(text)
+        if len(text) > REPR_AT_MOST or not _has_literals_alone(text):
             return None
         value = _evaluate(text)
         return value if is_object(value) or is_list(value) else None
+
+
+def is_repr(text: str) -> bool:
+    """Return whether `text`, which is no JSON, may be the whole repr of a list or an object, up to 1 MB: at a glance."""
+    text = text.strip()
+    if len(text) > REPR_AT_MOST or not begins_value(text) or text[-1] not in "]})":
+        return False
+    return _has_literals_alone(_with_values_of_members(text)) and _closed(text) == text
 
 
 def read_literal(text: str) -> Literal | None:
@@ -124,6 +129,18 @@ def objects_in(text: str) -> tuple[list[dict[str, Any]], int]:
             break
         objects.append(value)
     return objects, end
+
+
+def _with_values_of_members(text: str) -> str:
+    """Return a repr with the values of enumerations in place of their members."""
+    if "<" not in text:
+        return text
+    return _STRING_OR_MEMBER.sub(lambda match: match["value"] or match[0], text)
+
+
+def _has_literals_alone(text: str) -> bool:
+    """Return whether there are strings, numbers, brackets, and names of classes and fields, and nothing else."""
+    return _NUMBERS.fullmatch(_STRING_OR_NAME.sub("", text)) is not None
 
 
 def unquote(body: str, quote: str) -> str:

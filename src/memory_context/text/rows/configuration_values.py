@@ -9,6 +9,7 @@ from typing import Any
 
 from memory_context.text.json_and_repr import PARSED_AT_MOST, REPR_AT_MOST, is_list, is_object
 from memory_context.text.lines import lines_of
+from memory_context.text.read.json_values import plain
 from memory_context.text.rows.rows_under_columns import TextTable
 from memory_context.text.rows.values_as_rows import KEY, pairs_of, records_in
 
@@ -61,9 +62,10 @@ def toml_value(text: str) -> dict[str, Any] | None:
     if len(text) > REPR_AT_MOST or not _TOML_TABLE.search(text):
         return None
     try:
-        return tomllib.loads(text)
+        value: dict[str, Any] = plain(tomllib.loads(text))
     except (ValueError, RecursionError):
         return None
+    return value
 
 
 def yaml_value(text: str) -> Any:  # noqa: ANN401 - whatever YAML holds

@@ -12,10 +12,10 @@ from memory_context.text.lines import lines_of
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
 
 LEAST_PAIRS = 2
-_PAIR = re.compile(r'\b([A-Za-z_][\w.-]*)=("(?:[^"\\]|\\.)*+"|[^\s"=]*)(?:\s+|$)')
+_PAIR = re.compile(r'(?<![\w.-])([A-Za-z_][\w.-]*+)=("(?:[^"\\]|\\.)*+"|[^\s"=]*)(?:\s+|$)')
 
 
-class _Line(NamedTuple):
+class _WordsAndPairs(NamedTuple):
     words: list[str]
     pairs: dict[str, str]
 
@@ -45,12 +45,12 @@ def pair_table(text: str) -> TextTable | None:
     return TextTable(column_names([*[""] * width, *names]), rows, "the lines")
 
 
-def _lines(text: str, skipped: int) -> Iterator[_Line | None]:
+def _lines(text: str, skipped: int) -> Iterator[_WordsAndPairs | None]:
     filled = (line for line in lines_of(text) if line.strip())
     return map(_read, islice(filled, skipped, None))
 
 
-def _read(line: str) -> _Line | None:
+def _read(line: str) -> _WordsAndPairs | None:
     """Return the words and the pairs of a line; None for one of another form."""
     found = _PAIR.search(line)
     if found is None:
@@ -58,4 +58,6 @@ def _read(line: str) -> _Line | None:
     pairs = _PAIR.findall(line, found.start())
     if len(pairs) < LEAST_PAIRS or _PAIR.sub("", line[found.start() :]).strip():
         return None
-    return _Line(line[: found.start()].split(), {name: value.strip('"') for name, value in pairs})
+    return _WordsAndPairs(
+        line[: found.start()].split(), {name: value.strip('"') for name, value in pairs}
+    )

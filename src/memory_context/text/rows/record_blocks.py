@@ -40,7 +40,7 @@ _PARTS = re.compile(r"\s*[,|;]\s+|\s+[-–—]\s+")  # noqa: RUF001 - dashes as 
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _FieldLine:
     """A line, the field that it is, and the one below it."""
 
     text: str
@@ -145,7 +145,7 @@ def _pairs(text: str, form: _Form) -> Iterator[Row]:
             yield [before + TEXT, "\n".join(block.text)]
 
 
-def _read(text: str) -> Iterator[_Line]:
+def _read(text: str) -> Iterator[_FieldLine]:
     """Yield the lines; that of a commit of Git is a field, too."""
     above: tuple[str, re.Match[str] | None] | None = None
     for line in lines_of(text):
@@ -154,10 +154,10 @@ def _read(text: str) -> Iterator[_Line]:
         # Most lines of words have neither sign, and are told soon.
         match = FIELD.fullmatch(line) if ":" in line or "=" in line else None
         if above:
-            yield _Line(*above, match)
+            yield _FieldLine(*above, match)
         above = line, match
     if above:
-        yield _Line(*above, None)
+        yield _FieldLine(*above, None)
 
 
 def _form_of(text: str) -> _Form | None:
@@ -218,7 +218,7 @@ def _ends_block(line: str) -> bool:
     return not line.strip() or _RULE.fullmatch(line) is not None
 
 
-def _is_heading(line: _Line, *, is_first: bool) -> bool:
+def _is_heading(line: _FieldLine, *, is_first: bool) -> bool:
     """Return whether a line without a mark stands above the fields of a record, as a title or a number does."""
     match, below = line.field, line.below
     if below is None or not line.text.strip():
@@ -230,7 +230,7 @@ def _is_heading(line: _Line, *, is_first: bool) -> bool:
     return (is_first or is_above) and not _COMMENT.match(line.text)
 
 
-def _heading_in(line: _Line, form: _Form, block: _Block, *, is_first: bool) -> str | None:
+def _heading_in(line: _FieldLine, form: _Form, block: _Block, *, is_first: bool) -> str | None:
     """Return the heading that a line is; None if it is none."""
     title = _SECTION.fullmatch(line.text)
     if title is None and not form.has_sections:
@@ -243,7 +243,7 @@ def _heading_in(line: _Line, form: _Form, block: _Block, *, is_first: bool) -> s
     return line.text.strip() if opens and _is_heading(line, is_first=is_first) else None
 
 
-def _field_in(line: _Line, form: _Form, block: _Block) -> re.Match[str] | None:
+def _field_in(line: _FieldLine, form: _Form, block: _Block) -> re.Match[str] | None:
     """Return the field that a line is; None for a further line of the value above.
 
     Such a line is indented by one blank, as in mails, or has an equals sign where fields have colons.
