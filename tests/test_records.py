@@ -98,6 +98,11 @@ LOCKED = "version = 3\n\n" + _of_each(
             '  # vm.grafana will be made\n  + resource "vm" "grafana" {\n      + size = 60\n    }',
         ),
         (
+            PLAN,
+            '"vm" "api"',
+            '  # vm.api will be made\n  + resource "vm" "api" {\n      + size = 10\n    }',
+        ),
+        (
             SOURCE,
             "left = 30",
             "def redis(text):\n    if text:\n        return 3\n\n    left = 30\n    return left",
@@ -119,6 +124,19 @@ def test_what_a_name_opens_is_a_record(text: str, wanted: str, shown: str) -> No
         line in ("services:", "jobs:", "all:", "Actions:") or "…" in line
         for line in heads.splitlines()
     )
+
+
+def test_of_a_long_function_its_beginning_comes() -> None:
+    """Of what a name opens and what is too long for a record comes the name with as much as one may have."""
+    steps = "".join(f"        step({n})\n\n" for n in range(300))
+    found = _shown(
+        f"class Work:\n    def start(self):\n{steps}\n\n    def stop(self):\n        end()\n",
+        "start",
+    )
+    assert found.startswith(
+        "class Work:\n    def start(self):\n        step(0)\n\n        step(1)\n"
+    )
+    assert len(found) < 1300
 
 
 HUNKS = "diff --git a/conf.py b/conf.py\n--- a/conf.py\n+++ b/conf.py\n" + _of_each(

@@ -17,6 +17,7 @@ from memory_context.text.excerpt.repeated_forms import (
     LONGEST_RECORD,
     depth_of,
     heads_above,
+    opens_block,
     repeated_block,
 )
 from memory_context.text.excerpt.segments import HEADER_LINES, end_of_header
@@ -275,7 +276,8 @@ def _block_at(text: str, line_start: int, line_stop: int) -> Record:
         stop = len(text)
     is_below_blank = start > 0 or nearest == 0
     is_whole_text = (start, stop) == (0, len(text))
-    if is_below_blank and stop >= 0 and not is_whole_text:
+    is_paragraph = is_below_blank and stop >= 0 and not is_whole_text
+    if is_paragraph and not opens_block(text, line_start, line_stop):
         heads = heads_above(text, start, depth_of(text, start))
         return Record(start, _end_of_headed(text, start, stop), heads)
     return _item_at(text, line_start, line_stop)
@@ -298,16 +300,20 @@ def _item_at(text: str, start: int, stop: int) -> Record:
     below = stop + 1, line_end(text, stop + 1)
     above = text.rfind("\n", 0, max(0, start - 1)) + 1, start - 1
     begin = start
-    if depth_of(text, below[0]) <= depth and not _begins_alike(text, (start, stop), [above, below]):
+    if not opens_block(text, start, stop) and not _begins_alike(
+        text, (start, stop), [above, below]
+    ):
         parents = heads_above(text, start, depth)
         if parents and start - parents[-1][0] <= LONGEST_RECORD:
             begin = parents[-1][0]
             depth = depth_of(text, begin)
-    while stop < len(text) and depth_of(text, stop + 1) > depth:
-        end = line_end(text, stop + 1)
-        if end == stop + 1 or end - begin > LONGEST_RECORD:
+    for next_start, next_stop in line_spans(text, stop + 1, len(text)):
+        if next_stop - begin > LONGEST_RECORD:
             break
-        stop = end
+        if _SAYS.search(text, next_start, next_stop):
+            if depth_of(text, next_start) <= depth:
+                break
+            stop = next_stop
     return Record(begin, stop, heads_above(text, begin, depth))
 
 

@@ -81,15 +81,14 @@ def repeated_block(text: str, start: int, stop: int) -> tuple[Span, list[Span]] 
         return None
     openers = _openers(text, [*beginning, *lines])
     own = lines[place].form
-    tried = list(product((LEAST_KINDS, 0), (LONG_RECORD, LONGEST_RECORD), range(len(openers))))
-    if own.endswith(OPENS) and own in openers:
-        # What is asked for by its name need not be in what is around it.
-        tried.insert(0, (1, LONGEST_RECORD, openers.index(own)))
+    tried = product((LEAST_KINDS, 0), (LONG_RECORD, LONGEST_RECORD), range(len(openers)))
     for kinds, longest, rank in tried:
         around = openers[: rank + 1]
         bounds = _bounds(lines, place, around)
         if bounds is None or not _comes_again(lines, bounds, around, kinds):
             continue
+        if own.endswith(OPENS) and [line.form for line in lines[slice(*bounds)]].count(own) > 1:
+            continue  # one of several names is asked for
         first, end = _without_rule(text, lines, bounds)
         span = lines[first].start, lines[end - 1].stop
         if place < end and span[1] - span[0] <= longest:
@@ -103,7 +102,7 @@ def _openers(text: str, lines: Sequence[_Line]) -> list[str]:
 
     That of lines without a mark or a key is the last one, unless these stand there: titles.
     """
-    forms = {line.start: line.form for line in lines}
+    forms = {line.start: line.form for line in lines if not line.closes}
     counts = Counter(forms.values())
     below_gap = Counter(form for start, form in forms.items() if _is_below_gap(text, start))
     openers = [form for form, count in counts.items() if count > 1]
@@ -262,6 +261,11 @@ def heads_above(
                 heads.append((begin, min(stop, begin + LONG_HEAD)))
         stop = begin - 1
     return heads[::-1]
+
+
+def opens_block(text: str, start: int, stop: int) -> bool:
+    """Return whether the next line that says something is further indented than the line ``text[start:stop]``."""
+    return _next_depth(text, stop) > depth_of(text, start)
 
 
 def depth_of(text: str, start: int) -> int:
