@@ -45,6 +45,8 @@ _BREAK = re.compile(
     """,
     re.VERBOSE,
 )
+# What Python prints begins with an object or a list.
+_OBJECT = re.compile(r"\s*\w*[{\[(]")
 # Between two objects of a list, as JSON, Python and its classes write them: `}, {`, `), (`, `), Row(`.
 _BETWEEN_OBJECTS = re.compile(r"[}\])],\s*(?=\w*[{\[(])")
 # The first line of a definition in a common language, also behind the line's number if a tool has put it there.
@@ -346,10 +348,12 @@ def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
 
 
 def _breaks(text: str, begin: int, stop: int) -> Iterator[int]:
-    """Yield where a long line is broken: behind each object of a list, and within what is still long."""
-    ends = [match.end() for match in _BETWEEN_OBJECTS.finditer(text, begin, stop)]
+    """Yield where a long line is broken: behind each object of a printed list, and within what is still long."""
+    ends = list[int]()
+    if _OBJECT.match(text, begin, stop):
+        ends = [match.end() for match in _BETWEEN_OBJECTS.finditer(text, begin, stop)]
     for end in (*ends, stop):
-        if end - begin > LONGEST:
+        if not ends or end - begin > LONGEST:
             yield from _breaks_within(text, begin, end)
         if end < stop:
             yield end
