@@ -19,11 +19,11 @@ def _of_each(form: str, names: tuple[str, ...] = SERVICES) -> str:
     return "".join(form.format(name=name, n=n) for n, name in enumerate(names))
 
 
-COMPOSE = "services:\n" + _of_each(
+VOLUMES = "volumes:\n  data: {}\n"
+SERVICES_ALIKE = "services:\n" + _of_each(
     "  {name}:\n    image: shop/{name}:1.{n}\n    deploy:\n      limits:\n        memory: {n}00M\n"
 )
-COMPOSE += "volumes:\n  data: {}\n"
-UNLIKE = """services:
+SERVICES_UNLIKE = """services:
   web:
     image: nginx
     ports: ["80:80"]
@@ -38,13 +38,13 @@ UNLIKE = """services:
     image: redis:7
 
 """
-UNLIKE += _of_each(
-    "  old-{name}:\n    image: {name}:{n}\n    command: run {name} in all of its old ways\n\n"
+OTHERS = "".join(
+    _of_each(
+        f"  {age}-{{name}}:\n    image: {{name}}:{{n}}\n    command: run all the {age} {{name}} has\n\n"
+    )
+    for age in ("old", "new")
 )
-UNLIKE += _of_each(
-    "  new-{name}:\n    image: {name}:{n}\n    command: run {name} in all of its new ways\n\n"
-)
-UNLIKE += "volumes:\n  data: {}\n"
+COMPOSE, UNLIKE = SERVICES_ALIKE + VOLUMES, SERVICES_UNLIKE + OTHERS + VOLUMES
 JOBS = "on: [push]\njobs:\n" + _of_each(
     "  {name}:\n    timeout: {n}5\n    steps:\n      - uses: checkout\n      - run: make {name}\n"
 )
@@ -147,8 +147,9 @@ FILES = _of_each(
     "@@ -3 +3 @@\n-{name}\n+{name} {n}\n@@ -9 +9 @@\n-end\n+end of {name}\n"
 )
 WITHOUT_GIT = _of_each("--- a/{name}\n+++ b/{name}\n@@ -3 +3 @@\n-{name}\n+{name} {n}\n")
-NEW_FILE = "diff --git a/n.py b/n.py\n--- /dev/null\n+++ b/n.py\n@@ -0,0 +1,300 @@\n"
-NEW_FILE += "".join(f"+def handler_{n}():\n+    return {n * 7}\n" for n in range(150))
+NEW_FILE = "diff --git a/n.py b/n.py\n--- /dev/null\n+++ b/n.py\n@@ -0,0 +1,300 @@\n" + "".join(
+    f"+def handler_{n}():\n+    return {n * 7}\n" for n in range(150)
+)
 COMMIT = f"commit {'4e' * 20}\nAuthor: Ann\n\n    Of it\n\n"
 
 
@@ -284,10 +285,12 @@ def test_the_last_of_a_list_is_one_of_it(text: str, wanted: str, shown: str) -> 
     assert found.removesuffix(" …").split("\n", found.startswith("…"))[-1] == shown
 
 
-PSQL = " id | name     | owner \n----+----------+-------\n"
-PSQL += _of_each("  {n} | {name:<8} | jo{n}   \n") + "(8 rows)\n"
-BARRED = "+----+----------+-------+\n| id | name     | owner |\n+----+----------+-------+\n"
-BARRED += (
+PSQL = (
+    " id | name     | owner \n----+----------+-------\n"
+    + _of_each("  {n} | {name:<8} | jo{n}   \n")
+    + "(8 rows)\n"
+)
+BARRED = "+----+----------+-------+\n| id | name     | owner |\n+----+----------+-------+\n" + (
     _of_each("|  {n} | {name:<8} | jo{n}   |\n") + "+----+----------+-------+\n8 rows in set\n"
 )
 
