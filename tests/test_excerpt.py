@@ -346,25 +346,6 @@ def test_a_record_comes_whole_for_a_question() -> None:
         assert records[57] == json.loads(line.partition(" ")[2])
 
 
-@for_each(
-    "form",
-    [
-        "{{'job': '{}', 'on': 5, 'state': '{}'}}",
-        "('{}', 5, '{}')",
-        "Job(name='{}', on=5, state='{}')",
-    ],
-)
-def test_the_objects_of_a_printed_list_stay_whole(form: str) -> None:
-    """A preview of what Python prints in one line begins and ends between two objects: a state is its own job's."""
-    jobs = [form.format(f"nightly-{n}", "FAILED" if n == 33 else "done") for n in range(80)]
-    shown = excerpt(f"[{', '.join(jobs)}]", "", 300, len, ranking=PREVIEW).text
-    parts = [part.strip(" ,[]") for part in shown.split("\u2026") if part.strip()]
-    listed = ", ".join(jobs)
-    assert jobs[33] in shown
-    assert all(part in listed and any(map(part.startswith, jobs)) for part in parts)
-    assert all(any(map(part.endswith, jobs)) for part in parts)
-
-
 def test_a_row_of_a_list_comes_with_its_neighbours_only() -> None:
     """Of a list whose rows all hold a word of the question, the one that is asked for, and a few rows beside it."""
     rows = [

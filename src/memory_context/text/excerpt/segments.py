@@ -45,10 +45,6 @@ _BREAK = re.compile(
     """,
     re.VERBOSE,
 )
-# What Python prints begins with an object or a list.
-_OBJECT = re.compile(r"\s*\w*[{\[(]")
-# Between two objects of a list, as JSON, Python and its classes write them: `}, {`, `), (`, `), Row(`.
-_BETWEEN_OBJECTS = re.compile(r"[}\])],\s*(?=\w*[{\[(])")
 # The first line of a definition in a common language, also behind the line's number if a tool has put it there.
 _DEFINITION = re.compile(
     r"""
@@ -348,19 +344,6 @@ def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
 
 
 def _breaks(text: str, begin: int, stop: int) -> Iterator[int]:
-    """Yield where a long line is broken: behind each object of a printed list, and within what is still long."""
-    ends = list[int]()
-    if _OBJECT.match(text, begin, stop):
-        ends = [match.end() for match in _BETWEEN_OBJECTS.finditer(text, begin, stop)]
-    for end in (*ends, stop):
-        if not ends or end - begin > LONGEST:
-            yield from _breaks_within(text, begin, end)
-        if end < stop:
-            yield end
-        begin = end
-
-
-def _breaks_within(text: str, begin: int, stop: int) -> Iterator[int]:
     """Yield where a long line is broken: behind a field, a sentence or an escaped line break, after 80 characters."""
     last = begin
     for match in _BREAK.finditer(text, begin, stop):
