@@ -543,7 +543,7 @@ def test_what_a_key_opens_comes_without_what_stands_beside_it() -> None:
     (expansion,) = _opened("What uses r/57-img?", [_item(text)])
     (record,) = expansion.records
     shown = [text[start:stop].strip() for start, stop in record.spans]
-    assert ["services:", "web-57-x:", "image: r/57-img\n    owner: jo57"] == shown
+    assert ["services:", entries[57].strip()] == shown
 
 
 @for_each(
@@ -752,10 +752,24 @@ def test_a_number_at_many_places(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(looked_at) <= 2 * term_occurrences.MOST_RECORDS
 
 
+@for_each(
+    "name, line",
+    [("_fix_ends", "    def _fix_ends(self):"), ("fix_ends", "        self.fix_ends = fix_ends")],
+)
+def test_a_private_name_is_another_one(name: str, line: str) -> None:
+    """A sign before a name of a program tells it from the one without; behind it and around it signs say nothing."""
+    text = (
+        "class Text:\n    def __init__(self, fix_ends):\n        self.fix_ends = fix_ends\n\n"
+        "    def _fix_ends(self):\n        return 5\n\n\nx = 1\n"
+    )
+    assert name in [term.text for term in asked_terms(f"Show me {name}, please.")]
+    assert any(line in shown for shown in _shown(f"Show me {name}, please.", text))
+    assert ["fix"] == [term.text for term in asked_terms("_fix_")]
+
+
 def test_a_row_beside_a_line_of_blanks() -> None:
     """A line of blanks beside a row, however long, is no row, and is gone through once."""
-    rows = "a  b  c\nd  e  f\n"
-    assert row_at(rows + " " * 200_000 + "\n", 8, 15) is None
+    assert row_at("a  b  c\n" + " " * 200_000 + "\n", 0, 7) is None
 
 
 def test_of_a_pasted_log_the_beginning_says_what_is_meant() -> None:

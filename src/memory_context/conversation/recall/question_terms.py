@@ -36,6 +36,8 @@ _REPORTS = re.compile(
 _PAST = re.compile(r"\b(?:did|was|were|had|been)\b", re.IGNORECASE)
 # "How many days" asks for days, and not for many.
 _MEASURE = re.compile(r"\bhow\s+(big|far|large|long|many|often|old)\b", re.IGNORECASE)
+# `_name` of a program is another one than `name`; what is stressed has a sign on both sides.
+_OUTER_SIGNS = re.compile(r"^[./:@#\\-]+|[./:@#\\-]+$|^_+(?=.*_$)|_+$|^_+$")
 # "don't" is not about a Don.
 _CONTRACTED_NOT = re.compile(r"['\u2019]t\b")
 QUESTION_MARKS = ("?", "\uff1f", "\u061f")
@@ -153,7 +155,7 @@ def _words(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
         is_whole = (compound.isalpha() and compound in foreign) or compound in quoted
         # Who writes without spaces says the words of a whole sentence at once.
         for written in [compound] if is_whole else words_in(compound):
-            word = written.strip("./:@#\\-_")
+            word = _OUTER_SIGNS.sub("", written)
             is_letter = len(word) == 1 and word.isascii() and not word.isdigit()
             is_negation = _CONTRACTED_NOT.match(text, match.end()) is not None
             if not lexemes_of(word) or word.lower() in _PLEASANTRIES or is_letter or is_negation:

@@ -7,12 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.excerpt import Excerpt
-from memory_context.text.excerpt.repeated_forms import LONGEST_RECORD, repeated_block
+from memory_context.text.excerpt.headed_sections import section_at
+from memory_context.text.excerpt.repeated_forms import (
+    LONGEST_RECORD,
+    depth_of,
+    heads_above,
+    opens_block,
+    repeated_block,
+)
 from memory_context.text.excerpt.segments import HEADER_LINES, end_of_header
 from memory_context.text.lines import line_end, line_spans
 from memory_context.text.ranges import Span
@@ -27,10 +34,8 @@ ASKED = ('{"role": "user", "source": "', '{"role": "human", "text": "')
 NOTED = '{"role": "user", "source": "memory_context"'
 LONGEST_TURN = 2400
 LONG_HEAD = 160
-HEAD_LINES = 6
 LEAST_CELLS = 3
 GAP_COST = 6
-LINES_LOOKED_AT = 400
 LONG_LINE = 600
 # How far before a place the objects that hold it are looked for.
 REACHES = (8_000, 64_000)
@@ -118,23 +123,36 @@ def record_at(text: str, start: int, stop: int) -> Record:
         turn = _turn_at(text, line_start, line_stop)
         if turn.stop - turn.start <= LONGEST_TURN:
             return turn
-    is_long = line_stop - line_start > LONG_LINE
-    if is_long or text[line_start : line_start + 40].lstrip()[:1] in ("{", "[", '"', "}", "]"):
+    section = section_at(text, line_start)
+    if section is not None and section.is_of_diff:
+        return Record(*section.span, section.heads, comes_again=True)
+    record = _object_or_row(text, (start, stop), (line_start, line_stop))
+    if record is not None:
+        return record
+    if section is not None and section.is_record:
+        return Record(*section.span, section.heads, comes_again=True)
+    repeated = repeated_block(text, line_start, line_stop)
+    if repeated is not None:
+        (begin, end), heads = repeated
+        record = Record(begin, end, heads, comes_again=True)
+    else:
+        record = _block_at(text, line_start, line_stop)
+    if section is not None and not record.heads:
+        record = replace(record, heads=section.heads[-1:])
+    return record
+
+
+def _object_or_row(text: str, place: Span, line: Span) -> Record | None:
+    """Return the object or the row of a table around a place, or what stands beside it in a long line; else None."""
+    start, stop = place
+    is_long = line[1] - line[0] > LONG_LINE
+    if is_long or text[line[0] : line[0] + 40].lstrip()[:1] in ("{", "[", '"', "}", "]"):
         found = _object_at(text, start)
         if found is not None:
             return found
     if is_long:
-        return Record(
-            max(line_start, start - LONG_LINE // 2), min(line_stop, stop + LONG_LINE // 2)
-        )
-    row = row_at(text, line_start, line_stop)
-    if row is not None:
-        return row
-    repeated = repeated_block(text, line_start, line_stop)
-    if repeated is not None:
-        (begin, end), heads = repeated
-        return Record(begin, end, heads, comes_again=True)
-    return _block_at(text, line_start, line_stop)
+        return Record(max(line[0], start - LONG_LINE // 2), min(line[1], stop + LONG_LINE // 2))
+    return row_at(text, *line)
 
 
 def row_at(text: str, start: int, stop: int) -> Record | None:
@@ -146,13 +164,14 @@ def row_at(text: str, start: int, stop: int) -> Record | None:
 
 
 def _row_of_columns(text: str, start: int, stop: int) -> Record | None:
-    """Return the row of columns that a line is; None if the line beside it has not as many cells."""
+    """Return the row of columns that a line is; None if no line beside it has as many cells."""
     cells = _cells(text, start, stop)
-    below = stop + 1, line_end(text, stop + 1)
+    # The last row has a foot below, the first one may have a rule above.
     beside = (
-        below if below[0] < below[1] else (text.rfind("\n", 0, max(0, start - 1)) + 1, start - 1)
+        (stop + 1, line_end(text, stop + 1)),
+        (text.rfind("\n", 0, max(0, start - 1)) + 1, start - 1),
     )
-    if cells < LEAST_CELLS or _cells(text, *beside) != cells:
+    if cells < LEAST_CELLS or cells not in (_cells(text, *line) for line in beside):
         return None
     for begin, end in islice(line_spans(text, 0, start - 1), HEADER_LINES):
         if _cells(text, begin, end) == cells:
@@ -248,21 +267,20 @@ def _head_of(text: str, begin: int) -> Span:
 
 def _block_at(text: str, line_start: int, line_stop: int) -> Record:
     """Return the lines around one that belong together: between blank lines, or by their indentation."""
-    above = _lines_above(text, line_start)
-    block_start, block_stop = line_start, line_stop
-    for start, stop in above:
-        if stop == start or line_start - start > LONGEST_RECORD:
-            break
-        block_start = start
-    while block_stop < len(text) and text[block_stop : block_stop + 2] != "\n\n":
-        block_stop = line_end(text, block_stop + 1)
-        if block_stop - block_start > LONGEST_RECORD:
-            break
-    begins = block_start == 0 or text[block_start - 2 : block_start] == "\n\n"
-    is_whole_text = (block_start, block_stop) == (0, len(text))
-    if begins and not is_whole_text and block_stop - block_start <= LONGEST_RECORD:
-        return Record(block_start, _end_of_headed(text, block_start, block_stop))
-    return _item_at(text, line_start, line_stop, above)
+    nearest = max(0, line_start - LONGEST_RECORD)
+    start = text.rfind("\n\n", nearest, line_start) + 2
+    if start == 1:
+        start = 0
+    stop = text.find("\n\n", line_stop, start + LONGEST_RECORD)
+    if stop < 0 and len(text) - start <= LONGEST_RECORD:
+        stop = len(text)
+    is_below_blank = start > 0 or nearest == 0
+    is_whole_text = (start, stop) == (0, len(text))
+    is_paragraph = is_below_blank and stop >= 0 and not is_whole_text
+    if is_paragraph and not opens_block(text, line_start, line_stop):
+        heads = heads_above(text, start, depth_of(text, start))
+        return Record(start, _end_of_headed(text, start, stop), heads)
+    return _item_at(text, line_start, line_stop)
 
 
 def _end_of_headed(text: str, start: int, stop: int) -> int:
@@ -276,56 +294,27 @@ def _end_of_headed(text: str, start: int, stop: int) -> int:
     return end if end - begin > stop - start else stop
 
 
-def _lines_above(text: str, line_start: int) -> list[Span]:
-    lines = list[Span]()
-    stop = line_start - 1
-    while stop >= 0 and len(lines) < LINES_LOOKED_AT:
-        start = text.rfind("\n", 0, stop) + 1
-        lines.append((start, stop))
-        stop = start - 1
-    return lines
-
-
-def _depth(text: str, line: Span) -> tuple[int, bool]:
-    """Return at which column the content of a line begins, and whether a dash before it opens an item."""
-    content = text[line[0] : line[1]]
-    depth = len(content) - len(content.lstrip())
-    is_item = content[depth : depth + 2] == "- "
-    return depth + 2 * is_item, is_item
-
-
-def _item_at(text: str, line_start: int, line_stop: int, above: list[Span]) -> Record:
-    """Return the item of an indented list that a line is in, or the line with what is indented below it."""
-    depth, is_item = _depth(text, (line_start, line_stop))
-    start, walked = line_start, 0
-    next_line = line_stop + 1, line_end(text, line_stop + 1)
-    holds_lines = not is_item and _depth(text, next_line)[0] > depth
-    is_one_of_many = _begins_alike(text, (line_start, line_stop), [*above[:1], next_line])
-    is_field = depth > 0 and not (is_item or holds_lines or is_one_of_many)
-    if is_field:
-        for line in above:
-            line_depth, opens = _depth(text, line)
-            if line_depth < depth or line_start - line[0] > LONGEST_RECORD:
-                break
-            walked += 1
-            if line_depth == depth:
-                start = line[0]
-                if opens:
-                    is_item = True
-                    break
-    outside = depth - 2 if is_item else depth
-    stop = line_stop
-    while stop < len(text):
-        next_stop = line_end(text, stop + 1)
-        next_depth, opens = _depth(text, (stop + 1, next_stop))
-        inside = next_depth > outside and not (opens and next_depth <= depth)
-        if is_field and not is_item:  # those beside it belong to it
-            inside = next_depth >= depth and not opens
-        if not inside or next_stop - start > LONGEST_RECORD or next_stop == stop + 1:
+def _item_at(text: str, start: int, stop: int) -> Record:
+    """Return a line with what is further indented below it, and if it has none and is no other's like, with its parent's."""
+    depth = depth_of(text, start)
+    below = stop + 1, line_end(text, stop + 1)
+    above = text.rfind("\n", 0, max(0, start - 1)) + 1, start - 1
+    begin = start
+    if not opens_block(text, start, stop) and not _begins_alike(
+        text, (start, stop), [above, below]
+    ):
+        parents = heads_above(text, start, depth)
+        if parents and start - parents[-1][0] <= LONGEST_RECORD:
+            begin = parents[-1][0]
+            depth = depth_of(text, begin)
+    for next_start, next_stop in line_spans(text, stop + 1, len(text)):
+        if next_stop - begin > LONGEST_RECORD:
             break
-        stop = next_stop
-    heads = _heads_above(text, above[walked:], outside) if depth else []
-    return Record(start, stop, heads)
+        if _SAYS.search(text, next_start, next_stop):
+            if depth_of(text, next_start) <= depth:
+                break
+            stop = next_stop
+    return Record(begin, stop, heads_above(text, begin, depth))
 
 
 def _begins_alike(text: str, line: Span, beside: Sequence[Span]) -> bool:
@@ -333,26 +322,3 @@ def _begins_alike(text: str, line: Span, beside: Sequence[Span]) -> bool:
     begun = [_FIRST_WORD.match(text, start, stop) for start, stop in [line, *beside]]
     first, *others = [match.group() if match else "" for match in begun]
     return first != "" and first in others
-
-
-def _heads_above(text: str, above: list[Span], depth: int) -> list[Span]:
-    """Return the lines that say what an item belongs to: less indented ones, and what stands beside these."""
-    heads = list[Span]()
-    inner = depth
-    for line in above:
-        if line[0] == line[1]:
-            continue
-        line_depth, opens = _depth(text, line)
-        is_parent = line_depth - 2 * opens < depth and line_depth <= depth
-        holds, inner = inner > line_depth, line_depth
-        if len(heads) >= HEAD_LINES:
-            break
-        # Beside a parent stand its fields, and others like it with what they hold below them: these are not around the item.
-        is_another = bool(heads) and holds and line_depth == depth - 1
-        if not is_parent or is_another:
-            continue
-        heads.append((line[0], min(line[1], line[0] + LONG_HEAD)))
-        depth = line_depth - 2 if opens else line_depth + 1
-        if depth <= 0:
-            break
-    return heads[::-1]

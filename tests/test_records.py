@@ -1,0 +1,305 @@
+"""What a record of a text is: whole, with what says whose it is, and without what stands beside it."""
+
+from __future__ import annotations
+
+from for_each import for_each
+from memory_context.text.excerpt.record import record_at, show_records
+
+SERVICES = ("web", "api", "worker", "redis", "postgres", "minio", "grafana", "loki")
+
+
+def _shown(text: str, wanted: str) -> str:
+    """Return what is shown of the record around the first place of some words."""
+    start = text.index(wanted)
+    record = record_at(text, start, start + len(wanted))
+    return show_records(text, [record], 4000, len).text
+
+
+def _of_each(form: str, names: tuple[str, ...] = SERVICES) -> str:
+    return "".join(form.format(name=name, n=n) for n, name in enumerate(names))
+
+
+VOLUMES = "volumes:\n  data: {}\n"
+SERVICES_ALIKE = "services:\n" + _of_each(
+    "  {name}:\n    image: shop/{name}:1.{n}\n    deploy:\n      limits:\n        memory: {n}00M\n"
+)
+SERVICES_UNLIKE = """services:
+  web:
+    image: nginx
+    ports: ["80:80"]
+
+  postgres:
+    build:
+      context: ./db
+    shm_size: 256m
+
+  # only for metrics
+  redis:
+    image: redis:7
+
+"""
+OTHERS = "".join(
+    _of_each(
+        f"  {age}-{{name}}:\n    image: {{name}}:{{n}}\n    command: run all the {age} {{name}} has\n\n"
+    )
+    for age in ("old", "new")
+)
+COMPOSE, UNLIKE = SERVICES_ALIKE + VOLUMES, SERVICES_UNLIKE + OTHERS + VOLUMES
+JOBS = "on: [push]\njobs:\n" + _of_each(
+    "  {name}:\n    timeout: {n}5\n    steps:\n      - uses: checkout\n      - run: make {name}\n"
+)
+HOSTS = "all:\n" + _of_each(
+    "  {name}:\n    hosts:\n      {name}1:\n        port: {n}1\n      {name}2:\n        port: {n}2\n"
+)
+TERRAFORM = _of_each(
+    'resource "vm" "{name}" {{\n  size = {n}0\n\n  tags {{\n    n = {n}\n  }}\n}}\n\n'
+)
+PLAN = "Actions:\n\n  + create\n\n" + _of_each(
+    '  # vm.{name} will be made\n  + resource "vm" "{name}" {{\n      + size = {n}0\n    }}\n\n'
+)
+SOURCE = "import re\n\n\n" + _of_each(
+    "def {name}(text):\n    if text:\n        return {n}\n\n    left = {n}0\n    return left\n\n\n"
+)
+LOCKED = "version = 3\n\n" + _of_each(
+    '[[package]]\nname = "{name}"\nversion = "{n}.0"\ndependencies = [\n "libc",\n]\n\n'
+)
+
+
+@for_each(
+    "text, wanted, shown",
+    [
+        (
+            COMPOSE,
+            "  web:",
+            "  web:\n    image: shop/web:1.0\n    deploy:\n      limits:\n        memory: 000M",
+        ),
+        (
+            COMPOSE,
+            "600M",
+            "  grafana:\n    image: shop/grafana:1.6\n    deploy:\n      limits:\n        memory: 600M",
+        ),
+        (
+            COMPOSE,
+            "loki:1.7",
+            "  loki:\n    image: shop/loki:1.7\n    deploy:\n      limits:\n        memory: 700M",
+        ),
+        (UNLIKE, "256m", "  postgres:\n    build:\n      context: ./db\n    shm_size: 256m"),
+        (UNLIKE, "redis:7", "  redis:\n    image: redis:7"),
+        (
+            JOBS,
+            "make loki",
+            "  loki:\n    timeout: 75\n    steps:\n      - uses: checkout\n      - run: make loki",
+        ),
+        (HOSTS, "api2:", "  api:\n    hosts:\n…12\n      api2:\n        port: 12"),
+        (TERRAFORM, "n = 7", 'resource "vm" "loki" {\n  size = 70\n\n  tags {\n    n = 7\n  }\n}'),
+        (
+            PLAN,
+            "size = 60",
+            '  # vm.grafana will be made\n  + resource "vm" "grafana" {\n      + size = 60\n    }',
+        ),
+        (
+            PLAN,
+            '"vm" "api"',
+            '  # vm.api will be made\n  + resource "vm" "api" {\n      + size = 10\n    }',
+        ),
+        (
+            SOURCE,
+            "left = 30",
+            "def redis(text):\n    if text:\n        return 3\n\n    left = 30\n    return left",
+        ),
+        (
+            LOCKED,
+            "redis",
+            '[[package]]\nname = "redis"\nversion = "3.0"\ndependencies = [\n "libc",\n]',
+        ),
+    ],
+)
+def test_what_a_name_opens_is_a_record(text: str, wanted: str, shown: str) -> None:
+    """Whatever is below names of the same kind, the first, a middle and the last one come whole, and none beside them."""
+    found = _shown(text, wanted)
+    heads, _, record = found.partition(shown)
+    assert found == f"{heads}{shown}{record}"
+    assert record in ("", " …")
+    assert all(
+        line in ("services:", "jobs:", "all:", "Actions:") or "…" in line
+        for line in heads.splitlines()
+    )
+
+
+def test_of_a_long_function_its_beginning_comes() -> None:
+    """Of what a name opens and what is too long for a record comes the name with as much as one may have."""
+    steps = "".join(f"        step({n})\n\n" for n in range(300))
+    found = _shown(
+        f"class Work:\n    def start(self):\n{steps}\n\n    def stop(self):\n        end()\n",
+        "start",
+    )
+    assert found.startswith(
+        "class Work:\n    def start(self):\n        step(0)\n\n        step(1)\n"
+    )
+    assert len(found) < 1300
+
+
+HUNKS = "diff --git a/conf.py b/conf.py\n--- a/conf.py\n+++ b/conf.py\n" + _of_each(
+    "@@ -{n},3 +{n},3 @@\n # of {name}\n-{name}_size = {n}\n+{name}_size = {n}00\n \n"
+)
+FILES = _of_each(
+    "diff --git a/{name}.py b/{name}.py\n--- a/{name}.py\n+++ b/{name}.py\n"
+    "@@ -3 +3 @@\n-{name}\n+{name} {n}\n@@ -9 +9 @@\n-end\n+end of {name}\n"
+)
+WITHOUT_GIT = _of_each("--- a/{name}\n+++ b/{name}\n@@ -3 +3 @@\n-{name}\n+{name} {n}\n")
+NEW_FILE = "diff --git a/n.py b/n.py\n--- /dev/null\n+++ b/n.py\n@@ -0,0 +1,300 @@\n" + "".join(
+    f"+def handler_{n}():\n+    return {n * 7}\n" for n in range(150)
+)
+COMMIT = f"commit {'4e' * 20}\nAuthor: Ann\n\n    Of it\n\n"
+
+
+@for_each(
+    "text, wanted, shown",
+    [
+        (
+            HUNKS,
+            "-web_size",
+            ["diff --git a/conf.py b/conf.py", "@@ -0,3 +0,3 @@", "-web_size = 0\n+web_size = 000"],
+        ),
+        (
+            HUNKS,
+            "+loki_size",
+            ["diff --git", "@@ -7,3 +7,3 @@\n # of loki\n-loki_size = 7\n+loki_size = 700"],
+        ),
+        (
+            FILES,
+            "redis.py",
+            [FILES[FILES.index("diff --git a/redis") : FILES.index("\ndiff --git a/postgres")]],
+        ),
+        (FILES, "end of api", ["diff --git a/api.py b/api.py", "@@ -9 +9 @@\n-end\n+end of api"]),
+        (WITHOUT_GIT, "+api", ["--- a/api\n", "@@ -3 +3 @@\n-api\n+api 1"]),
+        (
+            NEW_FILE,
+            "handler_120",
+            ["diff --git a/n.py", "@@ -0,0", "+def handler_120():\n+    return 840"],
+        ),
+        (
+            COMMIT + HUNKS,
+            "+api_size",
+            [f"commit {'4e' * 20}\nAuthor: Ann", "conf.py", "-api_size = 1\n+api_size"],
+        ),
+    ],
+)
+def test_a_hunk_comes_with_its_file(text: str, wanted: str, shown: list[str]) -> None:
+    """What was there before comes with what is there now; the name of a file brings all of its hunks."""
+    found = _shown(text, wanted)
+    assert all(part in found for part in shown)
+    assert not any(
+        f"{name}_size" in found or f"{name}.py" in found for name in SERVICES if name not in wanted
+    )
+    assert len(found) < 1600
+
+
+def _failure(name: str, lines: int) -> str:
+    steps = "".join(f"        step_{n} = prepare(order, {n})\n" for n in range(lines))
+    return (
+        f"________ test_{name} ________\n\n    def test_{name}():\n{steps}>       assert {name}(5) == 7\n"
+        f"E       assert 6 == 7, not {name}\n\ntests/test_it.py:9: AssertionError\n"
+    )
+
+
+PASSED = "".join(f"tests/test_it.py::test_{n} PASSED\n" for n in range(400))
+RUN = f"======== test session starts ========\n{PASSED}\n======== FAILURES ========\n"
+FOOT = "======== short test summary info ========\nFAILED test_web\n======== 1 failed ========\n"
+SEVERAL = RUN + "".join(_failure(name, 3) for name in SERVICES) + FOOT
+GO = _of_each(
+    "=== RUN   Test{name}\n--- FAIL: Test{name} (0.0s)\n    it_test.go:{n}: want {n}, got 9\n"
+)
+CARGO = "failures:\n\n" + _of_each(
+    "---- it::{name} stdout ----\npanicked at it.rs:{n}\nleft: {n}\n\n"
+)
+JEST = _of_each(
+    "  ● refunds > {name}\n\n    expect(a).toBe(b)\n\n    Expected: {n}\n    Received: 9\n\n"
+)
+
+
+@for_each(
+    "text, wanted, shown, other",
+    [
+        (SEVERAL, "_ test_web", "E       assert 6 == 7, not web", "not api"),
+        (SEVERAL, "def test_redis", "E       assert 6 == 7, not redis", "not postgres"),
+        (SEVERAL, "_ test_loki", "E       assert 6 == 7, not loki", "not grafana"),
+        (RUN + _failure("web", 2) + FOOT, "_ test_web", "E       assert 6 == 7, not web", "FAILED"),
+        (
+            RUN + _failure("web", 90) + FOOT,
+            "_ test_web",
+            "E       assert 6 == 7, not web",
+            "step_1 ",
+        ),
+        (RUN + _failure("web", 90) + FOOT, "6 == 7", "________ test_web ________", "step_1 "),
+        (GO, "FAIL: Testredis", "want 3, got 9", "want 4"),
+        (CARGO, "it::redis", "left: 3", "left: 4"),
+        (JEST, "> redis", "Expected: 3\n    Received: 9", "Expected: 4"),
+    ],
+)
+def test_a_failed_test_comes_with_what_it_says(
+    text: str, wanted: str, shown: str, other: str
+) -> None:
+    """Its heading brings the lines that tell why, however long it is, and these bring the heading."""
+    found = _shown(text, wanted)
+    assert shown in found
+    assert other not in found
+    assert len(found) < 1600
+
+
+RULE = "-" * 40
+MAILS = f"\n{RULE}\n".join(
+    f"From: {name}@x.org\nSubject: Of {name}\n\nHello,\n\nbody {n} is here.\n\nBye\n"
+    for n, name in enumerate(SERVICES)
+)
+RESULTS = _of_each("{n}. The {name}\n   URL: https://{name}.org\n   Snippet: It has {n}00 g.\n\n")
+TITLES = _of_each("The {name}\nURL: https://{name}.org\nPrice: {n}00\n\n")
+
+
+@for_each(
+    "text, wanted, shown",
+    [
+        (MAILS, "Of web", "From: web@x.org\nSubject: Of web\n\nHello,\n\nbody 0 is here.\n\nBye"),
+        (
+            MAILS,
+            "body 3",
+            "From: redis@x.org\nSubject: Of redis\n\nHello,\n\nbody 3 is here.\n\nBye",
+        ),
+        (
+            MAILS,
+            "Of loki",
+            "From: loki@x.org\nSubject: Of loki\n\nHello,\n\nbody 7 is here.\n\nBye",
+        ),
+        (
+            RESULTS,
+            "The redis",
+            "3. The redis\n   URL: https://redis.org\n   Snippet: It has 300 g.",
+        ),
+        (RESULTS, "700 g", "7. The loki\n   URL: https://loki.org\n   Snippet: It has 700 g."),
+        (TITLES, "Price: 300", "The redis\nURL: https://redis.org\nPrice: 300"),
+    ],
+)
+def test_the_last_of_a_list_is_one_of_it(text: str, wanted: str, shown: str) -> None:
+    """Of things that a rule, a number or a title parts the first and the last one come as the others do: whole, alone."""
+    found = _shown(text, wanted)
+    assert found.removesuffix(" …").split("\n", found.startswith("…"))[-1] == shown
+
+
+PSQL = (
+    " id | name     | owner \n----+----------+-------\n"
+    + _of_each("  {n} | {name:<8} | jo{n}   \n")
+    + "(8 rows)\n"
+)
+BARRED = "+----+----------+-------+\n| id | name     | owner |\n+----+----------+-------+\n" + (
+    _of_each("|  {n} | {name:<8} | jo{n}   |\n") + "+----+----------+-------+\n8 rows in set\n"
+)
+
+
+@for_each(
+    "table, name", [(table, name) for table in (PSQL, BARRED) for name in ("web", "redis", "loki")]
+)
+def test_the_last_row_of_a_table_with_a_foot_is_a_row(table: str, name: str) -> None:
+    """It comes alone, with the table's header."""
+    found = _shown(table, f"{name} ")
+    lines = [line for line in found.splitlines() if any(map(str.isalpha, line))]
+    assert ["id", name] == [line.strip("| ").split()[n and 2] for n, line in enumerate(lines)]
