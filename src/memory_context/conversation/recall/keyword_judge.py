@@ -198,6 +198,7 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
         texts.__getitem__,
         is_seen,
         lambda key: candidates[key].item.created_at,
+        only_said=bool(relevances),
     )
     expansions = tuple(
         Expansion(
