@@ -7,7 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from memory_context.conversation.recall.question_terms import AskedTerm, asked_terms
+from memory_context.conversation.recall.question_terms import (
+    AskedTerm,
+    asked_terms,
+    without_question_words,
+)
 from memory_context.conversation.recall.relevant_places import QUESTION_MARKS, relevant
 from memory_context.conversation.recall.relevant_turns import is_conversation, relevant_turns
 from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
@@ -186,9 +190,13 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
     chunks = [chunk for chunk in hits.places if chunk.memory_key in texts]
     spoken = [chunk for chunk in chunks if is_conversation(texts[chunk.memory_key])]
     others = [chunk for chunk in chunks if not is_conversation(texts[chunk.memory_key])]
-    found = found_in(
-        asked, hits, others, texts.__getitem__, lambda key: card_of(candidates[key].item)
-    )
+    def card(key: str) -> Iterable[str]:
+        return card_of(candidates[key].item)
+
+    found = found_in(asked, hits, others, texts.__getitem__, card)
+    meant = without_question_words(asked, {place.term for place in found.occurrences.values()})
+    if meant != asked:
+        found = found_in(meant, hits, others, texts.__getitem__, card)
     recency = {key: candidate.recency for key, candidate in candidates.items()}
     relevances, is_clear = relevant(question.message, found, is_seen, recency)
     said = found_in(asked, hits, spoken, texts.__getitem__)

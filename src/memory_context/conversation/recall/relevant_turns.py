@@ -168,7 +168,7 @@ def best_turns(
 def _share_unheld(term: AskedTerm) -> float:
     """Return how much of a term counts as asked for if no turn holds it."""
     # A small word may be of a language that the conversation is not held in; of pairs of characters half are no words.
-    if term.is_small:
+    if term.is_small or term.may_only_ask:
         return 0.0
     return 0.5 if is_pair(term.text) else 1.0
 
