@@ -190,6 +190,7 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
     chunks = [chunk for chunk in hits.places if chunk.memory_key in texts]
     spoken = [chunk for chunk in chunks if is_conversation(texts[chunk.memory_key])]
     others = [chunk for chunk in chunks if not is_conversation(texts[chunk.memory_key])]
+
     def card(key: str) -> Iterable[str]:
         return card_of(candidates[key].item)
 

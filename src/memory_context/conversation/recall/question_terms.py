@@ -116,9 +116,7 @@ def content_terms(message: str, terms: Sequence[AskedTerm]) -> set[int]:
 
 def without_question_words(terms: Sequence[AskedTerm], met: Collection[int]) -> list[AskedTerm]:
     """Return *terms* without those that may be question words, unless they are among the numbers of what is *met*."""
-    return [
-        term for number, term in enumerate(terms) if number in met or not term.may_only_ask
-    ]
+    return [term for number, term in enumerate(terms) if number in met or not term.may_only_ask]
 
 
 def asked_terms(message: str) -> list[AskedTerm]:

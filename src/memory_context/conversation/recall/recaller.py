@@ -286,7 +286,7 @@ class Recaller:
             share = left if expansion.records else left // (len(order) - place)
             if rank in least:
                 older = [least[other] for other in order[place + 1 :]]
-                share = share_of(left, sum(older), len(older) + 1)
+                share = share_of(left, least[rank], sum(older))
             part, lines = self._part(item, expansion, request, share)
             if part and not request.in_sight(lines.text):
                 shown[rank] = part

@@ -50,9 +50,7 @@ LEANING_CHARACTERS = 400
 
 # A text that is kept apart, as the line of a conversation has it: a reference alone, or with its preview. What is asked
 # of the text is looked for there.
-_KEPT_APART = re.compile(
-    r'(?<!\\)"\[MemoryRef: (?:[^"\\]|\\.)*? tokens\](?:\\n(?:[^"\\]|\\.)*)?"'
-)
+_KEPT_APART = re.compile(r'(?<!\\)"\[MemoryRef: (?:[^"\\]|\\.)*? tokens\](?:\\n(?:[^"\\]|\\.)*)?"')
 # What makes a sentence say something of its subject.
 _TELLS = re.compile(r"\b(?:is|am|are|was|were|has|have|had|I|we)\b|\w['\u2019](?:s|m|re)\b")
 _OWN = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
@@ -159,7 +157,8 @@ def best_turns(
     for turn in sorted(scores, key=lambda turn: -scores[turn]):
         share = scores[turn] / scores[best]
         is_as_good = turn in answering and share >= SHARE_OF_BEST
-        is_later = said_at(turn) > said_at(best) and share >= SHARE_OF_LATER
+        speaks_of_it = turn in answering or share >= SHARE_OF_LATER
+        is_later = said_at(turn) > said_at(best) and speaks_of_it
         if turn != best and (is_as_good or is_later):
             chosen.append(turn)
     return chosen[:MOST_TURNS]
@@ -197,7 +196,11 @@ def _held_by_turn(
         text = text_of(place.key)
         line = text.rfind("\n", 0, place.start) + 1, line_end(text, place.stop)
         is_given = text.startswith(GIVEN, line[0])
-        if found.terms[place.term].is_phrase or (only_said and is_given) or _is_note(place, line[0]):
+        if (
+            found.terms[place.term].is_phrase
+            or (only_said and is_given)
+            or _is_note(place, line[0])
+        ):
             continue
         spans = kept_apart.get((place.key, line[0]))
         if spans is None:
@@ -223,7 +226,7 @@ def _is_note(place: Occurrence, line_start: int) -> bool:
 
 
 def _turn_of(text: str, line_start: int, line_stop: int) -> Record:
-    """Return the turn that a line belongs to; the line alone if what was said in the turn is too long, or all of it for a result."""
+    """Return the turn that a line belongs to; where that is too long the line alone, for what was said if that is too long."""
     turn = turn_at(text, line_start, line_stop)
     length = turn.stop - turn.start
     if length > LONGEST_TURN and not text.startswith(GIVEN, line_start):

@@ -42,7 +42,8 @@ def show_turns(text: str, turns: Sequence[Record], query: str, budget: int, cost
     shown, ranges = list[str](), list[Span]()
     left = budget
     for number in range(len(turns) - 1, -1, -1):
-        share = share_of(left, least_cost(text, turns[:number], cost), number + 1)
+        older, newest = turns[:number], turns[number : number + 1]
+        share = share_of(left, least_cost(text, newest, cost), least_cost(text, older, cost))
         turn = _within(text, turns[number], query, share, cost)
         if turn.text:
             shown.insert(0, turn.text)
@@ -56,9 +57,10 @@ def least_cost(text: str, turns: Sequence[Record], cost: Cost) -> int:
     return sum(cost("\n".join(_least(text, turn))) + 1 for turn in turns)
 
 
-def share_of(budget: int, reserved: int, waiting: int) -> int:
-    """Return what one of *waiting* things may cost if the others need what is *reserved*: an equal share in any case."""
-    return max(budget - reserved, budget // waiting)
+def share_of(budget: int, least: int, reserved: int) -> int:
+    """Return what the newest thing may cost that needs *least*, of a budget from which older ones need *reserved*."""
+    # A long answer leaves a third of it to what it was given later than.
+    return max(budget - reserved, min(least, budget * 2 // 3))
 
 
 def as_said(text: str) -> str:
@@ -147,9 +149,13 @@ def _cut(
     left = budget - cost(gap) - 1
     shown = dict[int, str]()
     for number in (*by_persons, *others):
-        part = texts[number] if left > 0 and not lines[number].startswith(GIVEN) else ""
-        if part and cost(part) > left:
-            part = excerpt(part, query, left, cost).text
+        part = texts[number]
+        if left <= 0 or lines[number].startswith(GIVEN):
+            continue
+        if cost(part) > left:
+            # A few words of a call tell nothing.
+            is_worth = number in by_persons or cost(part) > SHORT_TOKENS
+            part = excerpt(part, query, left, cost).text if is_worth else ""
         if part:
             shown[number] = part
             left -= cost(part) + 1
