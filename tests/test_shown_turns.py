@@ -63,7 +63,7 @@ def test_the_correction_stays(budget: int) -> None:
 
 
 def test_of_what_a_tool_gave_that_comes_which_is_asked_for() -> None:
-    """Of a tool's long result the lines come that are asked for; in sight are only lines of the conversation that stand whole."""
+    """Of a tool's long result the lines come that are asked for; that message does not count as in sight."""
     text, turns = stored(turn("Which shelves are there?", "24 of oak.", PAGE, "open till six"))
     found = show_turns(text, turns, "What does shelf 17 cost?", 2000, len)
 

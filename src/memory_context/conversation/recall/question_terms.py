@@ -85,7 +85,7 @@ class AskedTerm:
     @property
     def is_small(self) -> bool:
         """Return whether it is a short number, or a word of a few letters as each language has many, and no name."""
-        if self.is_name or self.is_capitalised or not self.text.isascii():
+        if self.is_name or self.is_capitalised or not _has_case(self.text):
             return self.is_short_number
         return len(self.text) <= SMALL_WORD
 

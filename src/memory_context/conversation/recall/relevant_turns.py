@@ -167,7 +167,7 @@ def best_turns(
 def _share_unheld(term: AskedTerm) -> float:
     """Return how much of a term counts as asked for if no turn holds it."""
     # A small word may be of a language that the conversation is not held in; of pairs of characters half are no words.
-    if term.is_small or term.may_only_ask:
+    if term.is_small:
         return 0.0
     return 0.5 if is_pair(term.text) else 1.0
 
@@ -226,7 +226,7 @@ def _is_note(place: Occurrence, line_start: int) -> bool:
 
 
 def _turn_of(text: str, line_start: int, line_stop: int) -> Record:
-    """Return the turn that a line belongs to; where that is too long the line alone, for what was said if that is too long."""
+    """Return the turn that a line belongs to; of a long one a result alone, and the line alone where too much was said."""
     turn = turn_at(text, line_start, line_stop)
     length = turn.stop - turn.start
     if length > LONGEST_TURN and not text.startswith(GIVEN, line_start):
