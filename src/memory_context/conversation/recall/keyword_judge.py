@@ -7,7 +7,12 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from memory_context.conversation.recall.question_terms import QUESTION_MARKS, AskedTerm, asked_terms
+from memory_context.conversation.recall.question_terms import (
+    QUESTION_MARKS,
+    AskedTerm,
+    asked_terms,
+    without_question_words,
+)
 from memory_context.conversation.recall.relevant_places import Calls, relevant
 from memory_context.conversation.recall.relevant_turns import is_conversation, relevant_turns
 from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
@@ -188,9 +193,14 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
     chunks = [chunk for chunk in hits.places if chunk.memory_key in texts]
     spoken = [chunk for chunk in chunks if is_conversation(texts[chunk.memory_key])]
     others = [chunk for chunk in chunks if not is_conversation(texts[chunk.memory_key])]
-    found = found_in(
-        asked, hits, others, texts.__getitem__, lambda key: card_of(candidates[key].item)
-    )
+
+    def card(key: str) -> Iterable[str]:
+        return card_of(candidates[key].item)
+
+    found = found_in(asked, hits, others, texts.__getitem__, card)
+    meant = without_question_words(asked, {place.term for place in found.occurrences.values()})
+    if meant != asked:
+        found = found_in(meant, hits, others, texts.__getitem__, card)
     calls = Calls(
         {key: candidate.recency for key, candidate in candidates.items()},
         {key: _call_of(candidate.item) for key, candidate in candidates.items()},
@@ -203,6 +213,7 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
         texts.__getitem__,
         is_seen,
         lambda key: candidates[key].item.created_at,
+        only_said=bool(relevances),
     )
     expansions = tuple(
         Expansion(

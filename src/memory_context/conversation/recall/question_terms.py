@@ -46,6 +46,11 @@ _BEGINS_TO_ASK = re.compile(
 )
 TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 _TAKEN_AS_KNOWN = r"\b(?:the|this|that|my|our|your|his|her|their|which)\s+(?:[\w-]+\s+)?{word}\b"
+# Nearly every language begins a question with what asks in it, or with a preposition before that: "\u00e0 quelle heure".
+_BEGINS_SENTENCE = re.compile(r"(?:^|[.!?:\n])[\W_]*(?:\w{1,2}\s+)?$")
+_IS_ASKED = re.compile(r"[^\n?\uff1f\u061f]*[?\uff1f\u061f]")
+# "ferme-t-il" asks whether "il ferme".
+_INVERTED = re.compile(r"(?<=[^\W\d_])-(?:t-)?(?:ils?|elles?|nous|vous)$")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n])\W*$")
 
 
@@ -59,12 +64,14 @@ class AskedTerm:
         is_name: Whether it is written as a name: with a digit, with signs, quoted, in letters that have no capitals
             among letters that have some, or as a phrase of names.
         is_capitalised: Whether a capital begins it in mid-sentence.
+        may_only_ask: Whether it may be a question word of any language, such as "combien", by where it stands.
     """
 
     text: str
     words: tuple[str, ...]
     is_name: bool = False
     is_capitalised: bool = False
+    may_only_ask: bool = False
 
     @property
     def is_phrase(self) -> bool:
@@ -89,7 +96,7 @@ class AskedTerm:
     @property
     def is_small(self) -> bool:
         """Return whether it is a short number, or a word of a few letters as each language has many, and no name."""
-        if self.is_name or self.is_capitalised or not self.text.isascii():
+        if self.is_name or self.is_capitalised or not _has_case(self.text):
             return self.is_short_number
         return len(self.text) <= SMALL_WORD
 
@@ -125,6 +132,11 @@ def content_terms(message: str, terms: Sequence[AskedTerm]) -> set[int]:
     }
 
 
+def without_question_words(terms: Sequence[AskedTerm], met: Collection[int]) -> list[AskedTerm]:
+    """Return *terms* without those that may be question words, unless they are among the numbers of what is *met*."""
+    return [term for number, term in enumerate(terms) if number in met or not term.may_only_ask]
+
+
 def asked_terms(message: str) -> list[AskedTerm]:
     """Return the terms of a message, each once: phrases first, then words in their order."""
     text = message[:READ_AT_MOST]
@@ -155,14 +167,21 @@ def _words(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
         is_whole = (compound.isalpha() and compound in foreign) or compound in quoted
         # Who writes without spaces says the words of a whole sentence at once.
         for written in [compound] if is_whole else words_in(compound):
-            word = _OUTER_SIGNS.sub("", written)
+            word = _INVERTED.sub("", _OUTER_SIGNS.sub("", written))
             is_letter = len(word) == 1 and word.isascii() and not word.isdigit()
             is_negation = _CONTRACTED_NOT.match(text, match.end()) is not None
             if not lexemes_of(word) or word.lower() in _PLEASANTRIES or is_letter or is_negation:
                 continue
             is_usual = word[1:].islower() or word.isupper() or not _has_case(word)
             is_name = is_whole or not word.isalpha() or not (is_usual or len(word) == 1)
-            yield AskedTerm(word, (word,), is_name, _is_capitalised(text, match))
+            is_capitalised = _is_capitalised(text, match)
+            may_only_ask = not (is_name or is_capitalised) and _begins_question(text, match)
+            yield AskedTerm(word, (word,), is_name, is_capitalised, may_only_ask)
+
+
+def _begins_question(text: str, match: re.Match[str]) -> bool:
+    before = text[max(0, match.start() - 20) : match.start()]
+    return _BEGINS_SENTENCE.search(before) is not None and bool(_IS_ASKED.match(text, match.end()))
 
 
 def _is_capitalised(text: str, match: re.Match[str]) -> bool:

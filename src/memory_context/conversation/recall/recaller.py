@@ -24,10 +24,14 @@ from memory_context.conversation.recall.question_terms import asked_terms
 from memory_context.conversation.recall.recall_request import RecallRequest
 from memory_context.conversation.recall.relevant_places import best_lines
 from memory_context.conversation.recall.relevant_turns import (
-    as_said,
     holds_a_name,
     is_conversation,
     meets_from_elsewhere,
+)
+from memory_context.conversation.recall.shown_turns import (
+    as_said,
+    least_cost,
+    share_of,
     show_turns,
 )
 from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
@@ -270,17 +274,28 @@ class Recaller:
             else:
                 others.append(one)
         count = self.manager.counter.count
-        parts, ranges = list[str](), dict[str, Ranges]()
         frame = (prompts.RECALL_HEADER, prompts.FOUND_HEADER, prompts.RECALL_FOOTER)
         left = self.budget - count("\n".join(frame))
-        for rank, expansion in enumerate(expansions):
-            item = items[expansion.key]
-            share = left if expansion.records else left // (len(expansions) - rank)
+        shown, ranges = dict[int, str](), dict[str, Ranges]()
+        least = {
+            rank: self._least_cost(items[expansion.key], expansion, request)
+            for rank, expansion in enumerate(expansions)
+            if expansion.records and is_conversation(items[expansion.key].text)
+        }
+        # Of turns the newest come first, for they may correct the others, and leave these what was said in them.
+        order = [rank for rank in range(len(expansions)) if rank not in least] + sorted(least)[::-1]
+        for place, rank in enumerate(order):
+            item, expansion = items[expansions[rank].key], expansions[rank]
+            share = left if expansion.records else left // (len(order) - place)
+            if rank in least:
+                older = [least[other] for other in order[place + 1 :]]
+                share = share_of(left, least[rank], sum(older))
             part, lines = self._part(item, expansion, request, share)
             if part and not request.in_sight(lines.text):
-                parts.append(part)
+                shown[rank] = part
                 left -= count(part) + 1
                 ranges[item.memory_key] = (*ranges.get(item.memory_key, ()), *lines.ranges)
+        parts = [shown[rank] for rank in sorted(shown)]
         listed, found_ranges = self._listed(others, request, left)
         if not parts and not listed:
             return None
@@ -295,6 +310,12 @@ class Recaller:
         self.manager.audit("recalled", *ranges)
         return Recall(text, ranges, count(text))
 
+    def _least_cost(self, item: MemoryItem, expansion: Expansion, request: RecallRequest) -> int:
+        """Return the tokens of turns with all that was said in them, and of the reference before them."""
+        count = self.manager.counter.count
+        ref = prompts.RECALLED_PART.format(ref=self._ref(item, request), text="")
+        return count(ref) + 1 + least_cost(item.text, expansion.records, count)
+
     def _part(
         self, item: MemoryItem, expansion: Expansion, request: RecallRequest, budget: int
     ) -> tuple[str, Excerpt]:
@@ -304,17 +325,18 @@ class Recaller:
         left = budget - count(prompts.RECALLED_PART.format(ref=ref, text="")) - 1
         if left < LEAST_BUDGET:
             return "", Excerpt("")
+        query = expansion.query or request.message
         lines = _lines_of(item, expansion, left, count)
         if expansion.records and is_conversation(item.text):
-            lines = show_turns(item.text, expansion.records, left, count)
+            lines = show_turns(item.text, expansion.records, query, left, count)
         elif expansion.records:
             lines = show_records(item.text, expansion.records, left, count)
         if lines is None:
             whole = as_said(item.text) if is_conversation(item.text) else item.text
-            lines = excerpt(whole, expansion.query or request.message, left, count, ranking=ANSWER)
+            lines = excerpt(whole, query, left, count, ranking=ANSWER)
         text = self.redacted(lines.text)
         if count(text) > max(left, count(lines.text)):
-            text = excerpt(text, expansion.query or request.message, left, count).text
+            text = excerpt(text, query, left, count).text
         lines = replace(lines, text=text)
         shown = quoted(lines.text)
         if not shown:

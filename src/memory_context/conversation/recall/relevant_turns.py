@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter, defaultdict
@@ -10,18 +9,29 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from memory_context.conversation.recall.question_terms import AskedTerm, is_pointed_at, refers_back
 from memory_context.conversation.recall.relevant_places import Relevance
-from memory_context.conversation.recall.term_occurrences import FoundTerms, wanted_lexemes
-from memory_context.model.selection import Cost
-from memory_context.text.excerpt.excerpt import Excerpt
-from memory_context.text.excerpt.record import ASKED, NOTED, SAID, Record, record_at
+from memory_context.conversation.recall.shown_turns import GIVEN, as_said, spoken
+from memory_context.conversation.recall.term_occurrences import (
+    FoundTerms,
+    Occurrence,
+    wanted_lexemes,
+)
+from memory_context.text.excerpt.record import (
+    ASKED,
+    LONGEST_TURN,
+    NOTED,
+    SAID,
+    Record,
+    turn_at,
+)
 from memory_context.text.index.analyzer import held_by
 from memory_context.text.index.bm25 import idf
+from memory_context.text.lines import line_end, line_spans
+from memory_context.text.ranges import Span
 from memory_context.text.words_and_names import is_pair
-from memory_context.wording_for_models import GAP_AT_LINE
 
 MOST_TURNS = 3
 # Of what a message asks, by rarity among the turns, a turn must hold so much.
@@ -38,10 +48,12 @@ BESIDE_WORDS = '", "data": {'
 LEANING_WORDS = 6
 LEANING_CHARACTERS = 400
 
+# A text that is kept apart, as the line of a conversation has it: a reference alone, or with its preview. What is asked
+# of the text is looked for there.
+_KEPT_APART = re.compile(r'(?<!\\)"\[MemoryRef: (?:[^"\\]|\\.)*? tokens\](?:\\n(?:[^"\\]|\\.)*)?"')
 # What makes a sentence say something of its subject.
 _TELLS = re.compile(r"\b(?:is|am|are|was|were|has|have|had|I|we)\b|\w['\u2019](?:s|m|re)\b")
 _OWN = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
-_SPEAKERS: Mapping[str, str] = {"human": "user", "ai": "assistant"}
 
 Turn: TypeAlias = tuple[str, int, int]
 """The key of a conversation, where in it a turn begins, and where it ends."""
@@ -58,6 +70,8 @@ def relevant_turns(
     text_of: Callable[[str], str],
     is_seen: Callable[[str, int, int], bool],
     stored_at: Callable[[str], datetime],
+    *,
+    only_said: bool = False,
 ) -> list[Relevance]:
     """Return the turns that hold most of a message, of each memory in the order in which they were said.
 
@@ -69,23 +83,32 @@ def relevant_turns(
         text_of: The text under a key.
         is_seen: Whether a part of it stands in the prompt.
         stored_at: When what is under a key was stored.
+        only_said: Whether what tools gave in a turn is nothing that the turn says.
     """
-    holding = _terms_by_turn(found, text_of)
+    holding = _held_by_turn(found, text_of, only_said=only_said)
     texts = {key: text_of(key) for key, _, _ in holding}
     turns = max(1, sum(text.count(asked) for text in texts.values() for asked in ASKED))
     held_by = Counter(chain.from_iterable(holding.values()))
     weights = _weights(found.terms, held_by, turns)
     whole = sum(weights.values())
+    pointed_at = {number for number in held_by if is_pointed_at(message, found.terms[number])}
     scores = dict[Turn, float]()
     answering = set[Turn]()
     for turn, held in holding.items():
         rarest = min(held_by[number] for number in held)
-        if rarest > max(MOST_TURNS, RARE * turns) or is_seen(*turn):
+        if rarest > max(MOST_TURNS, RARE * turns):
+            continue
+        key, start, stop = turn
+        lines = _said_lines(texts[key], start, stop).union(*held.values())
+        if all(is_seen(key, *line) for line in lines):
+            continue
+        # Of small words each language has many, such as its "is" and "the".
+        if held.keys().isdisjoint(pointed_at) and all(found.terms[one].is_small for one in held):
             continue
         scores[turn] = sum(weights[number] for number in held)
         least = LEAST_SHARE
         if len(held) == 1:
-            is_meant = all(is_pointed_at(message, found.terms[number]) for number in held)
+            is_meant = not held.keys().isdisjoint(pointed_at)
             least = LEAST_SHARE_OF_ONE_WORD if is_meant else math.inf
         if scores[turn] >= least * whole:
             answering.add(turn)
@@ -134,7 +157,8 @@ def best_turns(
     for turn in sorted(scores, key=lambda turn: -scores[turn]):
         share = scores[turn] / scores[best]
         is_as_good = turn in answering and share >= SHARE_OF_BEST
-        is_later = said_at(turn) > said_at(best) and share >= SHARE_OF_LATER
+        speaks_of_it = turn in answering or share >= SHARE_OF_LATER
+        is_later = said_at(turn) > said_at(best) and speaks_of_it
         if turn != best and (is_as_good or is_later):
             chosen.append(turn)
     return chosen[:MOST_TURNS]
@@ -154,53 +178,70 @@ def _with_what_leans(text: str, turn: Record) -> Record:
     if not text.startswith(ASKED, begin) or text.startswith(NOTED, begin):
         return turn
     end = text.find("\n", begin)
-    asked = _said(text[begin : end if end >= 0 else len(text)])
-    following = record_at(text, begin, begin)
-    is_short = following.stop - following.start <= LEANING_CHARACTERS
+    asked = spoken(text[begin : end if end >= 0 else len(text)])
+    following = turn_at(text, begin, line_end(text, begin))
+    is_short = _said_length(text, following) <= LEANING_CHARACTERS
     if is_short and len(asked.split()) <= LEANING_WORDS:
         return Record(turn.start, following.stop)
     return turn
 
 
-def _terms_by_turn(found: FoundTerms, text_of: Callable[[str], str]) -> dict[Turn, set[int]]:
-    """Return the single terms that stand in each turn."""
-    holding = defaultdict[Turn, set[int]](set)
+def _held_by_turn(
+    found: FoundTerms, text_of: Callable[[str], str], *, only_said: bool
+) -> dict[Turn, dict[int, set[Span]]]:
+    """Return the single terms that stand in each turn, and the lines in which each of them does."""
+    holding = defaultdict[Turn, dict[int, set[Span]]](lambda: defaultdict(set))
+    kept_apart = dict[tuple[str, int], list[Span]]()
     for place in found.occurrences.values():
         text = text_of(place.key)
-        line_start = text.rfind("\n", 0, place.start) + 1
-        # The reference that an earlier compaction left is described by words, but nobody said them.
-        is_note = text.startswith(NOTED, line_start)
-        # Neither did anybody say "name": it is a key of the JSON. In a text the quotes behind a key are escaped.
-        is_note = is_note or text.startswith('": ', place.stop)
-        # Nor what a host keeps beside the words of a chat.
-        is_note = is_note or text.find(BESIDE_WORDS, line_start, place.start) >= 0
-        if not (is_note or found.terms[place.term].is_phrase):
-            turn = record_at(text, place.start, place.stop)
-            holding[place.key, turn.start, turn.stop].add(place.term)
+        line = text.rfind("\n", 0, place.start) + 1, line_end(text, place.stop)
+        is_given = text.startswith(GIVEN, line[0])
+        if (
+            found.terms[place.term].is_phrase
+            or (only_said and is_given)
+            or _is_note(place, line[0])
+        ):
+            continue
+        spans = kept_apart.get((place.key, line[0]))
+        if spans is None:
+            spans = [match.span() for match in _KEPT_APART.finditer(text, *line)]
+            kept_apart[place.key, line[0]] = spans
+        if any(start <= place.start < stop for start, stop in spans):
+            continue
+        turn = _turn_of(text, *line)
+        holding[place.key, turn.start, turn.stop][place.term].add(line)
     return holding
 
 
-def show_turns(text: str, turns: Sequence[Record], budget: int, cost: Cost) -> Excerpt:
-    """Return turns as people read them, ``user: …`` and ``assistant: …``; of those that come last, none that is too much."""
-    shown = dict[int, str]()
-    ranges = dict[int, tuple[int, int]]()
-    left = budget
-    for turn in turns:
-        first = 1 + text.count("\n", 0, turn.start)
-        last = first + text.count("\n", turn.start, turn.stop)
-        said = as_said(text[turn.start : turn.stop])
-        said = f"{GAP_AT_LINE.format(line=first)}\n{said}"
-        left -= cost(said) + 1
-        if left >= 0:
-            shown[first] = said
-            ranges[first] = (first, last)
-    order = sorted(shown)
-    return Excerpt("\n".join(shown[line] for line in order), tuple(ranges[line] for line in order))
+def _is_note(place: Occurrence, line_start: int) -> bool:
+    """Return whether nobody said what stands at a place of a conversation's line."""
+    text = place.text
+    # The reference that an earlier compaction left is described by words.
+    if text.startswith(NOTED, line_start):
+        return True
+    # "name" is a key of the JSON. In a text the quotes behind a key are escaped.
+    is_key = text.startswith('": ', place.stop)
+    # And something is what a host keeps beside the words of a chat.
+    return is_key or text.find(BESIDE_WORDS, line_start, place.start) >= 0
 
 
-def as_said(text: str) -> str:
-    """Return the lines of a stored conversation as people read them; a line that is cut as it is."""
-    return "\n".join(_said(line) for line in text.split("\n") if line)
+def _turn_of(text: str, line_start: int, line_stop: int) -> Record:
+    """Return the turn that a line belongs to; of a long one a result alone, and the line alone where too much was said."""
+    turn = turn_at(text, line_start, line_stop)
+    length = turn.stop - turn.start
+    if length > LONGEST_TURN and not text.startswith(GIVEN, line_start):
+        length = _said_length(text, turn)
+    return turn if length <= LONGEST_TURN else Record(line_start, line_stop)
+
+
+def _said_length(text: str, turn: Record) -> int:
+    """Return how many characters long is what was said in a turn."""
+    return sum(stop - start for start, stop in _said_lines(text, turn.start, turn.stop))
+
+
+def _said_lines(text: str, start: int, stop: int) -> set[Span]:
+    """Return the lines of a part of a conversation that no tool gave."""
+    return {line for line in line_spans(text, start, stop) if not text.startswith(GIVEN, line[0])}
 
 
 def holds_a_name(asked: Sequence[AskedTerm], text: str) -> bool:
@@ -227,22 +268,7 @@ def meets_from_elsewhere(
     if not only_stated:
         return True
     held = held_by(whole, chain.from_iterable(map(wanted_lexemes, asked)))
-    said = _said(turn.partition("\n")[0])
+    said = spoken(turn.partition("\n")[0])
     is_stated = turn.startswith(ASKED) and not said.endswith("?") and _TELLS.search(said)
     is_known = len(held) > 1 or _OWN.search(message) or refers_back(message)
     return bool(is_stated and is_known and held_by(said, held))
-
-
-def _said(line: str) -> str:
-    """Return who said what, of a message as it is stored: compacted, or of a chat."""
-    try:
-        message: Mapping[str, Any] = json.loads(line)
-        who = message["role"]
-        if "text" in message:
-            return f"{_SPEAKERS.get(who, who)}: {message['text']}"
-        texts = [str(text) for text in message.get("texts", ()) if text is not None]
-        calls = [f"calls {call['name']}({call['arguments']})" for call in message.get("calls", ())]
-        who = message["source"] if who == "tool" else who
-    except (ValueError, LookupError, TypeError):
-        return line
-    return f"{who}: {' '.join([*texts, *calls])}"

@@ -120,7 +120,7 @@ def record_at(text: str, start: int, stop: int) -> Record:
     line_start = text.rfind("\n", 0, start) + 1
     line_stop = line_end(text, stop)
     if text.startswith(SAID, line_start):
-        turn = _turn_at(text, line_start, line_stop)
+        turn = turn_at(text, line_start, line_stop)
         if turn.stop - turn.start <= LONGEST_TURN:
             return turn
     section = section_at(text, line_start)
@@ -184,8 +184,8 @@ def _cells(text: str, start: int, stop: int) -> int:
     return 1 + sum(1 for _ in _BETWEEN_CELLS.finditer(text, start, stop))
 
 
-def _turn_at(text: str, start: int, stop: int) -> Record:
-    """Return the turn that a line of a stored conversation belongs to: a question with what was answered."""
+def turn_at(text: str, start: int, stop: int) -> Record:
+    """Return the turn that a line of a stored conversation belongs to, however long: a question with what was answered."""
     while start and not text.startswith(ASKED, start):
         start = text.rfind("\n", 0, start - 1) + 1
     while stop < len(text) and not text.startswith(ASKED, stop + 1):

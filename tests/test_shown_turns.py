@@ -1,0 +1,195 @@
+"""Turns that come back: what was said before what tools gave, and a correction with what it corrects."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from autogen_core.models import AssistantMessage
+
+from for_each import for_each
+from memory_context import MemoryContext
+from memory_context.conversation.message import FunctionCall, Message, as_lines
+from memory_context.conversation.recall.keyword_judge import (
+    Question,
+    RecallCandidate,
+    judge_by_keywords,
+)
+from memory_context.conversation.recall.shown_turns import least_cost, show_turns
+from memory_context.model.item import CONVERSATION, MemoryItem
+from memory_context.text.excerpt.record import Record, turn_at
+from messages import call, results, user
+from test_context import fill, shown
+
+PAGE = "".join(f"<li>shelf {i} of oak, 74.{i:02} euros</li>\n" for i in range(24))
+
+
+def turn(asked: str, answered: str, *given: str) -> list[Message]:
+    """A question, what a tool gave, and an answer."""
+    calls = tuple(FunctionCall(str(n), "look", "{}") for n in range(len(given)))
+    called = [Message("c", "assistant", "coder", {}, calls)] if given else []
+    tools = [Message("t", "tool", "look", {0: text}) for text in given]
+    answer = Message("a", "assistant", "coder", {0: answered})
+    return [Message("u", "user", "user", {0: asked}), *called, *tools, answer]
+
+
+def stored(*turns: list[Message]) -> tuple[str, list[Record]]:
+    """A conversation as it is stored, and its turns."""
+    text, records, start = as_lines([one for turn in turns for one in turn]), list[Record](), 0
+    while start < len(text):
+        record = turn_at(text, start, text.index("\n", start))
+        records.append(record)
+        start = record.stop + 1
+    return text, records
+
+
+MOVERS = (
+    turn("The movers come at 9 am.", "Noted.", PAGE),
+    turn("The movers called: it will be 10 am.", "10 am then.", PAGE),
+)
+
+
+@for_each("budget", [20, 60, 80, 200, 900])
+def test_the_correction_stays(budget: int) -> None:
+    """However little fits, the newest turn is there; what tools gave is left out before what was said."""
+    text, turns = stored(*MOVERS)
+    found = show_turns(text, turns, "When do the movers come?", budget * 4, len)
+
+    assert "10 am" in found.text
+    assert len(found.text) <= budget * 4
+    assert "at 9 am" in found.text
+    assert "oak" not in found.text
+
+
+def test_of_what_a_tool_gave_that_comes_which_is_asked_for() -> None:
+    """Of a tool's long result the lines come that are asked for; that message does not count as in sight."""
+    text, turns = stored(turn("Which shelves are there?", "24 of oak.", PAGE, "open till six"))
+    found = show_turns(text, turns, "What does shelf 17 cost?", 2000, len)
+
+    assert "74.17" in found.text
+    assert "74.03" not in found.text
+    assert "look: open till six" in found.text
+    assert found.ranges == ((1, 2), (4, 5))
+
+
+def test_of_a_text_that_is_kept_apart_the_reference_is_shown() -> None:
+    """What stands in a turn as a reference with a preview comes as the reference: its text is looked for by itself."""
+    reference = "[MemoryRef: look_ab12 - CSV 300 rows - 4000 tokens]"
+    text, turns = stored(
+        turn("Get the orders.", "I have them.", f"{reference}\nid,city\n{'7,Oslo ' * 9}")
+    )
+    found = show_turns(text, turns, "orders of Oslo", 2000, len)
+    assert f"look: {reference}\nassistant:" in found.text
+
+
+def test_long_answers_are_cut_before_a_correction_is_dropped() -> None:
+    """Where not even what was said fits, persons' words come before answers, and these are cut."""
+    long = "The movers bring boxes. " * 80
+    text, turns = stored(turn("The movers come at 9 am.", long), turn("No, movers at 10.", long))
+    found = show_turns(text, turns, "When do the movers come?", 500, len)
+
+    assert "user: The movers come at 9 am." in found.text
+    assert "user: No, movers at 10." in found.text
+    assert least_cost(text, turns, len) > 2 * len(long)
+    assert found.ranges == ()
+
+
+def _judged(message: str, *items: MemoryItem) -> tuple[str, ...]:
+    candidates = tuple(map(RecallCandidate, items))
+    question = Question(message, "", candidates, False, lambda _: False)
+    return tuple(expansion.key for expansion in judge_by_keywords(question).expand)
+
+
+def _item(key: str, text: str, kind: str = "tool_output") -> MemoryItem:
+    return MemoryItem(
+        user_id="ann",
+        memory_key=key,
+        content=text,
+        memory_type=kind,
+        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+
+
+ORDERS = "order_id,customer,status\n" + "\n".join(f"70{i},Ann,shipped" for i in range(100, 300))
+FILLERS = [turn(f"Write a rhyme with {word}.", f"The {word} sings.") for word in "abcdefgh" * 4]
+
+
+def test_a_preview_says_nothing_of_its_turn() -> None:
+    """A turn that shows the preview of a text does not come back for words of that; nor, beside the row, for a tool's."""
+    preview = "[MemoryRef: log_ab12 - log, 600 lines - 9000 tokens]\nPOST /api/orders status 201"
+    small = json.dumps({"orders": 3, "status": "fine"})
+    spoken = turn("Look at the log of web-3.", "I have seen it.", preview)
+    given = turn("Is the shop up?", "It is.", small)
+    text, _ = stored(*FILLERS, spoken, given)
+    chat = _item("chat", text, CONVERSATION)
+
+    asked = "What is the status of order 70155?"
+    assert _judged(asked, _item("orders", ORDERS), chat) == ("orders",)
+    assert _judged("What was the status of the orders?", chat) == ("chat",)
+    previews, _ = stored(*FILLERS, spoken)
+    assert _judged("Which orders had status 201?", _item("chat", previews, CONVERSATION)) == ()
+
+
+@for_each(
+    "asked, comes",
+    [
+        ("Сколько осталось на рекламу?", True),
+        ("Quand le bureau ferme-t-il ?", True),
+        ("Qui teste la restauration ?", True),
+        ("¿Cuándo cierra la oficina?", True),
+        ("Wann schließt das Lager?", True),
+        ("Почему небо голубое?", False),
+        ("Quelle est la capitale du Portugal ?", False),
+        ("Why is the sky blue?", False),
+    ],
+)
+def test_question_words_of_other_languages(asked: str, *, comes: bool) -> None:
+    """A word that begins a question and stands nowhere may be a question word of any language, and is not looked for."""
+    lines = [
+        "Осталось на рекламу 40 тысяч.",
+        "Le bureau ferme à 18 h.",
+        "La capitale est loin.",
+        "Marek teste la restauration.",
+        "La oficina cierra a las 19.",
+        "Голубая плитка там.",
+        "Das Lager schließt um 20 Uhr.",
+        "The blue tiles are here.",
+    ]
+    text = "\n\n".join([*lines, *(f"Item {n} is of no colour." for n in range(20))])
+    assert bool(_judged(asked, _item("handbook", text))) is comes
+
+
+@pytest.mark.parametrize(
+    "message", ["¿Cuál es la capital de Portugal?", "Warum ist der Himmel blau?"]
+)
+def test_small_words_alone_bring_no_turn(message: str) -> None:
+    """A turn of the same language has words like "es la" and "ist der" with every message."""
+    spoken = turn("La mudanza es el 12 de abril.", "Bien.")
+    other = turn("Der Umzug ist am 12. April.", "Gut.")
+    text, _ = stored(*FILLERS, spoken, other)
+    assert _judged(message, _item("chat", text, CONVERSATION)) == ()
+
+
+@for_each("max_tokens", [1500, 2500])
+async def test_no_old_answer_without_its_correction(max_tokens: int) -> None:
+    """After compactions an answer comes with what corrected it, though tools gave much in both turns."""
+    context = MemoryContext("ann", store="sqlite://", max_tokens=max_tokens)
+    told = [
+        ("Let us begin.", "Gladly."),
+        ("The movers come at 9 am on 3 March, they want 18,500.", "Noted: 9:00."),
+        ("Whose desk goes to the window?", "That is open."),
+        ("The movers called: it will be 10 am, not 9.", "10 am then."),
+    ]
+    for number, (asked, answered) in enumerate(told):
+        given = results(f"{PAGE}{number}", number=number)
+        said = AssistantMessage(content=answered, source="coder")
+        await fill(context, user(asked), call("look", number=number), given, said)
+    for number in range(30):
+        said = AssistantMessage(content=f"Here it is: {'word ' * 60}{number}", source="coder")
+        await fill(context, user(f"Shorten paragraph {number}."), said)
+    prompt = await fill(context, user("When do the movers come?"))
+
+    text = "\n".join(map(shown, prompt))
+    assert "at 9 am" in text
+    assert "it will be 10 am" in text
