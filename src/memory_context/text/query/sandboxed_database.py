@@ -66,6 +66,12 @@ _SELECT = re.compile(
     r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:SELECT|WITH|VALUES)\b", re.IGNORECASE | re.DOTALL
 )
 _MISSING = re.compile(r"no such table: (.+)", re.DOTALL)
+_NO_COLUMN = re.compile(r"no such column: (.+)", re.DOTALL)
+# A name in double quotes, or a text, another name or a comment in which such quotes mean nothing.
+_IN_QUOTES = re.compile(
+    r"""'(?:[^']|'')*'|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/|"(?P<name>(?:[^"]|"")*)\"""",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +158,19 @@ class LockedDatabase:
                 raise too_slow(self._limit.seconds) from error
             if casts is not None and casts.refusal is not None:
                 raise casts.refusal from error
-            raise InvalidQueryError(self._told(str(error))) from error
+            raise InvalidQueryError(self._told(str(error), sql)) from error
 
     def _find_tables_of(self, sql: str) -> None:
-        """Create the tables that a statement names, still empty."""
+        """Create the tables that a statement names, still empty.
+
+        Raises:
+            OperationalError: It names what is no column, in any quotes: SQLite takes "x" for a text then, but not `x`.
+        """
+        named = _IN_QUOTES.sub(_in_backticks, sql)
         while True:
             try:
                 with self._locked():
-                    self._database.execute(f"EXPLAIN {sql}").close()
+                    self._database.execute(f"EXPLAIN {named}").close()
             except sqlite3.OperationalError as error:
                 missing = _MISSING.fullmatch(str(error))
                 if missing is None:
@@ -352,8 +363,11 @@ class LockedDatabase:
             allowed = str(second).lower() in _FUNCTIONS
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
-    def _told(self, problem: str) -> str:
+    def _told(self, problem: str, sql: str) -> str:
         """Say what is wrong, and what there is in the tables that were named."""
+        column = _NO_COLUMN.fullmatch(problem)
+        if column and quoted_name(column[1]) in sql:
+            problem += f" (a text stands in single quotes: '{column[1]}')"
         if "not authorized" in problem or "prohibited" in problem:
             problem = "only the rows of memories and SQL's plain functions are in reach"
         told = [problem]
@@ -399,6 +413,14 @@ def _definition(name: str, table: TextTable, numeric: Container[str]) -> str:
 def quoted_name(name: str) -> str:
     """Return a name as SQL has it in double quotes."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def _in_backticks(match: re.Match[str]) -> str:
+    """Return a name in double quotes in backticks; what else was matched as it is."""
+    name = match["name"]
+    if name is None:
+        return match[0]
+    return "`" + name.replace('""', '"').replace("`", "``") + "`"
 
 
 def _stored(cell: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
