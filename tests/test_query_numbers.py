@@ -166,3 +166,41 @@ def test_too_many_queries_in_each_other() -> None:
         clauses += [f"c{n} AS (SELECT amount FROM c{n - 1})" for n in range(1, 220)]
         with pytest.raises(InvalidQueryError):
             memory.query(f"WITH {', '.join(clauses)} SELECT amount FROM c219 WHERE amount > '3'")
+
+
+@for_each(
+    "text, sql, expected",
+    [
+        ("id,total\n1,125.00\n2,9.50\n3,7.00", "SELECT total / 2 FROM t", [(62.5,), (4.75,), (3.5,)]),
+        ("id,total\n" + "1,2\n" * 1500 + "2,9.5", "SELECT min(total) / 4 FROM t", [(0.5,)]),
+        ('[{"close": 5.0, "open": 4.0}]', "SELECT close / open FROM t", [(1.25,)]),
+        ("n,x\na,$5\nb,$7", "SELECT x / 2 FROM t", [(2.5,), (3.5,)]),
+        ("n,x\na,45%\nb,7%", "SELECT x / 2 FROM t", [(22.5,), (3.5,)]),
+        ("n,x\na,5e-03\nb,7", "SELECT x / 2 FROM t", [(0.0025,), (3.5,)]),
+        ("n;x\na;5,0\nb;7,0", "SELECT x / 2 FROM t", [(2.5,), (3.5,)]),
+        ("n,x\na,5\nb,7", "SELECT x / 2 FROM t", [(2,), (3,)]),
+        (TRUTHS, "SELECT ok FROM t WHERE ok", [(1,), (1,)]),
+    ],
+)  # fmt: skip
+def test_divisions(text: str, sql: str, expected: list[Any]) -> None:
+    """What has decimals or a unit in some row is divided with decimals in each; whole numbers as SQL does it."""
+    assert expected == [tuple(row) for row in _memory(text).query(sql)]
+
+
+@for_each(
+    "text, sql, expected",
+    [
+        ("v,status\n3.9,ok\n3.10,failed\n3.11,ok", "SELECT v FROM t WHERE status = 'failed'", ["3.10"]),
+        ('[{"v": "3.10"}, {"v": "3.9"}]', "SELECT v FROM t", ["3.10", "3.9"]),
+        ("v,x\n" + "3.9,a\n" * 1500 + "3.10,b", "SELECT v FROM t WHERE x = 'b'", ["3.10"]),
+        ("sku,n\n12E4,1\n13E5,2", "SELECT sku FROM t", ["12E4", "13E5"]),
+        ("sku,x\n" + "12,a\n" * 1500 + "12E4,b", "SELECT sku FROM t WHERE x = 'b'", ["12E4"]),
+        ("id,x\n1234567890123456789,a\n1.5,b", "SELECT id FROM t WHERE x = 'a'", ["1234567890123456789"]),
+        ("id,x\n9007199254740993,a\n1.5,b", "SELECT id FROM t WHERE x = 'a'", ["9007199254740993"]),
+        ("p,x\n12.50,a\n9,b\n1.20,c", "SELECT max(p) FROM t", [12.5]),
+        ("p,x\n1.5E10,a\n1e-05,b\n0.5,c", "SELECT max(p) FROM t", [1.5e10]),
+    ],
+)  # fmt: skip
+def test_digits_come_back(text: str, sql: str, expected: list[Any]) -> None:
+    """A column stays text where a cell would not come back as it is written, unless all have as many decimals."""
+    assert expected == [value for (value,) in _memory(text).query(sql)]

@@ -11,10 +11,14 @@ from memory_context.text.rows.rows_under_columns import Row, TextTable
 
 SAMPLED = 1000
 NO_VALUE: Final = ("", "-", "—", "na", "n/a", "nan", "nil", "none", "null")
-# A number as programs write one: 007 is an id, +4912345678 a phone, and SQLite would lose the last of more than 18 digits.
+# A number as programs write one: 007 is an id, +4912345678 a phone, 12E4 an article, and SQLite would lose the last of
+# more than 18 digits.
 _PLAIN = re.compile(
-    r"(?!\+[0-9]{7})[-+]?(?=\.?[0-9])(?:0|[1-9][0-9]{0,17})?(?:\.[0-9]{0,17})?(?:[eE][-+]?[0-9]{1,2})?"
+    r"(?!\+[0-9]{7})[-+]?(?=\.?[0-9])(?:0|[1-9][0-9]{0,17})?"
+    r"(?:\.(?P<decimals>[0-9]{0,17})(?P<exponent>[eE][-+]?[0-9]{1,2})?|[eE][-+][0-9]{1,2})?"
 )
+# Beside decimals a number is a REAL, which loses the last of more digits.
+_LONG_WHOLE = re.compile(r"[-+]?[0-9]{16,}")
 _CURRENCY = (
     r"(?:[$€£¥₹₩₽₺₪₫฿]|(?:US|CA|AU|NZ|HK|A|C|S|R)\$|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|ILS|INR|JPY|"
     r"KRW|MXN|NOK|NZD|PLN|RON|RUB|SEK|SGD|THB|TRY|UAH|USD|ZAR)"
@@ -129,11 +133,26 @@ def notation_of(cells: Iterable[Any]) -> Notation | None:
     if not shapes:
         return None
     if all(map(_PLAIN.fullmatch, shapes)):
-        bodies = [shape.lstrip("-+") for shape in shapes]
-        return Notation(is_plain=True, is_doubtful=_is_doubtful(bodies))
+        return _of_plain(shapes)
     if all(shape.lower() in _TRUTHS for shape in shapes):
         return Notation(of_truths=True)
     return _of_amounts(shapes)
+
+
+def _of_plain(shapes: set[str]) -> Notation | None:
+    """Return the notation of numbers as programs write them; None where a number would not come back as it is written.
+
+    Beside 3.9 the zero of 3.10 tells something; beside 12.25 that of 9.50 does not. 7.0 comes back so.
+    """
+    matches = [match for match in map(_PLAIN.fullmatch, shapes) if match]
+    decimals = {match["decimals"] for match in matches if match["decimals"] and not match["exponent"]}
+    has_zeros = any(one.endswith("0") for one in decimals - {"0"})
+    if has_zeros and len(set(map(len, decimals))) > 1:
+        return None
+    if decimals and any(map(_LONG_WHOLE.fullmatch, shapes)):
+        return None
+    bodies = [shape.lstrip("-+") for shape in shapes]
+    return Notation(is_plain=True, is_doubtful=_is_doubtful(bodies))
 
 
 def _is_doubtful(bodies: list[str]) -> bool:

@@ -6,7 +6,7 @@ import re
 import resource
 import sqlite3
 import sys
-from collections.abc import Callable, Container, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -56,12 +56,16 @@ _FUNCTIONS: Final = frozenset(_ALLOWED_FUNCTIONS.split())
 _TABLES_OF_JSON: Final = frozenset({"json_each", "json_tree"})
 _OWN_TABLES: Final = ("dbstat", "pragma_", "sqlite_")
 _ABSENT: Final = ", ".join(f"'{text}'" for text in NO_VALUE)
-# Cells, behind a thousand plain numbers, that are none: ids, more digits than SQLite keeps, phones, anything else.
+# Cells, behind a thousand plain numbers, that may be none: ids, many digits, phones, those that would not come back as
+# they are written, anything else.
 _NOT_PLAIN = (
-    "{name} GLOB '0[0-9]*' OR {name} GLOB '[-+]0[0-9]*' OR (length({name}) > 18 AND {name} NOT GLOB '*[^-+0-9]*') OR "
-    "{name} GLOB '+[0-9][0-9][0-9][0-9][0-9][0-9][0-9]*' OR "
-    f"(CAST({{name}} AS NUMERIC) <> {{name}} AND lower(trim({{name}})) NOT IN ({_ABSENT}))"
+    "typeof({name}) = 'text' AND ("
+    "{name} GLOB '0[0-9]*' OR {name} GLOB '[-+]0[0-9]*' OR (length({name}) > 15 AND {name} NOT GLOB '*[^-+0-9]*') OR "
+    "{name} GLOB '+[0-9][0-9][0-9][0-9][0-9][0-9][0-9]*' OR {name} GLOB '*.[0-9]*0' OR {name} GLOB '*[eE]*' OR "
+    f"(CAST({{name}} AS NUMERIC) <> {{name}} AND lower(trim({{name}})) NOT IN ({_ABSENT})))"
 )
+# What has decimals, or may have some in another row, is divided with decimals: 9 as well as 12.50.
+_HAS_DECIMALS = "typeof({name}) = 'real' OR (typeof({name}) = 'text' AND {name} GLOB '*[{decimal}eE]*')"
 _SELECT = re.compile(
     r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:SELECT|WITH|VALUES)\b", re.IGNORECASE | re.DOTALL
 )
@@ -198,7 +202,7 @@ class LockedDatabase:
         if table is None:
             raise InvalidQueryError(f"no such table: {name}")
         self.tables[name] = table
-        self._database.execute(_definition(name, table, ()))
+        self._database.execute(_definition(name, table, {}))
 
     def _fill(self, name: str) -> None:
         """Load the rows of a table."""
@@ -281,7 +285,7 @@ class LockedDatabase:
             return False, []
 
     def _make_numeric(self, name: str) -> None:
-        """Copy a table into one where some columns have SQLite's affinity NUMERIC, and NULL for no value."""
+        """Copy a table into one where some columns have an affinity to numbers, and NULL for no value."""
         notations = self._notations[name]
         if not notations:
             return
@@ -295,13 +299,23 @@ class LockedDatabase:
             elif notation:
                 value = f"numeral_{index}({value})"
             values.append(value)
+        affinities = {column: self._affinity(name, column) for column in notations}
         old = quoted_name(f"{name}\n")  # no table is named so
         self._database.execute(f"ALTER TABLE {quoted} RENAME TO {old}")
-        self._database.execute(_definition(name, table, notations))
+        self._database.execute(_definition(name, table, affinities))
         self._database.execute(
             f"INSERT INTO {quoted} SELECT {', '.join(values)} FROM {old} ORDER BY rowid"  # noqa: S608
         )
         self._database.execute(f"DROP TABLE {old}")
+
+    def _affinity(self, name: str, column: str) -> str:
+        """Return SQLite's affinity for a column of numbers: REAL for amounts, and where some cell has decimals."""
+        notation = self._notations[name][column]
+        if notation.of_truths:
+            return "NUMERIC"
+        condition = _HAS_DECIMALS.format(name=quoted_name(column), decimal=notation.decimal)
+        is_real = notation.unit or self._cells(name, column, f"{condition} LIMIT 1")
+        return "REAL" if is_real else "NUMERIC"
 
     def _note_longest(self, name: str) -> None:
         """Let no value become much longer than the longest cell."""
@@ -403,10 +417,10 @@ def _check_statement(sql: str) -> None:
         raise InvalidQueryError("a query is one SELECT; begin with SELECT or WITH")
 
 
-def _definition(name: str, table: TextTable, numeric: Container[str]) -> str:
+def _definition(name: str, table: TextTable, affinities: Mapping[str, str]) -> str:
     columns = list[str]()
     for column in table.columns:
-        columns.append(f"{quoted_name(column)} {'NUMERIC' if column in numeric else ''}")
+        columns.append(f"{quoted_name(column)} {affinities.get(column, '')}")
     return f"CREATE TABLE {quoted_name(name)} ({', '.join(columns)})"
 
 
