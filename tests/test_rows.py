@@ -65,7 +65,7 @@ def rows_of(text: str) -> tuple[tuple[str, ...], list[list[Any]]]:
         ("2026-01-31 12:00:00,123 - app.orders - ERROR - no such order\n  at x\n2026-01-31 12:00:01,5 - app - INFO - ok\n", LOG, [[1, "2026-01-31 12:00:00.123", "ERROR", "app.orders", "no such order"], [2, None, None, None, "  at x"], [3, "2026-01-31 12:00:01.5", "INFO", "app", "ok"]]),
         ("2026-01-31T12:00:00Z ERROR [main] died\n2026/01/31 12:00:01 WARN slow\n", LOG, [[1, "2026-01-31 12:00:00Z", "ERROR", "main", "died"], [2, "2026-01-31 12:00:01", "WARN", None, "slow"]]),
         ("Oct 10 13:55:36 web sshd[7]: Accepted\nOct  9 13:55:37 web cron: ran\n", LOG, [[1, "10-10 13:55:36", None, "sshd[7]", "Accepted"], [2, "10-09 13:55:37", None, "cron", "ran"]]),
-        ('10.0.0.1 - ann [10/Oct/2026:13:55:36 +0000] "GET /" 200 7\n10.0.0.2 - - [11/Oct/2026:00:00:00 +0000] "GET /" 500 7\n', LOG, [[1, "2026-10-10 13:55:36+0000", None, "10.0.0.1", '"GET /" 200 7'], [2, "2026-10-11 00:00:00+0000", None, "10.0.0.2", '"GET /" 500 7']]),
+        ('10.0.0.1 - ann [10/Oct/2026:13:55:36 +0000] "GET /" 200 7\n10.0.0.2 - - [11/Oct/2026:00:00:00 +0000] "GET /" 500 7\n', LOG, [[1, "2026-10-10 13:55:36+00:00", None, "10.0.0.1", '"GET /" 200 7'], [2, "2026-10-11 00:00:00+00:00", None, "10.0.0.2", '"GET /" 500 7']]),
         ('time=2026-01-31T12:00:00Z level=info msg="up now" port=80\nts=2026-01-31T12:00:01Z level=error logger=db msg=down\n', LOG, [[1, "2026-01-31 12:00:00Z", "INFO", None, "up now port=80"], [2, "2026-01-31 12:00:01Z", "ERROR", "db", "down"]]),
         ("Dear Ann,\n\nall is well.", ("line", "text"), [[1, "Dear Ann,"], [2, ""], [3, "all is well."]]),
     ],
@@ -146,3 +146,41 @@ def test_rows_of_a_large_text(form: str) -> None:
     table = table_of("\n".join(lines))
     for _ in range(2):
         assert 50_000 == sum(1 for _ in table.rows())
+
+
+@for_each(
+    "text, columns",
+    [
+        ("region,2023,2024\nNorth,5,6\nSouth,1,2", ("region", "2023", "2024")),
+        ("site,2023-01,2023-02,Total\nNorth,5,6,11", ("site", "2023-01", "2023-02", "Total")),
+        ("host\t0\t1\t2\t3\nweb\t4\t5\t0\t7", ("host", "0", "1", "2", "3")),
+        ("name;day;1;2;3;4\nann;Mo;7;8;9;9", ("name", "day", "1", "2", "3", "4")),
+        ("ann,2019,2022\nbob,2020,2024", None),
+        ("ann,1,2\nbob,5,6", None),
+        ("ann,2024,2019\nbob,5,6", None),
+        ("2023,2024\n5,6", None),
+    ],
+)  # fmt: skip
+def test_numbers_as_names(text: str, columns: tuple[str, ...] | None) -> None:
+    """Years, dates and hours name the columns of a pivot; the description counts the same rows."""
+    lines = text.splitlines()
+    numbered = tuple(f"column{number}" for number in range(1, len(rows_of(text)[0]) + 1))
+    assert (columns or numbered) == rows_of(text)[0]
+    assert f" {len(lines) - bool(columns)} row" in describe(text)
+
+
+@for_each(
+    "text, columns, cell",
+    [
+        ("2026-01-31 12:00:00,000 INFO a: ok\r\n2026-01-31 12:00:01,000 ERROR a: bad\r\n", LOG, "bad"),
+        ("f6a6acf Mend it\r\n0123456789 bad\r\n", ("commit", "message"), "bad"),
+        ("Dear Ann,\r\n\r\nbad\r\n", ("line", "text"), "bad"),
+        ("name: ann\r\nage: 3\r\n\r\nname: bob\r\nage: bad\r\n", ("name", "age"), "bad"),
+        ("a,b\r\n1,x\r\n2,bad\r\n", ("a", "b"), "bad"),
+        ('\ufeff[{"a": 1},\r\n {"a": "bad"}]', ("a",), "bad"),
+    ],
+)  # fmt: skip
+def test_line_ends_of_windows(text: str, columns: tuple[str, ...], cell: str) -> None:
+    """A carriage return before a line feed, and a byte order mark, belong to no cell."""
+    assert columns == rows_of(text)[0]
+    assert cell == rows_of(text)[1][-1][-1]

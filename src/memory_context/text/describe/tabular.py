@@ -12,15 +12,14 @@ from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.sample import Sample
 from memory_context.text.rows.command_columns import command_table
+from memory_context.text.rows.names_in_first_row import SAMPLED, has_names, is_number
 from memory_context.text.rows.record_blocks import HEADING, RECORDS, record_table
 from memory_context.text.rows.rows_under_columns import Row
 from memory_context.text.rows.ruled_tables import ruled_table
 
-SAMPLED = 30
 LEAST_COLUMNS = 3
 COUNTED_EXACTLY = 2_000_000
 _NOTATIONS = {"\t": "TSV", ",": "CSV", ";": "CSV"}
-_NUMBER = re.compile(r"[-+$€£]?[\d.,:/%-]+[%a-zA-Z]{0,2}")
 # `Name: value` or `NAME=value`, perhaps with the marks of Markdown around it; stricter than in a text known for records.
 _FIELD = re.compile(
     r"\s*(?:[-*•] +)?\*{0,2}[A-Za-z][\w /()'.-]{0,30}?(?:\*{0,2} ?:\*{0,2}(?:\s|$)|=(?!=))"
@@ -34,11 +33,6 @@ def describe_table(sample: Sample) -> Description | None:
     if len(sample.lines) < 2:
         return None
     return _ruled(sample) or _separated(sample) or _in_columns(sample)
-
-
-def is_number(cell: str) -> bool:
-    """Return whether a cell is a number, so that the row it stands in names no columns."""
-    return _NUMBER.fullmatch(cell.strip()) is not None
 
 
 def _table(notation: str, rows: int, columns: int, names: list[str]) -> Description:
@@ -71,7 +65,7 @@ def _separated(sample: Sample) -> Description | None:
         if '"' in sample.head:
             # Cells in quotes may have line breaks in them.
             count = len(_rows_of(rows, separator))
-        if any(map(is_number, header)):
+        if not has_names(sampled):
             return _table(notation, count, len(header), [])
         return _table(notation, count - 1, len(header), header)
     return None

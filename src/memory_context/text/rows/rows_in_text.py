@@ -13,13 +13,13 @@ from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.describe.choose_describer import behind_lead, identify
 from memory_context.text.describe.description import Kind
 from memory_context.text.describe.sample import HEAD
-from memory_context.text.describe.tabular import is_number
 from memory_context.text.describe.unwrap import unwrap
 from memory_context.text.json_and_repr import is_list, is_object, objects_in
 from memory_context.text.lines import lines_of
 from memory_context.text.read.json_values import NOTHING, is_json_lines, parse, records
 from memory_context.text.rows.command_columns import command_table
 from memory_context.text.rows.log_lines import log_table
+from memory_context.text.rows.names_in_first_row import has_names
 from memory_context.text.rows.record_blocks import record_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names, evened
 from memory_context.text.rows.ruled_tables import markdown_table, ruled_table
@@ -36,6 +36,7 @@ def table_of(text: str) -> TextTable:
     Raises:
         InvalidSelectionError: It is empty; or a row is damaged.
     """
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if not text.strip():
         raise InvalidSelectionError(NO_TABLE)
     table = _rows_in(text)
@@ -151,9 +152,9 @@ def _of_csv(text: str) -> TextTable | None:
         even = sum(len(row) == width for row in head)
         if even >= LEAST_EVEN * len(head):
             name = "the TSV" if delimiter == "\t" else "the CSV"
-            has_names = not any(map(is_number, head[0]))
-            names = column_names(head[0] if has_names else [""] * width)
-            rows = partial(_cells_of, text, delimiter, width, int(has_names))
+            is_named = has_names(head)
+            names = column_names(head[0] if is_named else [""] * width)
+            rows = partial(_cells_of, text, delimiter, width, int(is_named))
             return TextTable(names, rows, name, by_semicolons=delimiter == ";")
     return None
 
@@ -165,7 +166,7 @@ def _cells_of(text: str, delimiter: str, width: int, first: int) -> Iterator[Row
 def _csv_rows(text: str, delimiter: str) -> Iterator[list[str]]:
     """Yield the rows of CSV, empty lines left out."""
     # Lines end with a line feed alone, as they do everywhere here.
-    lines = io.StringIO(text.removeprefix("\ufeff"), newline="\n")
+    lines = io.StringIO(text, newline="\n")
     reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != "\t")
     try:
         yield from filter(None, reader)
