@@ -31,7 +31,7 @@ def rows_of(text: str) -> tuple[tuple[str, ...], list[list[Any]]]:
 @for_each(
     "text, columns, rows",
     [
-        ("id,n\n007,\n008,x", ("id", "n"), [["007", ""], ["008", "x"]]),
+        ("id,n\n007,\n008,x", ("id", "n"), [["007", None], ["008", "x"]]),
         ('id;n\n1;"a;b"\n2;"c\nd"', ("id", "n"), [["1", "a;b"], ["2", "c\nd"]]),
         ("id\tname, first\n1\tDoe, Ann\n2\tRoe, Bo", ("id", "name, first"), [["1", "Doe, Ann"], ["2", "Roe, Bo"]]),
         ("1,2.5\n2,3.5\n3,4.5", ("column1", "column2"), [["1", "2.5"], ["2", "3.5"], ["3", "4.5"]]),
@@ -44,7 +44,7 @@ def rows_of(text: str) -> tuple[tuple[str, ...], list[list[Any]]]:
         ('{"stdout": "id,n\\n1,2\\n3,4\\n", "exit_code": 0}', ("id", "n"), [["1", "2"], ["3", "4"]]),
         ("```csv\nid,n\n1,2\n3,4\n```", ("id", "n"), [["1", "2"], ["3", "4"]]),
         (" id | name \n----+------\n  1 | ann\n  2 | \n(2 rows)\n", ("id", "name"), [["1", "ann"], ["2", None]]),
-        (" id | name \n----+------\n  1 | ann\n    | bob\n", ("id", "name"), [["1", "ann"], ["", "bob"]]),
+        (" id | name \n----+------\n  1 | ann\n    | bob\n", ("id", "name"), [["1", "ann"], [None, "bob"]]),
         ("+----+-----+\n| id | n   |\n+----+-----+\n|  1 | ann |\n+----+-----+\n1 row in set\n", ("id", "n"), [["1", "ann"]]),
         ("mysql> SELECT * FROM users;\n+----+-----+\n| id | n   |\n+----+-----+\n|  1 | ann |\n+----+-----+\n", ("id", "n"), [["1", "ann"]]),
         ("| name | n |\n| --- | --- |\n| -- | -- |\n| src/ä│b.txt | 3 |\n", ("name", "n"), [["--", "--"], ["src/ä│b.txt", "3"]]),
@@ -67,6 +67,12 @@ def rows_of(text: str) -> tuple[tuple[str, ...], list[list[Any]]]:
         ("Oct 10 13:55:36 web sshd[7]: Accepted\nOct  9 13:55:37 web cron: ran\n", LOG, [[1, "10-10 13:55:36", None, "sshd[7]", "Accepted"], [2, "10-09 13:55:37", None, "cron", "ran"]]),
         ('10.0.0.1 - ann [10/Oct/2026:13:55:36 +0000] "GET /" 200 7\n10.0.0.2 - - [11/Oct/2026:00:00:00 +0000] "GET /" 500 7\n', LOG, [[1, "2026-10-10 13:55:36+00:00", None, "10.0.0.1", '"GET /" 200 7'], [2, "2026-10-11 00:00:00+00:00", None, "10.0.0.2", '"GET /" 500 7']]),
         ('time=2026-01-31T12:00:00Z level=info msg="up now" port=80\nts=2026-01-31T12:00:01Z level=error logger=db msg=down\n', LOG, [[1, "2026-01-31 12:00:00Z", "INFO", None, "up now port=80"], [2, "2026-01-31 12:00:01Z", "ERROR", "db", "down"]]),
+        ("+----+---------+------+\n| id | pattern | hits |\n+----+---------+------+\n|  1 | foo|bar |    5 |\n|  2 | NULL    |    6 |\n+----+---------+------+\n", ("id", "pattern", "hits"), [["1", "foo|bar", "5"], ["2", None, "6"]]),
+        (" id | pattern | n \n----+---------+---\n  1 | foo|bar | 5\n  2 |         | 6\n(2 rows)\n", ("id", "pattern", "n"), [["1", "foo|bar", "5"], ["2", None, "6"]]),
+        ("╒══════╤═════╕\n│ id   │  n  │\n╞══════╪═════╡\n│ 1    │  5  │\n├──────┼─────┤\n│ 2    │  6  │\n╘══════╧═════╛\n", ("id", "n"), [["1", "5"], ["2", "6"]]),
+        ("┏━━━━┳━━━┓\n┃ id ┃ n ┃\n┡━━━━╇━━━┩\n│ 1  │ 5 │\n│ 2  │ 6 │\n└────┴───┘\n", ("id", "n"), [["1", "5"], ["2", "6"]]),
+        ("| a | b |\n|---|---|\n| 1 |  |\n| 2 | x | y |\n", ("a", "b"), [["1", None], ["2", "x | y"]]),
+        ("id name\n-- ----\n1  NULL\n2  bob\n", ("id", "name"), [["1", None], ["2", "bob"]]),
         ("Dear Ann,\n\nall is well.", ("line", "text"), [[1, "Dear Ann,"], [2, ""], [3, "all is well."]]),
     ],
 )  # fmt: skip

@@ -160,7 +160,9 @@ def _of_csv(text: str) -> TextTable | None:
 
 
 def _cells_of(text: str, delimiter: str, width: int, first: int) -> Iterator[Row]:
-    return evened(islice(_csv_rows(text, delimiter), first, None), width)
+    # An empty cell is a missing one, as to whoever loads CSV into a database.
+    for row in evened(islice(_csv_rows(text, delimiter), first, None), width, delimiter):
+        yield [cell or None for cell in row]
 
 
 def _csv_rows(text: str, delimiter: str) -> Iterator[list[str]]:

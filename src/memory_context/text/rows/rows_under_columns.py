@@ -32,11 +32,11 @@ class TextTable:
     by_semicolons: bool = False
 
 
-def evened(rows: Iterable[Row], width: int) -> Iterator[Row]:
+def evened(rows: Iterable[Row], width: int, joint: str = ",") -> Iterator[Row]:
     """Yield rows of `width` cells: missing ones are None, those too many are joined to the last."""
     for row in rows:
         if len(row) > width:
-            yield [*row[: width - 1], ",".join(row[width - 1 :])]
+            yield [*row[: width - 1], joint.join(row[width - 1 :])]
         else:
             yield [*row, *[None] * (width - len(row))]
 
