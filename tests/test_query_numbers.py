@@ -204,3 +204,45 @@ def test_divisions(text: str, sql: str, expected: list[Any]) -> None:
 def test_digits_come_back(text: str, sql: str, expected: list[Any]) -> None:
     """A column stays text where a cell would not come back as it is written, unless all have as many decimals."""
     assert expected == [value for (value,) in _memory(text).query(sql)]
+
+
+DELETED = (
+    "+----+---------------------+\n| id | deleted_at          |\n+----+---------------------+\n"
+    "|  1 | NULL                |\n|  2 | 2026-01-03 10:00:00 |\n+----+---------------------+\n"
+)
+
+
+@for_each(
+    "text, sql, expected",
+    [
+        (DELETED, "SELECT max(deleted_at), count(*) - count(deleted_at) FROM t", [("2026-01-03 10:00:00", 1)]),
+        ("id,day\n1,\n2,2026-01-03", "SELECT min(day) FROM t WHERE id > 0", [("2026-01-03",)]),
+        ("| id | day |\n|---|---|\n| 1 | |\n| 2 | 2026-01-03 |", "SELECT min(day) FROM t", [("2026-01-03",)]),
+        ("id,day\n1,n/a\n2,2026-01-03\n3,NULL", "SELECT max(day), count(day) FROM t", [("2026-01-03", 1)]),
+        ('[{"d": "2026-01-03"}, {"d": ""}]', "SELECT min(d) FROM t", [("2026-01-03",)]),
+        ("id,note\n1,\n2,x\n3,-", "SELECT count(note), min(note) FROM t", [(2, "-")]),
+        ("id,note\n1,\n2,x", "SELECT id FROM t WHERE note = '' OR note IS NULL", [(1,)]),
+        ("id,note\n1,\n2,x", "SELECT id FROM t WHERE note <> ''", [(2,)]),
+        ("id,note\n1,\n2,x", "SELECT id FROM t WHERE COALESCE(note, '') = ''", [(1,)]),
+        ('[{"a": ""}, {"a": "x"}]', "SELECT count(*) FROM t WHERE a = ''", [(1,)]),
+        ('[{"a": "y"}, {"a": "x"}]', "SELECT count(*) FROM t WHERE a = ''", [(0,)]),
+    ],
+)  # fmt: skip
+def test_missing_cells(text: str, sql: str, expected: list[Any]) -> None:
+    """An empty cell is NULL; so is what stands for no value among numbers and dates, and mysql's NULL."""
+    assert expected == [tuple(row) for row in _memory(text).query(sql)]
+
+
+@for_each(
+    "text, where",
+    [
+        ("id,note\n1,\n2,x", "note = ''"),
+        ("id,note\n1,\n2,x", "note IN ('x', '')"),
+        ("id,n\n1,n/a\n2,3", "n = 'n/a'"),
+        (DELETED, "CASE deleted_at WHEN 'NULL' THEN 1 END"),
+    ],
+)
+def test_missing_cells_are_null(text: str, where: str) -> None:
+    """Who looks for a text where the cells without a value are NULL is told so."""
+    with pytest.raises(InvalidQueryError, match="write .* IS NULL"):
+        _memory(text).query(f"SELECT count(*) FROM t WHERE {where}")

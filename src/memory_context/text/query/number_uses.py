@@ -40,6 +40,7 @@ _COMPARE = (
     *(exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ),
     *(exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Nullif),
 )
+_EQUAL = (exp.EQ, exp.In, exp.Case)
 _STANDS_IN_NUMBERS = re.compile(r"[-0-9.e+]|^$")
 
 
@@ -137,6 +138,8 @@ class _Uses:
             values = self._of(one)
             for other in others:
                 self._check_comparison(values, self._of(other), node)
+                if isinstance(node, _EQUAL) and values.is_column:
+                    self._check_absent(one, values, other)
 
     def _check_numbers(self, nodes: Iterable[exp.Expr]) -> None:
         for node in nodes:
@@ -152,6 +155,20 @@ class _Uses:
         _check_with_number(other, one, tells_more=tells_more)
         if tells_more:
             _check_order(one, other)
+
+    def _check_absent(self, column: exp.Expr, values: _Values, other: exp.Expr) -> None:
+        """Refuse to look for ``''`` or ``'n/a'`` where no cell has it, and some are NULL in its place."""
+        if not other.is_string or is_filled(other.name) or other.name in values.texts:
+            return
+        asked = [one.this for one in other.root().find_all(exp.Is) if isinstance(one.expression, exp.Null)]
+        for one in self._expanded.of(column):
+            name = one.sql(dialect="sqlite")
+            has_null, _ = self._loaded.given(f"CASE WHEN {name} IS NULL THEN 1 END", one.text("table"))
+            if has_null and column not in asked:
+                raise InvalidQueryError(
+                    f"no cell of {values.name} is {shown(other.name)}: those without a value are NULL; "
+                    f"write {values.name} IS NULL"
+                )
 
     def _check_pattern(self, node: exp.Expr) -> None:
         """Refuse to look into cells for what they have in the text alone."""

@@ -219,6 +219,7 @@ class LockedDatabase:
             self._database.executemany(insert, rows)
         self._notations[name] = self._found_notations(name)
         self._make_numeric(name)
+        self._clear_absent(name)
         self._note_longest(name)
         self._database.execute("COMMIT")
 
@@ -307,6 +308,21 @@ class LockedDatabase:
             f"INSERT INTO {quoted} SELECT {', '.join(values)} FROM {old} ORDER BY rowid"  # noqa: S608
         )
         self._database.execute(f"DROP TABLE {old}")
+
+    def _clear_absent(self, name: str) -> None:
+        """Make NULL of ``n/a`` and the like among cells that begin with digits, as dates do: it would be their largest."""
+        for column in self.tables[name].columns:
+            quoted = quoted_name(column)
+            is_absent = f"lower(trim({quoted})) IN ({_ABSENT})"
+            is_text = f"typeof({quoted}) = 'text' AND {quoted} NOT GLOB '[0-9]*'"
+            if column in self._notations[name] or self._cells(
+                name, column, f"{is_text} AND NOT {is_absent} LIMIT 1"
+            ):
+                continue
+            if self._cells(name, column, f"{quoted} GLOB '[0-9]*' LIMIT 1"):
+                self._database.execute(
+                    f"UPDATE {quoted_name(name)} SET {quoted} = NULL WHERE {is_absent}"  # noqa: S608 - quoted names
+                )
 
     def _affinity(self, name: str, column: str) -> str:
         """Return SQLite's affinity for a column of numbers: REAL for amounts, and where some cell has decimals."""
