@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -246,3 +247,50 @@ def test_missing_cells_are_null(text: str, where: str) -> None:
     """Who looks for a text where the cells without a value are NULL is told so."""
     with pytest.raises(InvalidQueryError, match="write .* IS NULL"):
         _memory(text).query(f"SELECT count(*) FROM t WHERE {where}")
+
+
+@for_each(
+    "cells, total",
+    [
+        (["1,200.00", "(500.00)"], 700),
+        (["100.00", "500.00-"], -400),
+        (["$5", "$1,200", "$(4)"], 1201),
+        (["($1,200.50)", "-$3", "$4"], -1199.5),
+        (["1 234,50", "2 345,10"], 3579.6),
+        (["1\u202f234.50", "2 345.10 "], 3579.6),
+        (["€ 1 200", "€ 5-"], 1195),
+        (["5%", "(4%)"], 1),
+    ],
+)
+def test_notations_of_bookkeepers(cells: list[str], total: float) -> None:
+    """Parentheses and a minus behind an amount are its sign, blanks part its thousands."""
+    text = json.dumps([{"x": cell} for cell in cells])
+    [[answer]] = _memory(text).query("SELECT round(sum(x), 2) FROM t")
+    assert total == answer
+
+
+@for_each(
+    "cells, expression, total",
+    [
+        (["1 234", "2 345"], "CAST(replace(x, ' ', '') AS REAL)", 3579),
+        (["5-", "6-"], "CASE WHEN x LIKE '%-' THEN -CAST(replace(x, '-', '') AS REAL) ELSE CAST(x AS REAL) END", -11),
+        (["12", "(3)"], "CAST(replace(replace(x, '(', '-'), ')', '') AS REAL)", 9),
+        (["$5", "€7"], "CAST(replace(x, '$', '') AS REAL)", None),
+        (["1,200", "1,5"], "CAST(replace(x, ',', '') AS REAL)", 1215),
+        (["1 234,50", "1 234.50"], "CAST(replace(x, ' ', '') AS REAL)", None),
+        (["5-", "-6"], "CAST(x AS REAL)", None),
+        (["(5)", "(6)"], "CAST(replace(x, '(', '') AS REAL)", None),
+    ],
+)  # fmt: skip
+def test_advice_is_right(cells: list[str], expression: str, total: float | None) -> None:
+    """The expression that an error advises gives the right total; where that needs more, the next error says so."""
+    memory = _memory(json.dumps([{"x": cell} for cell in cells]))
+    with pytest.raises(InvalidQueryError) as caught:
+        memory.query("SELECT sum(x) FROM t")
+    if total is None:
+        with pytest.raises(InvalidQueryError, match="CAST would take"):
+            memory.query(f"SELECT sum({expression}) FROM t")
+    else:
+        assert expression in str(caught.value)
+        [[answer]] = memory.query(f"SELECT sum({expression}) FROM t")
+        assert total == answer

@@ -27,11 +27,15 @@ _CURRENCY = (
 # which marks these may be is seen over the whole column. A phone such as +4912345678 is none.
 _AMOUNT = re.compile(
     rf"(?!\+[0-9]{{7}})(?:[-+\u2212]?(?P<before>{_CURRENCY})?\s?|(?P<ahead>{_CURRENCY})\s?[-+\u2212])"
-    rf"(?P<body>[0-9.,'\u2019\u00a0\u202f]{{0,23}}[0-9])\s?(?P<after>{_CURRENCY}|%)?"
+    rf"(?P<body>[0-9.,' \u2019\u00a0\u202f]{{0,23}}[0-9])\s?(?P<after>{_CURRENCY}|%)?"
 )
-_WHOLE = r"(?:[1-9][0-9]{{0,2}}(?:([{group}'\u2019\u00a0\u202f])[0-9]{{3}})(?:\1[0-9]{{3}})*|0|[1-9][0-9]{{0,17}})"
+# What bookkeepers write for -500: (500), $(500), 500-; and what tells that it was bookkeepers.
+_OF_BOOKKEEPERS = re.compile(rf"[0-9][.,][0-9]|{_CURRENCY}|%")
+_IN_PARENTHESES = re.compile(r"([^()0-9]*)\(([^()]+)\)|([^()]*[0-9][^()-]*)-")
+_WHOLE = r"(?:[1-9][0-9]{{0,2}}(?:([{group}' \u2019\u00a0\u202f])[0-9]{{3}})(?:\1[0-9]{{3}})*|0|[1-9][0-9]{{0,17}})"
 _POINT = re.compile(rf"{_WHOLE.format(group=',')}?(?:\.[0-9]+)?")
 _COMMA = re.compile(rf"{_WHOLE.format(group='.')}?(?:,[0-9]+)?")
+_DECIMALS = re.compile(r"[.,][0-9]{1,2}$")
 _LIKE_A_THOUSAND = re.compile(r"[1-9][0-9]{0,2},[0-9]{3}")
 _TRUTHS: Final = {"true": "1", "false": "0"}
 _SAME_SHAPE = str.maketrans("23456789", "11111111")
@@ -74,7 +78,7 @@ class Notation:
             return {cell: _TRUTHS[cell.strip().lower()] for cell in filled}
         left_out = set(f"{self.unit} \t\n,.'\u2019\u00a0\u202f") - {self.decimal}
         read_as = str.maketrans(dict.fromkeys(left_out) | {self.decimal: ".", "\u2212": "-"})
-        return {cell: cell.translate(read_as) for cell in filled}
+        return {cell: _with_sign(cell.strip()).translate(read_as) for cell in filled}
 
 
 _PLAIN_NOTATION: Final = Notation(is_plain=True)
@@ -136,7 +140,16 @@ def notation_of(cells: Iterable[Any]) -> Notation | None:
         return _of_plain(shapes)
     if all(shape.lower() in _TRUTHS for shape in shapes):
         return Notation(of_truths=True)
-    return _of_amounts(shapes)
+    signed = set(map(_with_sign, shapes))
+    # Where all cells stand in parentheses, or none looks like an amount, these may mean anything.
+    is_sure = signed == shapes or (signed & shapes and any(map(_OF_BOOKKEEPERS.search, shapes)))
+    return _of_amounts(signed) if is_sure else None
+
+
+def _with_sign(text: str) -> str:
+    """Return a negative amount of bookkeepers with a minus before it; any other text as it is."""
+    match = _IN_PARENTHESES.fullmatch(text)
+    return "-" + "".join(filter(None, match.groups())) if match else text
 
 
 def _of_plain(shapes: set[str]) -> Notation | None:
@@ -168,6 +181,8 @@ def _of_amounts(shapes: set[str]) -> Notation | None:
         return None
     unit = " ".join(filter(None, units.pop()))
     bodies = [match["body"] for match in matches]
+    if not unit and any(" " in body for body in bodies) and not any(map(_DECIMALS.search, bodies)):
+        return None  # 600 123 456 may be a phone
     if all(map(_POINT.fullmatch, bodies)):
         is_doubtful = _is_doubtful(bodies)
         # Nobody writes a price with three decimals, and €1.234 is no thousand for sure.

@@ -11,9 +11,10 @@ from typing import Any, Final
 from memory_context.text.query.number_notation import SAMPLED, is_number, notation_of
 
 LONGEST_SHOWN = 40
-# What CAST takes whole: no digits, or a number before anything that continues none, as in `12 (3m ago)`.
+# What CAST takes whole: no digits, or a number before anything that continues none, as in `12 (3m ago)`. A minus behind it
+# does, and a parenthesis that was opened before it.
 _CAST_TAKES = re.compile(
-    r"[^0-9]*|\s*[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?![0-9.]|,[0-9]|['\u2019\s][0-9]{3}|[xX][0-9a-fA-F]).*",
+    r"[^0-9]*|\s*[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?![0-9.]|,[0-9]|['\u2019\s][0-9]{3}|[xX][0-9a-fA-F]|\s*(?:-\s*$|\))).*",
     re.DOTALL,
 )
 # Digits as in 007, 1,200 and 2.5, but neither addresses and versions (1.10.0) nor phones, which have no order of numbers.
@@ -42,6 +43,7 @@ _SECONDS: Final = {
 _BYTES = re.compile("([kKMGT]?)(?:i?B)?")
 _DIGITS = re.compile(r"([-\u2212]?)[^-0-9]*([0-9][0-9.,]*)")
 _BY_THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_BLANK = re.compile(r"(?<=[0-9])\s(?=[0-9])")
 _MARK = re.compile(r"[^-0-9.\s]+")
 _ISO_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
 _DATE = re.compile(r"([0-9]{1,2})([/.-])([0-9]{1,2})\2([0-9]{4})(?![0-9])")
@@ -146,7 +148,14 @@ def instead(name: str, texts: Sequence[str]) -> tuple[str, str]:
 
 
 def _without_marks(name: str, cell: str) -> str:
-    mark = (_MARK.findall(cell) or ["."])[0]
+    """Say what to write to have a number of a cell, one mark less at a time."""
+    text = cell.strip()
+    if text.endswith("-"):
+        positive = f"CAST(replace({name}, '-', '') AS REAL)"
+        return f"write CASE WHEN {name} LIKE '%-' THEN -{positive} ELSE CAST({name} AS REAL) END"
+    if "(" in text:
+        return f"write CAST(replace(replace({name}, '(', '-'), ')', '') AS REAL) if parentheses are a minus"
+    mark = (_BLANK.findall(text) or _MARK.findall(text) or ["."])[0]
     if mark in ",.":
         decimals = name if mark == "." else f"replace({name}, ',', '.')"
         return (
