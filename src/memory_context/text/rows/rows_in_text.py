@@ -18,6 +18,7 @@ from memory_context.text.json_and_repr import is_list, is_object, objects_in
 from memory_context.text.lines import lines_of
 from memory_context.text.read.json_values import NOTHING, is_json_lines, parse, records
 from memory_context.text.rows.command_columns import command_table
+from memory_context.text.rows.lists_as_columns import records_by_columns
 from memory_context.text.rows.log_lines import log_table
 from memory_context.text.rows.names_in_first_row import has_names
 from memory_context.text.rows.record_blocks import record_table
@@ -88,14 +89,17 @@ def _of_objects(text: str) -> TextTable | None:
 
 def _of_json(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON holds
     """Return the rows of a list, or of the longest of the lists that are least deep in an object."""
-    level: list[tuple[str, Any]] = [("$", value)]
+    level: list[tuple[str, Any]] = [("$", records_by_columns(value) or value)]
     while level:
         lists = [(path, item) for path, item in level if is_list(item)]
         path, longest = max(lists, key=lambda found: len(found[1]), default=("", list[Any]()))
         if longest:
             return _of_values(longest, f"the JSON list {path}")
         objects = [(path, item) for path, item in level if is_object(item)]
-        level = [(f"{path}.{key}", item[key]) for path, item in objects for key in item]
+        level = []
+        for path, item in objects:
+            for key, member in item.items():
+                level.append((f"{path}.{key}", records_by_columns(member) or member))
     return _of_object(value)
 
 
