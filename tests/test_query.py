@@ -22,8 +22,8 @@ from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import FoldPolicy, MemoryContext, MemoryManager, MemoryRef, QueryResult
 from memory_context.agent_framework import MemoryContextProvider
 from memory_context.exceptions import (
-    InvalidSelectionError,
     InvalidQueryError,
+    InvalidSelectionError,
     KeyExistsError,
     SelectionTimeoutError,
 )
@@ -417,7 +417,7 @@ def test_result_is_public() -> None:
         'SELECT count("price") FROM t',
         'SELECT region FROM t ORDER BY "price"',
         'SELECT (SELECT max(u."price") FROM t AS u) FROM t',
-        "SELECT /* \" */ 'it''s \"unit price\"', [unit price], \"price\" FROM t",
+        'SELECT /* " */ \'it\'\'s "unit price"\', [unit price], "price" FROM t',
     ],
 )
 def test_quoted_names_are_columns(sql: str) -> None:

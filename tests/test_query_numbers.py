@@ -245,7 +245,7 @@ def test_missing_cells(text: str, sql: str, expected: list[Any]) -> None:
 )
 def test_missing_cells_are_null(text: str, where: str) -> None:
     """Who looks for a text where the cells without a value are NULL is told so."""
-    with pytest.raises(InvalidQueryError, match="write .* IS NULL"):
+    with pytest.raises(InvalidQueryError, match=r"write .* IS NULL"):
         _memory(text).query(f"SELECT count(*) FROM t WHERE {where}")
 
 

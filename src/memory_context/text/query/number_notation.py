@@ -158,7 +158,9 @@ def _of_plain(shapes: set[str]) -> Notation | None:
     Beside 3.9 the zero of 3.10 tells something; beside 12.25 that of 9.50 does not. 7.0 comes back so.
     """
     matches = [match for match in map(_PLAIN.fullmatch, shapes) if match]
-    decimals = {match["decimals"] for match in matches if match["decimals"] and not match["exponent"]}
+    decimals = {
+        match["decimals"] for match in matches if match["decimals"] and not match["exponent"]
+    }
     has_zeros = any(one.endswith("0") for one in decimals - {"0"})
     if has_zeros and len(set(map(len, decimals))) > 1:
         return None

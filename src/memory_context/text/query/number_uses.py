@@ -160,10 +160,16 @@ class _Uses:
         """Refuse to look for ``''`` or ``'n/a'`` where no cell has it, and some are NULL in its place."""
         if not other.is_string or is_filled(other.name) or other.name in values.texts:
             return
-        asked = [one.this for one in other.root().find_all(exp.Is) if isinstance(one.expression, exp.Null)]
+        asked = [
+            one.this
+            for one in other.root().find_all(exp.Is)
+            if isinstance(one.expression, exp.Null)
+        ]
         for one in self._expanded.of(column):
             name = one.sql(dialect="sqlite")
-            has_null, _ = self._loaded.given(f"CASE WHEN {name} IS NULL THEN 1 END", one.text("table"))
+            has_null, _ = self._loaded.given(
+                f"CASE WHEN {name} IS NULL THEN 1 END", one.text("table")
+            )
             if has_null and column not in asked:
                 raise InvalidQueryError(
                     f"no cell of {values.name} is {shown(other.name)}: those without a value are NULL; "

@@ -65,7 +65,9 @@ _NOT_PLAIN = (
     f"(CAST({{name}} AS NUMERIC) <> {{name}} AND lower(trim({{name}})) NOT IN ({_ABSENT})))"
 )
 # What has decimals, or may have some in another row, is divided with decimals: 9 as well as 12.50.
-_HAS_DECIMALS = "typeof({name}) = 'real' OR (typeof({name}) = 'text' AND {name} GLOB '*[{decimal}eE]*')"
+_HAS_DECIMALS = (
+    "typeof({name}) = 'real' OR (typeof({name}) = 'text' AND {name} GLOB '*[{decimal}eE]*')"
+)
 _SELECT = re.compile(
     r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:SELECT|WITH|VALUES)\b", re.IGNORECASE | re.DOTALL
 )
