@@ -94,7 +94,7 @@ def test_no_guesses(cells: list[str]) -> None:
     [
         (PODS, "SELECT name FROM t WHERE restarts > 0", r"RESTARTS .*'12 \(3m ago\)'.*CAST\(RESTARTS AS REAL\)"),
         (PODS, "SELECT sum(restarts) FROM t", r"'12 \(3m ago\)'"),
-        (RESTARTED, "SELECT max(restarts) FROM t", r"RESTARTS holds quantities .*CAST\(RESTARTS AS REAL\).*RESTARTS \|\| ''"),
+        (RESTARTED, "SELECT max(restarts) FROM t", r"RESTARTS holds quantities, .*CAST\(RESTARTS AS REAL\).*RESTARTS \|\| ''"),
         (DOUBTFUL, "SELECT avg(amount) FROM t", r"if ',' parts thousands, .* if it is the decimal mark"),
         (DOUBTFUL, "SELECT total(amount) FROM t", "amount .*'1,200'"),
         (DOUBTFUL, "SELECT sum(CAST(amount AS REAL)) FROM t", "CAST would take '1,200' in amount for another"),
@@ -112,7 +112,7 @@ def test_no_guesses(cells: list[str]) -> None:
         (MIXED, "WITH s(x, y) AS (SELECT * FROM (SELECT amount, name FROM t)) SELECT sum(x) FROM s", "'unknown'"),
         (MIXED, "SELECT max(s.x) FROM (SELECT 1 AS x UNION ALL SELECT amount FROM t) s", "'unknown'"),
         (MIXED, "SELECT name, amount AS x FROM t WHERE x > 6", "'unknown'"),
-        ("n,x\na,5ms\nb,12ms", "SELECT max(x) FROM t", "quantities .*'12ms' would come before '5ms'"),
+        ("n,x\na,5ms\nb,12ms", "SELECT max(x) FROM t", "quantities, .*'12ms' would come before '5ms'"),
         ("a,b\n1,x\n2,7", "SELECT a FROM t WHERE b > a", "b .*'x'"),
         ("id,n\n007,1\n7,2", "SELECT n FROM t WHERE id = 7", "compare it with a text, as '007'"),
     ],
@@ -294,3 +294,44 @@ def test_advice_is_right(cells: list[str], expression: str, total: float | None)
         assert expression in str(caught.value)
         [[answer]] = memory.query(f"SELECT sum({expression}) FROM t")
         assert total == answer
+
+
+@for_each(
+    "text, sql, told",
+    [
+        ("host,0,1,2,3\na,5,6,7,8", "SELECT sum(3) FROM t", '"3" in double quotes'),
+        ("host,2023,2024\na,5,6", "SELECT host, 2024 - 2023 FROM t", '"2024" in double quotes'),
+        (
+            "v,x\n3.9,a\n3.10,b",
+            "SELECT max(v) FROM t",
+            "'3.10' would come before '3.9': .* versions",
+        ),
+        ("v,x\n1.9.0,a\n1.10.0,b", "SELECT x FROM t ORDER BY v DESC", "'1.10.0' .*each part"),
+        ("r,x\n10-20,a\n5-9,b", "SELECT sum(CAST(r AS REAL)) FROM t", "'10-20' .*end of the range"),
+    ],
+)
+def test_names_versions_and_ranges(text: str, sql: str, told: str) -> None:
+    """Numbers that name columns, versions in the order of texts and halves of ranges are errors, not wrong answers."""
+    with pytest.raises(InvalidQueryError, match=told):
+        _memory(text).query(sql)
+
+
+@for_each(
+    "text, sql, expected",
+    [
+        (
+            "host,0,1,2,3\na,5,6,7,8",
+            'SELECT host FROM t WHERE "1" > 3 ORDER BY 1 LIMIT 1',
+            [("a",)],
+        ),
+        ("host,2023,2024\na,5,6", 'SELECT sum("2024") * 2 FROM t', [(12,)]),
+        ("ip,x\n10.0.0.9,a\n10.0.0.10,b", "SELECT x FROM t ORDER BY ip", [("b",), ("a",)]),
+        ("v,x\n1.8.0,a\n1.9.0,b", "SELECT max(v) FROM t", [("1.9.0",)]),
+        ("n,ip\na,<none>\nb,7", "SELECT max(ip) FROM t", [(7,)]),
+        ("n,r\na,NULL\nb,x", "SELECT n FROM t WHERE r IS NULL", [("a",)]),
+        ("day,x\n2026-01-02,a", "SELECT CAST(day AS INTEGER) FROM t", [(2026,)]),
+    ],
+)
+def test_other_names_and_orders(text: str, sql: str, expected: list[Any]) -> None:
+    """Names in double quotes, addresses, versions that stand well and years of dates are answered."""
+    assert expected == [tuple(row) for row in _memory(text).query(sql)]

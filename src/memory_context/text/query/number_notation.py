@@ -10,7 +10,10 @@ from typing import Any, Final
 from memory_context.text.rows.rows_under_columns import Row, TextTable
 
 SAMPLED = 1000
-NO_VALUE: Final = ("", "-", "—", "na", "n/a", "nan", "nil", "none", "null")
+NO_VALUE: Final = (
+    *("", "-", "—", "na", "n/a", "nan", "nil", "none", "null"),
+    *("<none>", "<nil>", "<unknown>"),
+)
 # A number as programs write one: 007 is an id, +4912345678 a phone, 12E4 an article, and SQLite would lose the last of
 # more than 18 digits.
 _PLAIN = re.compile(

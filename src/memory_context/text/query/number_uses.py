@@ -41,6 +41,7 @@ _COMPARE = (
     *(exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Nullif),
 )
 _EQUAL = (exp.EQ, exp.In, exp.Case)
+LEAST_YEAR = 4
 _STANDS_IN_NUMBERS = re.compile(r"[-0-9.e+]|^$")
 
 
@@ -121,7 +122,9 @@ class _Uses:
         Raises:
             InvalidQueryError: SQLite would give something wrong.
         """
-        if isinstance(node, (*_OF_NUMBERS, *_OF_TRUTHS)) or is_total(node):
+        if isinstance(node, exp.Literal):
+            self._check_name(node)
+        elif isinstance(node, (*_OF_NUMBERS, *_OF_TRUTHS)) or is_total(node):
             self._check_numbers(node.iter_expressions())
         elif isinstance(node, exp.If) and not _is_of_value(node):
             self._check_numbers([node.this])
@@ -140,6 +143,19 @@ class _Uses:
                 self._check_comparison(values, self._of(other), node)
                 if isinstance(node, _EQUAL) and values.is_column:
                     self._check_absent(one, values, other)
+
+    def _check_name(self, literal: exp.Literal) -> None:
+        """Refuse ``sum(2024)`` where a column is called so: SQLite adds the number."""
+        # A year is a name wherever it stands; hours of a day are numbers in most places.
+        is_alone = isinstance(literal.parent, exp.Select | exp.AggFunc | exp.Alias)
+        if literal.is_string or not (is_alone or len(literal.name) >= LEAST_YEAR):
+            return
+        for name, table in self._loaded.tables.items():
+            if literal.name in table.columns:
+                raise InvalidQueryError(
+                    f"{literal.name} is a number here, and the column of {name} is "
+                    f'"{literal.name}" in double quotes'
+                )
 
     def _check_numbers(self, nodes: Iterable[exp.Expr]) -> None:
         for node in nodes:
@@ -327,6 +343,6 @@ def _check_order(*values: _Values, takes_numbers: bool = True) -> None:
     if pair is not None and not named.are_joined:
         _, advice = instead(named.name, named.filled)
         raise InvalidQueryError(
-            f"{named.name} holds quantities or dates in texts, of which {shown(pair[1])} would come before "
+            f"{named.name} holds quantities, dates or versions in texts, of which {shown(pair[1])} would come before "
             f"{shown(pair[0])}: {advice}; or {named.name} || '', if texts are meant"
         )

@@ -22,7 +22,13 @@ from memory_context.text.rows.lists_as_columns import records_by_columns
 from memory_context.text.rows.log_lines import log_table
 from memory_context.text.rows.names_in_first_row import has_names
 from memory_context.text.rows.record_blocks import record_table
-from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names, evened
+from memory_context.text.rows.rows_under_columns import (
+    Row,
+    TextTable,
+    column_names,
+    evened,
+    with_nulls,
+)
 from memory_context.text.rows.ruled_tables import markdown_table, ruled_table
 
 LINES_TRIED = 50
@@ -164,9 +170,9 @@ def _of_csv(text: str) -> TextTable | None:
 
 
 def _cells_of(text: str, delimiter: str, width: int, first: int) -> Iterator[Row]:
-    # An empty cell is a missing one, as to whoever loads CSV into a database.
-    for row in evened(islice(_csv_rows(text, delimiter), first, None), width, delimiter):
-        yield [cell or None for cell in row]
+    return map(
+        with_nulls, evened(islice(_csv_rows(text, delimiter), first, None), width, delimiter)
+    )
 
 
 def _csv_rows(text: str, delimiter: str) -> Iterator[list[str]]:

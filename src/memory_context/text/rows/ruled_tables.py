@@ -8,7 +8,14 @@ from itertools import islice, pairwise, takewhile
 from typing import Final
 
 from memory_context.text.lines import lines_of
-from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names, evened, sliced
+from memory_context.text.rows.rows_under_columns import (
+    Row,
+    TextTable,
+    column_names,
+    evened,
+    sliced,
+    with_nulls,
+)
 
 LINES_TRIED = 6
 # The line below names, as `| --- |:--:|` in Markdown, `----+----` in psql, `--  ----` in sqlite; or above them in mysql.
@@ -24,7 +31,6 @@ _MARKDOWN_BAR: Final = re.compile(r"(?<!\\)\|")
 _CORNERS: Final = ("+", "┌", "╭", "╒", "╔", "┏")
 _DASHES: Final = re.compile(r"[-=─━═]{2,}")
 _CROSSING: Final = re.compile("[+|┌-╋║-╰]")
-_NULL: Final = "NULL"
 
 
 def ruled_table(text: str) -> TextTable | None:
@@ -80,8 +86,7 @@ def _between_bars(text: str, names: str, below: int, rule: str = "") -> TextTabl
         if rule:
             lines = (line for line in lines if not _RULE.fullmatch(line))
         cells = map(cells_of, takewhile(bar.search, lines))
-        for row in evened(cells, len(columns), " | "):
-            yield [None if cell == "" or (rule and cell == _NULL) else cell for cell in row]
+        return map(with_nulls, evened(cells, len(columns), " | "))
 
     return TextTable(column_names(columns), rows, "the table" if rule else "the Markdown table")
 
@@ -110,6 +115,6 @@ def _below_dashes(text: str, names: str, below: int, dashes: str) -> TextTable:
             if not line.strip() or _FOOT.fullmatch(line):
                 return
             cells = [cell and cell.strip(f" {_BARS}") for cell in sliced(line, starts)]
-            yield [None if cell in ("", _NULL) else cell for cell in cells]
+            yield with_nulls(cells)
 
     return TextTable(column_names(sliced(names, starts)), rows, "the table")
