@@ -327,6 +327,8 @@ def test_names_versions_and_ranges(text: str, sql: str, told: str) -> None:
         ("host,2023,2024\na,5,6", 'SELECT sum("2024") * 2 FROM t', [(12,)]),
         ("ip,x\n10.0.0.9,a\n10.0.0.10,b", "SELECT x FROM t ORDER BY ip", [("b",), ("a",)]),
         ("v,x\n1.8.0,a\n1.9.0,b", "SELECT max(v) FROM t", [("1.9.0",)]),
+        ("s,x\n1.25 GB,a\n1.5 GB,b", "SELECT max(s) FROM t", [("1.5 GB",)]),
+        ("s,x\n$9.25,a\n$9.5,b", "SELECT max(replace(s, '$', '')) FROM t", [("9.5",)]),
         ("n,ip\na,<none>\nb,7", "SELECT max(ip) FROM t", [(7,)]),
         ("n,r\na,NULL\nb,x", "SELECT n FROM t WHERE r IS NULL", [("a",)]),
         ("day,x\n2026-01-02,a", "SELECT CAST(day AS INTEGER) FROM t", [(2026,)]),

@@ -14,8 +14,8 @@ LONGEST_SHOWN = 40
 # What CAST takes whole: no digits, or a number before anything that continues none, as in `12 (3m ago)`. A minus behind it
 # does, a parenthesis that was opened before it, and the other end of a range; a date's year is taken.
 _CAST_TAKES = re.compile(
-    r"[^0-9]*|\s*[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?![0-9.]|,[0-9]|['\u2019\s][0-9]{3}|[xX][0-9a-fA-F]|\s*(?:-\s*$|\)|[-\u2013]\s?[0-9]))"
-    r".*|[0-9]{4}-[0-9]{2}(?![0-9]).*",
+    r"[^0-9]*|\s*[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+    r"(?![0-9.]|,[0-9]|['\u2019\s][0-9]{3}|[xX][0-9a-fA-F]|\s*(?:-\s*$|\)|[-\u2013]\s?[0-9])).*|[0-9]{4}-[0-9]{2}(?![0-9]).*",
     re.DOTALL,
 )
 # Digits as in 007, 1,200 and 2.5, but neither addresses and versions (1.10.0) nor phones, which have no order of numbers.
@@ -48,8 +48,8 @@ _BLANK = re.compile(r"(?<=[0-9])\s(?=[0-9])")
 _MARK = re.compile(r"[^-0-9.\s]+")
 _ISO_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
 _DATE = re.compile(r"([0-9]{1,2})([/.-])([0-9]{1,2})\2([0-9]{4})(?![0-9])")
-# 3.10 or 1.10.0, beside which 3.9 and 1.9.0 are less; an address has four parts, and no such order.
-_VERSION = re.compile(r"v?([0-9]+)\.([0-9]+)(?:\.([0-9]+))?(?![.0-9]).*", re.DOTALL)
+# 3.10 or v1.10.0-rc1, beside which 3.9 and v1.9.0 are less; an address has four parts, and no such order.
+_VERSION = re.compile(r"v?([0-9]{1,9})\.([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:[-+]?[a-z][\w.+-]*)?")
 _RANGE = re.compile(r"[0-9]\s?[-\u2013]\s?[0-9]")
 
 _Reading = Callable[[str], Any]
@@ -71,7 +71,8 @@ def out_of_order(texts: Sequence[str]) -> tuple[str, str] | None:
 
     None also where most texts are neither, as titles of which one is ``300``.
     """
-    for is_read, readings in _READINGS:
+    # Texts that are numbers are no versions.
+    for is_read, readings in _READINGS[: None if notation_of(texts) is None else -1]:
         sample = texts[:SAMPLED]
         if 2 * sum(map(is_read, sample)) >= len(sample):
             ordered = sorted(filter(is_read, texts))

@@ -45,6 +45,8 @@ def evened(rows: Iterable[Row], width: int, joint: str = ",") -> Iterator[Row]:
 
 def with_nulls(row: Row) -> Row:
     """Return a row of texts, with None for what is missing."""
+    if _MISSING.isdisjoint(row):
+        return row
     return [None if cell in _MISSING else cell for cell in row]
 
 
