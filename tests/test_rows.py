@@ -42,7 +42,7 @@ def rows_of(text: str) -> tuple[tuple[str, ...], list[list[Any]]]:
         ('{"at": 5, "hourly": {"time": ["0:00", "1:00"], "rain": [0.5, null]}, "daily": {"sun": [7], "max": [9]}}', ("time", "rain"), [["0:00", 0.5], ["1:00", None]]),
         ('{"a": [1, 2], "b": ["x", "y"], "notes": ["z"]}', ("a", "b"), [[1, "x"], [2, "y"]]),
         ('{"pods": [{"a": 1}], "warnings": ["x"], "errors": ["y"]}', ("a",), [[1]]),
-        ('{"tags": ["x", "y"], "names": ["z"]}', ("value",), [["x"], ["y"]]),
+        ('{"tags": ["u", "v", "w", "x", "y", "z"], "no": ["z"]}', ("value",), [[tag] for tag in "uvwxyz"]),
         ("[{'a': None, 'b': True}]", ("a", "b"), [[None, True]]),
         ("Found 2:\n\n[[1, 2], [3, 4]]", ("column1", "column2"), [[1, 2], [3, 4]]),
         ('{"stdout": "id,n\\n1,2\\n3,4\\n", "exit_code": 0}', ("id", "n"), [["1", "2"], ["3", "4"]]),
