@@ -299,8 +299,8 @@ def test_advice_is_right(cells: list[str], expression: str, total: float | None)
 @for_each(
     "text, sql, told",
     [
-        ("host,0,1,2,3\na,5,6,7,8", "SELECT sum(3) FROM t", '"3" in double quotes'),
-        ("host,2023,2024\na,5,6", "SELECT host, 2024 - 2023 FROM t", '"2024" in double quotes'),
+        ("host,0,1,2,3\na,5,6,7,8", "SELECT sum(3) FROM t", 'double quotes: "3"'),
+        ("host,2023,2024\na,5,6", "SELECT host, 2024 - 2023 FROM t", 'double quotes: "2024"'),
         (
             "v,x\n3.9,a\n3.10,b",
             "SELECT max(v) FROM t",
@@ -325,6 +325,7 @@ def test_names_versions_and_ranges(text: str, sql: str, told: str) -> None:
             [("a",)],
         ),
         ("host,2023,2024\na,5,6", 'SELECT sum("2024") * 2 FROM t', [(12,)]),
+        ("city,n\nRome,1", "SELECT 'city' AS k, sum(n) FROM t WHERE city <> 'n'", [("city", 1)]),
         ("ip,x\n10.0.0.9,a\n10.0.0.10,b", "SELECT x FROM t ORDER BY ip", [("b",), ("a",)]),
         ("v,x\n1.8.0,a\n1.9.0,b", "SELECT max(v) FROM t", [("1.9.0",)]),
         ("s,x\n1.25 GB,a\n1.5 GB,b", "SELECT max(s) FROM t", [("1.5 GB",)]),

@@ -41,6 +41,10 @@ _COMPARE = (
     *(exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Nullif),
 )
 _EQUAL = (exp.EQ, exp.In, exp.Case)
+# Where a text, or a number, that is a column's name is meant for one; a year is wherever it stands.
+_AGGREGATE = (exp.Count, exp.Sum, exp.Avg, exp.Max, exp.Min)
+_NAME_TEXTS = (*_AGGREGATE, exp.Group, exp.Ordered)
+_NAME_NUMBERS = (*_AGGREGATE, exp.Select, exp.Alias)
 LEAST_YEAR = 4
 _STANDS_IN_NUMBERS = re.compile(r"[-0-9.e+]|^$")
 
@@ -145,17 +149,17 @@ class _Uses:
                     self._check_absent(one, values, other)
 
     def _check_name(self, literal: exp.Literal) -> None:
-        """Refuse ``sum(2024)`` where a column is called so: SQLite adds the number."""
-        # A year is a name wherever it stands; hours of a day are numbers in most places.
-        is_alone = isinstance(literal.parent, exp.Select | exp.AggFunc | exp.Alias)
-        if literal.is_string or not (is_alone or len(literal.name) >= LEAST_YEAR):
-            return
-        for name, table in self._loaded.tables.items():
-            if literal.name in table.columns:
-                raise InvalidQueryError(
-                    f"{literal.name} is a number here, and the column of {name} is "
-                    f'"{literal.name}" in double quotes'
-                )
+        """Refuse ``sum(2024)`` and ``GROUP BY 'region'`` where a column is called so: SQLite takes what is written."""
+        is_year = not literal.is_string and len(literal.name) >= LEAST_YEAR
+        is_meant = is_year or isinstance(
+            literal.parent, _NAME_TEXTS if literal.is_string else _NAME_NUMBERS
+        )
+        columns = {column for table in self._loaded.tables.values() for column in table.columns}
+        if is_meant and literal.name in columns:
+            kind = "text" if literal.is_string else "number"
+            raise InvalidQueryError(
+                f'{literal.sql()} is a {kind} here; the column stands in double quotes: "{literal.name}"'
+            )
 
     def _check_numbers(self, nodes: Iterable[exp.Expr]) -> None:
         for node in nodes:
