@@ -146,7 +146,7 @@ def notation_of(cells: Iterable[Any]) -> Notation | None:
     signed = set(map(_with_sign, shapes))
     # Where all cells stand in parentheses, or none looks like an amount, these may mean anything.
     is_sure = signed == shapes or (signed & shapes and any(map(_OF_BOOKKEEPERS.search, shapes)))
-    return _of_amounts(signed) if is_sure else None
+    return _of_amounts(signed, are_rewritten=signed != shapes) if is_sure else None
 
 
 def _with_sign(text: str) -> str:
@@ -178,7 +178,7 @@ def _is_doubtful(bodies: list[str]) -> bool:
     return any(re.search("[.,]", body) for body in bodies) and all(map(_COMMA.fullmatch, bodies))
 
 
-def _of_amounts(shapes: set[str]) -> Notation | None:
+def _of_amounts(shapes: set[str], *, are_rewritten: bool) -> Notation | None:
     """Return the notation of cells such as ``$1,200.50``; None where they have several, or none."""
     matches = [match for match in map(_AMOUNT.fullmatch, shapes) if match]
     units = {(match["before"] or match["ahead"] or "", match["after"] or "") for match in matches}
@@ -190,8 +190,8 @@ def _of_amounts(shapes: set[str]) -> Notation | None:
         return None  # 600 123 456 may be a phone
     if all(map(_POINT.fullmatch, bodies)):
         is_doubtful = _is_doubtful(bodies)
-        # Nobody writes a price with three decimals, and €1.234 is no thousand for sure.
-        is_price = unit not in ("", "%") and any("." in body for body in bodies)
+        # Nobody writes a price with three decimals, and €1.234 or 1.234- is no thousand for sure.
+        is_price = (unit not in ("", "%") or are_rewritten) and any("." in body for body in bodies)
         return None if is_doubtful and is_price else Notation(unit, is_doubtful=is_doubtful)
     return _with_commas(unit, bodies) if all(map(_COMMA.fullmatch, bodies)) else None
 
