@@ -138,10 +138,10 @@ def test_a_beginning_of_json_gives_the_beginning_of_its_values(data: st.DataObje
 
 def test_a_repr_is_read_with_its_escapes() -> None:
     """What Python alone has is read; a text that ends in the middle of one, as far as it goes."""
-    value = [{"total": 12.5, "when": (2024, 3, 4), "note": "it's \n"}]
+    value = [{"total": 12.5, "when": [2024, 3, 4], "note": "it's \n"}]
     text = str(value)
     assert (value, False) == read_literal(text)
-    assert ([{"total": 12.5, "when": (2024, 3)}], True) == read_literal(text[:35])
+    assert ([{"total": 12.5, "when": [2024, 3]}], True) == read_literal(text[:35])
     assert ([{"note": "a"}], True) == read_literal('[{"note": "a\\u00e')
 
 

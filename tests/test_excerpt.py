@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -355,6 +356,20 @@ def test_a_row_of_a_list_comes_with_its_neighbours_only() -> None:
     shown = json.loads(found.removeprefix("$ "))
     assert rows[611:614] == [row for row in shown if row in rows[611:614]]
     assert len(shown) < 10
+
+
+def test_a_repr_is_shown_as_json_is() -> None:
+    """Python's repr comes in whole records, with their paths and how many are missing; of objects, their fields."""
+    rows = [
+        {"service": f"part-{number}", "env": "prod", "status": "OK", "note": f"it's {number}"}
+        for number in range(90)
+    ]
+    shown = excerpt(str(rows), "is part-57 ok", 400, len).text
+    assert shown.startswith("$ [{") and shown.endswith(' more"]')
+    assert rows[57] in ast.literal_eval(shown.removeprefix("$ "))
+    items = ", ".join(f"Item(sku='s{n}', at=date({n}), text={'word ' * 40!r})" for n in range(9))
+    shown = excerpt(f"Page(total=9, items=[{items}])", "s7", 200, len).text
+    assert "$.items[7] {sku='s7', at=date(7)" in shown
 
 
 def test_left_out_members_are_counted() -> None:

@@ -57,8 +57,8 @@ def rows_of(text: str) -> tuple[tuple[str, ...], list[list[Any]]]:
         ("## Order: 7, State: open\n- **Total**: 1\n\n## Order: 8, State: shut\n- **Total**: 2\n", ("heading", "Order", "State", "Total"), [["Order: 7, State: open", "7", "open", "1"], ["Order: 8, State: shut", "8", "shut", "2"]]),
         ("Order 7: open\nTotal: 1\nCity: Rome\n\nOrder 8: shut\nTotal: 2\nCity: Oslo\n", ("heading", "Total", "City"), [["Order 7: open", "1", "Rome"], ["Order 8: shut", "2", "Oslo"]]),
         ("[web]\nport=80\nhost=a\n\n[db]\nport=5432\nhost=b\n", ("heading", "port", "host"), [["web", "80", "a"], ["db", "5432", "b"]]),
-        ("- name: ann\n  tags:\n  - x\n  - y\n- name: bob\n  tags: []\n", ("name", "tags"), [["ann", "x, y"], ["bob", "[]"]]),
-        ("ann:\n  age: 3\n  city: Rome\nbob:\n  age: 4\n  city: Oslo\n", ("heading", "age", "city"), [["ann", "3", "Rome"], ["bob", "4", "Oslo"]]),
+        ("- name: ann\n  tags:\n  - x\n  - y\n- name: bob\n  tags: []\n", ("name", "tags"), [["ann", ["x", "y"]], ["bob", []]]),
+        ("ann:\n  age: 3\n  city: Rome\nbob:\n  age: 4\n  city: Oslo\n", ("key", "age", "city"), [["ann", "3", "Rome"], ["bob", "4", "Oslo"]]),
         ("HOME=/srv\nLANG=C\nEMPTY=\n", ("key", "value"), [["HOME", "/srv"], ["LANG", "C"], ["EMPTY", None]]),
         ("NAME    READY   STATUS\nweb-1   1/1     Running\ndb-0    0/1     Pending\n", ("NAME", "READY", "STATUS"), [["web-1", "1/1", "Running"], ["db-0", "0/1", "Pending"]]),
         ("CONTAINER ID   IMAGE     NAMES\n0123456789ab   nginx:1   web\nba9876543210   pg:15     db\n", ("CONTAINER ID", "IMAGE", "NAMES"), [["0123456789ab", "nginx:1", "web"], ["ba9876543210", "pg:15", "db"]]),
@@ -127,6 +127,7 @@ def test_any_text(text: str) -> None:
     [
         *("," * 1_000_000, "x" * 5_000_000, "[" * 100_000, "a: " * 300_000, "|" * 500_000),
         *("- " * 500_000, "=" * 500_000, " " * 500_000 + "x", "2026-01-31 " * 50_000, "a:\n" * 100_000),
+        *("[a" + ".a" * 200_000 + "(1)]", "x" + " " * 500_000 + ":", "[F" + "(1)" * 100_000 + "]"),
     ],
 )  # fmt: skip
 def test_odd_texts_end(text: str) -> None:
@@ -163,6 +164,7 @@ def test_rows_of_a_large_text(form: str) -> None:
     [
         ("region,2023,2024\nNorth,5,6\nSouth,1,2", ("region", "2023", "2024")),
         ("site,2023-01,2023-02,Total\nNorth,5,6,11", ("site", "2023-01", "2023-02", "Total")),
+        (",2023-01,2023-02\nNorth,5,6", ("column1", "2023-01", "2023-02")),
         ("host\t0\t1\t2\t3\nweb\t4\t5\t0\t7", ("host", "0", "1", "2", "3")),
         ("name;day;1;2;3;4\nann;Mo;7;8;9;9", ("name", "day", "1", "2", "3", "4")),
         ("ann,2019,2022\nbob,2020,2024", None),

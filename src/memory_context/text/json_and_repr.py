@@ -1,24 +1,46 @@
-"""Values written down as text: JSON, or Python's repr of dicts and lists, whole or cut in the middle."""
+"""Values written down as text: JSON, or Python's repr of dicts, lists and objects, whole or cut in the middle."""
 
 from __future__ import annotations
 
 import ast
+import datetime as dt
 import json
 import re
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, Final, NamedTuple, TypeGuard
+from zoneinfo import ZoneInfo
 
 PARSED_AT_MOST = 5_000_000
 REPR_AT_MOST = 1_000_000
 BEGINNING = 400_000
-# A string of Python's, closed, or open up to the end of the text, or a constant. Possessive: no
-# character is looked at twice, however many backslashes there are.
-_STRING_OR_NAME = re.compile(
+# A string of Python's, closed, or open up to the end of the text. Possessive: no character is
+# looked at twice, however many backslashes there are.
+_STRING = (
     r"""b?'[^'\\]*+(?:\\.[^'\\]*+)*+(?:'|\\?\Z)"""
     r"""|b?"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)"""
-    r"""|\b(?:None|True|False)\b""",
+)
+# Or a constant, or the name of an object's class or field.
+_STRING_OR_NAME = re.compile(
+    rf"{_STRING}|\b(?:None|True|False|nan|inf|NaT|datetime\.timezone\.utc)\b"
+    r"|(?<![\w.])[A-Za-z_][\w.]{0,80}+(?=[(=])",
     re.DOTALL,
 )
-_NUMBERS = re.compile(r"[\s\d.,:+\-ej(){}\[\]]*")
+_NUMBERS = re.compile(r"[\s\d.,:=+\-ej(){}\[\]]*")
+# The member of an enumeration, <Status.OPEN: 'open'>: its value says it all.
+_STRING_OR_MEMBER = re.compile(
+    rf"{_STRING}|<[A-Za-z_][\w.]*+: (?P<value>'[^'\\]*+'|-?\d++)>", re.DOTALL
+)
+# A list, a tuple, a dict, or an object: `Order(`.
+_BEGINNING = re.compile(r"\s*+(?:[\[{(]|[A-Za-z_][\w.]{0,80}+\()")
+# Classes of which the one argument is the value; others are written with a capital, as Decimal is.
+_HOLDERS: Final = ("frozenset", "deque", "mappingproxy")
+_TIMES: Final = {
+    "datetime.datetime": dt.datetime,
+    "datetime.date": dt.date,
+    "datetime.time": dt.time,
+    "datetime.timedelta": dt.timedelta,
+    "datetime.timezone": dt.timezone,
+    "zoneinfo.ZoneInfo": ZoneInfo,
+}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _REPR_ESCAPES = set("\\'\"nrtxuU")
 # Closed strings are skipped over; a quote by itself is the one that the text ends before closing.
@@ -50,22 +72,35 @@ def is_list(value: object) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
+def begins_value(text: str) -> bool:
+    """Return whether `text` may be a list or an object, as far as its beginning says."""
+    return _BEGINNING.match(text) is not None
+
+
 def parse_literal(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return the list or object that is the whole of `text`, in JSON or Python's repr, or None.
 
+    An object's repr, ``Order(id=7, total=Decimal('1.50'))``, is its fields; amounts and times in it are texts.
     Nothing is run, and JSON above 5 MB or a repr above 1 MB is not read.
     """
-    if len(text) > PARSED_AT_MOST or text[:1] + text[-1:] not in ("[]", "{}"):
+    if len(text) > PARSED_AT_MOST or not begins_value(text) or text[-1] not in "]})":
         return None
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        if len(text) > REPR_AT_MOST or not _NUMBERS.fullmatch(_STRING_OR_NAME.sub("", text)):
+        text = _with_values_of_members(text)
+        if len(text) > REPR_AT_MOST or not _has_literals_alone(text):
             return None
         value = _evaluate(text)
-        if isinstance(value, set):  # it stands between braces too
-            return None
-        return value
+        return value if is_object(value) or is_list(value) else None
+
+
+def is_repr(text: str) -> bool:
+    """Return whether `text`, which is no JSON, may be the whole repr of a list or an object, up to 1 MB: at a glance."""
+    text = text.strip()
+    if len(text) > REPR_AT_MOST or not begins_value(text) or text[-1] not in "]})":
+        return False
+    return _has_literals_alone(_with_values_of_members(text)) and _closed(text) == text
 
 
 def read_literal(text: str) -> Literal | None:
@@ -73,9 +108,9 @@ def read_literal(text: str) -> Literal | None:
 
     A cut text, and one that is too large to be parsed, is read up to its last complete value.
     """
-    text = text.strip()
-    if text[:1] not in ("[", "{"):
+    if not begins_value(text):
         return None
+    text = text.strip()
     value = parse_literal(text)
     if value is not None:
         return Literal(value, is_cut=False)
@@ -96,6 +131,18 @@ def objects_in(text: str) -> tuple[list[dict[str, Any]], int]:
     return objects, end
 
 
+def _with_values_of_members(text: str) -> str:
+    """Return a repr with the values of enumerations in place of their members."""
+    if "<" not in text:
+        return text
+    return _STRING_OR_MEMBER.sub(lambda match: match["value"] or match[0], text)
+
+
+def _has_literals_alone(text: str) -> bool:
+    """Return whether there are strings, numbers, brackets, and names of classes and fields, and nothing else."""
+    return _NUMBERS.fullmatch(_STRING_OR_NAME.sub("", text)) is not None
+
+
 def unquote(body: str, quote: str) -> str:
     """Return what a string of Python's says, given what stands between its quotes, perhaps cut."""
     whole = _WHOLE_ESCAPES.match(body)
@@ -109,9 +156,68 @@ def _evaluate(text: str) -> Any:  # noqa: ANN401 - whatever a literal holds
     if not set(_ESCAPE.findall(text)) <= _REPR_ESCAPES:
         return None
     try:
-        return ast.literal_eval(text)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return _value_of(ast.parse(text, mode="eval").body)
+    except (ValueError, TypeError, SyntaxError, LookupError, ArithmeticError):
         return None
+    except (RecursionError, MemoryError):
+        return None
+
+
+def _value_of(node: ast.expr) -> Any:  # noqa: ANN401 - whatever a literal holds
+    """Return the value that an expression writes down.
+
+    Raises:
+        ValueError, TypeError, LookupError, ArithmeticError: It is no literal.
+    """
+    match node:
+        case ast.List(items) | ast.Tuple(items):
+            return [_value_of(item) for item in items]
+        case ast.Dict(keys, values):
+            names = map(ast.literal_eval, filter(None, keys))
+            return dict(zip(names, map(_value_of, values), strict=True))
+        case ast.Call():
+            return _object_of(node)
+        case ast.Name("NaT"):
+            return None
+        case ast.Name() | ast.UnaryOp(operand=ast.Name()):
+            return float(ast.unparse(node))  # nan, inf, -inf
+        case _:
+            return ast.literal_eval(node)
+
+
+def _object_of(call: ast.Call) -> Any:  # noqa: ANN401 - whatever an object holds
+    """Return the fields of an object, or what the one argument of its class says: ``Decimal('1.50')``."""
+    path = ast.unparse(call.func)
+    name = path.rpartition(".")[2]
+    if path.startswith("datetime."):
+        return str(_time_of(call))
+    fields = {field.arg: field.value for field in call.keywords if field.arg}
+    is_class = name[:1].isupper() or name in _HOLDERS or path.startswith("np.")
+    match call.args:
+        case [] if len(fields) == len(call.keywords) and (fields or is_class):
+            return {key: _value_of(value) for key, value in fields.items()}
+        case [value] if is_class:
+            return _value_of(value)
+        case _:
+            raise ValueError(path)
+
+
+def _time_of(node: ast.expr) -> Any:  # noqa: ANN401 - a date, a time, a duration or a zone
+    """Return the time, or the zone of one, that an expression of `datetime` makes."""
+    match node:
+        case ast.Constant(int() | str() as value):
+            return value
+        case ast.UnaryOp(ast.USub(), ast.Constant(int() as value)):
+            return -value
+        case ast.Attribute():
+            return dt.UTC
+        case ast.Call(function, arguments, keywords):
+            made_by: Any = _TIMES[ast.unparse(function)]
+            given = [_time_of(argument) for argument in arguments]
+            named = {keyword.arg or "": _time_of(keyword.value) for keyword in keywords}
+            return made_by(*given, **named)
+        case _:
+            raise ValueError
 
 
 def _closed(text: str) -> str:
@@ -133,7 +239,7 @@ def _closed(text: str) -> str:
                 return "" if text[end:].strip() else text[:end]
         elif mark in ("'", '"'):
             start = match.start()
-            is_value = text[:start].rstrip().endswith(":") or waiting[-1:] == ["]"]
+            is_value = text[:start].rstrip().endswith((":", "=")) or waiting[-1:] == ["]"]
             if is_value:  # and not a key
                 body = _WHOLE_ESCAPES.match(text, start + 1)
                 closed = text[: body.end() if body else start + 1] + mark

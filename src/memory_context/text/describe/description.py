@@ -19,6 +19,7 @@ class Kind(StrEnum):
     JSON = "json"
     TABLE = "table"
     RECORDS = "records"
+    YAML = "yaml"
     LOG = "log"
     TEST_RUN = "test run"
     TRACEBACK = "traceback"

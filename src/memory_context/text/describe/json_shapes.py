@@ -18,11 +18,13 @@ from memory_context.text.describe.sample import Sample, count_lines_starting
 from memory_context.text.json_and_repr import (
     BEGINNING,
     Literal,
+    begins_value,
     is_list,
     is_object,
     objects_in,
     read_literal,
 )
+from memory_context.text.rows.values_as_rows import names_beside
 
 SAMPLED = 50
 MANY = 6
@@ -36,7 +38,7 @@ _ERROR_LEVEL = re.compile(r'"(?:error|fatal|critical)"[ ,}]', re.IGNORECASE)
 
 def describe_json(sample: Sample) -> Description | None:
     """Describe a text that is JSON, a repr, or objects one after the other, even if it is cut."""
-    if not sample.head.lstrip().startswith(("{", "[")):
+    if not begins_value(sample.head):
         return None
     objects, _ = objects_in(sample.head)
     if len(objects) > 1:
@@ -75,23 +77,30 @@ def _describe_object(literal: Literal, sample: Sample) -> Description:
     if owner and (len(owner[list_key]) >= MANY or not name_key):
         noun = singular(list_key).replace("_", " ")
         records = Literal(owner[list_key], literal.is_cut)
-        return _describe_list(records, "JSON:", noun, sample, total=_total_in(owner))
+        columns = names_beside(owner, records.value)
+        return _describe_list(records, "JSON:", noun, sample, _total_in(owner), columns)
     facts = f"JSON object ({name_key} {shortened(value[name_key])})" if name_key else "JSON object"
     names = unique_names(key for key in value if key != name_key)
     return Description(Kind.JSON, facts, names, is_cut=literal.is_cut)
 
 
 def _describe_list(
-    literal: Literal, notation: str, noun: str, sample: Sample, total: int = 0
+    literal: Literal,
+    notation: str,
+    noun: str,
+    sample: Sample,
+    total: int = 0,
+    columns: tuple[str, ...] = (),
 ) -> Description:
-    """Describe a list by its first items; `total` is how many there are elsewhere, if that is said."""
+    """Describe a list by its first items, or the names of its columns; `total` is how many there are elsewhere."""
     items: list[Any] = literal.value
     sampled = items[:SAMPLED]
     if items and all(map(is_object, sampled)):
         names = _fields_of(sampled)
         noun = noun or "object"
     elif items and all(isinstance(item, list | tuple) for item in sampled):
-        names = unique_names(cell for cell in items[0] if not isinstance(cell, dict | list))
+        cells = columns or [cell for cell in items[0] if not isinstance(cell, dict | list)]
+        names = unique_names(cells)
         noun = noun or "row"
     else:
         names = tuple(shortened(item) for item in sampled if not isinstance(item, dict | list))

@@ -11,7 +11,7 @@ from memory_context.text.describe.description import (
     shortened,
     unique_names,
 )
-from memory_context.text.describe.sample import COUNTED_AT_MOST, Sample
+from memory_context.text.describe.sample import COUNTED_AT_MOST, LONGEST_LINE, Sample
 
 LOOKED_AT = 120
 _MODIFIERS = r"(?:(?:public|private|protected|internal|static|final|abstract|async|override) )+"
@@ -52,6 +52,11 @@ _SHELL = re.compile(r"#!.*\b(?:ba|da|k|z)?sh\b")
 _SHELL_FUNCTION = re.compile(r"^(?:function +)?(\w+) *\(\)", re.MULTILINE)
 # The number that `cat -n` and viewers of files put before a line, and the indent.
 _BEFORE_CODE = r"[ \t]{0,200}(?:\d{1,7}(?:\t|→|: ?| ?\| ?)[ \t]*)?"
+# What says nothing of a language in Python: a text between three quotes, a line of a comment.
+_TEXT = re.compile(r'"""(?:(?!""").)*+"""|\'\'\'(?:(?!\'\'\').)*+\'\'\'', re.DOTALL)
+_COMMENT = re.compile(rf"{_BEFORE_CODE}#")
+_STATEMENTS = ("def ", "class ", "import ", "from ", "async def ")
+_FENCE = "```"
 _ENDS = (":", ")", '"""', "]", ";", "{", "}", ",", "(", '"')
 
 
@@ -61,17 +66,14 @@ def describe_source(sample: Sample) -> Description | None:
         functions = unique_names(_SHELL_FUNCTION.findall(sample.text[:COUNTED_AT_MOST]))
         facts = f"shell script, {counted(sample.line_count, 'line')}"
         return Description(Kind.SOURCE, facts, functions)
-    lines = sample.lines[:LOOKED_AT]
-    language = ""
-    most = 0
-    for name, signs in _SIGNS.items():
-        sign = re.compile(_BEFORE_CODE + f"(?:{signs})")
-        count = sum(1 for line in lines if sign.match(line))
-        if count > most:
-            language, most = name, count
-    # Prose may begin its lines as code does, but does not end them so.
-    ended = sum(1 for line in lines if line.rstrip().endswith(_ENDS))
-    if most < max(2, 0.2 * len(lines)) or ended < 0.15 * len(lines):
+    language = _language_of(sample.lines[:LOOKED_AT], [*_SIGNS])
+    if not language and _FENCE not in sample.head:
+        # A module may begin with more words than statements.
+        lines = (line[:LONGEST_LINE] for line in _TEXT.sub('""""""', sample.head).split("\n"))
+        code = [line for line in lines if line.strip() and not _COMMENT.match(line)]
+        if any(line.lstrip().startswith(_STATEMENTS) for line in code):
+            language = _language_of(code, ["Python"])
+    if not language:
         return None
     text = sample.text[:COUNTED_AT_MOST]
     definitions = re.finditer(f"^{_BEFORE_CODE}(?:{_SIGNS[language]})", text, re.MULTILINE)
@@ -80,3 +82,18 @@ def describe_source(sample: Sample) -> Description | None:
     if sample.path:
         facts += f" {shortened(sample.path)}"
     return Description(Kind.SOURCE, f"{facts}, {counted(sample.line_count, 'line')}", names)
+
+
+def _language_of(lines: list[str], languages: list[str]) -> str:
+    """Return the language that most lines speak for; nothing if too few do."""
+    language = ""
+    most = 0
+    for name in languages:
+        sign = re.compile(_BEFORE_CODE + f"(?:{_SIGNS[name]})")
+        count = sum(1 for line in lines if sign.match(line))
+        if count > most:
+            language, most = name, count
+    # Prose may begin its lines as code does, but does not end them so.
+    ended = sum(1 for line in lines if line.rstrip().endswith(_ENDS))
+    is_code = most >= max(2, 0.2 * len(lines)) and ended >= 0.15 * len(lines)
+    return language if is_code else ""

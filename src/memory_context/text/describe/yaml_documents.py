@@ -68,7 +68,7 @@ def describe_yaml(sample: Sample) -> Description | None:
         # What is below a key of several documents is different in each.
         has_count = key.below > 1 and outline.documents == 1
         names.append(f"{name} ({key.below:,})" if has_count else name)
-    return Description(Kind.RECORDS, facts, unique_names(names))
+    return Description(Kind.YAML, facts, unique_names(names))
 
 
 def _outline_of(text: str) -> _Outline | None:

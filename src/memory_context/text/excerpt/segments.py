@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from json.decoder import scanstring  # type: ignore[attr-defined] # where a JSON string ends, at the speed of C
-from typing import cast
+from typing import TypeAlias, cast
 
+from memory_context.text.json_and_repr import is_repr
 from memory_context.text.lines import line_spans
 from memory_context.text.ranges import Span
 from memory_context.text.rows.ruled_tables import DELIMITER_ROW
@@ -54,7 +55,15 @@ _DEFINITION = re.compile(
     re.VERBOSE,
 )
 _SPACE = re.compile(r"[ \t\n\r]*")
+# Of a repr, strings as a whole, and the signs around its members.
+_MARK_OF_REPR = re.compile(
+    r"""'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\](){},:=]""", re.DOTALL
+)
 _decoder = json.JSONDecoder()
+
+# A member's step in a JSONPath, its start, its value's start and end.
+_Member: TypeAlias = tuple[str, int, int, int]
+_ReadMembers: TypeAlias = Callable[[str, int], Iterator[_Member]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +90,7 @@ class Container:
     """What some segments are parts of.
 
     Attributes:
-        kind: ``text``; ``object`` or ``array`` of JSON, whose segments are its members.
+        kind: ``text``; ``object`` or ``array`` of JSON or of Python's repr, whose segments are its members.
         path: Its JSONPath, or nothing.
         size: How many members it has, as JSON.
     """
@@ -107,10 +116,13 @@ class Segmentation:
 
 
 def split(text: str) -> Segmentation:
-    """Split `text`, in time linear in its length; JSON along its members."""
+    """Split `text`, in time linear in its length; JSON and Python's repr along their members."""
     found = Segmentation(text, [(0, len(text))])
     if _is_json(text):
         _split_container(found, _skip_space(text, 0), "$", 0)
+        return found
+    if is_repr(text):
+        _split_container(found, _skip_space(text, 0), "$", 0, _members_of_repr)
         return found
     records = _starts_of_json_lines(text)
     for index, start in enumerate(records):
@@ -157,24 +169,28 @@ def _starts_of_json_lines(text: str) -> list[int]:
     return starts if len(starts) > 1 else []
 
 
-def _split_container(found: Segmentation, start: int, path: str, depth: int) -> None:
-    """Split the JSON that begins at `start`: small members become segments, large ones are split again."""
+def _split_container(
+    found: Segmentation, start: int, path: str, depth: int, members: _ReadMembers | None = None
+) -> None:
+    """Split the value that begins at `start`: small members become segments, large ones are split again."""
     text, number = found.text, len(found.containers)
     found.containers.append(Container())  # replaced below, when its size is known
+    members = members or _members
     size = 0
-    for step, begin, value, end in _members(text, start):
+    is_object = text[start] == "{"
+    for step, begin, value, end in members(text, start):
         size += 1
+        is_object = is_object or not step.endswith(f"[{size - 1}]")
         length = end - value
         # Without its quotes, so that the segments are slices of the string as it stands.
-        if text[value] == '"' and length > LONG_STRING:
+        if text[value] in "\"'" and length > LONG_STRING:
             found.containers.append(Container("text", path + step))
             _split_text(found, value + 1, end - 1, len(found.containers) - 1)
-        elif text[value] in "{[" and length > LONG_VALUE and depth < DEEPEST:
-            _split_container(found, value, path + step, depth + 1)
+        elif length > LONG_VALUE and depth < DEEPEST and text[end - 1] in "}])":
+            _split_container(found, value, path + step, depth + 1, members)
         else:
             _add_member(found.segments, begin, end, number)
-    kind = "object" if text[start] == "{" else "array"
-    found.containers[number] = Container(kind, path, size)
+    found.containers[number] = Container("object" if is_object else "array", path, size)
 
 
 def _add_member(segments: list[Segment], begin: int, end: int, container: int) -> None:
@@ -187,7 +203,7 @@ def _add_member(segments: list[Segment], begin: int, end: int, container: int) -
     segments.append(Segment(begin, end, container))
 
 
-def _members(text: str, start: int) -> Iterator[tuple[str, int, int, int]]:
+def _members(text: str, start: int) -> Iterator[_Member]:
     """Yield of each member of a JSON container: its step in a JSONPath, its start, its value's start and end."""
     is_object = text[start] == "{"
     place = _skip_space(text, start + 1)
@@ -197,8 +213,7 @@ def _members(text: str, start: int) -> Iterator[tuple[str, int, int, int]]:
         step = f"[{index}]"
         if is_object:
             name, place = cast("tuple[str, int]", scanstring(text, place + 1))
-            # RFC 9535 has the dot for names only; any other key stands in brackets.
-            step = f".{name}" if name.isidentifier() else f"[{json.dumps(name)}]"
+            step = _step(name)
             place = _skip_space(text, text.index(":", place) + 1)
         # The decoder finds the end of a value faster than any loop of ours, however deep it is.
         _, end = _decoder.raw_decode(text, place)
@@ -207,6 +222,33 @@ def _members(text: str, start: int) -> Iterator[tuple[str, int, int, int]]:
         if text[place] == ",":
             place = _skip_space(text, place + 1)
         index += 1
+
+
+def _members_of_repr(text: str, start: int) -> Iterator[_Member]:
+    """Yield of each member of a container in Python's repr what `_members` yields of one of JSON."""
+    opening = _MARK_OF_REPR.search(text, start)
+    begin = value = _skip_space(text, opening.end()) if opening else len(text)
+    depth = index = 0
+    for match in _MARK_OF_REPR.finditer(text, begin):
+        mark = match[0]
+        if depth == 0 and mark in ",)]}":
+            if match.start() > begin:
+                name = text[begin:value].rstrip(" :=").strip("'\"")
+                step = f"[{index}]" if value == begin else _step(name)
+                yield step, begin, value, match.start()
+            if mark != ",":
+                return
+            begin = value = _skip_space(text, match.end())
+            index += 1
+        elif depth == 0 and mark in ":=" and value == begin:
+            value = _skip_space(text, match.end())
+        else:
+            depth += (mark in "([{") - (mark in ")]}")
+
+
+def _step(name: str) -> str:
+    """Return the step of a JSONPath: RFC 9535 has the dot for names only; any other key stands in brackets."""
+    return f".{name}" if name.isidentifier() else f"[{json.dumps(name)}]"
 
 
 def _skip_space(text: str, place: int) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, cast
 
-from memory_context.text.json_and_repr import is_list, is_object, parse_literal
+from memory_context.text.json_and_repr import begins_value, is_list, is_object, parse_literal
 from memory_context.text.lines import lines_of
 
 NOTHING: Final = object()
@@ -69,7 +69,7 @@ def wrapped(value: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds
 
 def parse(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return the list or object of a text in JSON or in Python's repr (up to 1 MB); `NOTHING` if it is neither."""
-    if not _begins_container(text):
+    if not begins_value(text):
         return NOTHING
     try:
         return json.loads(text, parse_constant=str)

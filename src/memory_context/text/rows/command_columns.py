@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import islice
+from itertools import groupby, islice, pairwise
 from typing import Final
 
 from memory_context.text.lines import lines_of
+from memory_context.text.ranges import Span
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names, evened, sliced
 
 TRIED = 50
-LEAST_ALIGNED = 0.95
 LEAST_CAPITALS = 0.6
 LISTING: Final = ("mode", "links", "owner", "group", "size", "modified", "name")
 # A line of `ls -l`; without an owner or a group, as options of it leave them out, it is none.
@@ -23,8 +23,11 @@ _LONG = re.compile(
     r" (?P<name>.*)"
 )
 _COMMIT = re.compile(r"(?P<commit>[0-9a-f]{7,40}) (?P<message>\S.*)")
-# Of one word or a few, with two blanks at least before the next, as in `CONTAINER ID   IMAGE`.
-_NAME = re.compile(r"\S+(?: \S+)*")
+_WORD = re.compile(r"\S+")
+# What stands in sentences and in code; `PORT(S)` and `MAJ:MIN` are names.
+_NOT_IN_NAMES = re.compile(r":(?!\S)|[=.,;\[\]{}<>\"'|\\]")
+# What pandas writes below a table.
+_SIZE = re.compile(r"\[\d+ rows x \d+ columns\]")
 
 
 def command_table(text: str) -> TextTable | None:
@@ -46,39 +49,112 @@ def _matches(text: str, pattern: re.Pattern[str]) -> Iterator[Row]:
 
 
 def _below_names(text: str, lines: list[str]) -> TextTable | None:
-    """Return columns below names: by where these stand, or by blanks where the last column alone has some."""
-    head, rows = lines[0], lines[1:]
-    names = head.split()
-    if len(names) < 2 or any(character in head for character in ":=.,;()[]{}<>\"'|"):
+    """Return columns below names: between the gaps that all lines share, or by blanks where they share none.
+
+    Nothing for lines of which it is not sure what stands below which name.
+    """
+    head = lines[0]
+    words = list(_WORD.finditer(head))
+    if len(words) < 2 or _NOT_IN_NAMES.search(head) or _has_more_than_rows(text):
         return None
-    starts = [match.start() for match in _NAME.finditer(head)]
-    if len(starts) > 1 and _are_aligned(rows, starts):
+    rows = partial(_lines_below, text)
+    starts = _starts_of_columns(words, rows) if "  " in head else []
+    # Words between blanks are more columns where cells reach beyond their names.
+    width = _columns_of_words(head, words, rows) if len(starts) < len(words) else 0
+    if starts and len(starts) >= width:
         columns = column_names(sliced(head, starts))
-        return TextTable(
-            columns, lambda: (sliced(line, starts) for line in _lines_below(text)), "the columns"
-        )
-    capitals = sum(1 for name in names if name[:1].isupper() or not name[:1].isalpha())
-    narrowest = min(len(row.split()) for row in rows)
-    if capitals < LEAST_CAPITALS * len(names) or narrowest < 2 or narrowest < len(names) - 1:
+        return TextTable(columns, lambda: (sliced(row, starts) for row in rows()), "the columns")
+    if width < 2:
         return None
-    width = min(len(names), narrowest)
+    names = [word[0] for word in words]
     columns = column_names([*names[: width - 1], " ".join(names[width - 1 :])])
     cells = partial(str.split, maxsplit=width - 1)
-    return TextTable(columns, lambda: evened(map(cells, _lines_below(text)), width), "the columns")
+    return TextTable(columns, lambda: evened(map(cells, rows()), width), "the columns")
 
 
-def _are_aligned(rows: list[str], starts: list[int]) -> bool:
-    """Return whether cells begin where the names do, with a blank before each."""
-    aligned, cells = 0, 0
-    for row in rows:
-        for start in starts[1:]:
-            if start < len(row):
-                cells += 1
-                aligned += row[start - 1] == " " and row[start] != " "
-    return cells > 0 and aligned >= LEAST_ALIGNED * cells
+def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[str]]) -> list[int]:
+    """Return where columns begin: behind what is blank in all lines, between two words of the names.
+
+    Nothing where two names with several blanks between them have no gap in common.
+    """
+    between = [(0, words[0].start())]
+    between += [(word.end(), following.start()) for word, following in pairwise(words)]
+    filled = [[False] * (end - start) for start, end in between]
+    for row in rows():
+        for (start, end), places in zip(between, filled, strict=True):
+            part = row[start:end]
+            if part and not part.isspace():
+                for word in _WORD.finditer(part):
+                    places[word.start() : word.end()] = [True] * len(word[0])
+    starts = [0]
+    # Rows may have numbers or names of their own, to the left of the first name.
+    gaps = _gaps(between[0], filled[0])
+    if gaps and any(filled[0][: gaps[0][0]]):
+        starts.append(gaps[0][0])
+    for number, (end, start) in enumerate(between[1:], 1):
+        gaps = _gaps((end, start), filled[number])
+        is_far = start - end > 1
+        if not gaps and is_far:
+            return []
+        stop = words[number + 1].start() if number + 1 < len(words) else None
+        # Behind the one blank in `NOMINATED NODE`, with `<none>` below it, no column begins.
+        has_cells = is_far or (
+            any(row[starts[-1] : end].strip() for row in rows())
+            and any(row[start:stop].strip() for row in rows())
+        )
+        if gaps and has_cells:
+            # The gap behind `10 months ago` is wider than those within.
+            starts.append(max(gaps, key=lambda gap: (gap[1] - gap[0], gap[0]))[0])
+    return starts if len(starts) > 1 else []
+
+
+def _gaps(between: Span, filled: list[bool]) -> list[Span]:
+    """Return the runs of blanks in the part *between* two words, given which places of it are filled."""
+    gaps = list[Span]()
+    place = between[0]
+    for is_filled, run in groupby(filled):
+        start, place = place, place + len(list(run))
+        if not is_filled:
+            gaps.append((start, place))
+    return gaps
+
+
+def _columns_of_words(
+    head: str, words: list[re.Match[str]], rows: Callable[[], Iterator[str]]
+) -> int:
+    """Return how many columns of one word each there are, of which the last has any number; 0 where that is not sure.
+
+    Names look like some, one column has a number in each row, and where names are spread, words stand near theirs.
+    """
+    capitals = sum(1 for word in words if word[0][0].isupper() or not word[0][0].isalpha())
+    if len(words) < 3 or capitals < LEAST_CAPITALS * len(words):
+        return 0
+    narrowest = min(len(row.split()) for row in rows())
+    if narrowest < len(words) - 1:
+        return 0
+    width = min(len(words), narrowest)
+    has_digits = [True] * (width - 1)
+    for row in rows():
+        for number, word in enumerate(islice(_WORD.finditer(row), width - 1)):
+            has_digits[number] = has_digits[number] and any(map(str.isdigit, word[0]))
+            is_left = number > 0 and word.end() <= words[number - 1].end()
+            if "  " in head and (is_left or word.start() >= words[number + 1].start()):
+                return 0
+    return width if any(has_digits) else 0
 
 
 def _lines_below(text: str) -> Iterator[str]:
-    """Yield the lines below the names, blank ones left out."""
-    filled = (line for line in lines_of(text) if line.strip())
+    """Yield the lines below the names, blank ones and what pandas writes below a table left out."""
+    filled = (line for line in lines_of(text) if line.strip() and not _SIZE.fullmatch(line))
     return islice(filled, 1, None)
+
+
+def _has_more_than_rows(text: str) -> bool:
+    """Return whether a blank line parts what stands below the names, or dots stand for rows that are left out."""
+    is_below_blank = False
+    for line in lines_of(text.strip("\n")):
+        if not line.strip():
+            is_below_blank = True
+        elif (is_below_blank and not _SIZE.fullmatch(line)) or not line.strip(" ."):
+            return True
+    return False

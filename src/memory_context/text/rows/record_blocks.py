@@ -1,4 +1,4 @@
-"""Records in blocks, ``key: value`` on each line: below headings, between blank lines, as INI or simple YAML."""
+"""Records in blocks, ``key: value`` on each line: below headings, between blank lines, with a text below their fields."""
 
 from __future__ import annotations
 
@@ -9,20 +9,27 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from memory_context.text.lines import lines_of
+from memory_context.text.rows.configuration_values import configuration_table
+from memory_context.text.rows.pair_lines import pair_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
+from memory_context.text.rows.values_as_rows import KEY, LEAST_COMMON, PAIRS
 
 HEADING: Final = "heading"
-RECORDS: Final = "the records"
+TEXT: Final = "text"
 MOST_COLUMNS = 200
-LEAST_COMMON = 2
+# Words are broken where a line is as long as that, and go on below it.
+LONG_LINE = 60
 # Name: value, NAME=value or - **Name**: value; a name is a word or a few, a value may be missing.
 FIELD = re.compile(
     r"(?P<indent>[ \t]*)(?P<dash>[-*•] +)?\*{0,2}(?P<name>[A-Za-z_][\w /()'.-]{0,40}?)\*{0,2}"
-    r" ?(?::\*{0,2}(?:\s+|$)|=(?!=)\s*)\*{0,2}(?P<value>.*)"
+    r" ?(?P<sign>:\*{0,2}(?:\s+|$)|=(?!=)\s*)(?:\*\*)?(?P<value>.*)"
 )
-# A section of INI in brackets, a title of Markdown, or one between hyphens or equals signs.
+# How Git begins a commit.
+_COMMIT = re.compile(r"commit (?=[0-9a-f]{40}\b)")
+_SECTION = re.compile(r"\s*\[{1,2}(?P<title>[^\[\]]+)\]{1,2}\s*")
+# A title of Markdown, or one between hyphens or equals signs.
 _TITLE = re.compile(
-    r"\s*(?:\[(?P<section>[^\]]+)\]|#{1,6} +(?P<title>[^#\s].*?)#*|[=-]{2,} *(?P<ruled>\S.*?) *[=-]{2,})\s*"
+    r"\s*(?:#{1,6} +(?P<title>[^#\s].*?)#*|[=-]{2,} *(?P<ruled>\S.*?) *[=-]{2,})\s*"
 )
 # As in "Order 1042: open".
 _NUMBERED = re.compile(r"[A-Za-z][\w -]* #?\d+")
@@ -32,116 +39,245 @@ _COMMENT = re.compile(r"\s*[#;]")
 _PARTS = re.compile(r"\s*[,|;]\s+|\s+[-–—]\s+")  # noqa: RUF001 - dashes as people write them
 
 
+@dataclass(frozen=True, slots=True)
+class _FieldLine:
+    """A line, the field that it is, and the one below it."""
+
+    text: str
+    field: re.Match[str] | None
+    below: re.Match[str] | None
+
+
 @dataclass(slots=True)
 class _Block:
-    """A record while its lines are read."""
+    """A record while its lines are read.
+
+    Attributes:
+        heading: What stands above it.
+        fields: Its names and values.
+        text: The lines that are no field, and belong to none.
+        last: The field to which further lines belong, and how far it is indented.
+        is_open: Whether the last field had no value on its own line.
+        is_wrapped: Whether the last line of the last field is so long that it goes on below.
+        has_body: Whether a text has begun behind a blank line; fields in it are words of its own.
+    """
 
     heading: str | None = None
     fields: dict[str, str] = field(default_factory=dict[str, str])
+    text: list[str] = field(default_factory=list[str])
     last: str = ""
     indent: int = 0
-    is_item: bool = False
+    is_open: bool = False
+    is_wrapped: bool = False
+    has_body: bool = False
 
     def add(self, name: str, value: str) -> None:
-        """Add a field; its name is the last one, to which further lines belong."""
-        self.fields[name] = value
+        """Add a field, or a further value of one that is there already."""
+        before = self.fields.get(name)
+        self.fields[name] = f"{before}, {value}" if before else value
         self.last = name
+        self.is_open = not value
+        self.is_wrapped = len(value) >= LONG_LINE
 
     def extend(self, text: str, joint: str) -> None:
         """Add a further line to the last field."""
-        if self.last:
-            self.fields[self.last] = f"{self.fields[self.last]}{joint}{text}".strip(joint)
+        self.is_wrapped = len(text) >= LONG_LINE
+        self.fields[self.last] = f"{self.fields[self.last]}{joint}{text}".strip(joint)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What the records of a text have in common.
+
+    Attributes:
+        opener: The field that most of them begin with; empty if no two begin alike.
+        indent: How far the first field of the text is indented: what is indented more begins no record.
+        sign: What stands behind the name of that field, a colon or an equals sign.
+        has_sections: Whether lines in brackets are headings, so that those behind ``#`` are comments.
+    """
+
+    opener: str
+    indent: int
+    sign: str
+    has_sections: bool
 
 
 def record_table(text: str) -> TextTable | None:
     """Return the records of a text under the names of their fields, missing ones None; None for other texts.
 
     What a heading says belongs to the records below it, as the column ``heading``, and as fields where it has the form
-    of some: ``## Order: 1042, Status: open``. Where no two records have a field in common, rows are names and values.
+    of some: ``## Order: 1042, Status: open``. What stands below the fields of a record, as the words of a mail do, is the
+    column ``text``. Where no two records have two fields in common, rows are names and values.
     """
+    table = configuration_table(text) or pair_table(text)
+    if table:
+        return table
+    form = _form_of(text)
+    if form is None:
+        return None
     names = Counter[str]()
-    has_headings = False
-    for block in _blocks(text):
+    has_headings = has_texts = False
+    for block in _blocks(text, form):
         has_headings = has_headings or block.heading is not None
-        names.update(block.fields.keys())
+        has_texts = has_texts or bool(block.text)
+        names.update(name for name, value in block.fields.items() if value)
         if len(names) > MOST_COLUMNS:
             return None
-    if not names:
-        return None
-    # One name in common is chance: a configuration has several sections with a port.
+    # Columns without any value are those of a line that stands above others.
     if sum(1 for count in names.values() if count > 1) < LEAST_COMMON:
-        return TextTable(("key", "value"), lambda: _pairs(text), "the fields")
-    columns = [*([HEADING] if has_headings else []), *names]
-    return TextTable(column_names(columns), lambda: _rows(text, columns), RECORDS)
+        return TextTable((KEY, "value"), lambda: _pairs(text, form), PAIRS)
+
+    def rows() -> Iterator[Row]:
+        for block in _blocks(text, form):
+            heading = [block.heading] if has_headings else []
+            words = ["\n".join(block.text) or None] if has_texts else []
+            yield [*heading, *(block.fields.get(name) or None for name in names), *words]
+
+    columns = [*([HEADING] if has_headings else []), *names, *([TEXT] if has_texts else [])]
+    return TextTable(column_names(columns), rows, "the records")
 
 
-def _pairs(text: str) -> Iterator[Row]:
-    for block in _blocks(text):
+def _pairs(text: str, form: _Form) -> Iterator[Row]:
+    for block in _blocks(text, form):
         before = f"{block.heading}." if block.heading else ""
         yield from ([before + name, value or None] for name, value in block.fields.items())
+        if block.text:
+            yield [before + TEXT, "\n".join(block.text)]
 
 
-def _rows(text: str, columns: list[str]) -> Iterator[Row]:
-    for block in _blocks(text):
-        cells = {HEADING: block.heading, **block.fields}
-        yield [cells.get(name) or None for name in columns]
-
-
-def _blocks(text: str) -> Iterator[_Block]:
-    """Yield the records; a text before the first field belongs to none."""
-    block, is_below_blank = _Block(), True
+def _read(text: str) -> Iterator[_FieldLine]:
+    """Yield the lines; that of a commit of Git is a field, too."""
+    above: tuple[str, re.Match[str] | None] | None = None
     for line in lines_of(text):
-        if not line.strip() or _RULE.fullmatch(line):
-            is_below_blank = True
+        if line.startswith("commit "):
+            line = _COMMIT.sub("commit: ", line)  # noqa: PLW2901 - read as this
+        # Most lines of words have neither sign, and are told soon.
+        match = FIELD.fullmatch(line) if ":" in line or "=" in line else None
+        if above:
+            yield _FieldLine(*above, match)
+        above = line, match
+    if above:
+        yield _FieldLine(*above, None)
+
+
+def _form_of(text: str) -> _Form | None:
+    """Return what the records of a text have in common; None without fields."""
+    openers = Counter[str]()
+    indent, sign = -1, ""
+    has_sections = False
+    is_first = True
+    for line in _read(text):
+        match = line.field
+        if match and not _is_heading(line, is_first=is_first):
+            if indent < 0:
+                indent, sign = len(match["indent"]), match["sign"][0]
+            if is_first and len(match["indent"]) <= indent:
+                openers[_name_of(match)] += 1
+            is_first = False
             continue
-        heading = _heading_in(line, is_below_blank=is_below_blank)
+        is_section = _SECTION.fullmatch(line.text) is not None
+        has_sections = has_sections or is_section
+        is_title = is_section or _TITLE.fullmatch(line.text) is not None
+        is_first = _ends_block(line.text) or is_title or _is_heading(line, is_first=is_first)
+    if indent < 0:
+        return None
+    opener, count = openers.most_common(1)[0] if openers else ("", 0)
+    return _Form(opener if count > 1 else "", indent, sign, has_sections or sign == "=")
+
+
+def _blocks(text: str, form: _Form) -> Iterator[_Block]:
+    """Yield the records; a text before the first field belongs to none."""
+    block = _Block()
+    is_first, is_below_rule = True, False
+    for line in _read(text):
+        if _ends_block(line.text):
+            is_first = True
+            is_below_rule = is_below_rule or bool(line.text.strip())
+            continue
+        heading = _heading_in(line, form, block, is_first=is_first)
+        match = _field_in(line, form, block)
         if heading is not None:
             if block.fields:
                 yield block
-            block, is_below_blank = _with_heading(heading), False
-            continue
-        match = FIELD.fullmatch(line)
-        if match is None:
-            if not _COMMENT.match(line):
-                _continue(block, line)
-            continue
-        if block.fields and _begins_record(match, block, is_below_blank=is_below_blank):
-            yield block
-            block = _Block(block.heading, indent=block.indent)
-        if not (match["value"] or block.fields or match["dash"]):
-            # A mapping of mappings: its key stands above each.
-            block = _Block(match["name"].strip(), indent=len(match["indent"]))
-        else:
-            # A list of YAML has its hyphen before the first field of an item alone, Markdown before each.
-            block.is_item = bool(block.fields) and not match["dash"]
-            block.add(match["name"].strip(), _plain(match["value"]))
-        is_below_blank = False
+            block = _with_heading(heading)
+        elif match and (is_below_rule or _begins_record(match, block, form, is_first=is_first)):
+            if block.fields:
+                yield block
+            block = _Block(block.heading)
+            _add_field(block, match)
+        elif match and not block.has_body:
+            _add_field(block, match)
+        elif not _COMMENT.match(line.text):
+            _continue(block, line.text, is_first=is_first)
+        is_first = is_below_rule = False
     if block.fields:
         yield block
 
 
-def _heading_in(line: str, *, is_below_blank: bool) -> str | None:
+def _ends_block(line: str) -> bool:
+    return not line.strip() or _RULE.fullmatch(line) is not None
+
+
+def _is_heading(line: _FieldLine, *, is_first: bool) -> bool:
+    """Return whether a line without a mark stands above the fields of a record, as a title or a number does."""
+    match, below = line.field, line.below
+    if below is None or not line.text.strip():
+        return False
+    if match:
+        is_numbered = _NUMBERED.fullmatch(match["name"]) and match["value"]
+        return bool(is_numbered) and is_first and not _NUMBERED.fullmatch(below["name"])
+    is_above = len(line.text) - len(line.text.lstrip()) < len(below["indent"])
+    return (is_first or is_above) and not _COMMENT.match(line.text)
+
+
+def _heading_in(line: _FieldLine, form: _Form, block: _Block, *, is_first: bool) -> str | None:
     """Return the heading that a line is; None if it is none."""
-    title = _TITLE.fullmatch(line)
-    if title:
-        return (title["section"] or title["title"] or title["ruled"]).strip()
-    match = FIELD.fullmatch(line)
-    if match and is_below_blank and match["value"] and _NUMBERED.fullmatch(match["name"]):
-        return line.strip()
-    return None
+    title = _SECTION.fullmatch(line.text)
+    if title is None and not form.has_sections:
+        title = _TITLE.fullmatch(line.text)
+    # Within the words of a record without a heading, titles are theirs.
+    if title and not (block.has_body and block.heading is None):
+        return str(next(filter(None, title.groups()))).strip()
+    # Without a mark, it stands above what records begin with.
+    opens = line.below is not None and _name_of(line.below) == form.opener
+    return line.text.strip() if opens and _is_heading(line, is_first=is_first) else None
 
 
-def _begins_record(match: re.Match[str], block: _Block, *, is_below_blank: bool) -> bool:
+def _field_in(line: _FieldLine, form: _Form, block: _Block) -> re.Match[str] | None:
+    """Return the field that a line is; None for a further line of the value above.
+
+    Such a line is indented by one blank, as in mails, or has an equals sign where fields have colons.
+    """
+    match = line.field
+    if match and block.last:
+        deeper = len(match["indent"]) - block.indent
+        if deeper == 1 or (deeper > 0 and match["sign"][0] != form.sign):
+            return None
+    return match
+
+
+def _begins_record(match: re.Match[str], block: _Block, form: _Form, *, is_first: bool) -> bool:
     """Return whether a field is the first of the next record."""
-    is_named_already = match["name"].strip() in block.fields
-    if is_named_already or (match["dash"] and block.is_item):
+    if len(match["indent"]) > form.indent:
+        return False
+    name = _name_of(match)
+    is_there = name in block.fields
+    if name == (form.opener or next(iter(block.fields), "")) and (is_there or is_first):
         return True
-    # A blank line inside of what a heading begins is none between records.
-    if block.heading is None:
-        return is_below_blank
-    # The key of the next mapping has no value, and stands as far left as the key before.
-    is_bare = not match["value"] and not match["dash"]
-    return is_bare and len(match["indent"]) <= block.indent
+    if not is_first or block.has_body:
+        return False
+    # A record that lacks the opener begins with another field that is there already. A blank line inside of what a
+    # heading begins is none between records.
+    return is_there or not (form.opener or block.heading)
+
+
+def _name_of(match: re.Match[str]) -> str:
+    return match["name"].strip()
+
+
+def _add_field(block: _Block, match: re.Match[str]) -> None:
+    block.add(_name_of(match), _plain(match["value"]))
+    block.indent = len(match["indent"])
 
 
 def _with_heading(text: str) -> _Block:
@@ -150,15 +286,24 @@ def _with_heading(text: str) -> _Block:
     parts = [FIELD.fullmatch(part) for part in _PARTS.split(text)]
     for part in parts:
         if part and part["value"] and not _NUMBERED.fullmatch(part["name"]):
-            block.add(part["name"].strip(), _plain(part["value"]))
+            block.add(_name_of(part), _plain(part["value"]))
     block.last = ""
     return block
 
 
-def _continue(block: _Block, line: str) -> None:
-    """Add a line without a name to the field before: an item of a list, or more of its text."""
-    item = _ITEM.fullmatch(line)
-    if item:
+def _continue(block: _Block, line: str, *, is_first: bool) -> None:
+    """Add a line that is no field: to the field right above if that goes on in it, else to the text."""
+    if not block.fields:
+        return
+    if block.has_body:
+        block.text.append(line.strip())
+        return
+    indent = len(line) - len(line.lstrip())
+    is_indented = indent > 0 and indent >= block.indent
+    if is_first or not block.last or not (is_indented or block.is_open or block.is_wrapped):
+        block.has_body = is_first
+        block.text.append(line.strip())
+    elif item := _ITEM.fullmatch(line):
         block.extend(_plain(item["item"]), ", ")
     else:
         block.extend(line.strip(), " ")

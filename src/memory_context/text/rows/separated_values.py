@@ -1,0 +1,92 @@
+"""CSV and its like: lines that all have as many tabs, commas, semicolons or bars."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from typing import Final
+
+from memory_context.exceptions import InvalidSelectionError
+from memory_context.text.lines import lines_of
+from memory_context.text.rows.names_in_first_row import has_names
+from memory_context.text.rows.rows_under_columns import (
+    Row,
+    TextTable,
+    column_names,
+    evened,
+    with_nulls,
+)
+
+LINES_TRIED = 50
+LEAST_EVEN = 0.9
+DELIMITERS: Final = {"\t": "TSV", ",": "CSV", ";": "CSV", "|": "CSV"}
+_CODE_ENDS = (".", ";", "{", ":", ")", "(", ",")
+
+
+def separated_table(text: str) -> TextTable | None:
+    """Return the cells between the delimiter that most lines have as often as the first; None for other texts.
+
+    The first row names the columns, unless it has numbers that are no series. Cells lose the blanks around them where
+    names have some.
+    """
+    for delimiter, notation in DELIMITERS.items():
+        try:
+            head = list(islice(_rows(text, delimiter), LINES_TRIED))
+        except InvalidSelectionError:
+            continue
+        if not _are_rows(head, delimiter) or _are_sentences(text, head, delimiter):
+            continue
+        width = len(head[0])
+        is_named = has_names(head)
+        is_padded = is_named and any(cell != cell.strip() for cell in head[0])
+
+        rows = partial(_cells, text, delimiter, width, int(is_named), is_padded=is_padded)
+        names = column_names(head[0] if is_named else [""] * width)
+        return TextTable(names, rows, f"the {notation}", by_semicolons=delimiter == ";")
+    return None
+
+
+def _cells(
+    text: str, delimiter: str, width: int, skipped: int, *, is_padded: bool
+) -> Iterator[Row]:
+    for row in evened(islice(_rows(text, delimiter), skipped, None), width, delimiter):
+        yield with_nulls([cell and cell.strip() for cell in row] if is_padded else row)
+
+
+def _are_rows(rows: list[list[str]], delimiter: str) -> bool:
+    """Return whether these are rows, not sentences or code with as many commas in each line."""
+    width = len(rows[0]) if rows else 0
+    same = sum(1 for row in rows if len(row) == width)
+    if len(rows) < 2 or width < 2 or same < LEAST_EVEN * len(rows):
+        return False
+    if delimiter == "\t":
+        return True
+    # A table that numbers its rows has no name for the numbers.
+    if not all(cell.strip() for cell in rows[0][1:]):
+        return False
+    code = sum(1 for row in rows if row[-1].rstrip().endswith(_CODE_ENDS))
+    return code < 0.5 * len(rows)
+
+
+def _are_sentences(text: str, rows: list[list[str]], delimiter: str) -> bool:
+    """Return whether a comma with a blank behind it stands once in each line, as in sentences."""
+    lines = list(islice(filter(str.strip, lines_of(text)), len(rows)))
+    return len(rows[0]) == 2 and all(f"{delimiter} " in line for line in lines)
+
+
+def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
+    """Yield the rows, blank lines left out.
+
+    Raises:
+        InvalidSelectionError: A row is damaged.
+    """
+    # Lines end with a line feed alone, as they do everywhere here.
+    lines = io.StringIO(text, newline="\n")
+    filled = (line for line in lines if not line.isspace())
+    try:
+        yield from csv.reader(filled, delimiter=delimiter, skipinitialspace=delimiter != "\t")
+    except csv.Error as error:
+        raise InvalidSelectionError(f"this CSV cannot be read: {error}") from error

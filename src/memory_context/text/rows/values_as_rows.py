@@ -1,0 +1,146 @@
+"""The rows of a value that a text writes down: a list of records in it, objects under names, or its members."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from memory_context.text.json_and_repr import is_list, is_object
+from memory_context.text.rows.lists_as_columns import records_by_columns
+from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names, evened
+
+KEY: Final = "key"
+PAIRS: Final = "the fields"
+# One name in common is chance: a configuration has several sections with a port.
+LEAST_COMMON = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Records:
+    """A list, or an object of objects that are alike, and where it stands; `names` are those of its columns."""
+
+    path: str
+    value: Any
+    weight: int
+    names: tuple[str, ...] = ()
+    are_records: bool = True
+
+
+def table_of_value(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON holds
+    """Return the rows of the records in a value of JSON, or of a list that is most of it; any other object as one row."""
+    table = records_in(value, "JSON")
+    if table is None:
+        longest = max(_records_of(value), key=lambda found: found.weight, default=None)
+        if longest and 2 * longest.weight >= len(str(value)):
+            return rows_of_values(longest.value, f"the JSON list {longest.path}")
+    return table or _of_object(value)
+
+
+def records_in(value: Any, notation: str) -> TextTable | None:  # noqa: ANN401 - whatever JSON holds
+    """Return the rows of those records that make up most of a value; None where there are none.
+
+    Lists whose columns are named beside them come first.
+    """
+    found = [records for records in _records_of(value) if records.are_records]
+    chosen = max(found, key=lambda records: (bool(records.names), records.weight), default=None)
+    if chosen is None:
+        return None
+    if is_object(chosen.value):
+        return _under_keys(chosen.value, f"the {notation} object {chosen.path}")
+    return rows_of_values(chosen.value, f"the {notation} list {chosen.path}", chosen.names)
+
+
+def names_beside(owner: dict[str, Any], rows: list[Any]) -> tuple[str, ...]:
+    """Return the names of columns that stand beside lists of cells, as in ``{"columns": […], "rows": [[…], …]}``.
+
+    They are texts, or objects with a ``name``; as many as each row has cells. Nothing where none stand there.
+    """
+    if not all(map(is_list, rows)) or len(set(map(len, rows))) != 1:
+        return ()
+    members = list[Any]()
+    for key, member in owner.items():
+        # What pandas calls the index names rows.
+        if key != "index":
+            members += member.values() if is_object(member) else [member]
+    for member in members:
+        if is_list(member) and member is not rows and len(member) == len(rows[0]):
+            named = [item.get("name") if is_object(item) else item for item in member]
+            names = tuple(name for name in named if isinstance(name, str))
+            if len(set(names)) == len(member):
+                return names
+    return ()
+
+
+def rows_of_values(values: Sequence[Any], name: str, names: Sequence[str] = ()) -> TextTable:
+    """Return objects as rows under their keys, lists under *names* or numbered columns, other values under ``value``."""
+    if all(map(is_object, values)):
+        keys = list(dict.fromkeys(key for value in values for key in value))
+        return TextTable(
+            column_names(keys),
+            lambda: ([value.get(key) for key in keys] for value in values),
+            name,
+        )
+    if all(map(is_list, values)):
+        width = max(map(len, values))
+        columns = column_names(names or [""] * width)
+        return TextTable(columns, lambda: evened(values, width), name)
+    return TextTable(("value",), lambda: ([value] for value in values), name)
+
+
+def pairs_of(value: dict[str, Any]) -> TextTable:
+    """Return the members of an object as names and values, those of objects in it under their whole path."""
+    return TextTable((KEY, "value"), lambda: _pairs(value, ""), PAIRS)
+
+
+def _pairs(value: dict[str, Any], before: str) -> Iterator[Row]:
+    for key, member in value.items():
+        if is_object(member):
+            yield from _pairs(member, f"{before}{key}.")
+        else:
+            yield [before + key, member]
+
+
+def _records_of(value: Any) -> Iterator[_Records]:  # noqa: ANN401 - whatever JSON holds
+    """Yield the lists and the objects of like objects in a value, not those within others."""
+    waiting: list[tuple[str, Any, dict[str, Any]]] = [("$", value, {})]
+    while waiting:
+        path, member, owner = waiting.pop()
+        member = records_by_columns(member) or member
+        if is_list(member) and member:
+            are_records = all(isinstance(item, dict | list) for item in member)
+            names = names_beside(owner, member)
+            yield _Records(path, member, len(str(member)), names, are_records)
+        elif is_object(member) and _are_alike(list(member.values())):
+            yield _Records(path, member, len(str(member)))
+        elif is_object(member):
+            waiting += [(f"{path}.{key}", inner, member) for key, inner in member.items()]
+
+
+def _are_alike(members: list[Any]) -> bool:
+    """Return whether these are several objects with names in common, as records have."""
+    if len(members) < 2 or not all(map(is_object, members)):
+        return False
+    counts = Counter(key for member in members for key in member)
+    return sum(1 for count in counts.values() if count > 1) >= LEAST_COMMON
+
+
+def _of_object(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON holds
+    """Return an object of objects as a row for each, under its key in a first column; any other object as one row."""
+    if not is_object(value) or not value:
+        return None
+    name = "the JSON object"
+    if all(map(is_object, value.values())):
+        return _under_keys(value, name)
+    return rows_of_values([value], name)
+
+
+def _under_keys(members: dict[str, dict[str, Any]], name: str) -> TextTable:
+    """Return objects as rows, each below its key in a first column."""
+    table = rows_of_values(list(members.values()), name)
+    return TextTable(
+        column_names([KEY, *table.columns]),
+        lambda: ([key, *row] for key, row in zip(members, table.rows(), strict=True)),
+        name,
+    )
