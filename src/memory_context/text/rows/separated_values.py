@@ -67,7 +67,9 @@ def _are_rows(rows: list[list[str]], delimiter: str) -> bool:
     # A table that numbers its rows has no name for the numbers.
     if not all(cell.strip() for cell in rows[0][1:]):
         return False
-    code = sum(1 for row in rows if row[-1].rstrip().endswith(_CODE_ENDS))
+    last_cells = (row[-1].strip() for row in rows)
+    # A cell in parentheses is a bookkeeper's negative amount.
+    code = sum(1 for cell in last_cells if cell.endswith(_CODE_ENDS) and not cell.startswith("("))
     return code < 0.5 * len(rows)
 
 
