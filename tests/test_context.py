@@ -275,6 +275,18 @@ class TestCallersObjects:
 class TestRecall:
     """What the newest message needs comes back by itself."""
 
+    async def test_what_is_left_out_of_several_records_is_counted(self) -> None:
+        """Thirty orders of one customer are more than a few hundred tokens: a line says how many do not come."""
+        rows = [f"{1000 + n},Wei-{n % 10},{'note ' * 20}{n}" for n in range(300)]
+        orders = results("\n".join(["order,customer,note", *rows]), name="orders")
+        context = MemoryContext("ann", store="sqlite://")
+        *_, preview = await fill(context, user("Get the orders."), call("orders"), orders)
+        *_, recall, _ = await fill(context, user("Show me the orders of Wei-7"))
+        in_sight = [row for row in rows if row in shown(preview) + shown(recall)]
+        left_out = [row for row in rows if ",Wei-7," in row and row not in in_sight]
+        *_, more, _ = shown(recall).split("\n")
+        assert f"(at least {len(left_out)} more match)" == more
+
     async def test_by_words(self, context: MemoryContext) -> None:
         """A question about a line out of sight brings that line back, before the question, as data, once."""
         await fill(

@@ -189,6 +189,226 @@ def test_two_names_together_mean_one_record(
     assert shown.stop - shown.start < 2 * len(record) + 60
 
 
+SERVICES = ["payments", "orders", "checkout", "mailer", "gateway", "auth", "billing", "reports"]
+TICKETS = "\n".join(
+    [
+        "ticket,assignee,title,state",
+        *(
+            f"SUP-{400 + n},{('anna', 'bo', 'chen')[n % 3]},"
+            f"{('Printer jams', 'Slow VPN', 'Login loop', 'Broken link')[n % 4]} for "
+            f"{('Acme', 'Zenit', 'Bolt', 'Kern', 'Orbit')[n % 5]},{('open', 'closed')[n % 2]}"
+            for n in range(120)
+        ),
+    ]
+)
+PODS = "\n".join(
+    ["NAME                         READY   STATUS             RESTARTS"]
+    + [
+        f"{f'{name}-{7919 * (n + 1) % 99991:05}-{chr(98 + n) * 4}':<28} 1/1     Running            {n}"
+        for name in ("payments-api", "inventory-sync", "search-indexer")
+        for n in range(6)
+    ]
+)
+ISSUES = json.dumps(
+    [
+        {
+            "id": 9000001 + n,
+            "number": 300 + n,
+            "title": f"{('Crash', 'Leak', 'Typo')[n % 3]} in part {chr(97 + n)}",
+            "comments": n % 4,
+        }
+        for n in range(24)
+    ]
+)
+PULL_REQUESTS = "id,title,author\n" + "\n".join(
+    f"{200 + n},Change {chr(97 + n % 26)}{chr(97 + n // 26)} of the parser,ann" for n in range(60)
+)
+MAILS = "\n----\n".join(
+    f"From: {who}\nTo: ann@example.com\nSubject: {about}\n\nHello Ann,\n\n{said}\n\nBest regards\n"
+    for who, about, said in (
+        ("hr@example.com", "Interview", "Strong on systems. Salary expectation 78k, free in May."),
+        (
+            "petra.holm@example.com",
+            "Re: Offsite",
+            "The hotel can take 14 people from 11 to 14 March.",
+        ),
+        (
+            "legal@bluefin.example",
+            "Renewal",
+            "The notice period is six weeks, the price rises by 4%.",
+        ),
+    )
+)
+SOURCE = '''
+"""Wrap text, with functions for each case."""
+
+__all__ = ["wrap", "dedent", "indent"]
+
+
+def wrap(text):
+    """Wrap lines; dedent() them before."""
+    return text
+
+
+def dedent(text):
+    """Take away what all lines begin with."""
+    return text
+
+
+if __name__ == "__main__":
+    # A test of dedent.
+    print(dedent("Hello."))
+'''
+
+
+def _deployed(run: int) -> str:
+    lines = [
+        f"{env:<8} {name:<12} version=1.{run}.{n} status=OK pods=2/2"
+        for env in ("staging", "prod")
+        for n, name in enumerate(SERVICES)
+    ]
+    return "\n".join([f"Deployment report {run}", *lines])
+
+
+def _called(tool: str, *texts: str, arguments: str = "{}") -> list[MemoryItem]:
+    facts = {"source": tool, "arguments": arguments}
+    return [
+        replace(_item(text, f"{tool}_{n}"), content_metadata=facts) for n, text in enumerate(texts)
+    ]
+
+
+def _brought(question: str, items: list[MemoryItem]) -> list[str]:
+    """Return the records that come back of texts that came in this order."""
+    candidates = tuple(RecallCandidate(item, (), place) for place, item in enumerate(items))
+    asked = Question(question, "", candidates, has_memories=False, in_sight=lambda _: False)
+    texts = {item.memory_key: item.text for item in items}
+    return [
+        texts[expansion.key][record.start : record.stop]
+        for expansion in judge_by_keywords(asked).expand
+        for record in expansion.records
+    ]
+
+
+def _lines(text: str, *parts: str) -> list[str]:
+    return [line for line in text.split("\n") if all(part in line for part in parts)]
+
+
+@for_each(
+    "question, tool, text, parts",
+    [
+        ("Which tickets are about the slow VPN for Zenit?", "tickets", TICKETS, ["VPN for Zenit"]),
+        ("Show me Chen's tickets for Kern", "tickets", TICKETS, [",chen,", "Kern"]),
+        ("Is a printer of Orbit still open?", "tickets", TICKETS, ["Printer", "Orbit", "open"]),
+        ("how often did inventory-sync restart?", "pods", PODS, ["inventory-sync"]),
+        ("and search-indexer?", "pods", PODS, ["search-indexer"]),
+    ],
+)
+def test_all_records_that_are_meant_come(
+    question: str, tool: str, text: str, parts: list[str]
+) -> None:
+    """Where several rows hold what a message asks with, or its name, none is picked among them."""
+    meant = _lines(text, *parts)
+    assert len(meant) > 3
+    assert sorted(meant) == sorted(_brought(question, _called(tool, text)))
+
+
+def test_records_beyond_a_few_hundred_tokens_are_counted() -> None:
+    """Of thirty orders of one customer those come that fit, and it is said how many do not."""
+    rows = [f"{1000 + n},Wei-{n % 10},{'note ' * 20}{n}" for n in range(300)]
+    items = _called("orders", "\n".join(["order,customer,note", *rows]))
+    (expansion,) = _opened("Show me the orders of Wei-7", items)
+    assert 5 < len(expansion.records) < 20
+    assert 30 == len(expansion.records) + expansion.more
+
+
+@for_each("copies", [1, 2, 3, 12])
+@for_each(
+    "question, parts",
+    [
+        ("Which version of gateway is in prod?", ["prod ", " gateway "]),
+        ("What is the status of billing in staging?", ["staging", " billing "]),
+        ("which version of reports runs on staging?", ["staging", " reports "]),
+    ],
+)
+def test_of_a_call_that_was_made_again_the_newest_answer_comes(
+    question: str, parts: list[str], copies: int
+) -> None:
+    """However often the same words stand in what a tool has answered before."""
+    runs = list(map(_deployed, range(copies)))
+    assert _lines(runs[-1], *parts) == _brought(question, _called("deploy", *runs))
+
+
+def test_a_name_in_many_copies_is_met_in_the_newest() -> None:
+    """Each of ten answers has other figures."""
+    tables = [
+        "host,cpu,state\n"
+        + "\n".join(f"db-{n},{(n + copy) * 37 % 100}%,{copy}" for n in range(1, 30))
+        for copy in range(10)
+    ]
+    shown = _brought("how is db-7 doing?", _called("hosts", *tables))
+    assert _lines(tables[-1], "db-7,") == shown
+
+
+def test_answers_to_other_arguments_are_no_copies() -> None:
+    """Each of five customers was looked up by a call of its own."""
+    items = list[MemoryItem]()
+    for n, city in enumerate(["Oslo", "Graz", "Oslo", "Porto", "Oslo"]):
+        text = json.dumps([{"id": f"C-{n}", "name": f"Name {n}", "city": city}])
+        (item,) = _called("get_customer", text, arguments=f'{{"id": {n}}}')
+        items.append(replace(item, memory_key=f"get_customer_{n}"))
+    shown = _brought("Which customers are in Oslo?", items)
+    assert ["C-4", "C-2", "C-0"] == [json.loads(record)["id"] for record in shown]
+
+
+@for_each(
+    "question, tool, text, shown",
+    [
+        ("what's issue 304 about?", "list_issues", ISSUES, "Leak in part e"),
+        ("what is #304 about?", "list_issues", ISSUES, "Leak in part e"),
+        ("Tell me about issue #317", "list_issues", ISSUES, "Typo in part r"),
+        ("what's PR 233 about?", "list_prs", PULL_REQUESTS, "233,Change hb"),
+        ("merge #233", "list_prs", PULL_REQUESTS, "233,Change hb"),
+        ("what's up with sup 433?", "list_tickets", TICKETS, "SUP-433,"),
+        ("Is 304 a prime number?", "list_issues", ISSUES, None),
+        ("How many hours are in 304 minutes?", "list_issues", ISSUES, None),
+        ("We need 233 chairs for the party.", "list_prs", PULL_REQUESTS, None),
+    ],
+)
+def test_a_short_number_is_met_as_the_id_of_a_record(
+    question: str, tool: str, text: str, shown: str | None
+) -> None:
+    """With a number sign, or a noun that its text is about, it is the one that stands first in a record."""
+    brought = _brought(question, _called(tool, text))
+    assert (shown is None) == (not brought)
+    assert shown is None or (len(brought) == 1 and shown in brought[0])
+
+
+def test_a_record_begins_where_its_number_does() -> None:
+    """The verb before a number is no part of its name, though it ends the row before."""
+    text = TICKETS.replace("closed", "close")
+    assert _lines(text, "SUP-440,") == _brought("Close SUP-440", _called("tickets", text))
+
+
+@for_each(
+    "question, text, shown",
+    [
+        ("what is the salary expectation of the candidate?", MAILS, "78k"),
+        ("What did Petra write?", MAILS, "petra.holm@"),
+        ("show me the function dedent", SOURCE, "def dedent(text)"),
+        ("what is the salary expectation of Miller?", MAILS, None),
+        ("What does the word expectation mean?", MAILS, None),
+        ("What is the last test?", SOURCE, None),
+    ],
+)
+def test_one_word_that_stands_nowhere_does_not_silence_a_question(
+    question: str, text: str, shown: str | None
+) -> None:
+    """If the others stand together; a name that stands nowhere does."""
+    brought = _brought(question, _called("read", text))
+    assert (shown is None) == (not brought)
+    assert shown is None or shown in brought[0]
+
+
 def test_what_a_tool_was_asked_for_belongs_to_each_record_of_its_answer() -> None:
     """A file's name stands in the arguments of the call, and not in its lines."""
     text = "\n".join(f"line {n}: {n * n}" for n in range(300))

@@ -85,6 +85,31 @@ async def test_a_record_comes_as_in_its_own_conversation(
     assert wrong not in shown(found)
 
 
+RUN = "\n".join(
+    f"test_{n} passed in {n % 9} ms" + ", with orders" * (n % 100 == 50) for n in range(300)
+)
+
+
+@for_each(
+    "message, called, other",
+    [
+        ("Please show me the orders from last week", "export_orders", "run_tests"),
+        ("Show me the tests from yesterday again", "run_tests", "export_orders"),
+    ],
+)
+async def test_what_is_called_by_all_that_a_message_asks_for_comes_alone(
+    message: str, called: str, other: str
+) -> None:
+    """Its words stand in another output too, but the one is called so."""
+    old = MemoryContext("ann", store="sqlite://", thread_id="old")
+    for name, text in (("export_orders", f"{TABLE}\ntests of orders"), ("run_tests", RUN)):
+        await fill(old, user("Go on."), call(name), results(text, name=name))
+    context = MemoryContext("ann", store=old.manager.memory_store)
+    [found, _] = await fill(context, user(message))
+    assert f"[MemoryRef: {called}" in shown(found)
+    assert f"[MemoryRef: {other}" not in shown(found)
+
+
 SAID_EARLIER = [
     "Hello.",
     "Our landlord is Mr. Berg.",

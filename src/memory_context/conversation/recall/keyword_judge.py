@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from memory_context.conversation.recall.question_terms import AskedTerm, asked_terms
-from memory_context.conversation.recall.relevant_places import QUESTION_MARKS, relevant
+from memory_context.conversation.recall.question_terms import QUESTION_MARKS, AskedTerm, asked_terms
+from memory_context.conversation.recall.relevant_places import Calls, relevant
 from memory_context.conversation.recall.relevant_turns import is_conversation, relevant_turns
 from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
 from memory_context.model.call_records import Intent
@@ -95,6 +95,7 @@ class Expansion:
         lines: Which lines, as ``120-180``.
         why: The reason, for people.
         records: What of it to show, where that is known.
+        more: How many further records are meant alike.
     """
 
     key: str
@@ -102,6 +103,7 @@ class Expansion:
     lines: str | None = None
     why: str = ""
     records: tuple[Record, ...] = ()
+    more: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +191,11 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
     found = found_in(
         asked, hits, others, texts.__getitem__, lambda key: card_of(candidates[key].item)
     )
-    recency = {key: candidate.recency for key, candidate in candidates.items()}
-    relevances, is_clear = relevant(question.message, found, is_seen, recency)
+    calls = Calls(
+        {key: candidate.recency for key, candidate in candidates.items()},
+        {key: _call_of(candidate.item) for key, candidate in candidates.items()},
+    )
+    relevances, is_clear = relevant(question.message, found, is_seen, calls)
     said = found_in(asked, hits, spoken, texts.__getitem__)
     turns = relevant_turns(
         question.message,
@@ -205,10 +210,19 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
             question.message,
             why=f"{relevance.key} holds {listed(relevance.terms[:MOST_SAID])}",
             records=tuple(relevance.records),
+            more=relevance.more,
         )
         for relevance in (*relevances, *turns)
     )
     return expansions, is_clear and not turns
+
+
+def _call_of(item: MemoryItem) -> Hashable:
+    """Return the call that brought a text: tool and arguments; of what no tool brought its key."""
+    facts = item.content_metadata
+    if item.memory_type != "tool_output" or "source" not in facts:
+        return item.memory_key
+    return facts["source"], facts.get("arguments")
 
 
 def listed(words: Iterable[str]) -> str:

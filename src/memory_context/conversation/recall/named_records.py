@@ -14,14 +14,19 @@ from memory_context.conversation.recall.term_occurrences import (
 )
 from memory_context.text.index.analyzer import held_by
 
-# A name that stands at more places than these stands for no record.
+# A name that stands at more places than these stands for no record, outside of lists.
 FEW = 3
-# The records of so many places are held against each other, of those that hold most of a message near them; and this
-# for so many terms.
-MOST_COMPARED = 12
+# The records of fewer places than these are all held against each other, else of those that hold most of a message near
+# them so many; and this for so many terms.
+MOST_COMPARED = 40
+BEST_COMPARED = 12
+MOST_NAMES = 12
 # So many words must a line have that another one with the same signs between its words tells the same of something else.
 LEAST_WORDS = 4
 BESIDE_CHARACTERS = 600
+# "async def name".
+MOST_BEFORE_NAME = 3
+NAME_CLOSES = frozenset(("(", "[", "{", "<", ":", "=", "]", ">", "\n"))
 _WORD = re.compile(r"\w+")
 VALUE_OPENS = frozenset(('"', "'", "=", ",", "\t", "|", ">"))
 VALUE_CLOSES = frozenset(('"', "'", ",", "\t", "|", "<", "\n", "", " ", ";"))
@@ -37,7 +42,7 @@ def places_meant(found: FoundTerms, number: int) -> list[Occurrence]:
         return places
     meant = _with_most_names(found, places)
     # What is quoted there, or is all of a cell, is what is told of.
-    meant = list(filter(_is_value, meant)) or meant
+    meant = list(filter(is_value, meant)) or meant
     # In prose, and where people speak in turns, others may say it in other words.
     is_numbered = any(map(str.isdigit, term.text))
     is_told_apart = is_listed if is_numbered else _has_head_or_is_value
@@ -51,7 +56,7 @@ def _with_most_names(found: FoundTerms, places: Sequence[Occurrence]) -> list[Oc
 
     def weights_near(place: Occurrence) -> tuple[float, bool, float]:
         near = found.weight_of(found.held_near(place) | found.described[place.key])
-        return near, _is_value(place), found.weight_beside(place)
+        return near, is_value(place), found.weight_beside(place)
 
     names = {
         number
@@ -64,24 +69,42 @@ def _with_most_names(found: FoundTerms, places: Sequence[Occurrence]) -> list[Oc
         described = found.described[place.key] & names
         return found.weight_of(held | described), found.weight_of(held)
 
-    compared = sorted(places, key=weights_near, reverse=True)[:MOST_COMPARED]
+    compared = sorted(places, key=weights_near, reverse=True)[: _compared_of(places)]
     weights = list(map(weights_held, compared))
     most = max(weights)
     return [place for place, weight in zip(compared, weights, strict=True) if weight == most]
 
 
-def is_distinctive(found: FoundTerms, number: int, places: Sequence[Occurrence]) -> bool:
-    """Return whether a term stands for one record: a name that is meant at few places, or a rare word that is a value."""
+def _compared_of(places: Sequence[Occurrence]) -> int:
+    """Return how many of some places are held against each other at most."""
+    return MOST_COMPARED if len(places) < MOST_COMPARED else BEST_COMPARED
+
+
+def is_distinctive(
+    found: FoundTerms, number: int, places: Sequence[Occurrence], *, of_list: bool
+) -> bool:
+    """Return whether a term stands for some records: a name that is meant at few places, or a rare word that is a value.
+
+    So does a name at more places, if these are records *of_list*: rows, lines of a log.
+    """
     term = found.terms[number]
     # The same line in a copy of a log is the same place.
     different = {place.text[max(0, place.start - NEAR) : place.stop + NEAR] for place in places}
-    if term.is_short_number or not 0 < len(different) <= FEW:
+    if term.is_short_number or not different:
         return False
+    if len(different) > FEW:
+        is_few = len(places) < _compared_of(found.of(number))
+        is_told_of = of_list and term.is_name and is_few
+        return is_told_of and all(map(is_no_prose, places))
     if term.is_name:
         return True
-    if term.is_capitalised and len(found.held_near(places[0]) | found.held_above(places[0])) > 1:
+    is_in_address = all("@" in place.text[place.start : place.stop] for place in places)
+    beside = found.held_near(places[0]) | found.held_above(places[0])
+    if term.is_capitalised and (is_in_address or len(beside) > 1):
         return True
-    return all(map(_is_value, places)) and any(_is_spoken_of(found, place) for place in places)
+    return all(map(_is_whole_value, places)) and any(
+        _is_spoken_of(found, place) for place in places
+    )
 
 
 def is_listed(place: Occurrence) -> bool:
@@ -92,6 +115,18 @@ def is_listed(place: Occurrence) -> bool:
 def is_no_prose(place: Occurrence) -> bool:
     """Return whether a place is in something that has a head, a value, or a line of a list: no sentence, no turn."""
     return _is_line_of_list(place) or _has_head_or_is_value(place)
+
+
+def names_its_record(place: Occurrence) -> bool:
+    """Return whether a place is among the first words of a record of several lines, as the name of a function is.
+
+    What opens a body ends it there; behind a word of prose stands the next one.
+    """
+    if not place.is_exact or place.text[place.stop : place.stop + 1] not in NAME_CLOSES:
+        return False
+    start, stop = place.record.start, place.record.stop
+    before = _WORD.findall(place.text, start, place.start)
+    return place.start < place.text.find("\n", start, stop) and len(before) < MOST_BEFORE_NAME
 
 
 def _is_spoken_of(found: FoundTerms, place: Occurrence) -> bool:
@@ -106,15 +141,22 @@ def _is_spoken_of(found: FoundTerms, place: Occurrence) -> bool:
     return any(held_by(place.text[start:stop], asked) for start, stop in place.record.heads)
 
 
-def _is_value(place: Occurrence) -> bool:
+def is_value(place: Occurrence) -> bool:
     """Return whether a place is all of a value: of a field, a cell, a string."""
     before = place.text[max(0, place.start - 2) : place.start]
     opens = before[-1:] in VALUE_OPENS or before in (": ", "= ")
     return opens and place.text[place.stop : place.stop + 1] in VALUE_CLOSES
 
 
+def _is_whole_value(place: Occurrence) -> bool:
+    """Return whether a place is all of a value, of a quoted one as well."""
+    before = place.text[max(0, place.start - 1) : place.start]
+    quote = before if before in ('"', "'") else ""
+    return is_value(place) and place.text.startswith(quote, place.stop)
+
+
 def _has_head_or_is_value(place: Occurrence) -> bool:
-    return bool(place.record.heads) or _is_value(place)
+    return bool(place.record.heads) or is_value(place)
 
 
 def _is_line_of_list(place: Occurrence) -> bool:

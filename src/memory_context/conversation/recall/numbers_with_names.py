@@ -14,13 +14,22 @@ BEGINNING = 200
 _MARK = re.compile(r"[,\t;|]")
 _GAP = re.compile(r"  +")
 _ID = frozenset({"id"})
+_SIGN = re.compile(r"[/:@#\\_-]")
+_NUMBER = re.compile(r"\d+")
+# What stands before and behind a value: marks that part values, blanks that align columns, the ends of a line.
+_OPENS = re.compile(r"""(?:\A|[\n,\t;|>"']|[:=] ?|  )\Z""")
+_CLOSES = re.compile(r"""\Z|[\n,\t;|<"'}\]]|  | [|]""")
 
 
-def is_named(text: str, start: int, stop: int, noun: str, *, by_record: bool) -> bool:
-    """Return whether the number ``text[start:stop]`` is the one that a message calls by *noun*, as in "order 22".
+def is_named(
+    text: str, start: int, stop: int, noun: str, *, by_record: bool, is_described: bool = False
+) -> bool:
+    """Return whether the number in ``text[start:stop]`` is the one that a message calls by *noun*, as in "order 22".
 
-    So it is behind a number sign, in ``<order id="22">``, in a column called ``order``, and in one called ``id`` of what
-    is called ``orders``. That one is looked for *by_record* alone: outside of a table it takes milliseconds.
+    So it is behind a number sign, in ``<order id="22">``, ``ORDER-22`` and ``/orders/22``, in a column called ``order``,
+    and in one called ``id`` of what is called ``orders``; if the text *is_described* as orders, also where it is the
+    first number of its record, alone in its field. These are looked for *by_record* alone: outside of a table it takes
+    milliseconds.
     """
     if text[start - 1 : start] == "#":
         return True
@@ -31,20 +40,32 @@ def is_named(text: str, start: int, stop: int, noun: str, *, by_record: bool) ->
         # What stands before belongs to that number.
         names = []
     names += _headers_of(text, line_start, start, stop)
+    # Of "ORDER-22" the number is a part.
+    names += _SIGN.split(text[start:stop])[:-1]
     if _have(names, noun):
         return True
     is_id = any(_ID & set(lexemes_of(name)) for name in names)
-    if not (by_record and is_id):
+    if not (by_record and (is_id or is_described)):
         return False
     record = record_at(text, start, stop)
+    if is_described and (is_id or _is_first_number(text, record.start, start, stop)):
+        return True
     heads = [text[begin:end] for begin, end in record.heads]
-    return _have([text[:BEGINNING], *heads], noun)
+    return is_id and _have([text[:BEGINNING], *heads], noun)
+
+
+def _is_first_number(text: str, record_start: int, start: int, stop: int) -> bool:
+    """Return whether a number is all of a value, and no other stands before it in its record that is as short."""
+    before, behind = text[record_start:start], text[stop : stop + 2]
+    if not (_OPENS.search(before) and _CLOSES.match(behind)):
+        return False
+    return all(len(number) > stop - start for number in _NUMBER.findall(before))
 
 
 def _have(texts: list[str], noun: str) -> bool:
     wanted = set(lexemes_of(noun))
     words = COMPOUND.findall(" ".join(texts))
-    return any(wanted.issubset(lexemes_of(word)) for word in words)
+    return bool(wanted) and any(wanted.issubset(lexemes_of(word)) for word in words)
 
 
 def _headers_of(text: str, line_start: int, start: int, stop: int) -> list[str]:

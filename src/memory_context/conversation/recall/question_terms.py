@@ -14,6 +14,8 @@ READ_AT_MOST = 20_000
 MOST_TERMS = 60
 SHORT_NUMBER = 4
 SMALL_WORD = 3
+# What stands for any noun before a number, as in "#304".
+NUMBER_SIGN = "#"
 MOST_IN_PHRASE = 6
 # Straight and typographic quotes of several languages, and backticks; not an apostrophe, which has a letter on both sides.
 _OPENING, _CLOSING = "\"'`\u201c\u201e\u00ab\u2018", "\"'`\u201d\u201c\u00bb\u2019"
@@ -36,10 +38,12 @@ _PAST = re.compile(r"\b(?:did|was|were|had|been)\b", re.IGNORECASE)
 _MEASURE = re.compile(r"\bhow\s+(big|far|large|long|many|often|old)\b", re.IGNORECASE)
 # "don't" is not about a Don.
 _CONTRACTED_NOT = re.compile(r"['\u2019]t\b")
-_TAKEN_AS_KNOWN = (
-    r"\b(?:the|this|that|my|our|your|his|her|their|which)\s+(?:[\w-]+\s+)?{word}\b.*\?"
+QUESTION_MARKS = ("?", "\uff1f", "\u061f")
+_BEGINS_TO_ASK = re.compile(
+    r"\W*(?:what|which|who|whose|whom|when|where|why|how|show|tell|give)\b", re.IGNORECASE
 )
 TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
+_TAKEN_AS_KNOWN = r"\b(?:the|this|that|my|our|your|his|her|their|which)\s+(?:[\w-]+\s+)?{word}\b"
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n])\W*$")
 
 
@@ -76,11 +80,21 @@ class AskedTerm:
         return not self.is_phrase and self.text.isdigit() and len(self.text) < SHORT_NUMBER
 
     @property
+    def is_plain(self) -> bool:
+        """Return whether it is a word like others: no name and no number."""
+        return not (self.is_name or self.is_capitalised or self.text.isdigit())
+
+    @property
     def is_small(self) -> bool:
         """Return whether it is a short number, or a word of a few letters as each language has many, and no name."""
         if self.is_name or self.is_capitalised or not self.text.isascii():
             return self.is_short_number
         return len(self.text) <= SMALL_WORD
+
+
+def asks(message: str) -> bool:
+    """Return whether a message is a question, or begins as one or as a wish to be shown something."""
+    return message.rstrip().endswith(QUESTION_MARKS) or _BEGINS_TO_ASK.match(message) is not None
 
 
 def refers_back(message: str) -> int:
@@ -96,6 +110,8 @@ def is_pointed_at(message: str, term: AskedTerm) -> bool:
     if (term.is_name or term.is_capitalised) and not term.is_short_number:
         return True
     known = _TAKEN_AS_KNOWN.format(word=re.escape(term.text))
+    if not _BEGINS_TO_ASK.match(message):
+        known += r".*\?"
     return re.search(known, message[:READ_AT_MOST], re.IGNORECASE | re.DOTALL) is not None
 
 
@@ -172,6 +188,8 @@ def _phrases(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
         before = previous.group() if previous and follows else ""
         if word.isdigit() and before.isalpha() and lexemes_of(before):
             yield AskedTerm(f"{before} {word}", (before, word), is_name=True)
+        if word.isdigit() and text[match.start() - 1 : match.start()] == NUMBER_SIGN:
+            yield AskedTerm(f"{NUMBER_SIGN}{word}", (NUMBER_SIGN, word), is_name=True)
         previous = match
     yield from _run(text, run)
 

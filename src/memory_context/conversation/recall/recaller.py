@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress
+from itertools import chain, compress
 
 from memory_context import wording_for_models as prompts
 from memory_context.conversation.fail_open import FailOpen
@@ -41,6 +41,7 @@ from memory_context.runtime.threads import off_loop
 from memory_context.stores import term_hits_in
 from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt
 from memory_context.text.excerpt.record import show_records
+from memory_context.text.index.chunks import card_of
 from memory_context.text.index.term_hits import TermHits
 from memory_context.text.quoting import quoted
 from memory_context.text.read.line_ranges import parse_lines, span_of_lines
@@ -200,9 +201,11 @@ class Recaller:
         if not terms(query):
             others.sort(key=lambda item: item.accessed_at or item.created_at, reverse=True)
             return [FoundElsewhere(item, Expansion(item.memory_key)) for item in others[:FOUND]]
-        found = self._meant(request.message, others, request, kept_only=verdict.kept_only)
         # Of "as last time" the rest is the query.
         refers_to_earlier = query != request.message
+        if refers_to_earlier:
+            others = _called(query, others)
+        found = self._meant(request.message, others, request, kept_only=verdict.kept_only)
         if not found and refers_to_earlier:
             found = self._meant(query, others, request, kept_only=verdict.kept_only)
         meant = {one.item.memory_key for one in found}
@@ -316,6 +319,8 @@ class Recaller:
         shown = quoted(lines.text)
         if not shown:
             return "", lines
+        if expansion.more:
+            shown += "\n" + prompts.MORE_MATCH.format(count=expansion.more)
         return prompts.RECALLED_PART.format(ref=ref, text=shown), lines
 
     def _listed(
@@ -384,6 +389,12 @@ class Recaller:
             seconds=seconds,
         )
         self.log.note(decision, self.manager)
+
+
+def _called(query: str, items: list[MemoryItem]) -> list[MemoryItem]:
+    """Return the memories that are called by all words of a query ("the orders from last week"), if there are some."""
+    wanted = set(chain.from_iterable(map(wanted_lexemes, asked_terms(query))))
+    return [item for item in items if wanted.issubset(card_of(item))] or items
 
 
 def _lines_of(

@@ -7,21 +7,26 @@ none, or it refers back, the lines that hold most of it (`best_windows`).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TypeAlias
 
 from memory_context.conversation.recall.best_windows import line_of, passages, terms_at, windows_of
 from memory_context.conversation.recall.named_records import (
     FEW,
     MOST_COMPARED,
+    MOST_NAMES,
     is_distinctive,
     is_listed,
     is_no_prose,
+    is_value,
+    names_its_record,
     places_meant,
 )
 from memory_context.conversation.recall.question_terms import (
-    AskedTerm,
+    asks,
     content_terms,
     is_pointed_at,
     refers_back,
@@ -33,8 +38,10 @@ from memory_context.text.excerpt.record import Record
 LEAST_HELD = ((3, 7.0), (2, 4.0), (1, 2.5))
 # How much of a message must be met that a model may see more in it: as much as if it referred back.
 UNSURE = 1
-# Of what a message asks for a record must hold so much, by rarity, and that must tell so much apart, to be what it is about.
+# Of what a message asks for a record must hold so much, by rarity and of the words, and that must tell so much apart, to be
+# what it is about.
 ALL_OF_IT = 0.9
+LEAST_WORDS_OF_IT = 0.8
 LEAST_TOGETHER = 0.5
 # With so many words something is asked, with one less if it is a question.
 LEAST_ASKED = 3
@@ -42,7 +49,8 @@ LEAST_ASKED = 3
 BESIDE_ANOTHER = 30
 # For each word of a question that stands nowhere, so many others must.
 UNKNOWN_PART = 2
-QUESTION_MARKS = ("?", "\uff1f", "\u061f")
+# Of records that are meant alike so many characters are shown, a few hundred tokens, and one in any case.
+SEVERAL_CHARACTERS = 1500
 LINE_CHARACTERS = 160
 
 IsSeen: TypeAlias = Callable[[str, int, int], bool]
@@ -57,15 +65,43 @@ class Relevance:
         key: The memory.
         records: What of it is meant, best first.
         terms: The terms of the message that stand there.
+        more: How many further records are meant alike, of this memory and those before it.
     """
 
     key: str
     records: Sequence[Record]
     terms: Sequence[str]
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """When the texts came, and by which calls.
+
+    Attributes:
+        recency: For each key, a number that is higher for texts that came or were mentioned later.
+        call: For each key, what brought the text: the same call made again tells the newer state of the same.
+    """
+
+    recency: Mapping[str, int]
+    call: Mapping[str, Hashable] = field(default_factory=dict[str, Hashable])
+
+    def newest(self, places: Iterable[Occurrence]) -> list[Occurrence]:
+        """Return the places without those in texts of a call that was made again later, and whose answer then has some."""
+        places = list(places)
+        last = dict[Hashable, str]()
+        for place in sorted(places, key=self.recency_of):
+            last[self.call.get(place.key, place.key)] = place.key
+        kept = frozenset(last.values())
+        return [place for place in places if place.key in kept]
+
+    def recency_of(self, place: Occurrence) -> int:
+        """Return a number that is higher for places in texts that came or were mentioned later."""
+        return self.recency.get(place.key, 0)
 
 
 def relevant(
-    message: str, found: FoundTerms, is_seen: IsSeen, recency: Mapping[str, int]
+    message: str, found: FoundTerms, is_seen: IsSeen, calls: Calls
 ) -> tuple[list[Relevance], bool]:
     """Return what a message is about, best first: the records that it names, else the passages that it speaks of.
 
@@ -75,109 +111,217 @@ def relevant(
         message: The message.
         found: Where its terms stand.
         is_seen: Whether a part of the text under a key stands in the prompt.
-        recency: For each key, a number that is higher for texts that came or were mentioned later.
+        calls: When the texts came, and by which calls.
     """
     chosen = _Chosen(found, is_seen)
-    is_open = _choose_records(chosen, found, recency)
+    is_open = _choose_records(chosen, found, calls)
     back = refers_back(message)
     if not chosen.covered:
         is_open = True
-        for place in _places_of_all(message, found):
-            chosen.take(place)
+        asked = _Asked.of(message, found)
+        chosen.take_all(asked.places_of_all(calls) or _places_called(message, found, calls))
     if chosen.covered and not (back and is_open):
         return chosen.relevances(), True
     windows = windows_of(found)
     back = max(back, _points_at_rare(message, found))
     weight, several = _most_held(found, map(terms_at, windows.values()))
     if _is_enough(weight, several, back):
-        for key, record, held in passages(found, windows, recency):
+        for key, record, held in passages(found, windows, calls.recency):
             chosen.show(key, record, held)
     return chosen.relevances(), not _is_enough(weight, several, max(back, UNSURE))
 
 
-def _choose_records(chosen: _Chosen, found: FoundTerms, recency: Mapping[str, int]) -> bool:
-    """Choose a record for each term that stands for one; return whether others may say more of what is in it."""
+def _choose_records(chosen: _Chosen, found: FoundTerms, calls: Calls) -> bool:
+    """Choose the records of each term that stands for some; return whether others may say more of what is in them."""
 
     def order(number: int) -> tuple[bool, float]:
         return found.terms[number].is_phrase, found.weights[number]
 
     def worth(place: Occurrence) -> tuple[float, int, int]:
         near = found.weight_of(found.held_near(place))
-        return near, recency.get(place.key, 0), -place.start
+        return near, calls.recency_of(place), -place.start
 
     is_open = False
     for rank, number in enumerate(sorted(range(len(found.terms)), key=order, reverse=True)):
         if number in chosen.covered:
             continue
         # A pasted log is full of names.
-        places = places_meant(found, number) if rank < MOST_COMPARED else found.of(number)
-        if not is_distinctive(found, number, places):
+        is_compared = rank < MOST_NAMES
+        places = places_meant(found, number) if is_compared else found.of(number)
+        places = sorted(calls.newest(places), key=calls.recency_of, reverse=True)
+        if not is_distinctive(found, number, places, of_list=is_compared):
             continue
         best = sorted(places, key=worth, reverse=True)
-        # Of a time of day each log tells its part.
-        if not found.terms[number].is_time:
-            best = best[:1]
         is_open = is_open or not is_listed(best[0])
-        for place in best:
-            chosen.take(place)
+        # Of a time of day each log tells its part.
+        is_time = found.terms[number].is_time
+        chosen.take_all(best if is_time else _told_alike(found, best[0], places))
     return is_open
 
 
-def _places_of_all(message: str, found: FoundTerms) -> list[Occurrence]:
-    """Return the best places whose records hold all that a message asks with.
+def _told_alike(
+    found: FoundTerms, best: Occurrence, places: Iterable[Occurrence]
+) -> list[Occurrence]:
+    """Return the best place of a term with those in other records that hold as much of the message, if it is in a list."""
+    alike = {_written(best): best}
+    if not is_listed(best):
+        return [best]
+    held = found.held_by_record(best) | found.described[best.key]
+    for place in places:
+        if _written(place) not in alike and is_listed(place):
+            also = found.held_by_record(place) | found.described[place.key]
+            if also >= held:
+                alike[_written(place)] = place
+    return list(alike.values())
 
-    That must be several words, or one that a question means something by; and they must tell something apart.
+
+def _written(place: Occurrence) -> str:
+    """Return the record of a place as it is written, with its heads: a copy of it tells nothing new."""
+    return "\n".join(place.text[start:stop] for start, stop in place.record.spans)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a message asks with.
+
+    Attributes:
+        found: Where its terms stand.
+        words: Its single words.
+        known: Those that stand anywhere, if it is a question and that is most of it.
+        least: So many words must it be that a record holds: several, or one that a question means something by.
+        is_question: Whether it asks for something.
     """
-    asked = content_terms(message, found.terms)
-    least, known = LEAST_ASKED, asked
-    if message.rstrip().endswith(QUESTION_MARKS):
-        is_meant = all(is_pointed_at(message, found.terms[number]) for number in asked)
-        least = 1 if is_meant else LEAST_ASKED - 1
-        known = _known_of(asked, found)
-    whole = found.weight_of(known)
-    if len(known) < least or whole < LEAST_TOGETHER:
-        return []
-    phrases = {number for number, term in enumerate(found.terms) if term.is_phrase}
-    chosen = list[Occurrence]()
-    for place in _places_of_rarest(known, found):
+
+    found: FoundTerms
+    words: AbstractSet[int]
+    known: AbstractSet[int]
+    least: int
+    is_question: bool
+
+    @classmethod
+    def of(cls, message: str, found: FoundTerms) -> _Asked:
+        """Return what *message* asks with."""
+        words, is_question = content_terms(message, found.terms), asks(message)
+        known: AbstractSet[int] = words
+        least = LEAST_ASKED
+        if is_question:
+            is_meant = all(is_pointed_at(message, found.terms[number]) for number in words)
+            least = 1 if is_meant else LEAST_ASKED - 1
+            known = _known_of(words, found)
+        return cls(found, words, known, least, is_question)
+
+    def places_of_all(self, calls: Calls) -> list[Occurrence]:
+        """Return the places whose records hold all that is asked with, best first; of a question all but one word.
+
+        They must tell something apart: by how many words that are and how rare, or in records that are told alike.
+        """
+        found = self.found
+        compared = self._compared(calls)
+        best = list(filter(self._is_all_in, compared))
+        if self.is_question and not best:
+            best = list(filter(self._is_all_but_one_in, compared))
+        best = calls.newest(best)
+        listed = list(filter(is_listed, best))
+        met = [number for number in self.words if found.of(number)]
+        is_told_apart = len(self.words) >= LEAST_ASKED or found.weight_of(met) >= LEAST_TOGETHER
+        if not is_told_apart or len(listed) == len(best):
+            return listed
+        rarest = max(met, key=found.weights.__getitem__)
+        return [place for place in best if place.term == rarest][:FEW]
+
+    def _compared(self, calls: Calls) -> Iterable[Occurrence]:
+        """Return the places, each in another record, beside which most stands of the words that stand at fewest places."""
+        met = filter(None, (_told(self.found.of(number)) for number in self.words))
+        # What stands in a header or a heading alone stands in no record.
+        places = list(chain.from_iterable(sorted(met, key=len)[:2]))
+        places.sort(
+            key=lambda place: (self.found.weight_beside(place), calls.recency_of(place)),
+            reverse=True,
+        )
+        compared = dict[str, Occurrence]()
+        for place in places[:MOST_COMPARED]:
+            compared.setdefault(_written(place), place)
+        return compared.values()
+
+    def _is_all_in(self, place: Occurrence) -> bool:
+        """Return whether the record of a place holds all."""
+        found, known = self.found, self.known
         # In prose, whoever asks in words of their own may well ask for something else.
-        if known != asked and not is_no_prose(place):
-            continue
+        if len(known) < self.least or (known != self.words and not is_no_prose(place)):
+            return False
+        phrases = {number for number, term in enumerate(found.terms) if term.is_phrase}
         # What describes a text is words, and holds no phrase.
         above = found.held_above(place) - phrases
         held = found.held_by_record(place) | above
         if len(known) < LEAST_ASKED:
             begin, end = place.start - BESIDE_ANOTHER, place.stop + BESIDE_ANOTHER
-            held &= above | found.held_in(place.key, begin, end)
-        is_all = held >= phrases and found.weight_of(held & known) >= ALL_OF_IT * whole
-        if is_all and not any(place.is_in(other.key, other.record) for other in chosen):
-            chosen.append(place)
-    return chosen[:FEW]
+            beside = found.held_in(place.key, begin, end)
+            held &= beside | above if known == self.words else beside
+        if not held >= phrases or len(held & known) < LEAST_WORDS_OF_IT * len(known):
+            return False
+        return found.weight_of(held & known) >= ALL_OF_IT * found.weight_of(known)
+
+    def _is_all_but_one_in(self, place: Occurrence) -> bool:
+        """Return whether it holds all but one word that is no name, as "the salary expectation of the candidate".
+
+        If that leaves two, it must stand nowhere else, and they side by side in the question as in the record.
+        """
+        found = self.found
+        held = {number for number in self.words if not found.terms[number].is_short_number}
+        held &= found.held_by_record(place)
+        missing = self.words - held - found.held_above(place)
+        if len(missing) != 1 or len(held) < LEAST_ASKED - 1:
+            return False
+        (unknown,) = missing
+        if not found.terms[unknown].is_plain:
+            return False
+        if len(held) >= LEAST_ASKED:
+            return is_no_prose(place)
+        first, last = min(held), max(held)
+        between = self.words & set(range(first + 1, last)) - missing
+        begin, end = place.start - BESIDE_ANOTHER, place.stop + BESIDE_ANOTHER
+        beside = [
+            other
+            for other in found.places_in(place.key, begin, end)
+            if other.term in held and not other.names_a_field
+        ]
+        is_near = {other.term for other in beside} >= held
+        # "What does the word serendipity mean?" is about that word; "Who of support lives in Graz?" about two cells.
+        is_aside = unknown > last or all(map(is_value, beside))
+        return is_near and is_aside and not between and not found.of(unknown)
 
 
-def _known_of(asked: set[int], found: FoundTerms) -> set[int]:
+def _known_of(asked: AbstractSet[int], found: FoundTerms) -> AbstractSet[int]:
     """Return what a question asks with that stands anywhere, if that is most of it: people ask in words of their own.
 
     A name or a number that stands nowhere is no such word: the question is about something else.
     """
     known = asked & {place.term for place in found.occurrences.values()}
     unknown = asked - known
-    is_named = not all(_is_plain(found.terms[number]) for number in unknown)
-    if is_named or UNKNOWN_PART * len(unknown) > len(known):
+    is_named = not all(found.terms[number].is_plain for number in unknown)
+    telling = [number for number in known if not found.terms[number].is_short_number]
+    if is_named or UNKNOWN_PART * len(unknown) > len(telling):
         return asked
     return known
 
 
-def _is_plain(term: AskedTerm) -> bool:
-    return not (term.is_name or term.is_capitalised or term.is_short_number)
+def _places_called(message: str, found: FoundTerms, calls: Calls) -> list[Occurrence]:
+    """Return the places that name their records by a word that a message means: "show me the function dedent"."""
+    for number in sorted(content_terms(message, found.terms)):
+        term = found.terms[number]
+        # A speaker's name stands before each of his turns.
+        is_called = term.is_name or not term.is_capitalised
+        if is_called and is_pointed_at(message, term):
+            places = calls.newest(filter(names_its_record, found.of(number)[:MOST_COMPARED]))
+            if 0 < len(places) <= FEW:
+                return places
+    return []
 
 
-def _places_of_rarest(asked: set[int], found: FoundTerms) -> list[Occurrence]:
-    """Return the places of the rarest of some terms, of several that are as rare of all of them, best first."""
-    most = max(found.weights[number] for number in asked)
-    rarest = [number for number in sorted(asked) if found.weights[number] == most]
-    places = [place for number in rarest for place in found.of(number)]
-    return sorted(places, key=found.weight_beside, reverse=True)[:MOST_COMPARED]
+def _told(places: Sequence[Occurrence]) -> Sequence[Occurrence]:
+    """Return the places that are no names of fields, which each record of a list has; of a few all."""
+    told = [place for place in places if not place.names_a_field]
+    return told or (places if len(places) <= FEW else [])
 
 
 def _points_at_rare(message: str, found: FoundTerms) -> bool:
@@ -227,8 +371,20 @@ class _Chosen:
         self.covered = set[int]()
         self._found = found
         self._is_seen = is_seen
+        self._left = SEVERAL_CHARACTERS
+        self._more = 0
         self._records = defaultdict[str, list[Record]](list)
         self._terms = defaultdict[str, dict[int, None]](dict)
+
+    def take_all(self, places: Iterable[Occurrence]) -> None:
+        """Take the records of places that are meant alike, best first, as far as there is room, and count the others."""
+        for rank, place in enumerate(places):
+            length = place.record.stop - place.record.start
+            if not rank or length <= self._left:
+                self._left -= length
+                self.take(place)
+            elif not self._is_seen(place.key, place.record.start, place.record.stop):
+                self._more += 1
 
     def take(self, place: Occurrence) -> None:
         """Note that the record of a place covers its term, and the others that stand in it; show what is not in sight."""
@@ -256,4 +412,6 @@ class _Chosen:
         for key, records in self._records.items():
             terms = [self._found.terms[number].text for number in self._terms[key]]
             found.append(Relevance(key, records, terms))
+        if found and self._more:
+            found[-1] = replace(found[-1], more=self._more)
         return found

@@ -6,12 +6,13 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 
 from memory_context.conversation.recall.numbers_with_names import is_named
-from memory_context.conversation.recall.question_terms import TIME, AskedTerm
+from memory_context.conversation.recall.question_terms import NUMBER_SIGN, TIME, AskedTerm
 from memory_context.text.excerpt.record import Record, record_at
 from memory_context.text.excerpt.repeated_forms import LONGEST_RECORD
 from memory_context.text.index.analyzer import COMPOUND, held_by, lexemes_of
@@ -68,6 +69,12 @@ class Occurrence:
             return Record(start, line_end(self.text, min(self.stop, longest)))
         return record_at(self.text, self.start, self.stop)
 
+    @property
+    def names_a_field(self) -> bool:
+        """Return whether a value follows that the place names: of JSON, of a repr, or behind an equals sign."""
+        behind = self.text[self.stop : self.stop + 2]
+        return behind in ('":', "':") or behind.startswith("=")
+
     def is_in(self, key: str, record: Record) -> bool:
         """Return whether the place is in a record of the text under a key."""
         return self.key == key and record.start <= self.start < record.stop
@@ -108,10 +115,14 @@ class FoundTerms:
 
     def held_in(self, key: str, start: int, stop: int) -> set[int]:
         """Return the terms that begin in a part of a text."""
+        return {one.term for one in self.places_in(key, start, stop)}
+
+    def places_in(self, key: str, start: int, stop: int) -> Sequence[Occurrence]:
+        """Return the places that begin in a part of a text."""
         places = self.in_order.get(key, ())
         first = bisect_left(places, start, key=_start)
         behind = bisect_left(places, stop, key=_start)
-        return {one.term for one in places[first:behind]}
+        return places[first:behind]
 
     def held_by_record(self, place: Occurrence) -> set[int]:
         """Return the terms in the record of a place, and in what stands before it and says whose it is."""
@@ -119,9 +130,13 @@ class FoundTerms:
         return set(chain.from_iterable(spans))
 
     def held_above(self, place: Occurrence) -> set[int]:
-        """Return the terms in what a record does not repeat: the heads of a place's record, and what describes its text."""
+        """Return the terms in what a record does not repeat: the heads of a place's record, and what describes its text.
+
+        A term that stands in a heading and in the text is of the records that hold it.
+        """
         heads = [self.held_in(place.key, start, stop) for start, stop in place.record.heads]
-        return self.described[place.key].union(*heads)
+        of_text = {one.term for one in self.in_order.get(place.key, ())}
+        return (self.described[place.key] - of_text).union(*heads)
 
     def weight_of(self, terms: Iterable[int]) -> float:
         """Return how much some terms tell apart."""
@@ -146,14 +161,18 @@ def found_in(
     found = FoundTerms(terms, weights)
     for chunk in chunks:
         _add_occurrences(found, chunk, text_of(chunk.memory_key))
-    _add_named_numbers(found)
+    named = dict[str, AbstractSet[str]]()
+    for key in dict.fromkeys(place.key for place in found.occurrences.values()):
+        heading = text_of(key)[:HEADING]
+        named[key] = held_by(heading, chain.from_iterable(wanted)).union(card_of(key))
+    _add_named_numbers(found, named)
     _join_times(found)
     for place in sorted(found.occurrences.values(), key=_start):
         found.in_order.setdefault(place.key, []).append(place)
-    for key in found.in_order:
-        heading = text_of(key)[:HEADING]
-        named = held_by(heading, chain.from_iterable(wanted)).union(card_of(key))
-        found.described[key] = {n for n, lexemes in enumerate(wanted) if named >= set(lexemes)}
+    for key, lexemes_named in named.items():
+        found.described[key] = {
+            number for number, lexemes in enumerate(wanted) if lexemes_named >= set(lexemes)
+        }
     return found
 
 
@@ -161,7 +180,7 @@ def _start(place: Occurrence) -> int:
     return place.start
 
 
-def _add_named_numbers(found: FoundTerms) -> None:
+def _add_named_numbers(found: FoundTerms, described: Mapping[str, AbstractSet[str]]) -> None:
     """Add where a number with a noun ("order 22") stands without it, but called by it, if it stands nowhere with it."""
     of_number = {term.words: number for number, term in enumerate(found.terms)}
     met = {place.term for place in found.occurrences.values()}
@@ -170,9 +189,18 @@ def _add_named_numbers(found: FoundTerms) -> None:
         alone = of_number.get((digits,))
         if len(term.words) != 2 or not digits.isdigit() or alone is None or number in met:
             continue
-        for count, place in enumerate(found.of(alone)):
+        alone_at = [place for place in found.occurrences.values() if place.term == alone]
+        for count, place in enumerate(alone_at):
             by_record = count < MOST_RECORDS
-            if is_named(place.text, place.start, place.stop, noun, by_record=by_record):
+            is_described = noun == NUMBER_SIGN or _names(described[place.key], noun)
+            if is_named(
+                place.text,
+                place.start,
+                place.stop,
+                noun,
+                by_record=by_record,
+                is_described=is_described,
+            ):
                 added = replace(place, term=number)
                 found.occurrences[number, place.key, place.start] = added
 
@@ -193,16 +221,26 @@ def _join_times(found: FoundTerms) -> None:
                 first = place
 
 
+def _names(lexemes: AbstractSet[str], noun: str) -> bool:
+    """Return whether *lexemes* name a noun; the stem of "PRs" is not that of "PR"."""
+    return any(lexeme in lexemes or f"{lexeme}s" in lexemes for lexeme in lexemes_of(noun))
+
+
 def _add_occurrences(found: FoundTerms, chunk: ChunkPlace, text: str) -> None:
     """Add where each of the terms stands in a chunk."""
     words = _ChunkWords(text, max(0, chunk.start - ACROSS), chunk.stop + ACROSS)
     for number, term in enumerate(found.terms):
+        if term.words[0] == NUMBER_SIGN:
+            continue
         folded = [asked.casefold() for asked in term.words]
         for run in words.runs_of(term.words):
             begin, stop = run[0][0], run[-1][1]
-            written = [text[start:end].casefold() for start, end in run]
+            written = [text[start:end] for start, end in run]
+            # A name may go on in the next line, but there the next row begins as well.
+            if "\n" in text[begin:stop] and tuple(written) != term.words:
+                continue
             # A log writes the seconds, too.
-            is_exact = term.is_time or written == folded
+            is_exact = term.is_time or list(map(str.casefold, written)) == folded
             added = Occurrence(number, chunk.memory_key, text, begin, stop, is_exact)
             found.occurrences.setdefault((number, chunk.memory_key, begin), added)
 
@@ -249,6 +287,8 @@ class _ChunkWords:
         begun = first.casefold()
         if TIME.fullmatch(begun) or _ID_BEGUN.fullmatch(begun):
             alike += [word for word in self._places if _is_begun(begun, word.casefold())]
+        if _is_compound(anchor):
+            alike += [word for word in self._places if _is_part(anchor, word)]
         return dict.fromkeys(alike)
 
 
@@ -282,8 +322,24 @@ def _is_word(asked: str, written: str) -> bool:
         parts = _PARTS.split(written)
         is_part_of_name = not all(part.isdigit() for part in parts)
         return asked in parts and is_part_of_name and "." not in written
+    if _is_compound(asked) and _is_part(asked, written):
+        return True
     lexemes = lexemes_of(asked)
     if not asked.isascii():
         # Of a script without spaces the first one is a single character, which many words have.
         return set(lexemes).issubset(lexemes_of(written))
     return not lexemes or lexemes[0] in lexemes_of(written)
+
+
+def _is_compound(word: str) -> bool:
+    """Return whether a word has letters and signs between them, as "search-indexer" has, and no time of day."""
+    return len(_PARTS.split(word)) > 1 and any(map(str.isalpha, word))
+
+
+def _is_part(asked: str, written: str) -> bool:
+    """Return whether a compound stands in a longer one, between signs: "search-indexer" in "search-indexer-5d9f"."""
+    asked, written = asked.casefold(), written.casefold()
+    if asked not in written:
+        return False
+    before, _, behind = written.partition(asked)
+    return not (before[-1:].isalnum() or behind[:1].isalnum())
