@@ -410,6 +410,7 @@ async def test_arguments_as_models_write_them(arguments: dict[str, Any]) -> None
     [
         (0, {}, "The argument key is wrong"),
         (0, {"key": 5}, "The argument key is wrong"),
+        (0, {"memory": "x"}, "There is no argument 'memory'. .* with key in its place"),
         (1, {"query": 5}, "The argument query is wrong"),
         (2, {}, "The argument content is wrong"),
     ],

@@ -212,6 +212,12 @@ def test_every_line_that_a_pattern_touches_comes_once(text: str, pattern: str, b
     assert shown[-1] <= count_lines(text)
 
 
+@for_each("pattern", ["failed$", r"^b.*d$", r"ok$\n^b", r"failed\r\n", "b fail.d$"])
+def test_line_ends_of_windows(pattern: str) -> None:
+    """Before a carriage return and a line feed a line ends; who looks for the two finds them."""
+    assert "2: b failed" in read("a ok\r\nb failed\r\nc ok\r\n", pattern=pattern).text
+
+
 def test_a_long_line_is_shown_around_its_match() -> None:
     """Of a line of a megabyte comes what stands around the match, with what is missing to both sides."""
     line = "x" * 600_000 + " NEEDLE " + "ß" * 400_000

@@ -23,6 +23,7 @@ from memory_context import FoldPolicy, MemoryContext, MemoryManager, MemoryRef, 
 from memory_context.agent_framework import MemoryContextProvider
 from memory_context.exceptions import (
     InvalidQueryError,
+    InvalidSelectionError,
     KeyExistsError,
     SelectionTimeoutError,
 )
@@ -406,3 +407,34 @@ def test_command_line(sqlite_url: str) -> None:
 def test_result_is_public() -> None:
     """What a query gives is one of the public names."""
     assert isinstance(MemoryManager("sqlite://", user_id="a").query("SELECT 1 AS one"), QueryResult)
+
+
+@for_each(
+    "sql",
+    [
+        'SELECT sum("price") FROM t',
+        'SELECT region FROM t WHERE "price" > 100',
+        'SELECT count("price") FROM t',
+        'SELECT region FROM t ORDER BY "price"',
+        'SELECT (SELECT max(u."price") FROM t AS u) FROM t',
+        'SELECT /* " */ \'it\'\'s "unit price"\', [unit price], "price" FROM t',
+    ],
+)
+def test_quoted_names_are_columns(sql: str) -> None:
+    """A name in double quotes that is no column is an error that names the columns, never a text."""
+    memory = MemoryManager("sqlite://", user_id="ann")
+    memory.store('region,unit price,say "a`b"\nNorth,2.5,3\nSouth,4.5,1', key="t")
+    with pytest.raises(InvalidQueryError, match=r"no such column: .*unit price \(2\.5\)"):
+        memory.query(sql)
+    with pytest.raises(InvalidSelectionError, match="no such column"):
+        memory.retrieve("t", where='"price" > 100')
+    answer = memory.query('SELECT "unit price" AS "x y", "say ""a`b""" FROM t ORDER BY "x y"')
+    assert [(2.5, 3), (4.5, 1)] == list(answer)
+
+
+def test_texts_in_double_quotes() -> None:
+    """A text in double quotes is an error that says how to write it."""
+    memory = MemoryManager("sqlite://", user_id="ann")
+    memory.store("region,n\nNorth,2\nSouth,4", key="t")
+    with pytest.raises(InvalidQueryError, match=r"no such column: .*'North'"):
+        memory.query('SELECT n FROM t WHERE region = "North"')

@@ -140,7 +140,7 @@ def test_names_of_casts(memory: MemoryManager) -> None:
         ("SELECT customer FROM o GROUP BY 1 HAVING min(substr(day,1,4)) < 2024", "'2023'"),
         ("WITH s AS (SELECT substr(day,1,4) AS y FROM o) SELECT 1 FROM s WHERE y >= 2024", "y is compared .*'2023'"),
         ("SELECT id, strftime('%m', day) AS x FROM o WHERE x >= 6", "x is compared .*'01'"),
-        ("SELECT id FROM o WHERE replace(price, '$', '') > 100", r"REPLACE\(price, '\$', ''\) .*'1200'"),
+        ("SELECT id FROM o WHERE replace(price, '$', '') > 100", r"REPLACE\(price, '\$', ''\) .*'1200.0'"),
         ("SELECT id FROM o WHERE COALESCE(amount, '') > 3", "COALESCE.*''"),
         ("SELECT id FROM o WHERE json_extract('[\"a\"]', '$[0]') > 5", "'a'"),
         # numbers that are compared with texts
@@ -158,7 +158,7 @@ def test_names_of_casts(memory: MemoryManager) -> None:
         ("SELECT k FROM m ORDER BY v DESC LIMIT 1", "v is ordered among numbers .*'x'"),
         # truths, in one way in JSON and in CSV
         ("SELECT name FROM c WHERE vip = 'true'", "vip is read as a number .true 1, false 0.: compare it with 1"),
-        ('SELECT name FROM c WHERE vip = "true"', "compare it with 1"),
+        ('SELECT name FROM c WHERE vip = "true"', "no such column: true"),
         ("SELECT name FROM c WHERE vip LIKE 't%'", "use it as it is"),
         ("SELECT name FROM c WHERE lower(trim(vip)) = 'true'", "compare it with 1"),
         # casts
@@ -173,7 +173,7 @@ def test_names_of_casts(memory: MemoryManager) -> None:
         ("SELECT max(x) FROM (SELECT '1s' AS x UNION ALL SELECT '5ms')", "'1s' would come before '5ms'"),
         ("SELECT max(x) FROM (SELECT '2 hours ago' AS x UNION ALL SELECT '5 minutes ago')", "CASE with a CAST"),
         ("SELECT path FROM p WHERE took > '6ms'", "took .*'12ms'"),
-        ("SELECT id FROM o ORDER BY replace(price, '$', '')", "'1200' would come before '20'"),
+        ("SELECT id FROM o ORDER BY replace(price, '$', '')", "'1200.0' would come before '20.0'"),
         ("SELECT max(d) FROM (SELECT '12/01/2022' AS d UNION ALL SELECT '03/15/2023')", "put year, month and day in"),
         ("SELECT day - 1 FROM o", r"julianday\(day\)"),
     ],

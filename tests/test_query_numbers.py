@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -70,6 +71,7 @@ def test_notations(text: str, sql: str, expected: list[Any]) -> None:
         ["$5", "€5"],
         ["5%", "0.05"],
         ["€1.234"],
+        ["1.234-", "7"],
         ["192.168.100.200"],
         ["007", "12"],
         ["+4930123456"],
@@ -93,7 +95,7 @@ def test_no_guesses(cells: list[str]) -> None:
     [
         (PODS, "SELECT name FROM t WHERE restarts > 0", r"RESTARTS .*'12 \(3m ago\)'.*CAST\(RESTARTS AS REAL\)"),
         (PODS, "SELECT sum(restarts) FROM t", r"'12 \(3m ago\)'"),
-        (RESTARTED, "SELECT max(restarts) FROM t", r"RESTARTS holds quantities .*CAST\(RESTARTS AS REAL\).*RESTARTS \|\| ''"),
+        (RESTARTED, "SELECT max(restarts) FROM t", r"quantities, .*CAST\(RESTARTS AS REAL\).*RESTARTS \|\| ''"),
         (DOUBTFUL, "SELECT avg(amount) FROM t", r"if ',' parts thousands, .* if it is the decimal mark"),
         (DOUBTFUL, "SELECT total(amount) FROM t", "amount .*'1,200'"),
         (DOUBTFUL, "SELECT sum(CAST(amount AS REAL)) FROM t", "CAST would take '1,200' in amount for another"),
@@ -111,7 +113,7 @@ def test_no_guesses(cells: list[str]) -> None:
         (MIXED, "WITH s(x, y) AS (SELECT * FROM (SELECT amount, name FROM t)) SELECT sum(x) FROM s", "'unknown'"),
         (MIXED, "SELECT max(s.x) FROM (SELECT 1 AS x UNION ALL SELECT amount FROM t) s", "'unknown'"),
         (MIXED, "SELECT name, amount AS x FROM t WHERE x > 6", "'unknown'"),
-        ("n,x\na,5ms\nb,12ms", "SELECT max(x) FROM t", "quantities .*'12ms' would come before '5ms'"),
+        ("n,x\na,5ms\nb,12ms", "SELECT max(x) FROM t", "quantities, .*'12ms' would come before '5ms'"),
         ("a,b\n1,x\n2,7", "SELECT a FROM t WHERE b > a", "b .*'x'"),
         ("id,n\n007,1\n7,2", "SELECT n FROM t WHERE id = 7", "compare it with a text, as '007'"),
     ],
@@ -166,3 +168,174 @@ def test_too_many_queries_in_each_other() -> None:
         clauses += [f"c{n} AS (SELECT amount FROM c{n - 1})" for n in range(1, 220)]
         with pytest.raises(InvalidQueryError):
             memory.query(f"WITH {', '.join(clauses)} SELECT amount FROM c219 WHERE amount > '3'")
+
+
+@for_each(
+    "text, sql, expected",
+    [
+        ("id,total\n1,125.00\n2,9.50\n3,7.00", "SELECT total / 2 FROM t", [(62.5,), (4.75,), (3.5,)]),
+        ("id,total\n" + "1,2\n" * 1500 + "2,9.5", "SELECT min(total) / 4 FROM t", [(0.5,)]),
+        ('[{"close": 5.0, "open": 4.0}]', "SELECT close / open FROM t", [(1.25,)]),
+        ("n,x\na,$5\nb,$7", "SELECT x / 2 FROM t", [(2.5,), (3.5,)]),
+        ("n,x\na,45%\nb,7%", "SELECT x / 2 FROM t", [(22.5,), (3.5,)]),
+        ("n,x\na,5e-03\nb,7", "SELECT x / 2 FROM t", [(0.0025,), (3.5,)]),
+        ("n;x\na;5,0\nb;7,0", "SELECT x / 2 FROM t", [(2.5,), (3.5,)]),
+        ("n,x\na,5\nb,7", "SELECT x / 2 FROM t", [(2,), (3,)]),
+        (TRUTHS, "SELECT ok FROM t WHERE ok", [(1,), (1,)]),
+    ],
+)  # fmt: skip
+def test_divisions(text: str, sql: str, expected: list[Any]) -> None:
+    """What has decimals or a unit in some row is divided with decimals in each; whole numbers as SQL does it."""
+    assert expected == [tuple(row) for row in _memory(text).query(sql)]
+
+
+@for_each(
+    "text, sql, expected",
+    [
+        ("v,status\n3.9,ok\n3.10,failed\n3.11,ok", "SELECT v FROM t WHERE status = 'failed'", ["3.10"]),
+        ('[{"v": "3.10"}, {"v": "3.9"}]', "SELECT v FROM t", ["3.10", "3.9"]),
+        ("v,x\n" + "3.9,a\n" * 1500 + "3.10,b", "SELECT v FROM t WHERE x = 'b'", ["3.10"]),
+        ("sku,n\n12E4,1\n13E5,2", "SELECT sku FROM t", ["12E4", "13E5"]),
+        ("sku,x\n" + "12,a\n" * 1500 + "12E4,b", "SELECT sku FROM t WHERE x = 'b'", ["12E4"]),
+        ("id,x\n1234567890123456789,a\n1.5,b", "SELECT id FROM t WHERE x = 'a'", ["1234567890123456789"]),
+        ("id,x\n9007199254740993,a\n1.5,b", "SELECT id FROM t WHERE x = 'a'", ["9007199254740993"]),
+        ("p,x\n12.50,a\n9,b\n1.20,c", "SELECT max(p) FROM t", [12.5]),
+        ("p,x\n1.5E10,a\n1e-05,b\n0.5,c", "SELECT max(p) FROM t", [1.5e10]),
+    ],
+)  # fmt: skip
+def test_digits_come_back(text: str, sql: str, expected: list[Any]) -> None:
+    """A column stays text where a cell would not come back as it is written, unless all have as many decimals."""
+    assert expected == [value for (value,) in _memory(text).query(sql)]
+
+
+DELETED = (
+    "+----+---------------------+\n| id | deleted_at          |\n+----+---------------------+\n"
+    "|  1 | NULL                |\n|  2 | 2026-01-03 10:00:00 |\n+----+---------------------+\n"
+)
+
+
+@for_each(
+    "text, sql, expected",
+    [
+        (DELETED, "SELECT max(deleted_at), count(*) - count(deleted_at) FROM t", [("2026-01-03 10:00:00", 1)]),
+        ("id,day\n1,\n2,2026-01-03", "SELECT min(day) FROM t WHERE id > 0", [("2026-01-03",)]),
+        ("| id | day |\n|---|---|\n| 1 | |\n| 2 | 2026-01-03 |", "SELECT min(day) FROM t", [("2026-01-03",)]),
+        ("id,day\n1,n/a\n2,2026-01-03\n3,NULL", "SELECT max(day), count(day) FROM t", [("2026-01-03", 1)]),
+        ('[{"d": "2026-01-03"}, {"d": ""}]', "SELECT min(d) FROM t", [("2026-01-03",)]),
+        ("id,note\n1,\n2,x\n3,-", "SELECT count(note), min(note) FROM t", [(2, "-")]),
+        ("id,note\n1,\n2,x", "SELECT id FROM t WHERE note = '' OR note IS NULL", [(1,)]),
+        ("id,note\n1,\n2,x", "SELECT id FROM t WHERE note <> ''", [(2,)]),
+        ("id,note\n1,\n2,x", "SELECT id FROM t WHERE COALESCE(note, '') = ''", [(1,)]),
+        ('[{"a": ""}, {"a": "x"}]', "SELECT count(*) FROM t WHERE a = ''", [(1,)]),
+        ('[{"a": "y"}, {"a": "x"}]', "SELECT count(*) FROM t WHERE a = ''", [(0,)]),
+    ],
+)  # fmt: skip
+def test_missing_cells(text: str, sql: str, expected: list[Any]) -> None:
+    """An empty cell is NULL; so is what stands for no value among numbers and dates, and mysql's NULL."""
+    assert expected == [tuple(row) for row in _memory(text).query(sql)]
+
+
+@for_each(
+    "text, where",
+    [
+        ("id,note\n1,\n2,x", "note = ''"),
+        ("id,note\n1,\n2,x", "note IN ('x', '')"),
+        ("id,n\n1,n/a\n2,3", "n = 'n/a'"),
+        (DELETED, "CASE deleted_at WHEN 'NULL' THEN 1 END"),
+    ],
+)
+def test_missing_cells_are_null(text: str, where: str) -> None:
+    """Who looks for a text where the cells without a value are NULL is told so."""
+    with pytest.raises(InvalidQueryError, match=r"write .* IS NULL"):
+        _memory(text).query(f"SELECT count(*) FROM t WHERE {where}")
+
+
+@for_each(
+    "cells, total",
+    [
+        (["1,200.00", "(500.00)"], 700),
+        (["100.00", "500.00-"], -400),
+        (["$5", "$1,200", "$(4)"], 1201),
+        (["($1,200.50)", "-$3", "$4"], -1199.5),
+        (["1 234,50", "2 345,10"], 3579.6),
+        (["1\u202f234.50", "2 345.10 "], 3579.6),
+        (["€ 1 200", "€ 5-"], 1195),
+        (["5%", "(4%)"], 1),
+    ],
+)
+def test_notations_of_bookkeepers(cells: list[str], total: float) -> None:
+    """Parentheses and a minus behind an amount are its sign, blanks part its thousands."""
+    text = json.dumps([{"x": cell} for cell in cells])
+    [[answer]] = _memory(text).query("SELECT round(sum(x), 2) FROM t")
+    assert total == answer
+
+
+@for_each(
+    "cells, expression, total",
+    [
+        (["1 234", "2 345"], "CAST(replace(x, ' ', '') AS REAL)", 3579),
+        (["5-", "6-"], "CASE WHEN x LIKE '%-' THEN -CAST(replace(x, '-', '') AS REAL) ELSE CAST(x AS REAL) END", -11),
+        (["12", "(3)"], "CAST(replace(replace(x, '(', '-'), ')', '') AS REAL)", 9),
+        (["$5", "€7"], "CAST(replace(x, '$', '') AS REAL)", None),
+        (["1,200", "1,5"], "CAST(replace(x, ',', '') AS REAL)", 1215),
+        (["1 234,50", "1 234.50"], "CAST(replace(x, ' ', '') AS REAL)", None),
+        (["5-", "-6"], "CAST(x AS REAL)", None),
+        (["(5)", "(6)"], "CAST(replace(x, '(', '') AS REAL)", None),
+    ],
+)  # fmt: skip
+def test_advice_is_right(cells: list[str], expression: str, total: float | None) -> None:
+    """The expression that an error advises gives the right total; where that needs more, the next error says so."""
+    memory = _memory(json.dumps([{"x": cell} for cell in cells]))
+    with pytest.raises(InvalidQueryError) as caught:
+        memory.query("SELECT sum(x) FROM t")
+    if total is None:
+        with pytest.raises(InvalidQueryError, match="CAST would take"):
+            memory.query(f"SELECT sum({expression}) FROM t")
+    else:
+        assert expression in str(caught.value)
+        [[answer]] = memory.query(f"SELECT sum({expression}) FROM t")
+        assert total == answer
+
+
+@for_each(
+    "text, sql, told",
+    [
+        ("host,0,1,2,3\na,5,6,7,8", "SELECT sum(3) FROM t", 'double quotes: "3"'),
+        ("host,2023,2024\na,5,6", "SELECT host, 2024 - 2023 FROM t", 'double quotes: "2024"'),
+        (
+            "v,x\n3.9,a\n3.10,b",
+            "SELECT max(v) FROM t",
+            "'3.10' would come before '3.9': .* versions",
+        ),
+        ("v,x\n1.9.0,a\n1.10.0,b", "SELECT x FROM t ORDER BY v DESC", "'1.10.0' .*each part"),
+        ("r,x\n10-20,a\n5-9,b", "SELECT sum(CAST(r AS REAL)) FROM t", "'10-20' .*end of the range"),
+    ],
+)
+def test_names_versions_and_ranges(text: str, sql: str, told: str) -> None:
+    """Numbers that name columns, versions in the order of texts and halves of ranges are errors, not wrong answers."""
+    with pytest.raises(InvalidQueryError, match=told):
+        _memory(text).query(sql)
+
+
+@for_each(
+    "text, sql, expected",
+    [
+        (
+            "host,0,1,2,3\na,5,6,7,8",
+            'SELECT host FROM t WHERE "1" > 3 ORDER BY 1 LIMIT 1',
+            [("a",)],
+        ),
+        ("host,2023,2024\na,5,6", 'SELECT sum("2024") * 2 FROM t', [(12,)]),
+        ("city,n\nRome,1", "SELECT 'city' AS k, sum(n) FROM t WHERE city <> 'n'", [("city", 1)]),
+        ("ip,x\n10.0.0.9,a\n10.0.0.10,b", "SELECT x FROM t ORDER BY ip", [("b",), ("a",)]),
+        ("v,x\n1.8.0,a\n1.9.0,b", "SELECT max(v) FROM t", [("1.9.0",)]),
+        ("s,x\n1.25 GB,a\n1.5 GB,b", "SELECT max(s) FROM t", [("1.5 GB",)]),
+        ("s,x\n$9.25,a\n$9.5,b", "SELECT max(replace(s, '$', '')) FROM t", [("9.5",)]),
+        ("n,ip\na,<none>\nb,7", "SELECT max(ip) FROM t", [(7,)]),
+        ("n,r\na,NULL\nb,x", "SELECT n FROM t WHERE r IS NULL", [("a",)]),
+        ("day,x\n2026-01-02,a", "SELECT CAST(day AS INTEGER) FROM t", [(2026,)]),
+    ],
+)
+def test_other_names_and_orders(text: str, sql: str, expected: list[Any]) -> None:
+    """Names in double quotes, addresses, versions that stand well and years of dates are answered."""
+    assert expected == [tuple(row) for row in _memory(text).query(sql)]

@@ -31,20 +31,25 @@ def rows_of(text: str) -> tuple[tuple[str, ...], list[list[Any]]]:
 @for_each(
     "text, columns, rows",
     [
-        ("id,n\n007,\n008,x", ("id", "n"), [["007", ""], ["008", "x"]]),
+        ("id,n\n007,\n008,x", ("id", "n"), [["007", None], ["008", "x"]]),
         ('id;n\n1;"a;b"\n2;"c\nd"', ("id", "n"), [["1", "a;b"], ["2", "c\nd"]]),
+        ("a,x\nb,(5.00)\nc,(6.00)", ("a", "x"), [["b", "(5.00)"], ["c", "(6.00)"]]),
         ("id\tname, first\n1\tDoe, Ann\n2\tRoe, Bo", ("id", "name, first"), [["1", "Doe, Ann"], ["2", "Roe, Bo"]]),
         ("1,2.5\n2,3.5\n3,4.5", ("column1", "column2"), [["1", "2.5"], ["2", "3.5"], ["3", "4.5"]]),
         ('{"a": 1}\n{"a": 2, "b": [1]}', ("a", "b"), [[1, None], [2, [1]]]),
         ('{\n "a": 1\n}\n{\n "a": 2\n}', ("a",), [[1], [2]]),
         ('{"x": {"a": 1}, "y": {"a": 2}}', ("key", "a"), [["x", 1], ["y", 2]]),
         ('{"a": 1, "b": "x"}', ("a", "b"), [[1, "x"]]),
+        ('{"at": 5, "hourly": {"time": ["0:00", "1:00"], "rain": [0.5, null]}, "daily": {"sun": [7], "max": [9]}}', ("time", "rain"), [["0:00", 0.5], ["1:00", None]]),
+        ('{"a": [1, 2], "b": ["x", "y"], "notes": ["z"]}', ("a", "b"), [[1, "x"], [2, "y"]]),
+        ('{"pods": [{"a": 1}], "warnings": ["x"], "errors": ["y"]}', ("a",), [[1]]),
+        ('{"tags": ["u", "v", "w", "x", "y", "z"], "no": ["z"]}', ("value",), [[tag] for tag in "uvwxyz"]),
         ("[{'a': None, 'b': True}]", ("a", "b"), [[None, True]]),
         ("Found 2:\n\n[[1, 2], [3, 4]]", ("column1", "column2"), [[1, 2], [3, 4]]),
         ('{"stdout": "id,n\\n1,2\\n3,4\\n", "exit_code": 0}', ("id", "n"), [["1", "2"], ["3", "4"]]),
         ("```csv\nid,n\n1,2\n3,4\n```", ("id", "n"), [["1", "2"], ["3", "4"]]),
         (" id | name \n----+------\n  1 | ann\n  2 | \n(2 rows)\n", ("id", "name"), [["1", "ann"], ["2", None]]),
-        (" id | name \n----+------\n  1 | ann\n    | bob\n", ("id", "name"), [["1", "ann"], ["", "bob"]]),
+        (" id | name \n----+------\n  1 | ann\n    | bob\n", ("id", "name"), [["1", "ann"], [None, "bob"]]),
         ("+----+-----+\n| id | n   |\n+----+-----+\n|  1 | ann |\n+----+-----+\n1 row in set\n", ("id", "n"), [["1", "ann"]]),
         ("mysql> SELECT * FROM users;\n+----+-----+\n| id | n   |\n+----+-----+\n|  1 | ann |\n+----+-----+\n", ("id", "n"), [["1", "ann"]]),
         ("| name | n |\n| --- | --- |\n| -- | -- |\n| src/ä│b.txt | 3 |\n", ("name", "n"), [["--", "--"], ["src/ä│b.txt", "3"]]),
@@ -65,8 +70,14 @@ def rows_of(text: str) -> tuple[tuple[str, ...], list[list[Any]]]:
         ("2026-01-31 12:00:00,123 - app.orders - ERROR - no such order\n  at x\n2026-01-31 12:00:01,5 - app - INFO - ok\n", LOG, [[1, "2026-01-31 12:00:00.123", "ERROR", "app.orders", "no such order"], [2, None, None, None, "  at x"], [3, "2026-01-31 12:00:01.5", "INFO", "app", "ok"]]),
         ("2026-01-31T12:00:00Z ERROR [main] died\n2026/01/31 12:00:01 WARN slow\n", LOG, [[1, "2026-01-31 12:00:00Z", "ERROR", "main", "died"], [2, "2026-01-31 12:00:01", "WARN", None, "slow"]]),
         ("Oct 10 13:55:36 web sshd[7]: Accepted\nOct  9 13:55:37 web cron: ran\n", LOG, [[1, "10-10 13:55:36", None, "sshd[7]", "Accepted"], [2, "10-09 13:55:37", None, "cron", "ran"]]),
-        ('10.0.0.1 - ann [10/Oct/2026:13:55:36 +0000] "GET /" 200 7\n10.0.0.2 - - [11/Oct/2026:00:00:00 +0000] "GET /" 500 7\n', LOG, [[1, "2026-10-10 13:55:36+0000", None, "10.0.0.1", '"GET /" 200 7'], [2, "2026-10-11 00:00:00+0000", None, "10.0.0.2", '"GET /" 500 7']]),
+        ('10.0.0.1 - ann [10/Oct/2026:13:55:36 +0000] "GET /" 200 7\n10.0.0.2 - - [11/Oct/2026:00:00:00 +0000] "GET /" 500 7\n', LOG, [[1, "2026-10-10 13:55:36+00:00", None, "10.0.0.1", '"GET /" 200 7'], [2, "2026-10-11 00:00:00+00:00", None, "10.0.0.2", '"GET /" 500 7']]),
         ('time=2026-01-31T12:00:00Z level=info msg="up now" port=80\nts=2026-01-31T12:00:01Z level=error logger=db msg=down\n', LOG, [[1, "2026-01-31 12:00:00Z", "INFO", None, "up now port=80"], [2, "2026-01-31 12:00:01Z", "ERROR", "db", "down"]]),
+        ("+----+---------+------+\n| id | pattern | hits |\n+----+---------+------+\n|  1 | foo|bar |    5 |\n|  2 | NULL    |    6 |\n+----+---------+------+\n", ("id", "pattern", "hits"), [["1", "foo|bar", "5"], ["2", None, "6"]]),
+        (" id | pattern | n \n----+---------+---\n  1 | foo|bar | 5\n  2 |         | 6\n(2 rows)\n", ("id", "pattern", "n"), [["1", "foo|bar", "5"], ["2", None, "6"]]),
+        ("╒══════╤═════╕\n│ id   │  n  │\n╞══════╪═════╡\n│ 1    │  5  │\n├──────┼─────┤\n│ 2    │  6  │\n╘══════╧═════╛\n", ("id", "n"), [["1", "5"], ["2", "6"]]),
+        ("┏━━━━┳━━━┓\n┃ id ┃ n ┃\n┡━━━━╇━━━┩\n│ 1  │ 5 │\n│ 2  │ 6 │\n└────┴───┘\n", ("id", "n"), [["1", "5"], ["2", "6"]]),
+        ("| a | b |\n|---|---|\n| 1 |  |\n| 2 | x | y |\n", ("a", "b"), [["1", None], ["2", "x | y"]]),
+        ("id name\n-- ----\n1  NULL\n2  bob\n", ("id", "name"), [["1", None], ["2", "bob"]]),
         ("Dear Ann,\n\nall is well.", ("line", "text"), [[1, "Dear Ann,"], [2, ""], [3, "all is well."]]),
     ],
 )  # fmt: skip
@@ -147,3 +158,42 @@ def test_rows_of_a_large_text(form: str) -> None:
     table = table_of("\n".join(lines))
     for _ in range(2):
         assert 50_000 == sum(1 for _ in table.rows())
+
+
+@for_each(
+    "text, columns",
+    [
+        ("region,2023,2024\nNorth,5,6\nSouth,1,2", ("region", "2023", "2024")),
+        ("site,2023-01,2023-02,Total\nNorth,5,6,11", ("site", "2023-01", "2023-02", "Total")),
+        (",2023-01,2023-02\nNorth,5,6", ("column1", "2023-01", "2023-02")),
+        ("host\t0\t1\t2\t3\nweb\t4\t5\t0\t7", ("host", "0", "1", "2", "3")),
+        ("name;day;1;2;3;4\nann;Mo;7;8;9;9", ("name", "day", "1", "2", "3", "4")),
+        ("ann,2019,2022\nbob,2020,2024", None),
+        ("ann,1,2\nbob,5,6", None),
+        ("ann,2024,2019\nbob,5,6", None),
+        ("2023,2024\n5,6", None),
+    ],
+)  # fmt: skip
+def test_numbers_as_names(text: str, columns: tuple[str, ...] | None) -> None:
+    """Years, dates and hours name the columns of a pivot; the description counts the same rows."""
+    lines = text.splitlines()
+    numbered = tuple(f"column{number}" for number in range(1, len(rows_of(text)[0]) + 1))
+    assert (columns or numbered) == rows_of(text)[0]
+    assert f" {len(lines) - bool(columns)} row" in describe(text)
+
+
+@for_each(
+    "text, columns, cell",
+    [
+        ("2026-01-31 12:00:00,000 INFO a: ok\r\n2026-01-31 12:00:01,000 ERROR a: bad\r\n", LOG, "bad"),
+        ("f6a6acf Mend it\r\n0123456789 bad\r\n", ("commit", "message"), "bad"),
+        ("Dear Ann,\r\n\r\nbad\r\n", ("line", "text"), "bad"),
+        ("name: ann\r\nage: 3\r\n\r\nname: bob\r\nage: bad\r\n", ("name", "age"), "bad"),
+        ("a,b\r\n1,x\r\n2,bad\r\n", ("a", "b"), "bad"),
+        ('\ufeff[{"a": 1},\r\n {"a": "bad"}]', ("a",), "bad"),
+    ],
+)  # fmt: skip
+def test_line_ends_of_windows(text: str, columns: tuple[str, ...], cell: str) -> None:
+    """A carriage return before a line feed, and a byte order mark, belong to no cell."""
+    assert columns == rows_of(text)[0]
+    assert cell == rows_of(text)[1][-1][-1]

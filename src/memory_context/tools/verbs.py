@@ -147,9 +147,17 @@ def advice(error: MemoryContextError, key: str) -> str:
 
 def problem_with(error: ValidationError) -> str:
     """Return which argument is of no use, and why, in words for a model."""
-    # One mistake at a time: a model mends it and calls again.
+    # One mistake at a time: a model mends it and calls again. A wrong name for an argument is one.
     first = error.errors()[0]
-    name = ".".join(str(part) for part in first["loc"]) or "arguments"
+    name = _argument(first["loc"])
+    unknown = [one for one in error.errors() if one["type"] == "extra_forbidden"]
+    if first["type"] == "missing" and unknown:
+        given = _argument(unknown[0]["loc"])[:NAME_SHOWN]
+        return prompts.OTHER_ARGUMENT.format(given=given, name=name)
     if first["type"] == "extra_forbidden":
         return prompts.NO_SUCH_ARGUMENT.format(name=name[:NAME_SHOWN])
     return prompts.WRONG_ARGUMENT.format(name=name, problem=first["msg"])
+
+
+def _argument(path: tuple[int | str, ...]) -> str:
+    return ".".join(map(str, path)) or "arguments"

@@ -10,14 +10,14 @@ from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.sample import Sample
 from memory_context.text.rows.command_columns import command_table
+from memory_context.text.rows.names_in_first_row import SAMPLED, is_number
 from memory_context.text.rows.pair_lines import pair_table
 from memory_context.text.rows.record_blocks import HEADING, TEXT, record_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable
 from memory_context.text.rows.ruled_tables import ruled_table
-from memory_context.text.rows.separated_values import is_number, separated_table
+from memory_context.text.rows.separated_values import separated_table
 from memory_context.text.rows.values_as_rows import KEY, PAIRS
 
-SAMPLED = 30
 LEAST_COLUMNS = 3
 COUNTED_EXACTLY = 2_000_000
 # `Name: value` or `NAME=value`, perhaps with the marks of Markdown around it; stricter than in a text known for records.

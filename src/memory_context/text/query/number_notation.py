@@ -10,11 +10,18 @@ from typing import Any, Final
 from memory_context.text.rows.rows_under_columns import Row, TextTable
 
 SAMPLED = 1000
-NO_VALUE: Final = ("", "-", "—", "na", "n/a", "nan", "nil", "none", "null")
-# A number as programs write one: 007 is an id, +4912345678 a phone, and SQLite would lose the last of more than 18 digits.
-_PLAIN = re.compile(
-    r"(?!\+[0-9]{7})[-+]?(?=\.?[0-9])(?:0|[1-9][0-9]{0,17})?(?:\.[0-9]{0,17})?(?:[eE][-+]?[0-9]{1,2})?"
+NO_VALUE: Final = (
+    *("", "-", "—", "na", "n/a", "nan", "nil", "none", "null"),
+    *("<none>", "<nil>", "<unknown>"),
 )
+# A number as programs write one: 007 is an id, +4912345678 a phone, 12E4 an article, and SQLite would lose the last of
+# more than 18 digits.
+_PLAIN = re.compile(
+    r"(?!\+[0-9]{7})[-+]?(?=\.?[0-9])(?:0|[1-9][0-9]{0,17})?"
+    r"(?:\.(?P<decimals>[0-9]{0,17})(?P<exponent>[eE][-+]?[0-9]{1,2})?|[eE][-+][0-9]{1,2})?"
+)
+# Beside decimals a number is a REAL, which loses the last of more digits.
+_LONG_WHOLE = re.compile(r"[-+]?[0-9]{16,}")
 _CURRENCY = (
     r"(?:[$€£¥₹₩₽₺₪₫฿]|(?:US|CA|AU|NZ|HK|A|C|S|R)\$|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|ILS|INR|JPY|"
     r"KRW|MXN|NOK|NZD|PLN|RON|RUB|SEK|SGD|THB|TRY|UAH|USD|ZAR)"
@@ -23,11 +30,15 @@ _CURRENCY = (
 # which marks these may be is seen over the whole column. A phone such as +4912345678 is none.
 _AMOUNT = re.compile(
     rf"(?!\+[0-9]{{7}})(?:[-+\u2212]?(?P<before>{_CURRENCY})?\s?|(?P<ahead>{_CURRENCY})\s?[-+\u2212])"
-    rf"(?P<body>[0-9.,'\u2019\u00a0\u202f]{{0,23}}[0-9])\s?(?P<after>{_CURRENCY}|%)?"
+    rf"(?P<body>[0-9.,' \u2019\u00a0\u202f]{{0,23}}[0-9])\s?(?P<after>{_CURRENCY}|%)?"
 )
-_WHOLE = r"(?:[1-9][0-9]{{0,2}}(?:([{group}'\u2019\u00a0\u202f])[0-9]{{3}})(?:\1[0-9]{{3}})*|0|[1-9][0-9]{{0,17}})"
+# What bookkeepers write for -500: (500), $(500), 500-; and what tells that it was bookkeepers.
+_OF_BOOKKEEPERS = re.compile(rf"[0-9][.,][0-9]|{_CURRENCY}|%")
+_IN_PARENTHESES = re.compile(r"([^()0-9]*)\(([^()]+)\)|([^()]*[0-9][^()-]*)-")
+_WHOLE = r"(?:[1-9][0-9]{{0,2}}(?:([{group}' \u2019\u00a0\u202f])[0-9]{{3}})(?:\1[0-9]{{3}})*|0|[1-9][0-9]{{0,17}})"
 _POINT = re.compile(rf"{_WHOLE.format(group=',')}?(?:\.[0-9]+)?")
 _COMMA = re.compile(rf"{_WHOLE.format(group='.')}?(?:,[0-9]+)?")
+_DECIMALS = re.compile(r"[.,][0-9]{1,2}$")
 _LIKE_A_THOUSAND = re.compile(r"[1-9][0-9]{0,2},[0-9]{3}")
 _TRUTHS: Final = {"true": "1", "false": "0"}
 _SAME_SHAPE = str.maketrans("23456789", "11111111")
@@ -70,7 +81,7 @@ class Notation:
             return {cell: _TRUTHS[cell.strip().lower()] for cell in filled}
         left_out = set(f"{self.unit} \t\n,.'\u2019\u00a0\u202f") - {self.decimal}
         read_as = str.maketrans(dict.fromkeys(left_out) | {self.decimal: ".", "\u2212": "-"})
-        return {cell: cell.translate(read_as) for cell in filled}
+        return {cell: _with_sign(cell.strip()).translate(read_as) for cell in filled}
 
 
 _PLAIN_NOTATION: Final = Notation(is_plain=True)
@@ -129,11 +140,37 @@ def notation_of(cells: Iterable[Any]) -> Notation | None:
     if not shapes:
         return None
     if all(map(_PLAIN.fullmatch, shapes)):
-        bodies = [shape.lstrip("-+") for shape in shapes]
-        return Notation(is_plain=True, is_doubtful=_is_doubtful(bodies))
+        return _of_plain(shapes)
     if all(shape.lower() in _TRUTHS for shape in shapes):
         return Notation(of_truths=True)
-    return _of_amounts(shapes)
+    signed = set(map(_with_sign, shapes))
+    # Where all cells stand in parentheses, or none looks like an amount, these may mean anything.
+    is_sure = signed == shapes or (signed & shapes and any(map(_OF_BOOKKEEPERS.search, shapes)))
+    return _of_amounts(signed, are_rewritten=signed != shapes) if is_sure else None
+
+
+def _with_sign(text: str) -> str:
+    """Return a negative amount of bookkeepers with a minus before it; any other text as it is."""
+    match = _IN_PARENTHESES.fullmatch(text)
+    return "-" + "".join(filter(None, match.groups())) if match else text
+
+
+def _of_plain(shapes: set[str]) -> Notation | None:
+    """Return the notation of numbers as programs write them; None where a number would not come back as it is written.
+
+    Beside 3.9 the zero of 3.10 tells something; beside 12.25 that of 9.50 does not. 7.0 comes back so.
+    """
+    matches = [match for match in map(_PLAIN.fullmatch, shapes) if match]
+    decimals = {
+        match["decimals"] for match in matches if match["decimals"] and not match["exponent"]
+    }
+    has_zeros = any(one.endswith("0") for one in decimals - {"0"})
+    if has_zeros and len(set(map(len, decimals))) > 1:
+        return None
+    if decimals and any(map(_LONG_WHOLE.fullmatch, shapes)):
+        return None
+    bodies = [shape.lstrip("-+") for shape in shapes]
+    return Notation(is_plain=True, is_doubtful=_is_doubtful(bodies))
 
 
 def _is_doubtful(bodies: list[str]) -> bool:
@@ -141,7 +178,7 @@ def _is_doubtful(bodies: list[str]) -> bool:
     return any(re.search("[.,]", body) for body in bodies) and all(map(_COMMA.fullmatch, bodies))
 
 
-def _of_amounts(shapes: set[str]) -> Notation | None:
+def _of_amounts(shapes: set[str], *, are_rewritten: bool) -> Notation | None:
     """Return the notation of cells such as ``$1,200.50``; None where they have several, or none."""
     matches = [match for match in map(_AMOUNT.fullmatch, shapes) if match]
     units = {(match["before"] or match["ahead"] or "", match["after"] or "") for match in matches}
@@ -149,10 +186,12 @@ def _of_amounts(shapes: set[str]) -> Notation | None:
         return None
     unit = " ".join(filter(None, units.pop()))
     bodies = [match["body"] for match in matches]
+    if not unit and any(" " in body for body in bodies) and not any(map(_DECIMALS.search, bodies)):
+        return None  # 600 123 456 may be a phone
     if all(map(_POINT.fullmatch, bodies)):
         is_doubtful = _is_doubtful(bodies)
-        # Nobody writes a price with three decimals, and €1.234 is no thousand for sure.
-        is_price = unit not in ("", "%") and any("." in body for body in bodies)
+        # Nobody writes a price with three decimals, and €1.234 or 1.234- is no thousand for sure.
+        is_price = (unit not in ("", "%") or are_rewritten) and any("." in body for body in bodies)
         return None if is_doubtful and is_price else Notation(unit, is_doubtful=is_doubtful)
     return _with_commas(unit, bodies) if all(map(_COMMA.fullmatch, bodies)) else None
 

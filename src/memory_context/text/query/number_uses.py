@@ -40,6 +40,12 @@ _COMPARE = (
     *(exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ),
     *(exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Nullif),
 )
+_EQUAL = (exp.EQ, exp.In, exp.Case)
+# Where a text, or a number, that is a column's name is meant for one; a year is wherever it stands.
+_AGGREGATE = (exp.Count, exp.Sum, exp.Avg, exp.Max, exp.Min)
+_NAME_TEXTS = (*_AGGREGATE, exp.Group, exp.Ordered)
+_NAME_NUMBERS = (*_AGGREGATE, exp.Select, exp.Alias)
+LEAST_YEAR = 4
 _STANDS_IN_NUMBERS = re.compile(r"[-0-9.e+]|^$")
 
 
@@ -120,7 +126,9 @@ class _Uses:
         Raises:
             InvalidQueryError: SQLite would give something wrong.
         """
-        if isinstance(node, (*_OF_NUMBERS, *_OF_TRUTHS)) or is_total(node):
+        if isinstance(node, exp.Literal):
+            self._check_name(node)
+        elif isinstance(node, (*_OF_NUMBERS, *_OF_TRUTHS)) or is_total(node):
             self._check_numbers(node.iter_expressions())
         elif isinstance(node, exp.If) and not _is_of_value(node):
             self._check_numbers([node.this])
@@ -137,6 +145,21 @@ class _Uses:
             values = self._of(one)
             for other in others:
                 self._check_comparison(values, self._of(other), node)
+                if isinstance(node, _EQUAL) and values.is_column:
+                    self._check_absent(one, values, other)
+
+    def _check_name(self, literal: exp.Literal) -> None:
+        """Refuse ``sum(2024)`` and ``GROUP BY 'region'`` where a column is called so: SQLite takes what is written."""
+        is_year = not literal.is_string and len(literal.name) >= LEAST_YEAR
+        is_meant = is_year or isinstance(
+            literal.parent, _NAME_TEXTS if literal.is_string else _NAME_NUMBERS
+        )
+        columns = {column for table in self._loaded.tables.values() for column in table.columns}
+        if is_meant and literal.name in columns:
+            kind = "text" if literal.is_string else "number"
+            raise InvalidQueryError(
+                f'{literal.sql()} is a {kind} here; the column stands in double quotes: "{literal.name}"'
+            )
 
     def _check_numbers(self, nodes: Iterable[exp.Expr]) -> None:
         for node in nodes:
@@ -152,6 +175,26 @@ class _Uses:
         _check_with_number(other, one, tells_more=tells_more)
         if tells_more:
             _check_order(one, other)
+
+    def _check_absent(self, column: exp.Expr, values: _Values, other: exp.Expr) -> None:
+        """Refuse to look for ``''`` or ``'n/a'`` where no cell has it, and some are NULL in its place."""
+        if not other.is_string or is_filled(other.name) or other.name in values.texts:
+            return
+        asked = [
+            one.this
+            for one in other.root().find_all(exp.Is)
+            if isinstance(one.expression, exp.Null)
+        ]
+        for one in self._expanded.of(column):
+            name = one.sql(dialect="sqlite")
+            has_null, _ = self._loaded.given(
+                f"CASE WHEN {name} IS NULL THEN 1 END", one.text("table")
+            )
+            if has_null and column not in asked:
+                raise InvalidQueryError(
+                    f"no cell of {values.name} is {shown(other.name)}: those without a value are NULL; "
+                    f"write {values.name} IS NULL"
+                )
 
     def _check_pattern(self, node: exp.Expr) -> None:
         """Refuse to look into cells for what they have in the text alone."""
@@ -304,6 +347,6 @@ def _check_order(*values: _Values, takes_numbers: bool = True) -> None:
     if pair is not None and not named.are_joined:
         _, advice = instead(named.name, named.filled)
         raise InvalidQueryError(
-            f"{named.name} holds quantities or dates in texts, of which {shown(pair[1])} would come before "
+            f"{named.name} holds quantities, dates or versions in texts, of which {shown(pair[1])} would come before "
             f"{shown(pair[0])}: {advice}; or {named.name} || '', if texts are meant"
         )

@@ -6,7 +6,7 @@ import re
 import resource
 import sqlite3
 import sys
-from collections.abc import Callable, Container, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -56,16 +56,28 @@ _FUNCTIONS: Final = frozenset(_ALLOWED_FUNCTIONS.split())
 _TABLES_OF_JSON: Final = frozenset({"json_each", "json_tree"})
 _OWN_TABLES: Final = ("dbstat", "pragma_", "sqlite_")
 _ABSENT: Final = ", ".join(f"'{text}'" for text in NO_VALUE)
-# Cells, behind a thousand plain numbers, that are none: ids, more digits than SQLite keeps, phones, anything else.
+# Cells, behind a thousand plain numbers, that may be none: ids, many digits, phones, those that would not come back as
+# they are written, anything else.
 _NOT_PLAIN = (
-    "{name} GLOB '0[0-9]*' OR {name} GLOB '[-+]0[0-9]*' OR (length({name}) > 18 AND {name} NOT GLOB '*[^-+0-9]*') OR "
-    "{name} GLOB '+[0-9][0-9][0-9][0-9][0-9][0-9][0-9]*' OR "
-    f"(CAST({{name}} AS NUMERIC) <> {{name}} AND lower(trim({{name}})) NOT IN ({_ABSENT}))"
+    "typeof({name}) = 'text' AND ("
+    "{name} GLOB '0[0-9]*' OR {name} GLOB '[-+]0[0-9]*' OR (length({name}) > 15 AND {name} NOT GLOB '*[^-+0-9]*') OR "
+    "{name} GLOB '+[0-9][0-9][0-9][0-9][0-9][0-9][0-9]*' OR {name} GLOB '*.[0-9]*0' OR {name} GLOB '*[eE]*' OR "
+    f"(CAST({{name}} AS NUMERIC) <> {{name}} AND lower(trim({{name}})) NOT IN ({_ABSENT})))"
+)
+# What has decimals, or may have some in another row, is divided with decimals: 9 as well as 12.50.
+_HAS_DECIMALS = (
+    "typeof({name}) = 'real' OR (typeof({name}) = 'text' AND {name} GLOB '*[{decimal}eE]*')"
 )
 _SELECT = re.compile(
     r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:SELECT|WITH|VALUES)\b", re.IGNORECASE | re.DOTALL
 )
 _MISSING = re.compile(r"no such table: (.+)", re.DOTALL)
+_NO_COLUMN = re.compile(r"no such column: (.+)", re.DOTALL)
+# A name in double quotes, or a text, another name or a comment in which such quotes mean nothing.
+_IN_QUOTES = re.compile(
+    r"""'(?:[^']|'')*'|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/|"(?P<name>(?:[^"]|"")*)\"""",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +164,19 @@ class LockedDatabase:
                 raise too_slow(self._limit.seconds) from error
             if casts is not None and casts.refusal is not None:
                 raise casts.refusal from error
-            raise InvalidQueryError(self._told(str(error))) from error
+            raise InvalidQueryError(self._told(str(error), sql)) from error
 
     def _find_tables_of(self, sql: str) -> None:
-        """Create the tables that a statement names, still empty."""
+        """Create the tables that a statement names, still empty.
+
+        Raises:
+            OperationalError: It names what is no column, in any quotes: SQLite takes "x" for a text then, but not `x`.
+        """
+        named = _IN_QUOTES.sub(_in_backticks, sql)
         while True:
             try:
                 with self._locked():
-                    self._database.execute(f"EXPLAIN {sql}").close()
+                    self._database.execute(f"EXPLAIN {named}").close()
             except sqlite3.OperationalError as error:
                 missing = _MISSING.fullmatch(str(error))
                 if missing is None:
@@ -187,7 +204,7 @@ class LockedDatabase:
         if table is None:
             raise InvalidQueryError(f"no such table: {name}")
         self.tables[name] = table
-        self._database.execute(_definition(name, table, ()))
+        self._database.execute(_definition(name, table, {}))
 
     def _fill(self, name: str) -> None:
         """Load the rows of a table."""
@@ -204,6 +221,7 @@ class LockedDatabase:
             self._database.executemany(insert, rows)
         self._notations[name] = self._found_notations(name)
         self._make_numeric(name)
+        self._clear_absent(name)
         self._note_longest(name)
         self._database.execute("COMMIT")
 
@@ -270,7 +288,7 @@ class LockedDatabase:
             return False, []
 
     def _make_numeric(self, name: str) -> None:
-        """Copy a table into one where some columns have SQLite's affinity NUMERIC, and NULL for no value."""
+        """Copy a table into one where some columns have an affinity to numbers, and NULL for no value."""
         notations = self._notations[name]
         if not notations:
             return
@@ -284,13 +302,38 @@ class LockedDatabase:
             elif notation:
                 value = f"numeral_{index}({value})"
             values.append(value)
+        affinities = {column: self._affinity(name, column) for column in notations}
         old = quoted_name(f"{name}\n")  # no table is named so
         self._database.execute(f"ALTER TABLE {quoted} RENAME TO {old}")
-        self._database.execute(_definition(name, table, notations))
+        self._database.execute(_definition(name, table, affinities))
         self._database.execute(
             f"INSERT INTO {quoted} SELECT {', '.join(values)} FROM {old} ORDER BY rowid"  # noqa: S608
         )
         self._database.execute(f"DROP TABLE {old}")
+
+    def _clear_absent(self, name: str) -> None:
+        """Make NULL of ``n/a`` and the like among cells that begin with digits, as dates do: it would be their largest."""
+        for column in self.tables[name].columns:
+            quoted = quoted_name(column)
+            is_absent = f"lower(trim({quoted})) IN ({_ABSENT})"
+            is_text = f"typeof({quoted}) = 'text' AND {quoted} NOT GLOB '[0-9]*'"
+            if column in self._notations[name] or self._cells(
+                name, column, f"{is_text} AND NOT {is_absent} LIMIT 1"
+            ):
+                continue
+            if self._cells(name, column, f"{quoted} GLOB '[0-9]*' LIMIT 1"):
+                self._database.execute(
+                    f"UPDATE {quoted_name(name)} SET {quoted} = NULL WHERE {is_absent}"  # noqa: S608 - quoted names
+                )
+
+    def _affinity(self, name: str, column: str) -> str:
+        """Return SQLite's affinity for a column of numbers: REAL for amounts, and where some cell has decimals."""
+        notation = self._notations[name][column]
+        if notation.of_truths:
+            return "NUMERIC"
+        condition = _HAS_DECIMALS.format(name=quoted_name(column), decimal=notation.decimal)
+        is_real = notation.unit or self._cells(name, column, f"{condition} LIMIT 1")
+        return "REAL" if is_real else "NUMERIC"
 
     def _note_longest(self, name: str) -> None:
         """Let no value become much longer than the longest cell."""
@@ -352,8 +395,11 @@ class LockedDatabase:
             allowed = str(second).lower() in _FUNCTIONS
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
-    def _told(self, problem: str) -> str:
+    def _told(self, problem: str, sql: str) -> str:
         """Say what is wrong, and what there is in the tables that were named."""
+        column = _NO_COLUMN.fullmatch(problem)
+        if column and quoted_name(column[1]) in sql:
+            problem += f" (a text stands in single quotes: '{column[1]}')"
         if "not authorized" in problem or "prohibited" in problem:
             problem = "only the rows of memories and SQL's plain functions are in reach"
         told = [problem]
@@ -389,16 +435,24 @@ def _check_statement(sql: str) -> None:
         raise InvalidQueryError("a query is one SELECT; begin with SELECT or WITH")
 
 
-def _definition(name: str, table: TextTable, numeric: Container[str]) -> str:
+def _definition(name: str, table: TextTable, affinities: Mapping[str, str]) -> str:
     columns = list[str]()
     for column in table.columns:
-        columns.append(f"{quoted_name(column)} {'NUMERIC' if column in numeric else ''}")
+        columns.append(f"{quoted_name(column)} {affinities.get(column, '')}")
     return f"CREATE TABLE {quoted_name(name)} ({', '.join(columns)})"
 
 
 def quoted_name(name: str) -> str:
     """Return a name as SQL has it in double quotes."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def _in_backticks(match: re.Match[str]) -> str:
+    """Return a name in double quotes in backticks; what else was matched as it is."""
+    name = match["name"]
+    if name is None:
+        return match[0]
+    return "`" + name.replace('""', '"').replace("`", "``") + "`"
 
 
 def _stored(cell: Any) -> Any:  # noqa: ANN401 - whatever JSON holds

@@ -11,9 +11,11 @@ from typing import Any, Final
 from memory_context.text.query.number_notation import SAMPLED, is_number, notation_of
 
 LONGEST_SHOWN = 40
-# What CAST takes whole: no digits, or a number before anything that continues none, as in `12 (3m ago)`.
+# What CAST takes whole: no digits, or a number before anything that continues none, as in `12 (3m ago)`. A minus behind it
+# does, a parenthesis that was opened before it, and the other end of a range; a date's year is taken.
 _CAST_TAKES = re.compile(
-    r"[^0-9]*|\s*[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?![0-9.]|,[0-9]|['\u2019\s][0-9]{3}|[xX][0-9a-fA-F]).*",
+    r"[^0-9]*|\s*[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+    r"(?![0-9.]|,[0-9]|['\u2019\s][0-9]{3}|[xX][0-9a-fA-F]|\s*(?:-\s*$|\)|[-\u2013]\s?[0-9])).*|[0-9]{4}-[0-9]{2}(?![0-9]).*",
     re.DOTALL,
 )
 # Digits as in 007, 1,200 and 2.5, but neither addresses and versions (1.10.0) nor phones, which have no order of numbers.
@@ -42,9 +44,13 @@ _SECONDS: Final = {
 _BYTES = re.compile("([kKMGT]?)(?:i?B)?")
 _DIGITS = re.compile(r"([-\u2212]?)[^-0-9]*([0-9][0-9.,]*)")
 _BY_THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_BLANK = re.compile(r"(?<=[0-9])\s(?=[0-9])")
 _MARK = re.compile(r"[^-0-9.\s]+")
 _ISO_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
 _DATE = re.compile(r"([0-9]{1,2})([/.-])([0-9]{1,2})\2([0-9]{4})(?![0-9])")
+# 3.10 or v1.10.0-rc1, beside which 3.9 and v1.9.0 are less; an address has four parts, and no such order.
+_VERSION = re.compile(r"v?([0-9]{1,9})\.([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:[-+]?[a-z][\w.+-]*)?")
+_RANGE = re.compile(r"[0-9]\s?[-\u2013]\s?[0-9]")
 
 _Reading = Callable[[str], Any]
 _Filter = Callable[[str], bool]
@@ -65,7 +71,8 @@ def out_of_order(texts: Sequence[str]) -> tuple[str, str] | None:
 
     None also where most texts are neither, as titles of which one is ``300``.
     """
-    for is_read, readings in _READINGS:
+    # Texts that are numbers are no versions.
+    for is_read, readings in _READINGS[: None if notation_of(texts) is None else -1]:
         sample = texts[:SAMPLED]
         if 2 * sum(map(is_read, sample)) >= len(sample):
             ordered = sorted(filter(is_read, texts))
@@ -120,9 +127,19 @@ def _date(year: int, month: int, day: int, text: str) -> tuple[int, ...]:
     return tuple(int(match[part]) for part in (year, month, day)) if match else ()
 
 
+def _is_version(text: str) -> bool:
+    return _VERSION.fullmatch(text) is not None
+
+
+def _version(text: str) -> tuple[int, ...]:
+    match = _VERSION.fullmatch(text)
+    return tuple(int(part or 0) for part in match.groups()) if match else ()
+
+
 _READINGS: Final[tuple[tuple[_Filter, tuple[_Reading, ...]], ...]] = (
     (is_quantity, (_quantity,)),
     (_is_date, (partial(_date, 4, 1, 3), partial(_date, 4, 3, 1))),
+    (_is_version, (_version,)),
 )
 
 
@@ -135,6 +152,10 @@ def instead(name: str, texts: Sequence[str]) -> tuple[str, str]:
         return shown(texts[0]), advice
     strange = [text for text in texts if not is_cast_whole(text)]
     notation = notation_of(texts)
+    if notation is None and all(map(_is_version, texts)):
+        as_numbers = "" if strange else f"write CAST({name} AS REAL) if they are numbers; "
+        advice = f"{as_numbers}take each part by substr({name}, …) as a number if they are versions"
+        return shown(texts[0]), advice
     if strange or (notation and notation.is_doubtful):
         cell = (strange or texts)[0]
         return shown(cell), _without_marks(name, cell)
@@ -146,7 +167,16 @@ def instead(name: str, texts: Sequence[str]) -> tuple[str, str]:
 
 
 def _without_marks(name: str, cell: str) -> str:
-    mark = (_MARK.findall(cell) or ["."])[0]
+    """Say what to write to have a number of a cell, one mark less at a time."""
+    text = cell.strip()
+    if text.endswith("-"):
+        positive = f"CAST(replace({name}, '-', '') AS REAL)"
+        return f"write CASE WHEN {name} LIKE '%-' THEN -{positive} ELSE CAST({name} AS REAL) END"
+    if "(" in text:
+        return f"write CAST(replace(replace({name}, '(', '-'), ')', '') AS REAL) if parentheses are a minus"
+    if _RANGE.search(text):
+        return f"write CAST(substr({name}, …) AS REAL) for the end of the range that is meant"
+    mark = (_BLANK.findall(text) or _MARK.findall(text) or ["."])[0]
     if mark in ",.":
         decimals = name if mark == "." else f"replace({name}, ',', '.')"
         return (

@@ -67,7 +67,7 @@ def _parts(line: str) -> list[str | None]:
         level, message = _split_level(match["message"])
         return [f"{_day(match)} {match['clock']}", level, match["source"], message]
     if match := _ACCESS.match(line):
-        time = f"{match['year']}-{_day(match)} {match['clock']}{match['zone'] or ''}"
+        time = f"{match['year']}-{_day(match)} {match['clock']}{_zone(match)}"
         return [time, None, match["source"], match["message"]]
     if line.lstrip().startswith(("time=", "ts=", "level=", "lvl=", "timestamp=")):
         return _of_pairs(line)
@@ -104,8 +104,13 @@ def _time(stamp: re.Match[str] | None) -> str | None:
     if stamp is None:
         return None
     day = (stamp["day"] or "").replace("/", "-")
-    zone = (stamp["zone"] or "").replace("UTC", "Z")
-    return f"{day} {stamp['clock'].replace(',', '.')}{zone}".strip()
+    return f"{day} {stamp['clock'].replace(',', '.')}{_zone(stamp)}".strip()
+
+
+def _zone(match: re.Match[str]) -> str:
+    """Return a time zone as SQLite's functions of times read it: Z, +01:00, or nothing for an unknown one."""
+    zone = (match["zone"] or "").replace("UTC", "Z")
+    return f"{zone[:-2]}:{zone[-2:]}" if len(zone) == len("+0100") else zone
 
 
 def _of_pairs(line: str) -> list[str | None]:

@@ -30,6 +30,7 @@ def table_of(text: str) -> TextTable:
     Raises:
         InvalidSelectionError: It is empty; or a row is damaged.
     """
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if not text.strip():
         raise InvalidSelectionError(NO_TABLE)
     table = _rows_in(text)

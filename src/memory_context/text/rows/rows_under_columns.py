@@ -10,6 +10,8 @@ from typing import Any
 from memory_context.exceptions import InvalidSelectionError
 
 MOST_COLUMNS = 1000
+# Cells of texts that databases write for NULL.
+_MISSING = frozenset(("", "NULL", r"\N"))
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]+")
 
 Row = list[Any]
@@ -32,13 +34,20 @@ class TextTable:
     by_semicolons: bool = False
 
 
-def evened(rows: Iterable[Row], width: int) -> Iterator[Row]:
+def evened(rows: Iterable[Row], width: int, joint: str = ",") -> Iterator[Row]:
     """Yield rows of `width` cells: missing ones are None, those too many are joined to the last."""
     for row in rows:
         if len(row) > width:
-            yield [*row[: width - 1], ",".join(row[width - 1 :])]
+            yield [*row[: width - 1], joint.join(row[width - 1 :])]
         else:
             yield [*row, *[None] * (width - len(row))]
+
+
+def with_nulls(row: Row) -> Row:
+    """Return a row of texts, with None for what is missing."""
+    if _MISSING.isdisjoint(row):
+        return row
+    return [None if cell in _MISSING else cell for cell in row]
 
 
 def sliced(line: str, starts: list[int]) -> Row:

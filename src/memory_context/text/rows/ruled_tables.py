@@ -8,19 +8,29 @@ from itertools import islice, pairwise, takewhile
 from typing import Final
 
 from memory_context.text.lines import lines_of
-from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names, evened, sliced
+from memory_context.text.rows.rows_under_columns import (
+    Row,
+    TextTable,
+    column_names,
+    evened,
+    sliced,
+    with_nulls,
+)
 
 LINES_TRIED = 6
 # The line below names, as `| --- |:--:|` in Markdown, `----+----` in psql, `--  ----` in sqlite; or above them in mysql.
-_RULE: Final = re.compile(r"[\s|:+┌├╭]*[-=─━]{2,}(?:[ |+:┬┼]+[-=─━]{2,})*[ |:+┐┤╮]*")
+# The corners and crossings of frames stand together in Unicode.
+_RULE: Final = re.compile(r"[\s|:+┌-╋║-╰]*[-=─━═]{2,}(?:[ |+:┌-╋║-╰]+[-=─━═]{2,})*[ |:+┌-╋║-╰]*")
 # Markdown's alone, with one bar at least.
 DELIMITER_ROW: Final = re.compile(r"(?=.*\|)\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*+")
-_FOOT: Final = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰+].*")
-_BAR: Final = re.compile(r"(?<!\\)[|│]")
+_FOOT: Final = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰╘╚┗+].*")
+_BARS: Final = "|│║┃"
+_BAR: Final = re.compile(rf"(?<!\\)[{_BARS}]")
 _MARKDOWN_BAR: Final = re.compile(r"(?<!\\)\|")
 # Where a rule begins so, it is a frame's: the names stand below it.
-_CORNERS: Final = ("+", "┌", "╭")
-_DASHES: Final = re.compile(r"[-=─━]{2,}")
+_CORNERS: Final = ("+", "┌", "╭", "╒", "╔", "┏")
+_DASHES: Final = re.compile(r"[-=─━═]{2,}")
+_CROSSING: Final = re.compile("[+|┌-╋║-╰]")
 
 
 def ruled_table(text: str) -> TextTable | None:
@@ -34,8 +44,8 @@ def ruled_table(text: str) -> TextTable | None:
     if place >= len(head):
         return None
     names, below = head[place], max(place, rule) + 1
-    if _BAR.search(names.lstrip("|│")):
-        table = _between_bars(text, names, below)
+    if _BAR.search(names.lstrip(_BARS)):
+        table = _between_bars(text, names, below, head[rule])
     else:
         table = _below_dashes(text, names, below, head[rule])
     return table if len(table.columns) > 1 else None
@@ -47,25 +57,38 @@ def markdown_table(text: str) -> TextTable | None:
         return None
     for above, (names, rule) in enumerate(pairwise(lines_of(text))):
         if "|" in names and "-" in rule and DELIMITER_ROW.fullmatch(rule):
-            return _between_bars(text, names, above + 2, is_markdown=True)
+            return _between_bars(text, names, above + 2)
     return None
 
 
-def _between_bars(text: str, names: str, below: int, *, is_markdown: bool = False) -> TextTable:
-    """Return the cells between bars, up to the first line without one; Markdown has no rules between its rows."""
-    bar = _MARKDOWN_BAR if is_markdown else _BAR
-    is_framed = names.lstrip().startswith(("|", "│"))
+def _between_bars(text: str, names: str, below: int, rule: str = "") -> TextTable:
+    """Return the cells between bars, up to the first line without one.
+
+    A table with a *rule* is a database's: between its rows there may be others. Markdown, without one, has none.
+    """
+    bar = _BAR if rule else _MARKDOWN_BAR
+    is_framed = names.lstrip().startswith(tuple(_BARS))
     columns = _cells(names, bar, is_framed=is_framed)
+    edges = [match.start() for match in _CROSSING.finditer(rule)]
+    if not is_framed:
+        edges = [-1, *edges]
+
+    def cells_of(line: str) -> Row:
+        cells = _cells(line, bar, is_framed=is_framed)
+        # A bar in a cell parts nothing: the rule says where the cells begin.
+        if rule and len(cells) > len(columns) and _has_bars_at(line, edges):
+            bounds = edges if is_framed else [*edges, len(line)]
+            return [line[start + 1 : end].strip() for start, end in pairwise(bounds)]
+        return cells
 
     def rows() -> Iterator[Row]:
         lines: Iterator[str] = islice(lines_of(text), below, None)
-        if not is_markdown:
+        if rule:
             lines = (line for line in lines if not _RULE.fullmatch(line))
-        cells = (_cells(line, bar, is_framed=is_framed) for line in takewhile(bar.search, lines))
-        return evened(cells, len(columns))
+        cells = map(cells_of, takewhile(bar.search, lines))
+        return map(with_nulls, evened(cells, len(columns), " | "))
 
-    called = "the Markdown table" if is_markdown else "the table"
-    return TextTable(column_names(columns), rows, called)
+    return TextTable(column_names(columns), rows, "the table" if rule else "the Markdown table")
 
 
 def _cells(line: str, bar: re.Pattern[str], *, is_framed: bool) -> Row:
@@ -78,6 +101,11 @@ def _cells(line: str, bar: re.Pattern[str], *, is_framed: bool) -> Row:
     return cells if cells[-1] else cells[:-1]
 
 
+def _has_bars_at(line: str, edges: list[int]) -> bool:
+    """Return whether a line has bars where a rule has its crossings, as it has unless a character before is wide."""
+    return all(edge < len(line) and line[edge] in _BARS for edge in edges if edge >= 0)
+
+
 def _below_dashes(text: str, names: str, below: int, dashes: str) -> TextTable:
     """Return the cells below the dashes of each column, up to a blank line or the number of rows."""
     starts = [match.start() for match in _DASHES.finditer(dashes)]
@@ -86,6 +114,7 @@ def _below_dashes(text: str, names: str, below: int, dashes: str) -> TextTable:
         for line in islice(lines_of(text), below, None):
             if not line.strip() or _FOOT.fullmatch(line):
                 return
-            yield [cell.strip(" |│") if cell else None for cell in sliced(line, starts)]
+            cells = [cell and cell.strip(f" {_BARS}") for cell in sliced(line, starts)]
+            yield with_nulls(cells)
 
     return TextTable(column_names(sliced(names, starts)), rows, "the table")

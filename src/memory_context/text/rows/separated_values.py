@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
@@ -12,19 +11,26 @@ from typing import Final
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.lines import lines_of
-from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names, evened
+from memory_context.text.rows.names_in_first_row import has_names
+from memory_context.text.rows.rows_under_columns import (
+    Row,
+    TextTable,
+    column_names,
+    evened,
+    with_nulls,
+)
 
 LINES_TRIED = 50
 LEAST_EVEN = 0.9
 DELIMITERS: Final = {"\t": "TSV", ",": "CSV", ";": "CSV", "|": "CSV"}
-_NUMBER = re.compile(r"[-+$€£]?[\d.,:/%-]+[%a-zA-Z]{0,2}")
 _CODE_ENDS = (".", ";", "{", ":", ")", "(", ",")
 
 
 def separated_table(text: str) -> TextTable | None:
     """Return the cells between the delimiter that most lines have as often as the first; None for other texts.
 
-    The first row names the columns, unless it has a number. Cells lose the blanks around them where names have some.
+    The first row names the columns, unless it has numbers that are no series. Cells lose the blanks around them where
+    names have some.
     """
     for delimiter, notation in DELIMITERS.items():
         try:
@@ -34,11 +40,11 @@ def separated_table(text: str) -> TextTable | None:
         if not _are_rows(head, delimiter) or _are_sentences(text, head, delimiter):
             continue
         width = len(head[0])
-        has_names = not any(map(is_number, head[0]))
-        is_padded = has_names and any(cell != cell.strip() for cell in head[0])
+        is_named = has_names(head)
+        is_padded = is_named and any(cell != cell.strip() for cell in head[0])
 
-        rows = partial(_cells, text, delimiter, width, int(has_names), is_padded=is_padded)
-        names = column_names(head[0] if has_names else [""] * width)
+        rows = partial(_cells, text, delimiter, width, int(is_named), is_padded=is_padded)
+        names = column_names(head[0] if is_named else [""] * width)
         return TextTable(names, rows, f"the {notation}", by_semicolons=delimiter == ";")
     return None
 
@@ -46,13 +52,8 @@ def separated_table(text: str) -> TextTable | None:
 def _cells(
     text: str, delimiter: str, width: int, skipped: int, *, is_padded: bool
 ) -> Iterator[Row]:
-    for row in evened(islice(_rows(text, delimiter), skipped, None), width):
-        yield [cell and cell.strip() for cell in row] if is_padded else row
-
-
-def is_number(cell: str) -> bool:
-    """Return whether a cell is a number, so that the row it stands in names no columns."""
-    return _NUMBER.fullmatch(cell.strip()) is not None
+    for row in evened(islice(_rows(text, delimiter), skipped, None), width, delimiter):
+        yield with_nulls([cell and cell.strip() for cell in row] if is_padded else row)
 
 
 def _are_rows(rows: list[list[str]], delimiter: str) -> bool:
@@ -63,9 +64,12 @@ def _are_rows(rows: list[list[str]], delimiter: str) -> bool:
         return False
     if delimiter == "\t":
         return True
-    if not all(cell.strip() for cell in rows[0]):
+    # A table that numbers its rows has no name for the numbers.
+    if not all(cell.strip() for cell in rows[0][1:]):
         return False
-    code = sum(1 for row in rows if row[-1].rstrip().endswith(_CODE_ENDS))
+    last_cells = (row[-1].strip() for row in rows)
+    # A cell in parentheses is a bookkeeper's negative amount.
+    code = sum(1 for cell in last_cells if cell.endswith(_CODE_ENDS) and not cell.startswith("("))
     return code < 0.5 * len(rows)
 
 
@@ -82,7 +86,7 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
         InvalidSelectionError: A row is damaged.
     """
     # Lines end with a line feed alone, as they do everywhere here.
-    lines = io.StringIO(text.removeprefix("\ufeff"), newline="\n")
+    lines = io.StringIO(text, newline="\n")
     filled = (line for line in lines if not line.isspace())
     try:
         yield from csv.reader(filled, delimiter=delimiter, skipinitialspace=delimiter != "\t")

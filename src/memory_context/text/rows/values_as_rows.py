@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from memory_context.text.json_and_repr import is_list, is_object
+from memory_context.text.rows.lists_as_columns import records_by_columns
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names, evened
 
 KEY: Final = "key"
@@ -106,6 +107,7 @@ def _records_of(value: Any) -> Iterator[_Records]:  # noqa: ANN401 - whatever JS
     waiting: list[tuple[str, Any, dict[str, Any]]] = [("$", value, {})]
     while waiting:
         path, member, owner = waiting.pop()
+        member = records_by_columns(member) or member
         if is_list(member) and member:
             are_records = all(isinstance(item, dict | list) for item in member)
             names = names_beside(owner, member)
