@@ -87,7 +87,7 @@ def _outline_of(text: str) -> _Outline | None:
             continue
         if not indent and _SEPARATOR.fullmatch(content):
             outline.documents += bool(here)
-            here = set()
+            here = set[str]()
             continue
         outline.lines += 1
         key, item = _KEY.match(content), _ITEM.match(content)
