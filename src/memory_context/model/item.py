@@ -30,6 +30,8 @@ ASSEMBLY = "assembly"
 CONVERSATION = "conversation"
 PATTERN = "pattern"
 PREFERENCE = "user_preference"
+# In the metadata of a conversation: what memory had brought back into it. It is kept, and never found.
+RECALLED = "recalled"
 STORE_ITEM = "store_item"
 SEALED = "application/vnd.memory-context."
 SECRET = "secret"  # noqa: S105 - the name of a memory type
