@@ -847,6 +847,8 @@ def test_private_state_is_private() -> None:
         ),
         ({"fold": FoldPolicy(redact=["x"])}, InvalidArgumentError),
         ({"user_id": ""}, InvalidScopeError),
+        ({"tools": "x"}, InvalidArgumentError),
+        ({"tools": [read_log]}, InvalidArgumentError),
     ],
 )
 def test_wrong_settings(settings: dict[str, Any], error: type[Exception]) -> None:

@@ -218,6 +218,10 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
                     f"to keep notes, {type(self).__name__} must be a subclass of MiddlewareWithNotes"
                 )
             endings()
+        if tools not in (True, False):
+            raise InvalidArgumentError(
+                f"tools is True or False, not {tools!r:.80}: tools of your own are create_agent's"
+            )
         self.tools = self._own_tools() if tools else []
         if user_id is not None and not callable(user_id):
             self._hosted.memories(user_id)
@@ -287,7 +291,8 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         """Return a node for a graph or a loop of one's own: it asks *model* with what the newest message needs.
 
         It takes a state with ``messages``, in any form that LangChain takes them, and returns
-        ``{"messages": [answer]}``. What was decided rides on the answer, in `response_metadata`, so keep it as it is. Tools fold by ``ToolNode(tools,
+        ``{"messages": [answer]}``. What was decided rides on the answer, in `response_metadata`, so keep it as it is.
+        Tools fold by ``ToolNode(tools,
         wrap_tool_call=memory.wrap_tool_call, awrap_tool_call=memory.awrap_tool_call)``; other large texts are folded
         where the model sees them. There is no beginning and no end of an agent there, and so no notes of a run.
 
