@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -123,6 +124,40 @@ def test_a_store_loses_nothing(store_url: str) -> None:
         assert '["9?", "9!"]' == manager.retrieve(turns[-1].key, path="$[*].text")
         assert 20 == all_of_it.clear("t")
         assert [] == all_of_it.get_turns("t")
+
+
+def test_what_was_recalled_comes_back_in_its_place(opened: Open) -> None:
+    """With the turns around it, in their order, whatever stands in it; `clear` counts it."""
+    conversation = opened()
+    notes = [ChatTurn("human", f"note {end}", {"n": 1}, is_recalled=True) for end in "a\0\ud800"]
+    turns = [
+        notes[0], ChatTurn("human", "one"), notes[1], ChatTurn("ai", "two"), *notes,
+    ]  # fmt: skip
+    conversation.add_turns("t", turns)
+    conversation.add_turns("t", notes[:1])
+
+    back = conversation.get_turns("t")
+    told = [turn.text.replace("\ufffd", "\ud800") for turn in back]
+    assert [turn.text for turn in [*turns, notes[0]]] == told
+    assert [turn.is_recalled for turn in [*turns, notes[0]]] == [turn.is_recalled for turn in back]
+    assert {"n": 1} == back[0].data
+    assert 8 == conversation.clear("t")
+
+
+def test_what_was_recalled_is_not_searched(store_url: str) -> None:
+    """It is no content and no description, and search does not find it, in a file that a person spoiled either."""
+    with MemoryManager(store_url, user_id="42") as manager:
+        conversation = ConversationMemory(manager=manager)
+        [turn, _] = conversation.add_turns(
+            "t", [ChatTurn("human", "rosemary", is_recalled=True), ChatTurn("human", "basil")]
+        )
+        assert ("basil", []) == (manager.get(turn.key).summary, manager.search("rosemary"))
+
+        item = manager.get(turn.key)
+        manager.memory_store.put(
+            manager.scope, replace(item, content_metadata={"recalled": [1]}), replaces=item
+        )
+        assert ["basil"] == [turn.text for turn in conversation.get_turns("t")]
 
 
 def test_sessions_and_users_are_apart(store_url: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any, cast
 
 import pytest
@@ -90,6 +91,14 @@ def test_content_of_another_kind_is_refused(value: object) -> None:
     """What would not come back as it was is not stored."""
     with pytest.raises(InvalidContentError):
         to_content(value)
+
+
+def test_what_to_do_with_content_of_another_kind() -> None:
+    """The error says how it can be stored."""
+    with pytest.raises(InvalidContentError, match="not Decimal: give str"):
+        to_content(Decimal("1.5"))
+    with pytest.raises(InvalidContentError, match="write such values as text"):
+        to_content({"price": Decimal("1.5")})
 
 
 def test_content_that_is_nested_too_deeply_is_refused() -> None:

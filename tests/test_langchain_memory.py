@@ -419,6 +419,46 @@ def test_a_turn_that_left_the_window_comes_as_it_was_said(store: SQLAlchemyStore
     assert "additional_kwargs" not in recalled
 
 
+def test_what_was_recalled_is_kept_and_never_found(store: SQLAlchemyStore) -> None:
+    """Nothing of it describes a turn, is found, or is recalled again; a turn begins with what a person asked."""
+    memory = memory_of(store)
+    memory.save_context({"input": "Read the log."}, {"output": LOG})
+    shown = memory.load_memory_variables({"input": QUESTION})["history"]
+    memory.save_context({"input": QUESTION}, {"output": "At 02:20:34."})
+    manager = memory.manager
+    [*_, turn] = sorted(store.list_all(manager.scope), key=lambda item: item.created_at)
+
+    assert ANSWER in shown
+    assert shown in memory_of(store).load_memory_variables({})["history"]
+    assert QUESTION == turn.summary
+    assert "Recalled" not in turn.text
+    assert "02:20:34 worker-1234" not in turn.text
+    assert [] == manager.search("quoted")
+
+
+def test_the_model_is_who_said_its_answers(store: SQLAlchemyStore) -> None:
+    """A large answer that was folded is the model's, in memory and history, and is recalled as such."""
+    memory = memory_of(store)
+    memory.save_context({"input": "Read the log."}, {"output": LOG})
+    history(store, "s").add_messages([AIMessage(LOG + "\nmore", name="Ann")])
+    kept = list(store.list_all(memory.manager.scope))
+
+    assert {"model"} == {item.origin for item in kept if item.memory_type == "message"}
+    assert {"assistant"} == {
+        item.memory_key.rpartition("_")[0] for item in kept if item.memory_type == "message"
+    }
+    assert "tokens] (model)\n" in memory.load_memory_variables({"input": QUESTION})["history"]
+
+
+def test_a_retriever_shows_a_conversation_as_it_was_said(store: SQLAlchemyStore) -> None:
+    """Not as JSON of LangChain's messages."""
+    memory = memory_of(store)
+    memory.save_context({"input": 'Where is "Rex"?'}, {"output": "In the garden."})
+    for most in (500, None):
+        [found] = MemoryRetriever(manager=memory.manager, max_tokens=most).invoke("Rex")
+        assert 'user: Where is "Rex"?\nassistant: In the garden.' == found.page_content
+
+
 def test_idle_conversation(store: SQLAlchemyStore) -> None:
     """With a timeout a conversation begins anew when it was silent for longer; everything is kept."""
     memory_of(store).save_context({"input": "hi"}, {"output": "hello"})

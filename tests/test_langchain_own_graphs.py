@@ -15,7 +15,7 @@ from for_each import for_each
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryManager, MemoryRef, SQLAlchemyStore
-from memory_context.exceptions import StateOwnerError
+from memory_context.exceptions import InvalidArgumentError, StateOwnerError
 
 LOG = "\n".join(f"02:{i // 60:02}:{i % 60:02} worker-{i} done" for i in range(3000))
 QUESTION = "When was worker-1234 done?"
@@ -85,6 +85,22 @@ def test_a_memory_tool_in_ones_own_graph_answers() -> None:
     config = {"configurable": {"thread_id": "t"}}
     graph.invoke({"messages": [HumanMessage("Which dock?")]}, config)
     assert "The dock is 7." in str(model.prompts[1][-1].content)
+
+
+def test_messages_in_any_form() -> None:
+    """A node takes what LangChain takes for messages, and refuses a state without them, and the name of a model."""
+    model = ScriptedChatModel(["a", "b", "c"])
+    memory = MemoryContextMiddleware("sqlite://", user_id="42")
+    node = memory.model_node(model)
+    for said in ([{"role": "user", "content": "hi"}], [("user", "hi")], "hi"):
+        node.invoke({"messages": said})
+    assert [["hi"]] * 3 == [[message.content for message in prompt] for prompt in model.prompts]
+
+    with pytest.raises(InvalidArgumentError, match="has no messages"):
+        node.invoke({"chat": [("user", "hi")]})
+    with pytest.raises(InvalidArgumentError, match="not 'openai:gpt-5'"):
+        memory.model_node("openai:gpt-5")  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+    assert 3 == len(model.prompts)
 
 
 def test_a_plain_loop_recalls() -> None:

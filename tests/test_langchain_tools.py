@@ -212,3 +212,19 @@ def test_what_each_call_pays() -> None:
 
     count = default_counter().count
     assert count(sent) + count(middleware.instructions) <= 450
+
+
+@for_each(
+    "key",
+    [
+        "MemoryRef: note_1",
+        "'MemoryRef: note_1 - a note - 2 tokens'",
+        "[MemoryRef: note_1]",
+        "`note_1`",
+    ],
+)
+def test_a_key_as_models_write_it(key: str) -> None:
+    """A reference without its brackets is one, too."""
+    manager = MemoryManager("sqlite://", user_id="42")
+    manager.store("sea salt", key="note_1")
+    assert "sea salt" in memory_tools(manager)[0].invoke({"key": key})

@@ -86,6 +86,18 @@ async def test_returning_user(sqlite_url: str) -> None:
     )
 
 
+async def test_nothing_twice(sqlite_url: str) -> None:
+    """A preference that stands in the layer is not also what a thread was about."""
+    with MemoryManager(sqlite_url, user_id="bob", thread_id="yesterday") as manager:
+        manager.store(LOG, "a log", "command_output")
+        manager.store("metric units", "metric units", "user_preference")
+
+    [layer, _] = await fill(MemoryContext("bob", store=sqlite_url), user("hello"))
+
+    assert 1 == shown(layer).count("metric units")
+    assert any("yesterday" in line and "a log" in line for line in shown(layer).split("\n"))
+
+
 async def test_state(manager: MemoryManager) -> None:
     """A loaded conversation keeps the layer that it began with, and gets no second one."""
     context = MemoryContext("ann", store=manager.memory_store)

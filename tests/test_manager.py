@@ -223,8 +223,9 @@ def test_search(manager: MemoryManager) -> None:
     assert [note] == [hit.memory_key for hit in manager.search("worker-777", types="note")]
     with pytest.raises(exceptions.InvalidFilterError):
         manager.search("x", filters={"colour": "red"})
-    with pytest.raises(exceptions.InvalidArgumentError):
-        manager.search("x", limit=0)
+    for limit in (0, "5", 2.5):
+        with pytest.raises(exceptions.InvalidArgumentError, match="limit of 1 or more"):
+            manager.search("x", limit=limit)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
 
 
 def test_reads_are_counted(manager: MemoryManager) -> None:

@@ -38,7 +38,7 @@ from langgraph.config import get_config
 from langgraph.types import Command
 
 from for_each import for_each
-from langchain_memory_context import ChatModelJudge, MemoryContextMiddleware
+from langchain_memory_context import ChatModelJudge, MemoryContextMiddleware, memory_tools
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import (
     FoldPolicy,
@@ -741,13 +741,20 @@ def test_other_tools_under_the_same_name_are_refused() -> None:
         """Something else."""
         return key
 
-    agent, _ = agent_of(
-        ["."], MemoryContextMiddleware(store_of(), user_id="42"), tools=[retrieve_memory]
-    )
-    with pytest.raises(
-        InvalidArgumentError, match="give yours another name, or the middleware tools=False"
+    ann = MemoryContextMiddleware(store := store_of(), user_id="ann")
+    bob = MemoryContextMiddleware(store, user_id="bob", name="bob")
+    others = memory_tools(MemoryManager(store, user_id="bob"))
+    refused = "give yours another name, or tools=False to all middlewares but one"
+    for agent, _ in (
+        agent_of(["."], ann, tools=[retrieve_memory]),
+        agent_of(["."], ann, tools=others),
+        agent_of(["."], ann, bob),
     ):
-        agent.invoke({"messages": [HumanMessage("Go.")]}, THREAD)
+        with pytest.raises(InvalidArgumentError, match=refused):
+            agent.invoke({"messages": [HumanMessage("Go.")]}, THREAD)
+
+    agent, _ = agent_of(["."], ann, tools=ann.tools)
+    assert "." == agent.invoke({"messages": [HumanMessage("Go.")]}, THREAD)["messages"][-1].content
 
 
 def test_sub_agents() -> None:
@@ -840,6 +847,8 @@ def test_private_state_is_private() -> None:
         ),
         ({"fold": FoldPolicy(redact=["x"])}, InvalidArgumentError),
         ({"user_id": ""}, InvalidScopeError),
+        ({"tools": "x"}, InvalidArgumentError),
+        ({"tools": [read_log]}, InvalidArgumentError),
     ],
 )
 def test_wrong_settings(settings: dict[str, Any], error: type[Exception]) -> None:

@@ -469,3 +469,14 @@ def test_tools_of_notes() -> None:
         assert "5433" in tools["search_memory"].invoke({"query": "port"})
         assert [*tools] == [tool.name for tool in autogen_tools(notes)]
         assert len(tools) == 8
+
+
+def test_beside_another_instance(store: MemoryStore) -> None:
+    """Inside of another instance, which has no tools and no notes, an agent is told its open tiers and writes to them."""
+    ours = middleware_of(store)
+    other = MemoryContextMiddleware(store, user_id="ann", tools=False, name="other")
+    for order in ([ours, other], [other, ours]):
+        agent, model = agent_of(order, [save("a walrus", "run"), "ok"])
+        agent.invoke(GO, config_of())
+        assert "a walrus" in text_of(model.prompts[-1])
+        assert [] == tiers_in(store)

@@ -97,6 +97,25 @@ class TestRecordsOfTheLibrary:
             secret in everything(inside) for secret in (PASSWORD, "493021", TOKEN, ": 12")
         )
 
+    def test_what_was_recalled(self) -> None:
+        """Of what was recalled for a turn the same is gone, at the door and afterwards, and the rest comes back."""
+        data = {"password": PASSWORD, "type": "human"}
+        turn = ChatTurn("human", f"> the token {TOKEN}", data, is_recalled=True)
+        redactor = Redactor()
+        for store in (
+            SQLAlchemyStore("sqlite://", redactor=redactor),
+            SQLAlchemyStore("sqlite://"),
+        ):
+            kept = ConversationMemory(manager=MemoryManager(store, user_id="ann"))
+            kept.add_turns("s", [turn, ChatTurn("ai", "ok")])
+            redact_memories(store, redactor)
+            [inside] = store.list_all(Scope("ann"))
+            [recalled, _] = kept.get_turns("s")
+
+            assert recalled.text == "> the token [redacted github_token]"
+            assert recalled.data == {"password": "[redacted password]", "type": "human"}
+            assert not any(secret in everything(inside) for secret in (PASSWORD, TOKEN))
+
     @for_each("name", PATTERNS)
     def test_langchain_history(self, name: str) -> None:
         """Messages come back with their ids and their calls, whatever numbers and names a pattern finds."""

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, Literal, NotRequired, Self, TypeAlias, cast
+from typing import Annotated, Any, Literal, NotRequired, Self, TypeAlias, TypeGuard, cast
 
 from langchain.agents.middleware import (
     AgentMiddleware,
@@ -19,7 +19,13 @@ from langchain.agents.middleware.internal_call_transformer import InternalCallTr
 from langchain.agents.middleware.types import PrivateStateAttr
 from langchain.tools.tool_node import ToolCallRequest
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage, RemoveMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    RemoveMessage,
+    ToolMessage,
+    convert_to_messages,
+)
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.config import get_config
@@ -212,6 +218,10 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
                     f"to keep notes, {type(self).__name__} must be a subclass of MiddlewareWithNotes"
                 )
             endings()
+        if tools not in (True, False):
+            raise InvalidArgumentError(
+                f"tools is True or False, not {tools!r:.80}: tools of your own are create_agent's"
+            )
         self.tools = self._own_tools() if tools else []
         if user_id is not None and not callable(user_id):
             self._hosted.memories(user_id)
@@ -280,16 +290,30 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
     def model_node(self, model: Runnable[Any, AIMessage]) -> Runnable[Any, dict[str, Any]]:
         """Return a node for a graph or a loop of one's own: it asks *model* with what the newest message needs.
 
-        It takes a state with ``messages`` and returns ``{"messages": [answer]}``. What was decided rides on the answer,
-        in `response_metadata`, so keep it as it is. Tools fold by ``ToolNode(tools,
+        It takes a state with ``messages``, in any form that LangChain takes them, and returns
+        ``{"messages": [answer]}``. What was decided rides on the answer, in `response_metadata`, so keep it as it is.
+        Tools fold by ``ToolNode(tools,
         wrap_tool_call=memory.wrap_tool_call, awrap_tool_call=memory.awrap_tool_call)``; other large texts are folded
         where the model sees them. There is no beginning and no end of an agent there, and so no notes of a run.
 
         Args:
             model: The model, with its tools bound, those of `tools` among them.
+
+        Raises:
+            InvalidArgumentError: It is no model, but perhaps the name of one; or, when the node runs, a state without
+                ``messages``.
         """
+        if not isinstance(model, Runnable):  # pyright: ignore[reportUnnecessaryIsInstance] # callers are not checked
+            raise InvalidArgumentError(
+                f"model_node takes a chat model with its tools bound, not {model!r:.80}: "
+                "init_chat_model(name).bind_tools(tools) makes one of a name"
+            )
 
         def requested(state: Any) -> AnyRequest:  # noqa: ANN401 - whatever schema the graph has
+            if named(state, "messages") is None:
+                raise InvalidArgumentError(
+                    "the state of a model_node has no messages: give the graph a key messages, as MessagesState has"
+                )
             shown = cast("Any", model)
             return ModelRequest(model=shown, messages=_messages_in(state), tools=[], state=state)
 
@@ -335,8 +359,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         """
         user_id, written = talk.manager.scope.user_id, request.tool_call["args"]
         call = RunningCall(user_id, frozenset(talk.trusted), written)
-        is_ours = isinstance(request.tool, MemoryTool)
-        with calling(self, talk.run) if is_ours else call.running():
+        with calling(self, talk.run) if self._is_own(request.tool) else call.running():
             yield call
 
     def _notes(self, run: AgentRun) -> ScopedMemory:
@@ -430,7 +453,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             tools=[
                 # Of tiers a model is told those that are open.
                 tool.model_copy(update={"open_tiers": talk.notes.open_tiers})
-                if isinstance(tool, MemoryTool)
+                if self._is_own(tool)
                 else tool
                 for tool in request.tools
             ],
@@ -458,15 +481,20 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         kept = replace(note, folded=folded)
         return {self._name: {"run": run.to_json(), "note": kept.to_json()}}
 
+    def _is_own(self, tool: object) -> TypeGuard[MemoryTool]:
+        """Return whether *tool* is one of this middleware's, and not another's or the application's."""
+        own = cast("list[MemoryTool]", self.tools)
+        return isinstance(tool, MemoryTool) and any(tool.is_same(one) for one in own)
+
     def _check_tools(self, request: AnyRequest) -> None:
         """Refuse another tool under the name of a memory tool: LangChain lets one replace the other."""
         own = {tool.name for tool in self.tools}
         for tool in request.tools:
             name = getattr(tool, "name", None)
-            if name in own and not isinstance(tool, MemoryTool):
+            if name in own and not self._is_own(tool):
                 raise InvalidArgumentError(
                     f"more than one tool has the name {name}, and MemoryContextMiddleware adds one itself: "
-                    "give yours another name, or the middleware tools=False"
+                    "give yours another name, or tools=False to all middlewares but one"
                 )
 
 
@@ -567,7 +595,8 @@ def _told(part: str, name: str) -> str | None:
 
 
 def _messages_in(state: Any) -> list[AnyMessage]:  # noqa: ANN401 - whatever schema the agent has
-    return list(named(state, "messages") or [])
+    held: Any = named(state, "messages") or []
+    return cast("list[AnyMessage]", convert_to_messages([held] if isinstance(held, str) else held))
 
 
 def _schema_of(request: ToolCallRequest) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field
 
 from memory_context import wording_for_models as prompts
+from memory_context.conversation.recall.relevant_turns import as_said, is_conversation
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.runtime.threads import off_loop
@@ -21,7 +22,7 @@ class MemoryRetriever(BaseRetriever):
     """Finds a user's memories that speak of a query, best first.
 
     A document's id is the memory's key, its metadata the record's facts and the score. Its content is what the memory
-    says about the query; of a secret nothing but that it is one.
+    says about the query, a conversation as it was said; of a secret nothing but that it is one.
 
     Attributes:
         manager: The memories.
@@ -55,10 +56,10 @@ class MemoryRetriever(BaseRetriever):
     def _document(self, hit: MemoryItem, query: str) -> Document:
         if is_secret(hit):
             content = prompts.HIDDEN
-        elif self.max_tokens is None:
-            content = hit.text
         else:
-            content = excerpt(hit.text, query, self.max_tokens, self.manager.counter.count).text
+            content = as_said(hit.text) if is_conversation(hit.text) else hit.text
+            if self.max_tokens is not None:
+                content = excerpt(content, query, self.max_tokens, self.manager.counter.count).text
         facts = {
             "memory_key": hit.memory_key,
             "memory_type": hit.memory_type,

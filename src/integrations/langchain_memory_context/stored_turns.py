@@ -34,10 +34,13 @@ def message_of(turn: ChatTurn) -> BaseMessage:
 
 
 def turn_of(message: BaseMessage) -> ChatTurn:
-    """Return a message as a turn; what JSON cannot express in it is kept as its text."""
+    """Return a message as a turn; what JSON cannot express in it is kept as its text.
+
+    What this library has put into the conversation is marked as recalled.
+    """
     data: dict[str, Any] = json.loads(json.dumps(message_to_dict(message)["data"], default=str))
     text = data.pop("content") if isinstance(message.content, str) else ""
-    return ChatTurn(message.type, text, data)
+    return ChatTurn(message.type, text, data, is_recalled=neutral_of(message).is_ours)
 
 
 def append(
@@ -51,14 +54,15 @@ def append(
     Raises:
         StoreError: The store could not do it; nothing was appended.
     """
+    # A chat is read again later, also what the model has said in it.
+    chat = replace(folder, folds_answers=True)
     turns = list[ChatTurn]()
     before = list[Message]()
     for message in messages:
         neutral = neutral_of(message)
         if neutral.role == "assistant":
-            # In a chat, what the model has said is folded like what another agent says.
-            neutral = replace(neutral, role="user", source=ASSISTANT)
-        [taken] = folder.take_in([neutral], before)
+            neutral = replace(neutral, source=ASSISTANT)
+        [taken] = chat.take_in([neutral], before)
         before.append(taken)
         turns.append(turn_of(shown_as(cast("AnyMessage", message), taken)))
     conversation.add_turns(session_id, turns)

@@ -87,6 +87,10 @@ class VerbTool(BaseTool):
 class MemoryTool(VerbTool):
     """A tool on one user's memories: no reference is passed into it, and what it answers is not folded."""
 
+    def is_same(self, other: MemoryTool) -> bool:
+        """Return whether *other* does the same on the same memories, whatever it tells a model of its tiers."""
+        return self.name == other.name and self._owner is other._owner
+
 
 def _tool(
     kind: type[VerbTool],

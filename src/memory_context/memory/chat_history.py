@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -14,7 +14,15 @@ from uuid import uuid4
 from memory_context.exceptions import InvalidArgumentError, KeyExistsError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.redaction import MESSAGES
-from memory_context.model.item import CONVERSATION, MemoryItem, hash_content, now, to_content
+from memory_context.model.item import (
+    CONVERSATION,
+    RECALLED,
+    MemoryItem,
+    encodable,
+    hash_content,
+    now,
+    to_content,
+)
 from memory_context.model.origin import MODEL, PERSON, PROGRAM, TOOL, Origin, lowest
 from memory_context.model.reference import one_line
 from memory_context.model.scope import Scope
@@ -22,7 +30,8 @@ from memory_context.runtime import events
 from memory_context.runtime.after_fork import Lock
 from memory_context.text.redact import Redaction
 
-_ORIGINS: Mapping[str, Origin] = {"human": PERSON, "system": PROGRAM, "ai": MODEL}
+HUMAN = "human"
+_ORIGINS: Mapping[str, Origin] = {HUMAN: PERSON, "system": PROGRAM, "ai": MODEL}
 NEWEST = "memory_key"
 # Keys are ordered as text: padded, the tenth comes after the ninth.
 _DIGITS = 10
@@ -38,6 +47,8 @@ class ChatTurn:
         data: What else the message holds: a JSON object.
         key: The memory that holds the turn; "" where no store does.
         at: When it was added; None before.
+        is_recalled: Whether nobody said it, but memory had brought it back: it comes back with the others, and is
+            neither searched nor recalled again, nor does it describe them.
     """
 
     role: str
@@ -45,6 +56,7 @@ class ChatTurn:
     data: Mapping[str, Any] = field(default_factory=dict[str, Any])
     key: str = ""
     at: datetime | None = None
+    is_recalled: bool = False
 
 
 class ConversationMemory:
@@ -123,19 +135,18 @@ class ConversationMemory:
         # The id keeps equal turns of two writers apart: equal contents are one record.
         marks = {"at": moment.isoformat(), "id": uuid4().hex}
         redaction = self._manager.redaction() if self._manager else Redaction(None)
-        lines = list[str]()
-        first_words = ""
+        added = _Added(redaction)
         for turn in turns:
             text = redaction.text(turn.text)
-            first_words = first_words or text
             to_content(dict(turn.data))  # says what JSON cannot express
             data = redaction.value(dict(turn.data), MESSAGES)
             facts = {"role": turn.role, "text": text, "data": data, **marks}
-            lines.append(str(to_content(facts)[0]))
-        description = one_line(first_words or turns[0].role)
-        origin = lowest(_ORIGINS.get(turn.role, TOOL) for turn in turns)
-        key = self._sessions.add(session, lines, description, redaction, moment, origin)
-        return _turns_of([(line, key, moment) for line in lines])
+            if turn.is_recalled:
+                facts[RECALLED] = True
+            added.lines.append(str(to_content(facts)[0]))
+            added.turns.append(replace(turn, text=text, data=data))
+        key = self._sessions.add(session, added, moment)
+        return _turns_of([(line, key, moment) for line in added.lines])
 
     def get_turns(self, session_id: str) -> list[ChatTurn]:
         """Return a copy of the session's turns, oldest first; none if it is unknown or idle.
@@ -186,6 +197,33 @@ Line = tuple[str, str, datetime]
 """A turn as JSON, the key of the memory that holds it, and when that was stored."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Added:
+    """Turns that were added together.
+
+    Attributes:
+        redaction: What has taken the secrets out of them.
+        turns: The turns.
+        lines: Each of them as JSON.
+    """
+
+    redaction: Redaction
+    turns: list[ChatTurn] = field(default_factory=list[ChatTurn])
+    lines: list[str] = field(default_factory=list[str])
+
+    @property
+    def said(self) -> list[ChatTurn]:
+        """Return what people, models and tools have said."""
+        return [turn for turn in self.turns if not turn.is_recalled]
+
+    @property
+    def description(self) -> str:
+        """Return the first words of a person; of somebody else, where no person said anything."""
+        words = [turn.text for turn in self.said if turn.role == HUMAN]
+        words += [turn.text for turn in self.said]
+        return one_line(next(filter(None, words), self.turns[0].role))
+
+
 class _SessionsInProcess:
     """Sessions in memory, the one that was added to last at the end."""
 
@@ -198,16 +236,13 @@ class _SessionsInProcess:
     def add(
         self,
         session: str,
-        lines: Sequence[str],
-        description: str,  # noqa: ARG002 - for people who look into a store
-        redaction: Redaction,  # noqa: ARG002 - none
+        added: _Added,
         moment: datetime,
-        origin: Origin,  # noqa: ARG002 - no record has it
     ) -> str:
         with self._lock:
             self._drop_idle(moment)
             _, kept = self._sessions.pop(session, (moment, deque[str](maxlen=self._limit)))
-            kept.extend(lines)
+            kept.extend(added.lines)
             self._sessions[session] = (moment, kept)
         return ""
 
@@ -241,12 +276,16 @@ class _SessionsInStore:
     def add(
         self,
         session: str,
-        lines: Sequence[str],
-        description: str,
-        redaction: Redaction,
+        added: _Added,
         moment: datetime,  # noqa: ARG002 - stands in the lines
-        origin: Origin,
     ) -> str:
+        said, recalled = list[str](), list[tuple[int, str]]()
+        for place, (line, turn) in enumerate(zip(added.lines, added.turns, strict=True)):
+            if turn.is_recalled:
+                recalled.append((place, encodable(line)))
+            else:
+                said.append(line)
+        origin = lowest(_ORIGINS.get(turn.role, TOOL) for turn in added.said)
         newest = self._newest(session, limit=1)
         number = int(newest[0].memory_key.rpartition("_")[2]) + 1 if newest else 0
         while True:  # another writer may have taken the number; somebody gets each, so this ends
@@ -254,29 +293,26 @@ class _SessionsInStore:
             key = f"conversation_{hash_content(session)[:16]}_{number:0{_DIGITS}d}"
             try:
                 return self._manager.store(
-                    "\n".join(lines),
-                    description,
+                    "\n".join(said),
+                    added.description,
                     CONVERSATION,
                     key=key,
                     tier=CONVERSATION,
                     tier_id=session,
-                    redaction=redaction,
+                    # Not in the content: what stands there is found, and recalled again.
+                    metadata={RECALLED: recalled} if recalled else {},
+                    redaction=added.redaction,
                     origin=origin,
                 )
             except KeyExistsError:
                 number += 1
 
     def get(self, session: str, moment: datetime) -> list[Line]:  # noqa: ARG002 - nothing is dropped
-        lines = list[Line]()
-        for item in reversed(self._newest(session, self._limit)):
-            # A line with a lone surrogate is kept as bytes.
-            # Not splitlines, which also splits at U+2028 and others that JSON leaves in a string.
-            for line in item.data.decode("utf-8", "surrogatepass").split("\n"):
-                lines.append((line, item.memory_key, item.created_at))
-        return lines
+        items = reversed(self._newest(session, self._limit))
+        return [(line, item.memory_key, item.created_at) for item in items for line in _lines(item)]
 
     def clear(self, session: str) -> int:
-        turns = self._manager.memory_store.sum(self._scope(session), "line_count")
+        turns = sum(len(_lines(item)) for item in self._newest(session, None))
         self._manager.clear(CONVERSATION, session)
         return turns
 
@@ -293,6 +329,26 @@ def _checked_session(session_id: str) -> str:
     return str(Scope("-", tier_id=session_id).tier_id)
 
 
+def _lines(item: MemoryItem) -> list[str]:
+    """Return the turns that a memory holds, as JSON, with what was recalled in its place."""
+    # A line with a lone surrogate is kept as bytes.
+    text = item.data.decode("utf-8", "surrogatepass")
+    # Not splitlines, which also splits at U+2028 and others that JSON leaves in a string.
+    lines = text.split("\n") if text else []
+    for place, line in _recalled(item):
+        lines.insert(place, line)
+    return lines
+
+
+def _recalled(item: MemoryItem) -> list[tuple[int, str]]:
+    """Return what was recalled, each with its place among the turns; nothing of what a person made of it in a file."""
+    try:
+        return [(int(place), str(line)) for place, line in item.content_metadata.get(RECALLED, ())]
+    except (ValueError, TypeError) as error:
+        events.RECORD_UNREADABLE.log(error, memory_key=item.memory_key)
+        return []
+
+
 def _turns_of(lines: Sequence[Line]) -> list[ChatTurn]:
     """Return the turns of lines, without those that a redactor has broken."""
     turns = list[ChatTurn]()
@@ -300,7 +356,8 @@ def _turns_of(lines: Sequence[Line]) -> list[ChatTurn]:
         try:
             facts = json.loads(line)
             role, text, data = str(facts["role"]), str(facts["text"]), dict(facts["data"])
-            turns.append(ChatTurn(role, text, data, key, _moment(facts["at"]) or stored_at))
+            at = _moment(facts["at"]) or stored_at
+            turns.append(ChatTurn(role, text, data, key, at, bool(facts.get(RECALLED))))
         except (ValueError, TypeError, LookupError) as error:
             events.RECORD_UNREADABLE.log(error, memory_key=key)
     return turns

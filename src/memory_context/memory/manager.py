@@ -643,7 +643,8 @@ class MemoryManager(ClosedAtExit):
             InvalidFilterError: There is no such column, or no such operator.
             StoreError: The store could not do it.
         """
-        if limit < 1:
+        given: object = limit  # whatever a caller gives
+        if not (isinstance(given, int) and given >= 1):
             raise InvalidArgumentError(f"a search has a limit of 1 or more, not {limit!r}")
         if mode not in MODES:
             raise InvalidArgumentError(

@@ -14,6 +14,7 @@ from memory_context.model.item import (
     ASSEMBLY,
     CONVERSATION,
     JSON,
+    RECALLED,
     SECRET,
     STORE_ITEM,
     AnyRecord,
@@ -44,7 +45,7 @@ _LINKS = frozenset(
 )
 _METADATA = JsonForm(_LINKS)
 _METADATA_OF = {
-    CONVERSATION: JsonForm(_LINKS | {"keys", "facts"}),
+    CONVERSATION: JsonForm(_LINKS | {"keys", "facts", RECALLED}),
     STORE_ITEM: JsonForm(_LINKS | {"namespace", "key", "index", "ttl", "updated_at"}),
 }
 # Turns and compacted messages. The data of a turn may be a message of LangChain's; an image is base64.
@@ -65,6 +66,9 @@ def redacted_facts(item: MemoryItem, redaction: Redaction) -> MemoryItem:
     if redaction.redactor is None:
         return item
     form = _METADATA_OF.get(item.memory_type, _METADATA)
+    metadata = redaction.value(dict(item.content_metadata), form)
+    if item.memory_type == CONVERSATION and RECALLED in metadata:
+        metadata[RECALLED] = _without_secrets(metadata[RECALLED], redaction)
     category = item.category
     # That of a LangGraph item is its namespace, by which it is found.
     if category and item.memory_type != STORE_ITEM:
@@ -72,11 +76,19 @@ def redacted_facts(item: MemoryItem, redaction: Redaction) -> MemoryItem:
     cleared = replace(
         item,
         summary=redaction.line(item.summary),
-        content_metadata=redaction.value(dict(item.content_metadata), form),
+        content_metadata=metadata,
         category=category,
         tags=tuple(tag if _OWN_TAG.fullmatch(tag) else redaction.text(tag) for tag in item.tags),
     )
     return replace(cleared, content_metadata=noted(cleared.content_metadata, redaction))
+
+
+def _without_secrets(recalled: Any, redaction: Redaction) -> Any:  # noqa: ANN401 - whatever a file of a person's holds
+    """Return the turns that were recalled, which are lines as in the content, without secrets."""
+    try:
+        return [[place, redaction.json(line, MESSAGES)] for place, line in recalled]
+    except (ValueError, TypeError, RecursionError):
+        return redaction.value(recalled)
 
 
 def noted(metadata: Mapping[str, Any], redaction: Redaction) -> dict[str, Any]:

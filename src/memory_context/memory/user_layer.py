@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from memory_context import wording_for_models as prompts
@@ -62,7 +62,8 @@ def user_layer(
     """
     manager = assembler.memories
     package = assembler.build(task, budget, max_item_tokens=LONGEST_ITEM)
-    recent = list(_recent(manager)) if package or returning else []
+    shown = {entry.item.memory_key for entry in package.entries}
+    recent = list(_recent(manager, shown)) if package or returning else []
     if budget <= 0 or not (package or recent):
         return None
     lines = [package.text or prompts.LAYER_HEADER]
@@ -79,10 +80,13 @@ def user_layer(
     return UserLayer("\n".join(lines), package, tuple(keys))
 
 
-def _recent(manager: MemoryManager) -> Iterator[str]:
-    """Yield a line for each thread before this one, newest first, and for what was run there."""
+def _recent(manager: MemoryManager, shown: Container[str]) -> Iterator[str]:
+    """Yield a line for each thread before this one, newest first, and for what was run there, of what is not *shown*."""
     newest = manager.memory_store.query(manager.offered, limit=LOOKED_AT, order_by=NEWEST)
-    others = [item for item in newest if item.thread_id and item.thread_id != manager.thread_id]
+    here = (None, manager.thread_id)
+    others = [
+        item for item in newest if item.thread_id not in here and item.memory_key not in shown
+    ]
     last_of_thread = dict[str | None, MemoryItem]()
     for item in others:
         last_of_thread.setdefault(item.thread_id, item)

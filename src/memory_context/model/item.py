@@ -30,6 +30,8 @@ ASSEMBLY = "assembly"
 CONVERSATION = "conversation"
 PATTERN = "pattern"
 PREFERENCE = "user_preference"
+# In the metadata of a conversation: what memory had brought back into it. It is kept, and never found.
+RECALLED = "recalled"
 STORE_ITEM = "store_item"
 SEALED = "application/vnd.memory-context."
 SECRET = "secret"  # noqa: S105 - the name of a memory type
@@ -288,7 +290,8 @@ def to_content(value: Any) -> tuple[Content, str]:  # noqa: ANN401 - whatever a 
     if isinstance(value, dict | list | tuple):
         return _json(cast("object", value), "content"), JSON
     raise InvalidContentError(
-        f"content must be text, bytes, a dict or a list, not {type(value).__name__}"
+        f"content must be text, bytes, a dict or a list, not {type(value).__name__}: give str() of it, a dataclass as "
+        "asdict(), a pydantic model as model_dump()"
     )
 
 
@@ -314,7 +317,9 @@ def _json(value: object, name: str) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidContentError(f"{name} cannot be expressed as JSON: {error}") from error
+        raise InvalidContentError(
+            f"{name} cannot be expressed as JSON: {error}; write such values as text"
+        ) from error
 
 
 def is_same(held: MemoryItem, item: MemoryItem) -> bool:

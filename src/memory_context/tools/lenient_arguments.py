@@ -17,6 +17,7 @@ from memory_context.model.reference import key_in
 # "120-180", "lines 120 to 180", "L120..L180", and with an en dash or a colon between them.
 _TWO_LINES = re.compile(r"(?:lines?|l)?\s*(\d+)\s*(?:-|\u2013|:|\.\.|to)\s*l?\s*(\d+)")
 OTHER_NAMES = {"compartment": "tier", "id": "key", "memory_key": "key"}
+_AROUND_A_KEY = " `\"'[]"
 _LINES_WORD = re.compile(r"^(?:lines?|l)\s*")
 
 
@@ -40,8 +41,11 @@ def as_offset(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
 
 
 def as_key(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-    """Return the key of a whole reference, too, and of one in quotes or brackets."""
-    return key_in(value).strip(" `\"'[]") if isinstance(value, str) else value
+    """Return the key of a whole reference, too, of one without its brackets, and of one in quotes or brackets."""
+    if not isinstance(value, str):
+        return value
+    bare = value.strip(_AROUND_A_KEY)
+    return key_in(f"[{bare}]" if bare.startswith("MemoryRef:") else value).strip(_AROUND_A_KEY)
 
 
 def as_lines(value: Any) -> str:  # noqa: ANN401 - whatever a model writes

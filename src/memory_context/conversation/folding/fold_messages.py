@@ -53,12 +53,15 @@ class MessageFolder:
         policy: When texts are folded.
         fail_open: Lets the store fail.
         ledger: Knows the names that stand in the messages.
+        folds_answers: Whether what the model says is folded like what others say. Otherwise it is so where it is very
+            long, and only once it was read.
     """
 
     manager: MemoryManager
     policy: FoldPolicy
     fail_open: FailOpen
     ledger: Ledger
+    folds_answers: bool = False
 
     def take_in_all(self, messages: Sequence[Message], seen: int) -> list[Message]:
         """Return *messages*, those that are new taken in; of the first `seen`, which a model has seen, nothing is folded."""
@@ -87,7 +90,8 @@ class MessageFolder:
     def threshold_of(self, message: Message) -> int | None:
         """Return the threshold above which texts of *message* are folded as they come in; None if they never are."""
         threshold = self.late_threshold_of(message)
-        is_read_first = message.role == "assistant" or message.source in READING_TOOLS
+        is_answer = message.role == "assistant" and not self.folds_answers
+        is_read_first = is_answer or message.source in READING_TOOLS
         if threshold is None or is_read_first:
             return None
         if message.role == "tool" and self.policy.reads_files(message.source):
@@ -102,7 +106,7 @@ class MessageFolder:
             return None
         if message.role == "tool":
             return self.policy.tool_threshold(message.source)
-        if message.role == "user":
+        if message.role == "user" or self.folds_answers:
             return self.policy.threshold_for(message.source)
         # An answer is what the next questions are about.
         return max(self.policy.threshold_for(None), self.policy.read_cap)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from memory_context.model.item import MemoryItem, is_secret
+from memory_context.model.item import CONVERSATION, RECALLED, MemoryItem, is_secret
 from memory_context.text.index.analyzer import analyze
 from memory_context.text.index.bm25 import encoded, length_at, step_of
 
@@ -94,7 +94,10 @@ def end_of_chunk(text: str, start: int) -> int:
 def card_of(item: MemoryItem) -> list[str]:
     """Return the lexemes that a memory is found by beside its content."""
     texts = [item.memory_key, item.summary, item.category or "", *item.tags]
-    texts += _texts(item.content_metadata)
+    for name, value in item.content_metadata.items():
+        # What was recalled once would be found in place of what it was recalled from.
+        if not (name == RECALLED and item.memory_type == CONVERSATION):
+            texts += _texts(value)
     analysis = analyze(" ".join(texts)[:CARD_CHARACTERS])
     return [lexeme for lexeme in analysis.counts if len(lexeme) > 1][:CARD_LEXEMES]
 
