@@ -229,11 +229,13 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
 
 
 def _call_of(item: MemoryItem) -> Hashable:
-    """Return the call that brought a text: tool and arguments; of what no tool brought its key."""
+    """Return the call that brought a text: tool and arguments; its key where these are not known."""
     facts = item.content_metadata
-    if item.memory_type != "tool_output" or "source" not in facts:
-        return item.memory_key
-    return facts["source"], facts.get("arguments")
+    source, arguments = facts.get("source"), facts.get("arguments")
+    # What else stores a memory may keep anything under these names.
+    if item.memory_type == "tool_output" and isinstance(source, str) and isinstance(arguments, str):
+        return source, arguments
+    return item.memory_key
 
 
 def listed(words: Iterable[str]) -> str:
