@@ -21,16 +21,11 @@ def shown_before(folded: Folded, before: Sequence[Message], manager: MemoryManag
 
     Some lines of it that were brought back are not enough: they were chosen for another question.
     """
-    if not any(folded.item.memory_key in _keys_of_outputs(one) for one in before):
+    if not any(folded.item.memory_key in one.keys_of_outputs for one in before):
         return folded
     text = f"{folded.item.ref.render()}\n{prompts.SHOWN_ABOVE}"
     tokens = manager.counter.count(text)
     return Folded(text, folded.item, NOTHING_SHOWN, tokens) if tokens < folded.tokens else folded
-
-
-def _keys_of_outputs(message: Message) -> set[str | None]:
-    """Return the keys of a message's texts that were folded."""
-    return {leading_key(message.texts[place]) for place in message.known.folded}
 
 
 def earlier_outputs(tool: str, before: Sequence[Message], manager: MemoryManager) -> dict[str, str]:
