@@ -83,7 +83,7 @@ def recall_request(question: Message, messages: Sequence[Message], seen: int = 0
 
 
 def _order_of_outputs(messages: Sequence[Message]) -> dict[str, int]:
-    """Return, for each key of an output of a tool, a number that is higher for what came later; speaking of it is no coming."""
+    """Return, for each key of an output of a tool, a number that is higher for what came later, whoever speaks of it."""
     keys = list[str]()
     for message in messages:
         if message.is_a("compaction"):
