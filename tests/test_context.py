@@ -744,3 +744,27 @@ class TestLifeCycle:
         await context.aclose()
 
         assert shown((await fill(context, results(LOG)))[0]).startswith("[MemoryRef: ")
+
+
+async def test_what_is_spoken_of_is_no_newer_answer() -> None:
+    """A call that was made again has its newest answer recalled, though a person has named the first one since."""
+    first, second = (
+        "\n".join(
+            f"pod-x{n},{'Pending' if n == 337 and not run else 'Running'},node-{n % 3},up {n + run} hours"
+            for n in range(600)
+        )
+        for run in range(2)
+    )
+    context = MemoryContext("ann", store="sqlite://")
+    messages = await fill(context, user("List them."), call("pods"), results(first, name="pods"))
+    key = MemoryRef.find_all(shown(messages[-1]))[0].key
+    await fill(context, AssistantMessage(content="Done.", source="coder"))
+    await fill(context, user("Again."), call("pods", number=2))
+    await fill(context, results(second, number=2, name="pods"))
+    await fill(context, AssistantMessage(content="Done.", source="coder"))
+    await fill(context, user(f"Was [MemoryRef: {key}] the first list?"))
+    await fill(context, AssistantMessage(content="Yes.", source="coder"))
+
+    *_, recall, _ = await fill(context, user("In which state is pod-x337?"))
+
+    assert second.split("\n")[337] in shown(recall)

@@ -23,7 +23,7 @@ from memory_context.model.selection import Cost
 from memory_context.text.excerpt.excerpt import PREVIEW, READING, Excerpt, excerpt
 from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
 from memory_context.text.excerpt.rare_lines import rare_lines
-from memory_context.text.excerpt.segment_scores import Ranking
+from memory_context.text.excerpt.segment_scores import Ranking, score
 from memory_context.text.excerpt.segments import split, split_regions
 from memory_context.text.tokens.counter import default_counter, estimating_counter
 from memory_context.text.words_and_names import MAX_TERMS, names, occurrences, terms
@@ -474,6 +474,22 @@ def test_a_line_unlike_the_others_of_a_list_is_shown() -> None:
     shown = excerpt(text, "", 300, default_counter().count, ranking=PREVIEW).text
     for line in ("NAME  READY  STATUS  AGE", rows[217], "399 of 400 are ready"):
         assert line in shown
+
+
+def test_a_member_of_json_unlike_the_others_is_shown() -> None:
+    """The object itself, though its line begins with the indentation behind the one before it."""
+    rows = [{"pod": "a pod", "state": "Running", "restarts": n} for n in range(400)]
+    rows[217] = {"pod": "a pod", "state": "waiting again", "restarts": 217}
+    text = "[\n" + ",\n".join(f"    {json.dumps(row)}" for row in rows) + "\n]"
+    found = split(text)
+    scores = score(found, "", PREVIEW, frozenset())
+    rare = [
+        json.loads(text[one.start : one.end])
+        for one, names in zip(found.segments, scores.names, strict=True)
+        if any(name.startswith("rare ") for name in names)
+    ]
+    assert rows[217] in rare
+    assert rows[216] not in rare
 
 
 def test_a_list_has_exceptions_where_its_lines_have_few_forms() -> None:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from examples import examples
 from for_each import for_each
 from memory_context.conversation.message import Message, MessageFacts
+from memory_context.conversation.recall import named_records, term_occurrences
 from memory_context.conversation.recall import numbers_with_names as named_numbers
-from memory_context.conversation.recall import term_occurrences
 from memory_context.conversation.recall.keyword_judge import (
     Expansion,
     Question,
@@ -862,6 +862,55 @@ def test_a_minute_with_many_lines_is_cut() -> None:
     [shown] = _shown("What happened at 14:05?", "\n".join(["14:04:59 idle", *lines]))
     assert shown.startswith(lines[0])
     assert 1000 < len(shown) <= 1200
+
+
+def test_the_last_minute_of_a_log_comes_to_its_end() -> None:
+    """Its last line, too, which no line break ends."""
+    lines = ["14:03:00 idle", "14:04:00 idle", "14:05:01 worker took job", "14:05:02 worker fell"]
+    assert ["\n".join(lines[2:])] == _shown("What happened at 14:05?", "\n".join(lines))
+
+
+@for_each("between", [", ", " ", "\n"])
+def test_a_minute_in_long_lines_comes_in_pieces(between: str) -> None:
+    """Of a line that holds many stamps comes what stands beside those that are asked for, and no text as a whole."""
+    rows = [
+        {"at": f"2026-03-11T14:{n // 6:02}:{n % 6}0Z", "note": f"job {n} " + "of many " * 30}
+        for n in range(120)
+    ]
+    text = between.join(map(json.dumps, rows))
+    if between == "\n":
+        text = text.replace("of many " * 30, "of many " * 300)
+    shown = _shown("What happened at 14:05?", text)
+    assert shown
+    assert all("14:05" in record and len(record) <= 1200 for record in shown)
+
+
+def test_a_place_far_in_a_long_line_costs_no_copy_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Minified JSON is one line of megabytes: for each place of a name only what is near is compared."""
+    compared = list[int]()
+
+    def form(line: str) -> str:
+        compared.append(len(line))
+        return line
+
+    monkeypatch.setattr(named_records, "_form", form)
+    rows = [{"id": n, "host": f"host-{n % 97}", "note": f"job {n}"} for n in range(3000)]
+    assert _shown("What is with host-12?", json.dumps(rows))
+    assert max(compared, default=0) < 10_000
+
+
+def test_of_calls_that_are_not_known_no_answer_is_newer() -> None:
+    """Outputs of a tool whose arguments nobody kept are of different calls; a program may keep any facts of them."""
+    items = [
+        replace(_item(text, key), content_metadata={"source": "look", **facts})
+        for key, text, facts in (
+            ("a", "kestrel-7 is in Graz", {}),
+            ("b", "kestrel-7 weighs 80 kg", {}),
+            ("c", "kestrel-7 is three years old", {"arguments": {"name": "kestrel-7"}}),
+        )
+    ]
+    opened = _opened("What do we know of kestrel-7?", items)
+    assert {"a", "b", "c"} == {expansion.key for expansion in opened}
 
 
 def test_prose_is_asked_in_its_own_words() -> None:

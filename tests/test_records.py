@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
 from for_each import for_each
+from memory_context.text.excerpt.headed_sections import section_at
 from memory_context.text.excerpt.record import record_at, show_records
 
 SERVICES = ("web", "api", "worker", "redis", "postgres", "minio", "grafana", "loki")
@@ -303,3 +306,35 @@ def test_the_last_row_of_a_table_with_a_foot_is_a_row(table: str, name: str) -> 
     found = _shown(table, f"{name} ")
     lines = [line for line in found.splitlines() if any(map(str.isalpha, line))]
     assert ["id", name] == [line.strip("| ").split()[n and 2] for n, line in enumerate(lines)]
+
+
+def _diff(files: int) -> str:
+    hunk = "@@ -{at},4 +{at},4 @@ def run():\n # of {name}\n-{name}_{n} = 0\n+{name}_{n} = 1\n the end\n"
+    return "".join(
+        f"diff --git a/m{name}.py b/m{name}.py\n--- a/m{name}.py\n+++ b/m{name}.py\n"
+        + "".join(hunk.format(at=9 * n, name=f"m{name}", n=n) for n in range(20))
+        for name in range(files)
+    )
+
+
+def test_a_hunk_far_down_in_a_diff_has_its_file() -> None:
+    """Where what is read before a hunk begins within a file, too."""
+    assert "diff --git a/m35.py b/m35.py" in _shown(_diff(40), "+m35_5 = 1")
+
+
+def test_of_a_long_line_of_a_hunk_comes_what_is_near() -> None:
+    """A minified file is one line; beside what is looked for its file is shown."""
+    head = "diff --git a/app.min.js b/app.min.js\n--- a/app.min.js\n+++ b/app.min.js\n@@ -1 +1 @@\n"
+    line = "".join(f"var a{n}=function(b){{return b+{n}}};" for n in range(900))
+    shown = _shown(f"{head}-var b=1;\n+{line}\n", "a450=")
+    assert "a450=" in shown
+    assert "diff --git a/app.min.js" in shown
+
+
+def test_headings_are_looked_for_near_a_place_in_a_long_line() -> None:
+    """However long the line is: minified JSON has megabytes."""
+    text = "x" * 20_000_000
+    started = time.process_time()
+    for _ in range(20):
+        assert section_at(text, 0) is None
+    assert time.process_time() - started < 0.2

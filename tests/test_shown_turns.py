@@ -11,6 +11,7 @@ from autogen_core.models import AssistantMessage
 from for_each import for_each
 from memory_context import MemoryContext
 from memory_context.conversation.message import FunctionCall, Message, as_lines
+from memory_context.conversation.recall import relevant_turns
 from memory_context.conversation.recall.keyword_judge import (
     Question,
     RecallCandidate,
@@ -193,3 +194,26 @@ async def test_no_old_answer_without_its_correction(max_tokens: int) -> None:
     text = "\n".join(map(shown, prompt))
     assert "at 9 am" in text
     assert "it will be 10 am" in text
+
+
+def test_a_turn_of_thousands_of_messages_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent that works alone says all in one turn, whatever stands in it at how many places."""
+    read = list[Record]()
+
+    def said_length(_: str, turn: Record) -> int:
+        read.append(turn)
+        return turn.stop - turn.start
+
+    monkeypatch.setattr(relevant_turns, "_said_length", said_length)
+    steps = [
+        Message("a", "assistant", "coder", {0: f"Step {n} of the build is done."})
+        for n in range(300)
+    ]
+    text = as_lines(steps)
+    item = MemoryItem(user_id="ann", memory_key="k", content=text, memory_type=CONVERSATION)
+    asked = Question(
+        "What of the build, step 7?", "", (RecallCandidate(item),), False, lambda _: False
+    )
+    judge_by_keywords(asked)
+
+    assert 1 == len(read)

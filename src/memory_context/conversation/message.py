@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from memory_context.conversation.conversation_settings import PERSON
 from memory_context.conversation.recall.keyword_judge import Ranges
-from memory_context.model.reference import KEPT_REFERENCES, MemoryRef
+from memory_context.model.reference import KEPT_REFERENCES, MemoryRef, leading_key
 
 MEMORY_SOURCE = "memory_context"
 """The source of messages that this library puts into a conversation."""
@@ -146,6 +146,11 @@ class Message:
         for call in self.calls:
             yield call.name
             yield call.arguments
+
+    @property
+    def keys_of_outputs(self) -> list[str]:
+        """Return the keys of its texts that were folded."""
+        return list(filter(None, (leading_key(self.texts[place]) for place in self.known.folded)))
 
     def with_texts(self, texts: Mapping[int, str], facts: MessageFacts | None = None) -> Message:
         """Return a copy with other texts at some places, and with *facts*, if they are given."""

@@ -23,16 +23,11 @@ def shown_before(folded: Folded, before: Sequence[Message], manager: MemoryManag
     """
     key = folded.item.memory_key
     shown = [one for one in before if one.known.lines.get(key)]
-    if not any(key in _keys_of_outputs(one) for one in shown):
+    if not any(key in one.keys_of_outputs for one in shown):
         return folded
     text = f"{folded.item.ref.render()}\n{prompts.SHOWN_ABOVE}"
     tokens = manager.counter.count(text)
     return Folded(text, folded.item, NOTHING_SHOWN, tokens) if tokens < folded.tokens else folded
-
-
-def _keys_of_outputs(message: Message) -> set[str | None]:
-    """Return the keys of a message's texts that were folded."""
-    return {leading_key(message.texts[place]) for place in message.known.folded}
 
 
 def earlier_outputs(tool: str, before: Sequence[Message], manager: MemoryManager) -> dict[str, str]:

@@ -57,6 +57,7 @@ class RecallCandidate:
         item: The memory.
         seen: The lines of it that are in the prompt.
         recency: Higher for memories that came or were spoken of later.
+        came: Higher for what a tool gave later.
         best_line: The line of it that holds most of the message, for a model's judgement.
     """
 
@@ -64,6 +65,7 @@ class RecallCandidate:
     seen: Ranges = ()
     recency: int = 0
     best_line: str = ""
+    came: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +206,7 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
     calls = Calls(
         {key: candidate.recency for key, candidate in candidates.items()},
         {key: _call_of(candidate.item) for key, candidate in candidates.items()},
+        {key: (one.came, one.item.created_at) for key, one in candidates.items()},
     )
     relevances, is_clear = relevant(question.message, found, is_seen, calls)
     said = found_in(asked, hits, spoken, texts.__getitem__)
@@ -229,11 +232,13 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
 
 
 def _call_of(item: MemoryItem) -> Hashable:
-    """Return the call that brought a text: tool and arguments; of what no tool brought its key."""
+    """Return the call that brought a text: tool and arguments; its key where these are not known."""
     facts = item.content_metadata
-    if item.memory_type != "tool_output" or "source" not in facts:
-        return item.memory_key
-    return facts["source"], facts.get("arguments")
+    source, arguments = facts.get("source"), facts.get("arguments")
+    # What else stores a memory may keep anything under these names.
+    if item.memory_type == "tool_output" and isinstance(source, str) and isinstance(arguments, str):
+        return source, arguments
+    return item.memory_key
 
 
 def listed(words: Iterable[str]) -> str:

@@ -162,7 +162,10 @@ def _has_head_or_is_value(place: Occurrence) -> bool:
 def _is_line_of_list(place: Occurrence) -> bool:
     """Return whether a place with a digit begins its line, as a number, date or id does, or a line beside has its form."""
     text = place.text
-    line_start = text.rfind("\n", 0, place.start) + 1
+    nearest = max(0, place.start - BESIDE_CHARACTERS)
+    line_start = text.rfind("\n", nearest, place.start) + 1
+    if line_start == 0 and nearest > 0:
+        return False  # far in a long line, as minified JSON is
     before, written = text[line_start : place.start], text[place.start : place.stop]
     if not any(map(str.isalnum, before)) and any(map(str.isdigit, written)):
         return True

@@ -30,6 +30,7 @@ class RecallRequest:
             because any page can make a word of the person's a key that this conversation has shown.
         references: The keys of the conversation's newest 500 references, with the lines that are in sight.
         recency: For each of them, a number that is higher if it was shown or named later.
+        came: The same for those that tools gave: higher if that was later.
         shown_here: The keys of what came into this conversation by itself, and not by recall.
         mentioned: The keys that stand in the message: they are not searched for.
         in_sight: Whether a text stands in the prompt before the message.
@@ -41,6 +42,7 @@ class RecallRequest:
     named: frozenset[str]
     references: Mapping[str, Ranges]
     recency: Mapping[str, int]
+    came: Mapping[str, int]
     shown_here: frozenset[str]
     mentioned: frozenset[str]
     in_sight: Callable[[str], bool]
@@ -72,11 +74,23 @@ def recall_request(question: Message, messages: Sequence[Message], seen: int = 0
         frozenset(chain.from_iterable(message.known.named for message in asking)),
         {key: ranges for key, ranges in newest if key not in left_out},
         recency,
+        _order_of_outputs(messages),
         frozenset(shown_here),
         mentioned,
         lambda wanted: any(wanted in text for text in shown),
         lambda wanted: any(wanted in text for text in told),
     )
+
+
+def _order_of_outputs(messages: Sequence[Message]) -> dict[str, int]:
+    """Return, for each key of an output of a tool, a number that is higher for what came later, whoever speaks of it."""
+    keys = list[str]()
+    for message in messages:
+        if message.is_a("compaction"):
+            keys += message.known.lines
+        elif message.role == "tool":
+            keys += message.keys_of_outputs
+    return {key: place for place, key in enumerate(keys)}
 
 
 def _said_before(question: Message, messages: Sequence[Message]) -> list[Message]:

@@ -170,7 +170,8 @@ class Recaller:
             item = replace(item, summary=self.redacted(item.summary))  # noqa: PLW2901 - the same memory
             best_line = self.redacted(lines.get(key, ""))
             seen, recency = request.references[key], request.recency.get(key, 0)
-            candidates.append(RecallCandidate(item, seen, recency, best_line))
+            came = request.came.get(key, 0)
+            candidates.append(RecallCandidate(item, seen, recency, best_line, came))
         shown = {*request.references, *request.shown_here, *request.mentioned}
         known = store.count(scope, {"memory_key": list(shown)})
         has_others = store.count(scope) > known

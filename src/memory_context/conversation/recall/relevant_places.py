@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import chain
 from typing import TypeAlias
 
@@ -81,17 +82,19 @@ class Calls:
     Attributes:
         recency: For each key, a number that is higher for texts that came or were mentioned later.
         call: For each key, what brought the text: the same call made again tells the newer state of the same.
+        came: For each key, what is higher for texts that came later, whatever was mentioned since.
     """
 
     recency: Mapping[str, int]
-    call: Mapping[str, Hashable] = field(default_factory=dict[str, Hashable])
+    call: Mapping[str, Hashable]
+    came: Mapping[str, tuple[int, datetime]]
 
     def newest(self, places: Iterable[Occurrence]) -> list[Occurrence]:
         """Return the places without those in texts of a call that was made again later, and whose answer then has some."""
         places = list(places)
         last = dict[Hashable, str]()
-        for place in sorted(places, key=self.recency_of):
-            last[self.call.get(place.key, place.key)] = place.key
+        for key in sorted(dict.fromkeys(place.key for place in places), key=self.came.__getitem__):
+            last[self.call[key]] = key
         kept = frozenset(last.values())
         return [place for place in places if place.key in kept]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -53,6 +54,7 @@ LEANING_CHARACTERS = 400
 _KEPT_APART = re.compile(r'(?<!\\)"\[MemoryRef: (?:[^"\\]|\\.)*? tokens\](?:\\n(?:[^"\\]|\\.)*)?"')
 # What makes a sentence say something of its subject.
 _TELLS = re.compile(r"\b(?:is|am|are|was|were|has|have|had|I|we)\b|\w['\u2019](?:s|m|re)\b")
+_TURN_BEGINS = re.compile(rf"^(?:{'|'.join(map(re.escape, ASKED))})", re.MULTILINE)
 _OWN = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
 
 Turn: TypeAlias = tuple[str, int, int]
@@ -191,6 +193,7 @@ def _held_by_turn(
 ) -> dict[Turn, dict[int, set[Span]]]:
     """Return the single terms that stand in each turn, and the lines in which each of them does."""
     holding = defaultdict[Turn, dict[int, set[Span]]](lambda: defaultdict(set))
+    turns = dict[str, _Turns]()
     kept_apart = dict[tuple[str, int], list[Span]]()
     for place in found.occurrences.values():
         text = text_of(place.key)
@@ -208,7 +211,9 @@ def _held_by_turn(
             kept_apart[place.key, line[0]] = spans
         if any(start <= place.start < stop for start, stop in spans):
             continue
-        turn = _turn_of(text, *line)
+        if place.key not in turns:
+            turns[place.key] = _Turns(text)
+        turn = turns[place.key].turn_of(*line)
         holding[place.key, turn.start, turn.stop][place.term].add(line)
     return holding
 
@@ -225,13 +230,25 @@ def _is_note(place: Occurrence, line_start: int) -> bool:
     return is_key or text.find(BESIDE_WORDS, line_start, place.start) >= 0
 
 
-def _turn_of(text: str, line_start: int, line_stop: int) -> Record:
-    """Return the turn that a line belongs to; of a long one a result alone, and the line alone where too much was said."""
-    turn = turn_at(text, line_start, line_stop)
-    length = turn.stop - turn.start
-    if length > LONGEST_TURN and not text.startswith(GIVEN, line_start):
-        length = _said_length(text, turn)
-    return turn if length <= LONGEST_TURN else Record(line_start, line_stop)
+class _Turns:
+    """The turns of a conversation, each read once: an agent that works alone has one turn of thousands of messages."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._starts = [match.start() for match in _TURN_BEGINS.finditer(text)]
+        self._said = dict[int, int]()
+
+    def turn_of(self, line_start: int, line_stop: int) -> Record:
+        """Return the turn of a line; of a long one a result alone, and the line alone where too much was said."""
+        number = bisect_right(self._starts, line_start)
+        start = self._starts[number - 1] if number else 0
+        stop = self._starts[number] - 1 if number < len(self._starts) else len(self._text)
+        turn, length = Record(start, stop), stop - start
+        if length > LONGEST_TURN and not self._text.startswith(GIVEN, line_start):
+            if start not in self._said:
+                self._said[start] = _said_length(self._text, turn)
+            length = self._said[start]
+        return turn if length <= LONGEST_TURN else Record(line_start, line_stop)
 
 
 def _said_length(text: str, turn: Record) -> int:

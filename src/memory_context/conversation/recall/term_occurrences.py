@@ -13,7 +13,7 @@ from itertools import chain
 
 from memory_context.conversation.recall.numbers_with_names import is_named
 from memory_context.conversation.recall.question_terms import NUMBER_SIGN, TIME, AskedTerm
-from memory_context.text.excerpt.record import Record, record_at
+from memory_context.text.excerpt.record import LONG_LINE, Record, record_at
 from memory_context.text.excerpt.repeated_forms import LONGEST_RECORD
 from memory_context.text.index.analyzer import COMPOUND, held_by, lexemes_of
 from memory_context.text.index.term_hits import ChunkPlace, TermHits
@@ -63,11 +63,12 @@ class Occurrence:
     @cached_property
     def record(self) -> Record:
         """Return the record of the text that the place is in; of several lines as many as a record may have."""
-        if self.is_stretch:
-            start = self.text.rfind("\n", 0, self.start) + 1
-            longest = max(self.text.rfind("\n", start, start + LONGEST_RECORD), self.start)
-            return Record(start, line_end(self.text, min(self.stop, longest)))
-        return record_at(self.text, self.start, self.stop)
+        if not self.is_stretch:
+            return record_at(self.text, self.start, self.stop)
+        start, stop = self.text.rfind("\n", 0, self.start) + 1, line_end(self.text, self.stop)
+        if stop - start > LONGEST_RECORD:
+            stop = self.text.rfind("\n", start, start + LONGEST_RECORD)
+        return Record(start, stop) if stop > 0 else record_at(self.text, self.start, self.start)
 
     @property
     def names_a_field(self) -> bool:
@@ -213,12 +214,21 @@ def _join_times(found: FoundTerms) -> None:
         first: Occurrence | None = None
         for place in sorted(found.of(number), key=lambda place: (place.key, place.start)):
             follows = first is not None and first.key == place.key
-            if first and follows and place.text.count("\n", first.stop, place.start) <= 1:
+            if first and follows and _is_in_row(first, place):
                 del found.occurrences[number, place.key, place.start]
                 first = replace(first, stop=place.stop, is_stretch=True)
                 found.occurrences[number, first.key, first.start] = first
             else:
                 first = place
+
+
+def _is_in_row(first: Occurrence, place: Occurrence) -> bool:
+    """Return whether a place is in the line of another one, or in the next; in a long line is more than one record."""
+    between = place.text.count("\n", first.stop, place.start)
+    if between:
+        return between == 1
+    begin = place.text.rfind("\n", 0, place.start) + 1
+    return line_end(place.text, place.stop) - begin <= LONG_LINE
 
 
 def _names(lexemes: AbstractSet[str], noun: str) -> bool:

@@ -22,7 +22,8 @@ LONG_HEADING = 160
 BEFORE = 400
 # What a heading begins with: looked for first, for few texts have one.
 _MARKS = ("====", "____", "----", "~~~~", "****", "@@ -", "diff --git ", "commit ")
-_OF_DIFFS = frozenset(("commit", "file", "hunk"))
+# The outermost first.
+_OF_DIFFS = ("commit", "file", "hunk")
 _HEADING = re.compile(
     r"""
     ^(?: (?P<rule>[=_*~-])(?P=rule){3,}[ ]*[^\W_]
@@ -101,20 +102,22 @@ def section_at(text: str, start: int) -> Section | None:
 def _headings(text: str, start: int) -> list[_Heading]:
     """Return the headings around a place; what a text has first is around what it has then."""
     begin = max(0, start - FARTHEST_HEADING)
-    if all(text.find(mark, begin, line_end(text, start)) < 0 for mark in _MARKS):
+    if all(text.find(mark, begin, start + LONG_HEADING) < 0 for mark in _MARKS):
         return []
     begin = text.find("\n", begin, start) + 1 if begin else 0
-    headings = list[_Heading]()
-    ranks = dict[str, int]()
+    found = list[tuple[int, str]]()
     for match in _HEADING.finditer(text, begin, start + FARTHEST_END):
         kind = match["rule"] or match.lastgroup or ""
         if kind == "old":
             kind = "file"
-            if headings and headings[-1].kind == kind:
+            if found and found[-1][1] == kind:
                 continue  # git has named it in the line before
-        rank = ranks.setdefault(kind, len(ranks))
-        headings.append(_Heading(match.start(), kind, rank))
-    return headings
+        found.append((match.start(), kind))
+    ranks = {kind: rank for rank, kind in enumerate(dict.fromkeys(kind for _, kind in found))}
+    # Far down in a diff a hunk may be what is met first.
+    of_diff = [kind for kind in _OF_DIFFS if kind in ranks]
+    ranks |= zip(of_diff, sorted(map(ranks.__getitem__, of_diff)), strict=True)
+    return [_Heading(place, kind, ranks[kind]) for place, kind in found]
 
 
 def _place(heading: _Heading) -> int:

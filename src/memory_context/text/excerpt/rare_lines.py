@@ -20,8 +20,8 @@ _APART = re.compile(r"[\s,;|]+")
 _DIGIT = re.compile(r"\d")
 
 
-def rare_lines(text: str, regions: Iterable[Span]) -> list[int]:
-    """Return where the lines begin whose form no other line has, in a text of lines that have few forms.
+def rare_lines(text: str, regions: Iterable[Span]) -> list[Span]:
+    """Return where the lines begin and end whose form no other line has, in a text of lines that have few forms.
 
     A line's form is its words; one with a digit in it is like any other one.
 
@@ -29,16 +29,17 @@ def rare_lines(text: str, regions: Iterable[Span]) -> list[int]:
         text: The whole text.
         regions: The parts of it that are looked at.
     """
-    forms = list[tuple[int, str]]()
+    forms = list[tuple[Span, str]]()
     spans = (line_spans(text, start, end) for start, end in regions)
     for start, stop in chain.from_iterable(spans):
         words = _APART.split(text[start:stop].strip())
         if words != [""]:
-            forms.append((start, " ".join("0" if _DIGIT.search(word) else word for word in words)))
+            form = " ".join("0" if _DIGIT.search(word) else word for word in words)
+            forms.append(((start, stop), form))
     if len(forms) < LEAST_LINES:
         return []
     counts = Counter(form for _, form in forms)
     listed = sum(count for count in counts.values() if count >= LISTED)
-    rare = [start for start, form in forms if counts[form] == 1]
+    rare = [span for span, form in forms if counts[form] == 1]
     is_list = listed >= LEAST_LISTED * len(forms)
     return rare if is_list and len(rare) <= MOST_RARE * len(forms) else []

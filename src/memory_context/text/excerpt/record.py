@@ -125,7 +125,10 @@ def record_at(text: str, start: int, stop: int) -> Record:
             return turn
     section = section_at(text, line_start)
     if section is not None and section.is_of_diff:
-        return Record(*section.span, section.heads, comes_again=True)
+        span = section.span
+        if line_stop - line_start > LONG_LINE:
+            span = _beside((start, stop), (line_start, line_stop))
+        return Record(*span, section.heads, comes_again=True)
     record = _object_or_row(text, (start, stop), (line_start, line_stop))
     if record is not None:
         return record
@@ -144,15 +147,19 @@ def record_at(text: str, start: int, stop: int) -> Record:
 
 def _object_or_row(text: str, place: Span, line: Span) -> Record | None:
     """Return the object or the row of a table around a place, or what stands beside it in a long line; else None."""
-    start, stop = place
     is_long = line[1] - line[0] > LONG_LINE
     if is_long or text[line[0] : line[0] + 40].lstrip()[:1] in ("{", "[", '"', "}", "]"):
-        found = _object_at(text, start)
+        found = _object_at(text, place[0])
         if found is not None:
             return found
     if is_long:
-        return Record(max(line[0], start - LONG_LINE // 2), min(line[1], stop + LONG_LINE // 2))
+        return Record(*_beside(place, line))
     return row_at(text, *line)
+
+
+def _beside(place: Span, line: Span) -> Span:
+    """Return what stands beside a place in a long line."""
+    return max(line[0], place[0] - LONG_LINE // 2), min(line[1], place[1] + LONG_LINE // 2)
 
 
 def row_at(text: str, start: int, stop: int) -> Record | None:

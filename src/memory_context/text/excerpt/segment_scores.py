@@ -6,13 +6,14 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
 
 from memory_context.text.excerpt.rare_lines import rare_lines
 from memory_context.text.excerpt.segments import Segmentation
+from memory_context.text.ranges import Span
 from memory_context.text.words_and_names import (
     BLOB,
     FAULTS,
@@ -130,10 +131,10 @@ def score(
     worth = dict[str, float]()
     if ranking.names:
         worth = _collect_names(found, names, ranking, known)
-        rare = [bisect_right(starts, place) - 1 for place in rare_lines(found.text, found.regions)]
+        rare = _in_lines(found, rare_lines(found.text, found.regions))
         telling = (
             ("fault", ranking.fault, 2, places_of_faults(held_by)),
-            ("rare", ranking.rare, 4, list(dict.fromkeys(rare))),
+            ("rare", ranking.rare, 4, rare),
         )
         for kind, most, full, indexes in telling:
             for rank, index in enumerate(from_both_ends(indexes)):
@@ -212,6 +213,17 @@ def _is_field(text: str, start: int, end: int) -> bool:
     if text[end : end + 2] in KEY_ENDS:
         return not text[max(0, start - INDENTATION) : start].rpartition("\n")[2].strip(" -\t")
     return text[start - 2 : start] in VALUE_BEGINS and text[end : end + 1] in VALUE_ENDS
+
+
+def _in_lines(found: Segmentation, lines: Iterable[Span]) -> list[int]:
+    """Return the first segment in each of some lines, each once; of a member of JSON the indentation is no part."""
+    ends = [segment.end for segment in found.segments]
+    first = dict[int, None]()
+    for start, stop in lines:
+        index = bisect_right(ends, start)
+        if index < len(ends) and found.segments[index].start < stop:
+            first[index] = None
+    return list(first)
 
 
 def from_both_ends(indexes: Sequence[int]) -> list[int]:
