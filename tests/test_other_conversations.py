@@ -6,6 +6,8 @@ from autogen_core.models import AssistantMessage
 
 from for_each import for_each
 from memory_context import MemoryContext, SQLAlchemyStore
+from memory_context.conversation.message import MEMORY_SOURCE, Message, MessageFacts
+from memory_context.conversation.recall.recall_request import recall_request
 from memory_context.model.item import now
 from memory_context.model.reference import MemoryRef
 from messages import LOG, call, results, user
@@ -181,6 +183,15 @@ async def test_another_agent_does_not_hide_the_question() -> None:
     assert "part X-412: " in shown(messages[-2])
 
 
+def test_what_a_conversation_begins_with_answers_nothing() -> None:
+    """A line of the user's layer may name what another conversation was about, without what was found there."""
+    line = {0: "- thread n: What about ORD-10057?"}
+    layer = Message("1", "user", MEMORY_SOURCE, line, facts=MessageFacts(kind="layer"))
+    question = Message("2", "user", "user", {0: "Where is ORD-10057?"})
+    request = recall_request(question, [layer, question])
+    assert (True, False) == (request.in_sight("ORD-10057"), request.is_told("ORD-10057"))
+
+
 async def test_what_a_tool_has_said_is_known_here() -> None:
     """Yesterday's list is not looked at for what stands in today's answer."""
     context = await _yesterday()
@@ -245,7 +256,9 @@ async def test_what_was_spoken_of_last_comes_first() -> None:
     keys = list[str]()
     for number in range(2):
         text = LOG.replace("INFO", f"part{number}")
-        messages = await fill(context, call("run", number=number), results(text, number=number))
+        # Of the same call the later one would be what is so now.
+        asked = call(f"run{number}", number=number)
+        messages = await fill(context, asked, results(text, number=number, name=f"run{number}"))
         keys.append(MemoryRef.find_all(shown(messages[-1]))[0].key)
     await fill(context, user(f"Look at [MemoryRef: {keys[0]}]."))
     messages = await fill(context, user("What did worker-123 handle?"))

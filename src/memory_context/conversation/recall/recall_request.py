@@ -57,7 +57,9 @@ def recall_request(question: Message, messages: Sequence[Message], seen: int = 0
     asking = [*_said_before(question, messages[seen:]), question]
     before = [message for message in messages if message is not question]
     shown = [text for message in before for text in message.billed()]
-    told = [text for message in before if not message.is_typed for text in message.billed()]
+    # What a person has asked before, or a conversation begins with, says what there is, and not what is in it.
+    saying = [one for one in before if not (one.is_typed or one.is_a("layer"))]
+    told = [text for message in saying for text in message.billed()]
     text = "\n".join(map(_asked_by, asking))
     mentioned = frozenset(ref.key for ref in MemoryRef.find_all(text))
     left_out = mentioned | _answers_before(_asked_by(question), before)
