@@ -13,6 +13,7 @@ from memory_context.text.read.json_values import plain
 from memory_context.text.rows.rows_under_columns import TextTable
 from memory_context.text.rows.values_as_rows import KEY, pairs_of, records_in
 
+MOST_DOTS = 200
 _TOML_TABLE = re.compile(r"^\[{1,2}[\w.\"'-]+\]{1,2}\s*$", re.MULTILINE)
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _DOCUMENT = re.compile(r"---(?:\s.*)?|\.\.\.\s*")
@@ -60,6 +61,9 @@ def _are_records(table: TextTable) -> bool:
 def toml_value(text: str) -> dict[str, Any] | None:
     """Return what a text of TOML with tables in it says, up to 1 MB; None for other texts."""
     if len(text) > REPR_AT_MOST or not _TOML_TABLE.search(text):
+        return None
+    # The parser's time for a key grows with the square of its parts.
+    if any(line.count(".") > MOST_DOTS for line in lines_of(text)):
         return None
     try:
         value: dict[str, Any] = plain(tomllib.loads(text))
