@@ -755,3 +755,17 @@ def test_no_zone(zone: str) -> None:
 def test_long_first_line() -> None:
     """A first line of more words than a table may have columns names none."""
     assert table_of("many words  " * 1001 + "\nand a few more\n").columns == ("line", "text")
+
+
+@pytest.mark.parametrize(
+    "text, columns",
+    [
+        ('{"name": "web", "ports": [80, 443], "hosts": ["a", "b"], "owner": "bo"}', ("name", "ports", "hosts", "owner")),
+        ('{"id": 7, "errors": ["x"], "warnings": ["y"]}', ("id", "errors", "warnings")),
+        ('{"c": [1, 2, 3], "s": "ok", "t": [4, 5, 6]}', ("c", "t")),
+        ('{"day": ["Mo"], "rain": [3]}', ("day", "rain")),
+    ],
+)  # fmt: skip
+def test_lists_beside_fields(text: str, columns: tuple[str, ...]) -> None:
+    """Lists that are as long as each other by chance are fields of one record, like what stands beside them."""
+    assert table_of(text).columns == columns
