@@ -769,3 +769,9 @@ def test_long_first_line() -> None:
 def test_lists_beside_fields(text: str, columns: tuple[str, ...]) -> None:
     """Lists that are as long as each other by chance are fields of one record, like what stands beside them."""
     assert table_of(text).columns == columns
+
+
+def test_empty_table() -> None:
+    """TOML with a table that has nothing in it, as where a text is cut, is read as what it is."""
+    table = table_of("# generated\nversion = 3\n\n[[package]]\n")
+    assert [list(row) for row in table.rows()] == [["version", 3], ["package", [{}]]]

@@ -53,7 +53,7 @@ def _are_records(table: TextTable) -> bool:
     """
     rows = list(table.rows())
     filled = [sum(1 for row in rows if row[number]) for number in range(len(table.columns))]
-    if table.columns[0] == KEY:
+    if table.columns[:1] == (KEY,):
         del filled[0]
     return len(rows) > 1 and 2 * max(filled, default=0) >= len(rows)
 
