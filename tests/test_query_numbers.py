@@ -114,6 +114,8 @@ def test_no_guesses(cells: list[str]) -> None:
         (MIXED, "SELECT max(s.x) FROM (SELECT 1 AS x UNION ALL SELECT amount FROM t) s", "'unknown'"),
         (MIXED, "SELECT name, amount AS x FROM t WHERE x > 6", "'unknown'"),
         ("n,x\na,5ms\nb,12ms", "SELECT max(x) FROM t", "quantities, .*'12ms' would come before '5ms'"),
+        ("n,x\na,900Mi\nb,2Gi", "SELECT n FROM t ORDER BY x", "'2Gi' would come before '900Mi': .* for each unit"),
+        ("n,x\na,900Mi\nb,2Gi", "SELECT max(CAST(x AS REAL)) FROM t", "'900Mi' and '2Gi'"),
         ("a,b\n1,x\n2,7", "SELECT a FROM t WHERE b > a", "b .*'x'"),
         ("id,n\n007,1\n7,2", "SELECT n FROM t WHERE id = 7", "compare it with a text, as '007'"),
     ],

@@ -305,3 +305,12 @@ token: AbstractSingletonProxyFactoryBean, secret_key=InternalFrameTitlePaneMaxim
 def test_no_passwords(text: str) -> None:
     """Test results, working directories, cursors, code, types, templates: no hits."""
     assert Redacted(text) == REDACTOR.redact(text)
+
+
+@pytest.mark.timeout(20)
+def test_headers_below_each_other() -> None:
+    """A table of which each row names a secret is read once, and secrets below such a row are found."""
+    rows = "user,password\n" * 10_000
+    assert Redactor().redact(rows).text == rows
+    told = "type,password,note\nlogin,Xk29!fqLmZ0p,token\nother,Qz83#kdPw1ab,9fKq2LmX8vBt3RzY7wNc5HdJ\n"
+    assert dict(Redactor().redact(told).counts) == {"password": 2, "secret": 1}

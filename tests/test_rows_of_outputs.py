@@ -721,3 +721,57 @@ def test_rows(name: str) -> None:
 def test_descriptions(name: str, line: str) -> None:
     """The description of an output is made of the same rows."""
     assert line == describe(OUTPUTS[name][0])
+
+
+RECORD = "Name: a\nStatus: b\n\nName: c\nStatus: d\n"
+SECTIONS = "[a]\nx = 1\ny = 2\n[b]\nx = 1\ny = 2\n"
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "text, columns",
+    [
+        (RECORD + "Tag: a value that is there again\n" * 160_000, ("Name", "Status", "Tag")),
+        ("items:\n  " + "- " * 500_000 + "\nother:\n  d: 1\n", ("line", "text")),
+        (SECTIONS + "[c]\n" + ".".join("a" * 30_000) + " = 1\n", ("heading", "x", "y")),
+    ],
+    ids=["a field again and again", "a line of many words", "a name of many parts"],
+)
+def test_time(text: str, columns: tuple[str, ...]) -> None:
+    """Reading rows takes time in proportion to the text, whatever form it pretends to have."""
+    table = table_of(text)
+    assert (columns, True) == (table.columns, any(table.rows()))
+
+
+@pytest.mark.parametrize("zone", ["America", "a" * 5000])
+def test_no_zone(zone: str) -> None:
+    """A time zone that is a directory, or no name of a file at all, makes an object's repr a plain text."""
+    text = (
+        f"[Order(id=7, at=datetime.datetime(2026, 1, 1, tzinfo=zoneinfo.ZoneInfo(key='{zone}')))]"
+    )
+    assert table_of(text).columns == ("line", "text")
+
+
+def test_long_first_line() -> None:
+    """A first line of more words than a table may have columns names none."""
+    assert table_of("many words  " * 1001 + "\nand a few more\n").columns == ("line", "text")
+
+
+@pytest.mark.parametrize(
+    "text, columns",
+    [
+        ('{"name": "web", "ports": [80, 443], "hosts": ["a", "b"], "owner": "bo"}', ("name", "ports", "hosts", "owner")),
+        ('{"id": 7, "errors": ["x"], "warnings": ["y"]}', ("id", "errors", "warnings")),
+        ('{"c": [1, 2, 3], "s": "ok", "t": [4, 5, 6]}', ("c", "t")),
+        ('{"day": ["Mo"], "rain": [3]}', ("day", "rain")),
+    ],
+)  # fmt: skip
+def test_lists_beside_fields(text: str, columns: tuple[str, ...]) -> None:
+    """Lists that are as long as each other by chance are fields of one record, like what stands beside them."""
+    assert table_of(text).columns == columns
+
+
+def test_empty_table() -> None:
+    """TOML with a table that has nothing in it, as where a text is cut, is read as what it is."""
+    table = table_of("# generated\nversion = 3\n\n[[package]]\n")
+    assert [list(row) for row in table.rows()] == [["version", 3], ["package", [{}]]]

@@ -159,6 +159,8 @@ def _evaluate(text: str) -> Any:  # noqa: ANN401 - whatever a literal holds
         return _value_of(ast.parse(text, mode="eval").body)
     except (ValueError, TypeError, SyntaxError, LookupError, ArithmeticError):
         return None
+    except OSError:  # a zone's name is that of a file
+        return None
     except (RecursionError, MemoryError):
         return None
 

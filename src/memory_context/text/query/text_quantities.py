@@ -41,7 +41,8 @@ _SECONDS: Final = {
     )
     for unit in units.split()
 }
-_BYTES = re.compile("([kKMGT]?)(?:i?B)?")
+# 4K, 4KiB, and 4Ki as Kubernetes writes it.
+_BYTES = re.compile("([kKMGT]?)(?:i?B|(?<=[kKMGT])i)?")
 _DIGITS = re.compile(r"([-\u2212]?)[^-0-9]*([0-9][0-9.,]*)")
 _BY_THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _BLANK = re.compile(r"(?<=[0-9])\s(?=[0-9])")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import regex
 
@@ -35,6 +37,17 @@ _NO_HEADER = re.compile(r"[(){}=<>:]")
 _RULE = re.compile(r"[\s|:+=-]+")
 _BESIDE_VALUE = " \t\"'`"
 
+_Headers: TypeAlias = "dict[Span, list[_Name]]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A cell that names what stands below it: where it is, between which signs, and what that is."""
+
+    start: int
+    sign: str
+    kind: str
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnRule(Rule):
@@ -42,37 +55,42 @@ class ColumnRule(Rule):
 
     def find_all(self, text: str, flat: bytes) -> Iterator[SecretSpan]:
         """See `Rule.find_all`."""
-        looked_at = set[int]()
+        headers = self._headers(text, flat)
+        for sign in _PARTS:
+            end = 0
+            for header, names in headers.items():
+                # A row of a table may have such names, too; the table is read once.
+                if header[0] >= end and any(name.sign == sign for name in names):
+                    spans, end = _below(text, header, sign, headers)
+                    yield from spans
+
+    def _headers(self, text: str, flat: bytes) -> _Headers:
+        """Return the lines that may name columns, in their order."""
+        lines = set[Span]()
         for hint in _HINTS:
             for match in compiled_hint(hint).finditer(flat):
                 start = text.rfind("\n", 0, match.start()) + 1
-                if start not in looked_at:
-                    looked_at.add(start)
-                    yield from self._below(text, (start, line_end(text, match.start())))
+                lines.add((start, line_end(text, match.start())))
+        return {line: names for line in sorted(lines) if (names := self._names_in(text, line))}
 
-    def _below(self, text: str, header: Span) -> Iterator[SecretSpan]:
-        """Yield the secrets below a line that may name columns."""
-        if header[1] - header[0] > LONGEST_HEADER or _NO_HEADER.search(text, *header):
-            return
-        for name in _CELL.finditer(text, *header):
-            before = text[header[0] : name.start()].rstrip(' "')[-1:]
-            sign = before or name["after"]
-            if sign in _PARTS:
-                kind = "password" if name["password"] else self.kind
-                yield from _cells_below(text, header, sign, name.start(), kind)
+    def _names_in(self, text: str, line: Span) -> list[_Name]:
+        if line[1] - line[0] > LONGEST_HEADER or _NO_HEADER.search(text, *line):
+            return []
+        names = list[_Name]()
+        for cell in _CELL.finditer(text, *line):
+            before = text[line[0] : cell.start()].rstrip(' "')[-1:]
+            kind = "password" if cell["password"] else self.kind
+            names.append(_Name(cell.start(), before or cell["after"], kind))
+        return names
 
 
-def _cells_below(text: str, header: Span, sign: str, place: int, kind: str) -> Iterator[SecretSpan]:
-    """Yield the secrets of the column that a place of the header is in, from the rows with as many cells as it."""
-    header_cells = _cells(text, header, sign)
-    rule = header[1] + 1, line_end(text, header[1] + 1)
-    is_table = (
-        bool(_RULE.fullmatch(text, *rule)) if sign == "|" else _count_filled(text, header_cells) > 1
-    )
-    if not is_table:
-        return
-    column = sum(1 for _, stop in header_cells if stop < place)
-    is_secret = is_made_up if kind == "password" else is_random
+def _below(text: str, header: Span, sign: str, headers: _Headers) -> tuple[list[SecretSpan], int]:
+    """Return the secrets in the rows with as many cells as the header, below its names and those of rows; and their end."""
+    kinds = _kinds_of_columns(text, header, sign, headers[header])
+    if not kinds:
+        return [], header[1]
+    width = len(_cells(text, header, sign))
+    spans = list[SecretSpan]()
     in_quotes = False
     for line in line_spans(text, header[1] + 1, len(text)):
         # A cell in quotes may go on in the next line.
@@ -81,13 +99,32 @@ def _cells_below(text: str, header: Span, sign: str, place: int, kind: str) -> I
         if begun_in_quotes or _RULE.fullmatch(text, *line):
             continue
         cells = _cells(text, line, sign)
-        if len(cells) != len(header_cells):
-            return
-        start, stop = cells[column]
-        value = text[start:stop].strip(_BESIDE_VALUE)
-        if is_secret(value) and not is_no_secret(value, is_cut=False):
-            start = text.index(value, start)
-            yield SecretSpan(start, start + len(value), kind)
+        if len(cells) != width:
+            return spans, line[0]
+        spans += filter(None, (_secret_in(text, cells[column], kinds[column]) for column in kinds))
+        if line in headers:
+            kinds |= _kinds_of_columns(text, line, sign, headers[line])
+    return spans, len(text)
+
+
+def _kinds_of_columns(text: str, header: Span, sign: str, names: Iterable[_Name]) -> dict[int, str]:
+    """Return what stands in which column below a line; nothing if that names none."""
+    cells = _cells(text, header, sign)
+    rule = header[1] + 1, line_end(text, header[1] + 1)
+    is_table = _RULE.fullmatch(text, *rule) if sign == "|" else _count_filled(text, cells) > 1
+    if not is_table:
+        return {}
+    stops = [stop for _, stop in cells]
+    return {bisect_left(stops, name.start): name.kind for name in names if name.sign == sign}
+
+
+def _secret_in(text: str, cell: Span, kind: str) -> SecretSpan | None:
+    value = text[slice(*cell)].strip(_BESIDE_VALUE)
+    is_secret = is_made_up if kind == "password" else is_random
+    if not is_secret(value) or is_no_secret(value, is_cut=False):
+        return None
+    start = text.index(value, cell[0])
+    return SecretSpan(start, start + len(value), kind)
 
 
 def _count_filled(text: str, cells: Iterable[Span]) -> int:

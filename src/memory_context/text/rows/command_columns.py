@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import groupby, islice, pairwise
 from typing import Final
 
 from memory_context.text.lines import lines_of
 from memory_context.text.ranges import Span
-from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names, evened, sliced
+from memory_context.text.rows.rows_under_columns import (
+    MOST_COLUMNS,
+    Row,
+    TextTable,
+    column_names,
+    evened,
+    sliced,
+)
 
 TRIED = 50
 LEAST_CAPITALS = 0.6
@@ -55,7 +62,11 @@ def _below_names(text: str, lines: list[str]) -> TextTable | None:
     """
     head = lines[0]
     words = list(_WORD.finditer(head))
-    if len(words) < 2 or _NOT_IN_NAMES.search(head) or _has_more_than_rows(text):
+    if (
+        not 2 <= len(words) <= MOST_COLUMNS
+        or _NOT_IN_NAMES.search(head)
+        or _has_more_than_rows(text)
+    ):
         return None
     rows = partial(_lines_below, text)
     starts = _starts_of_columns(words, rows) if "  " in head else []
@@ -77,42 +88,42 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
 
     Nothing where two names with several blanks between them have no gap in common.
     """
-    between = [(0, words[0].start())]
-    between += [(word.end(), following.start()) for word, following in pairwise(words)]
-    filled = [[False] * (end - start) for start, end in between]
-    for row in rows():
-        for (start, end), places in zip(between, filled, strict=True):
-            part = row[start:end]
-            if part and not part.isspace():
-                for word in _WORD.finditer(part):
-                    places[word.start() : word.end()] = [True] * len(word[0])
+    filled = _filled_places(rows())
     starts = [0]
     # Rows may have numbers or names of their own, to the left of the first name.
-    gaps = _gaps(between[0], filled[0])
-    if gaps and any(filled[0][: gaps[0][0]]):
+    gaps = _gaps((0, words[0].start()), filled)
+    if gaps and any(filled[: gaps[0][0]]):
         starts.append(gaps[0][0])
-    for number, (end, start) in enumerate(between[1:], 1):
-        gaps = _gaps((end, start), filled[number])
+    ends = [*(word.start() for word in words[2:]), len(filled)]
+    for (word, following), stop in zip(pairwise(words), ends, strict=True):
+        end, start = word.end(), following.start()
+        gaps = _gaps((end, start), filled)
         is_far = start - end > 1
         if not gaps and is_far:
             return []
-        stop = words[number + 1].start() if number + 1 < len(words) else None
         # Behind the one blank in `NOMINATED NODE`, with `<none>` below it, no column begins.
-        has_cells = is_far or (
-            any(row[starts[-1] : end].strip() for row in rows())
-            and any(row[start:stop].strip() for row in rows())
-        )
+        has_cells = is_far or (any(filled[starts[-1] : end]) and any(filled[start:stop]))
         if gaps and has_cells:
             # The gap behind `10 months ago` is wider than those within.
             starts.append(max(gaps, key=lambda gap: (gap[1] - gap[0], gap[0]))[0])
     return starts if len(starts) > 1 else []
 
 
-def _gaps(between: Span, filled: list[bool]) -> list[Span]:
-    """Return the runs of blanks in the part *between* two words, given which places of it are filled."""
+def _filled_places(rows: Iterable[str]) -> bytearray:
+    """Return for each place of a line whether some row has more than a blank there."""
+    filled = bytearray()
+    for row in rows:
+        filled.extend(bytes(max(0, len(row) - len(filled))))
+        for word in _WORD.finditer(row):
+            filled[word.start() : word.end()] = b"\1" * len(word[0])
+    return filled
+
+
+def _gaps(between: Span, filled: bytearray) -> list[Span]:
+    """Return the runs of blanks in the part *between* two words, given which places of lines are filled."""
     gaps = list[Span]()
-    place = between[0]
-    for is_filled, run in groupby(filled):
+    place, stop = between
+    for is_filled, run in groupby(filled[place:stop].ljust(stop - place, b"\0")):
         start, place = place, place + len(list(run))
         if not is_filled:
             gaps.append((start, place))

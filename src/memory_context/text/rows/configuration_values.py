@@ -21,6 +21,7 @@ else:
     # The fast one is not there where the package was built without libyaml.
     BaseLoader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
+MOST_DOTS = 200
 _TOML_TABLE = re.compile(r"^\[{1,2}[\w.\"'-]+\]{1,2}\s*$", re.MULTILINE)
 # What YAML begins with: a key or an item, behind comments and the mark of a document. What else its grammar allows is
 # other notations' text.
@@ -54,7 +55,7 @@ def _are_records(table: TextTable) -> bool:
     """
     rows = list(table.rows())
     filled = [sum(1 for row in rows if row[number]) for number in range(len(table.columns))]
-    if table.columns[0] == KEY:
+    if table.columns[:1] == (KEY,):
         del filled[0]
     return len(rows) > 1 and 2 * max(filled, default=0) >= len(rows)
 
@@ -62,6 +63,9 @@ def _are_records(table: TextTable) -> bool:
 def toml_value(text: str) -> dict[str, Any] | None:
     """Return what a text of TOML with tables in it says, up to 1 MB; None for other texts."""
     if len(text) > REPR_AT_MOST or not _TOML_TABLE.search(text):
+        return None
+    # The parser's time for a key grows with the square of its parts.
+    if any(line.count(".") > MOST_DOTS for line in lines_of(text)):
         return None
     try:
         value: dict[str, Any] = plain(tomllib.loads(text))

@@ -54,7 +54,7 @@ class _Block:
 
     Attributes:
         heading: What stands above it.
-        fields: Its names and values.
+        fields: Its names, and the parts of their values: joined once, as there may be thousands.
         text: The lines that are no field, and belong to none.
         last: The field to which further lines belong, and how far it is indented.
         is_open: Whether the last field had no value on its own line.
@@ -63,7 +63,7 @@ class _Block:
     """
 
     heading: str | None = None
-    fields: dict[str, str] = field(default_factory=dict[str, str])
+    fields: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     text: list[str] = field(default_factory=list[str])
     last: str = ""
     indent: int = 0
@@ -73,16 +73,25 @@ class _Block:
 
     def add(self, name: str, value: str) -> None:
         """Add a field, or a further value of one that is there already."""
-        before = self.fields.get(name)
-        self.fields[name] = f"{before}, {value}" if before else value
+        self.fields.setdefault(name, [])
         self.last = name
+        self._join(value, ", ")
         self.is_open = not value
         self.is_wrapped = len(value) >= LONG_LINE
 
     def extend(self, text: str, joint: str) -> None:
         """Add a further line to the last field."""
         self.is_wrapped = len(text) >= LONG_LINE
-        self.fields[self.last] = f"{self.fields[self.last]}{joint}{text}".strip(joint)
+        self._join(text, joint)
+
+    def _join(self, text: str, joint: str) -> None:
+        parts = self.fields[self.last]
+        if text:
+            parts += [joint, text] if parts else [text]
+
+    def value(self, name: str) -> str | None:
+        """Return the value of a field; None for one that is missing or empty."""
+        return "".join(self.fields.get(name, ())) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +140,7 @@ def record_table(text: str) -> TextTable | None:
         for block in _blocks(text, form):
             heading = [block.heading] if has_headings else []
             words = ["\n".join(block.text) or None] if has_texts else []
-            yield [*heading, *(block.fields.get(name) or None for name in names), *words]
+            yield [*heading, *map(block.value, names), *words]
 
     columns = [*([HEADING] if has_headings else []), *names, *([TEXT] if has_texts else [])]
     return TextTable(column_names(columns), rows, "the records")
@@ -140,7 +149,7 @@ def record_table(text: str) -> TextTable | None:
 def _pairs(text: str, form: _Form) -> Iterator[Row]:
     for block in _blocks(text, form):
         before = f"{block.heading}." if block.heading else ""
-        yield from ([before + name, value or None] for name, value in block.fields.items())
+        yield from ([before + name, block.value(name)] for name in block.fields)
         if block.text:
             yield [before + TEXT, "\n".join(block.text)]
 
