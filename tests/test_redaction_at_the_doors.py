@@ -450,7 +450,6 @@ def test_no_other_door() -> None:
         ("open_tiers.py", "put"),  # redacted in `update`; `promote` writes what was there
         ("consolidation.py", "put"),  # what was there, with the key of the merged note
         ("redaction.py", "put"),
-        ("store.py", "put"),  # what was there, with a later end
         ("transfer.py", "restore"),
     } == doors
 

@@ -466,14 +466,15 @@ async def test_what_is_folded_is_lost_to_nobody(policy: str) -> None:
 
 async def test_a_reference_alone_shows_nothing_and_costs_one_trip() -> None:
     """The trip reads the folded prompt, and the output up to 2,000 tokens."""
-    reference = await measure(
-        [run_with(LONG, "job-4711")], parse_policy("reference:threshold=200"), letters()
-    )
-    unbounded = await measure([run_with(LONG, "job-4711")], parse_policy("unbounded"), letters())
+    # Where it stands last, its description shows it.
+    output = f"{LONG}\nstep 41 of the build went well"
+    run = run_with(output, "job-4711")
+    reference = await measure([run], parse_policy("reference:threshold=200"), letters())
+    unbounded = await measure([run], parse_policy("unbounded"), letters())
     assert (1, 0, 0, 1) == (reference.needed, reference.visible, reference.lost, reference.trips)
     folded = reference.tokens - 8
-    assert unbounded.tokens - reference.tokens > len(LONG) - len(ABOUT_REFERENCES) - 150
-    assert pytest.approx(8 + folded - 0.9 * 8 + 0.1 * folded + len(LONG) + 150) == reference.cost
+    assert unbounded.tokens - reference.tokens > len(output) - len(ABOUT_REFERENCES) - 150
+    assert pytest.approx(8 + folded - 0.9 * 8 + 0.1 * folded + len(output) + 150) == reference.cost
 
 
 async def test_both_ends_show_what_stands_there() -> None:

@@ -477,7 +477,7 @@ OUTPUTS: dict[str, tuple[str, tuple[str, ...], list[list[Any]]]] = {
                 None,
                 {"POSTGRES_DB": "shop"},
                 None,
-                "postgres\n-c max_connections=50",
+                "postgres -c max_connections=50",
             ],
         ],
     ),

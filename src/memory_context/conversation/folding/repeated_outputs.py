@@ -17,11 +17,13 @@ COMPARED = 2
 
 
 def shown_before(folded: Folded, before: Sequence[Message], manager: MemoryManager) -> Folded:
-    """Return *folded* without a preview if an output with the same text stands in the messages *before*; else itself.
+    """Return *folded* without a preview if lines of an output with the same text stand in the messages *before*.
 
     Some lines of it that were brought back are not enough: they were chosen for another question.
     """
-    if not any(folded.item.memory_key in one.keys_of_outputs for one in before):
+    key = folded.item.memory_key
+    shown = [one for one in before if one.known.lines.get(key)]
+    if not any(key in one.keys_of_outputs for one in shown):
         return folded
     text = f"{folded.item.ref.render()}\n{prompts.SHOWN_ABOVE}"
     tokens = manager.counter.count(text)

@@ -1,115 +1,40 @@
-"""YAML, by its indentation and its keys: manifests, pipelines, specifications of an API."""
+"""YAML by its first keys: manifests, pipelines, specifications of an API."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from typing import Any
 
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
-from memory_context.text.describe.sample import COUNTED_AT_MOST, Sample
+from memory_context.text.describe.sample import Sample
+from memory_context.text.json_and_repr import is_list, is_object
+from memory_context.text.rows.configuration_values import yaml_documents
 
-LEAST_PART = 0.9
-_SEPARATOR = re.compile(r"---(?:\s.*)?|\.\.\.|%YAML\b.*")
-# A key with one blank behind its colon, or nothing: where values are aligned by more, people are to read it.
-_KEY = re.compile(r"""(?P<key>[\w$./@-]+|"[^"\n]+"|'[^'\n]+'):(?: (?=\S)|\s*$)""")
-_ITEM = re.compile(r"-(?: +|$)")
-# Behind it lines of text follow, as far as they are indented.
-_OPENS_BLOCK = re.compile(r": [|>][+-]?\d?\s*$")
-
-
-@dataclass(slots=True)
-class _TopKey:
-    """A key at the left margin, with the keys or the items right below it.
-
-    Attributes:
-        indent: The column that these begin at; -1 before the first one.
-        below: How many there are.
-    """
-
-    indent: int = -1
-    below: int = 0
-
-
-@dataclass(slots=True)
-class _Outline:
-    """What was read of a text.
-
-    Attributes:
-        keys: The keys at the left margin of all documents.
-        documents: How many documents there are.
-        columns: Where the keys and items begin that are not at the left margin.
-        fitting: The lines with a key or an item.
-        lines: The lines that are no comments, without those of blocks of text.
-    """
-
-    keys: dict[str, _TopKey] = field(default_factory=dict[str, _TopKey])
-    documents: int = 1
-    columns: set[int] = field(default_factory=set[int])
-    fitting: int = 0
-    lines: int = 0
+# Where values are aligned by blanks, people are to read it: ``Status:    Running``.
+_ALIGNED = re.compile(r"^[\w ]+: {2,}\S", re.MULTILINE)
 
 
 def describe_yaml(sample: Sample) -> Description | None:
-    """Describe mappings in each other: the keys at the left margin, and how many keys or items each has below it."""
-    if not any(_KEY.match(line) for line in sample.lines):
+    """Describe objects in each other: the first keys, and how many members or items each of them has."""
+    if _ALIGNED.search(sample.head):
         return None
-    outline = _outline_of(sample.text[:COUNTED_AT_MOST])
-    if outline is None or outline.fitting < LEAST_PART * outline.lines:
+    documents = [one for one in yaml_documents(sample.text) if is_object(one)]
+    if not documents or all(map(_are_records, documents)):
         return None
-    # Records below a single key, or none, are better told by their fields.
-    if len(outline.columns) < 2:
-        return None
-    facts = "YAML"
-    if outline.documents > 1:
-        facts += f", {counted(outline.documents, 'document')}"
-    facts += f", {counted(sample.line_count, 'line')}"
+    facts = f"YAML, {counted(sample.line_count, 'line')}"
+    if len(documents) > 1:
+        facts = f"YAML, {counted(len(documents), 'document')}, {counted(sample.line_count, 'line')}"
+        return Description(Kind.YAML, facts, unique_names(key for one in documents for key in one))
     names = list[str]()
-    for name, key in outline.keys.items():
-        # What is below a key of several documents is different in each.
-        has_count = key.below > 1 and outline.documents == 1
-        names.append(f"{name} ({key.below:,})" if has_count else name)
+    for key, value in documents[0].items():
+        size = len(value) if is_list(value) or is_object(value) else 0
+        names.append(f"{key} ({size:,})" if size > 1 else key)
     return Description(Kind.YAML, facts, unique_names(names))
 
 
-def _outline_of(text: str) -> _Outline | None:
-    """Return the outline of a text; None if its left margin has something else than keys, each once in a document."""
-    outline = _Outline()
-    here = set[str]()
-    current: _TopKey | None = None
-    block: int | None = None
-    for line in text.split("\n"):
-        content = line.lstrip(" ")
-        indent = len(line) - len(content)
-        is_blank = not content.strip()
-        if block is not None and not is_blank and indent <= block:
-            block = None
-        if block is not None or is_blank or content.startswith("#"):
-            continue
-        if not indent and _SEPARATOR.fullmatch(content):
-            outline.documents += bool(here)
-            here = set[str]()
-            continue
-        outline.lines += 1
-        key, item = _KEY.match(content), _ITEM.match(content)
-        if _OPENS_BLOCK.search(content):
-            block = indent
-        outline.fitting += bool(key or item)
-        if indent or (item and current):
-            if current is None:
-                return None
-            _count_below(current, indent)
-            outline.columns.add(indent + 2 * bool(item))
-        elif key is None or key["key"] in here:
-            return None
-        else:
-            here.add(key["key"])
-            current = outline.keys.setdefault(key["key"].strip("\"'"), _TopKey())
-    return outline
-
-
-def _count_below(key: _TopKey, indent: int) -> None:
-    """Count a line if it stands right below a key, where the first line below it began."""
-    if key.indent < 0:
-        key.indent = indent
-    if indent == key.indent:
-        key.below += 1
+def _are_records(document: dict[str, Any]) -> bool:
+    """Return whether all that is below a single key are records, which are better told by their fields."""
+    [value, *others] = document.values()
+    if others or not is_list(value):
+        return False
+    return all(is_object(one) and not any(map(is_object, one.values())) for one in value)

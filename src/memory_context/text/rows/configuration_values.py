@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from memory_context.text.json_and_repr import PARSED_AT_MOST, REPR_AT_MOST, is_list, is_object
-from memory_context.text.lines import lines_of
+import yaml
+from yaml.constructor import ConstructorError
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from memory_context.text.json_and_repr import REPR_AT_MOST, is_list, is_object
 from memory_context.text.read.json_values import plain
 from memory_context.text.rows.rows_under_columns import TextTable
 from memory_context.text.rows.values_as_rows import KEY, pairs_of, records_in
 
+if TYPE_CHECKING:
+    from yaml import BaseLoader
+else:
+    # The fast one is not there where the package was built without libyaml.
+    BaseLoader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
 _TOML_TABLE = re.compile(r"^\[{1,2}[\w.\"'-]+\]{1,2}\s*$", re.MULTILINE)
-_COMMENT = re.compile(r"(?:^|\s)#.*")
-_DOCUMENT = re.compile(r"---(?:\s.*)?|\.\.\.\s*")
-# A key, in quotes or not, and what stands behind its colon. An asterisk, a bar and the like do not begin one.
-_PAIR = re.compile(
-    r"""(?P<key>"[^"\n]*"|'[^'\n]*'|[^\s"'#*&!|>%@`?\[\]{},-](?:[^:\n]|:(?=\S))*?):(?:\s+(?P<value>.*)|$)"""
+# What YAML begins with: a key or an item, behind comments and the mark of a document. What else its grammar allows is
+# other notations' text.
+_BEGINS_YAML = re.compile(
+    r"(?:[ \t]*(?:#[^\n]*|---[^\n]*|%[^\n]*)?\n)*(?:-[ \n]|[\w\"'$./@-][^\n:]*:(?:[ \t]|$))",
+    re.MULTILINE,
 )
-_DASH = re.compile(r"-(?:\s+(?P<item>.*)|$)")
-# A label or a type before a value says nothing of it.
-_LABEL = re.compile(r"[&!]\S*\s*")
-_BLOCK = re.compile(r"[|>][+\-\d]{0,2}(?:\s+#.*)?")
-_QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+')(?:\s+#.*)?""")
-
-
-class _NoYamlError(Exception):
-    """The text is something else."""
+# What an alias stands for may stand for more aliases: a few lines would be gigabytes.
+_ALIAS = re.compile(r"^[^#\n]*[:\-,\[{ ] ?\*[\w-]+[ \t]*(?:[,\]}#]|$)", re.MULTILINE)
+_NULLS = ("", "~", "null")
 
 
 def configuration_table(text: str) -> TextTable | None:
@@ -69,166 +71,65 @@ def toml_value(text: str) -> dict[str, Any] | None:
 
 
 def yaml_value(text: str) -> Any:  # noqa: ANN401 - whatever YAML holds
-    """Return what a text of YAML says, its scalars as texts, several documents as a list; None for other texts.
-
-    Lines of names and values alone, none within another, are not taken for YAML. What people hardly write is not read:
-    keys that are no scalars, lists over several lines in brackets.
-    """
-    if len(text) > PARSED_AT_MOST or "\n" not in text or "\t" in text:
-        return None
-    documents = list[Any]()
-    lines = list[str]()
-    try:
-        for line in lines_of(text):
-            if _DOCUMENT.fullmatch(line):
-                documents += _document(lines)
-                lines = []
-            else:
-                lines.append(line)
-        documents += _document(lines)
-    except (_NoYamlError, RecursionError):
-        return None
+    """Return what a text of YAML says, several documents as a list; None for other texts."""
+    documents = yaml_documents(text)
     return documents[0] if len(documents) == 1 else documents or None
 
 
-def _document(lines: list[str]) -> list[Any]:
-    """Return a list of the one value that lines write down; an empty one for comments alone."""
-    reader = _YamlReader(lines)
-    if reader.indent() is None:
+def yaml_documents(text: str) -> list[Any]:
+    """Return the documents of a text of YAML up to 1 MB, their scalars as texts; none of other texts.
+
+    Lines of names and values alone, none within another, are not taken for YAML, nor is a text with a name that stands
+    twice in one object, a list of both objects and texts, or an alias.
+    """
+    if len(text) > REPR_AT_MOST or not _BEGINS_YAML.match(text) or _ALIAS.search(text):
         return []
-    value = reader.block()
-    if reader.indent() is not None or not reader.is_nested:
-        raise _NoYamlError
-    return [value]
+    try:
+        documents = list(yaml.load_all(text, _TextLoader))
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return []
+    said = [document for document in documents if document is not None]
+    return said if all(map(_is_nested, said)) else []
 
 
-class _YamlReader:
-    """Reads lines from the first on, a block of one indentation at a time."""
+class _TextLoader(BaseLoader):
+    """Reads scalars as texts, and nothing of what a tag may ask for."""
 
-    def __init__(self, lines: list[str]) -> None:
-        self._lines = lines
-        self._place = 0
-        self.is_nested = False
 
-    def indent(self) -> int | None:
-        """Return the indentation of the next line that says something; None behind the last one."""
-        while self._place < len(self._lines):
-            line = self._lines[self._place]
-            plain = line.lstrip(" ")
-            if plain and not plain.startswith("#"):
-                return len(line) - len(plain)
-            self._place += 1
-        return None
+def _made_of(loader: Any, node: Node) -> Any:  # noqa: ANN401 - what the loader makes, which has no types
+    return loader.construct_object(node, deep=True)
 
-    def block(self) -> Any:  # noqa: ANN401 - whatever YAML holds
-        """Read a list or an object that begins with the next line."""
-        indent = self.indent()
-        line = self._lines[self._place].lstrip(" ")
-        if indent is None:
-            raise _NoYamlError
-        return self._list(indent) if _DASH.fullmatch(line) else self._object(indent)
 
-    def _object(self, indent: int) -> dict[str, Any]:
-        members: dict[str, Any] = {}
-        while self.indent() == indent:
-            match = _PAIR.fullmatch(self._lines[self._place].strip())
-            if match is None:
-                break
-            self._place += 1
-            key = str(_scalar(match["key"].strip()))
-            if key in members:
-                raise _NoYamlError
-            members[key] = self._value(match["value"] or "", indent)
-        if not members:
-            raise _NoYamlError
-        return members
+def _text_of(_loader: _TextLoader, node: ScalarNode) -> str | None:
+    return None if not node.style and node.value in _NULLS else node.value.rstrip("\n")
 
-    def _list(self, indent: int) -> list[Any]:
-        items = list[Any]()
-        self.is_nested = True
-        while self.indent() == indent:
-            line = self._lines[self._place].strip()
-            match = _DASH.fullmatch(line)
-            if match is None:
-                break
-            item = match["item"] or ""
-            if _PAIR.fullmatch(item) or _DASH.fullmatch(item):
-                # What stands behind the dash is the first line of a block.
-                deeper = indent + len(line) - len(item)
-                self._lines[self._place] = " " * deeper + item
-                items.append(self.block())
-            else:
-                self._place += 1
-                items.append(self._value(item, indent))
-        return items
 
-    def _value(self, text: str, indent: int) -> Any:  # noqa: ANN401 - whatever YAML holds
-        """Read what belongs to a key or a dash at *indent*: what stands behind it, or is indented below it."""
-        if _BLOCK.fullmatch(text):
-            return self._block_scalar(indent)
-        text = _LABEL.sub("", text, count=1) if _LABEL.match(text) else text
-        below = self.indent()
-        if text and not text.startswith("#"):
-            parts = [text]
-            while below is not None and below > indent:
-                line = self._lines[self._place].strip()
-                if _PAIR.fullmatch(line) or _DASH.fullmatch(line):
-                    raise _NoYamlError
-                parts.append(line)
-                self._place += 1
-                below = self.indent()
-            return _scalar(" ".join(parts))
-        is_list = below == indent and bool(_DASH.fullmatch(self._lines[self._place].strip()))
-        if below is None or (below <= indent and not is_list):
-            return None
-        self.is_nested = True
-        return self.block()
+def _object_of(loader: _TextLoader, node: MappingNode) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        key = _made_of(loader, key_node)
+        if not isinstance(key, str) or key in members:
+            raise ConstructorError(None, None, f"{key!r:.40} is no name, or stands twice")
+        members[key] = _made_of(loader, value_node)
+    return members
 
-    def _block_scalar(self, indent: int) -> str:
-        """Read lines that are indented more than *indent*, as they stand."""
-        lines = list[str]()
-        while self._place < len(self._lines):
-            line = self._lines[self._place]
-            if line.strip() and len(line) - len(line.lstrip(" ")) <= indent:
-                break
-            lines.append(line)
-            self._place += 1
-        margin = min(
-            (len(line) - len(line.lstrip(" ")) for line in lines if line.strip()), default=0
+
+def _list_of(loader: _TextLoader, node: SequenceNode) -> list[Any]:
+    items: list[Any] = [_made_of(loader, item) for item in node.value]
+    if len(set(map(is_object, items))) > 1:
+        raise ConstructorError(
+            None, None, "some are texts and some have names, as in a person's notes"
         )
-        return "\n".join(line[margin:] for line in lines).strip("\n")
+    return items
 
 
-def _scalar(text: str) -> Any:  # noqa: ANN401 - whatever YAML holds
-    """Return a value on one line: without its quotes or a comment; a list or an object in brackets."""
-    quoted = _QUOTED.fullmatch(text)
-    if quoted:
-        return _unquoted(quoted[1])
-    text = _COMMENT.sub("", text, count=1).strip()
-    if text[:1] in ("[", "{"):
-        return _in_brackets(text)
-    if text[:1] in ('"', "'") or ": " in text:
-        raise _NoYamlError
-    return None if text in ("", "~", "null") else text
+_TextLoader.add_constructor("tag:yaml.org,2002:str", _text_of)
+_TextLoader.add_constructor("tag:yaml.org,2002:seq", _list_of)
+_TextLoader.add_constructor("tag:yaml.org,2002:map", _object_of)
 
 
-def _unquoted(text: str) -> str:
-    if text[0] == "'":
-        return text[1:-1].replace("''", "'")
-    try:
-        return str(json.loads(text))
-    except ValueError:
-        return text[1:-1]
-
-
-def _in_brackets(text: str) -> Any:  # noqa: ANN401 - whatever YAML holds
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        pass
-    inner = text[1:-1].strip()
-    if text[-1:] != {"[": "]", "{": "}"}[text[0]]:
-        raise _NoYamlError
-    if text[0] == "[" and not re.search(r"[\[\]{}\"':]", inner):
-        return [part.strip() for part in inner.split(",")] if inner else []
-    return text
+def _is_nested(value: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
+    """Return whether a value is a list, or an object with another or a list in it."""
+    return is_list(value) or (
+        is_object(value) and any(is_list(one) or is_object(one) for one in value.values())
+    )
