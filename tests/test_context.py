@@ -746,25 +746,25 @@ class TestLifeCycle:
         assert shown((await fill(context, results(LOG)))[0]).startswith("[MemoryRef: ")
 
 
-async def test_what_is_spoken_of_is_no_newer_answer() -> None:
-    """A call that was made again has its newest answer recalled, though a person has named the first one since."""
-    first, second = (
-        "\n".join(
-            f"pod-x{n},{'Pending' if n == 337 and not run else 'Running'},node-{n % 3},up {n + run} hours"
-            for n in range(600)
-        )
-        for run in range(2)
-    )
+async def test_what_was_recalled_is_no_newer_answer() -> None:
+    """Of a call that was made again the newest answer comes, though lines of the first one were brought back since."""
+    form = "pod-x{},{},node-{},10.0.0.{},uptime {} hours"
+    first = [
+        form.format(n, "Pending" if n == 337 else "Running", n % 3, n % 250, n) for n in range(600)
+    ]
+    second = [
+        form.format(n + 1000 * (n % 5 == 0), "Running", n % 3, n % 250, n + 1) for n in range(600)
+    ]
     context = MemoryContext("ann", store="sqlite://")
-    messages = await fill(context, user("List them."), call("pods"), results(first, name="pods"))
-    key = MemoryRef.find_all(shown(messages[-1]))[0].key
-    await fill(context, AssistantMessage(content="Done.", source="coder"))
-    await fill(context, user("Again."), call("pods", number=2))
-    await fill(context, results(second, number=2, name="pods"))
-    await fill(context, AssistantMessage(content="Done.", source="coder"))
-    await fill(context, user(f"Was [MemoryRef: {key}] the first list?"))
-    await fill(context, AssistantMessage(content="Yes.", source="coder"))
+    for number, (asked, rows) in enumerate((("List them.", first), ("Again.", second))):
+        text = "\n".join(["name,state,node,ip,uptime", *rows])
+        await fill(context, user(asked), call("pods", number=number))
+        await fill(context, results(text, number=number, name="pods"))
+        await fill(context, AssistantMessage(content="Done.", source="coder"))
+    *_, recall, _ = await fill(context, user("What about pod-x400?"))
+    assert first[400] in shown(recall)
+    await fill(context, AssistantMessage(content="It ran.", source="coder"))
 
     *_, recall, _ = await fill(context, user("In which state is pod-x337?"))
 
-    assert second.split("\n")[337] in shown(recall)
+    assert second[337] in shown(recall)

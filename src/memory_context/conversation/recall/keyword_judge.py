@@ -57,7 +57,7 @@ class RecallCandidate:
         item: The memory.
         seen: The lines of it that are in the prompt.
         recency: Higher for memories that came or were spoken of later.
-        came: Higher for what a tool gave later.
+        came: Higher for what came or was named later, whatever was recalled of it.
         best_line: The line of it that holds most of the message, for a model's judgement.
     """
 

@@ -30,7 +30,7 @@ class RecallRequest:
             because any page can make a word of the person's a key that this conversation has shown.
         references: The keys of the conversation's newest 500 references, with the lines that are in sight.
         recency: For each of them, a number that is higher if it was shown or named later.
-        came: The same for those that tools gave: higher if that was later.
+        came: The same, whatever recall has shown of them since.
         shown_here: The keys of what came into this conversation by itself, and not by recall.
         mentioned: The keys that stand in the message: they are not searched for.
         in_sight: Whether a text stands in the prompt before the message.
@@ -85,9 +85,13 @@ def recall_request(question: Message, messages: Sequence[Message], seen: int = 0
 
 
 def _order_of_outputs(messages: Sequence[Message]) -> dict[str, int]:
-    """Return, for each key of an output of a tool, a number that is higher for what came later, whoever speaks of it."""
+    """Return, for each key of an output, a number that is higher for what came, or was named by a person, later.
+
+    What recall has brought of an output makes it no newer.
+    """
     keys = list[str]()
     for message in messages:
+        keys += message.known.named
         if message.is_a("compaction"):
             keys += message.known.lines
         elif message.role == "tool":

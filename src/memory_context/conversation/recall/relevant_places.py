@@ -82,7 +82,7 @@ class Calls:
     Attributes:
         recency: For each key, a number that is higher for texts that came or were mentioned later.
         call: For each key, what brought the text: the same call made again tells the newer state of the same.
-        came: For each key, what is higher for texts that came later, whatever was mentioned since.
+        came: For each key, what is higher for texts that came or were named later, whatever was recalled of them.
     """
 
     recency: Mapping[str, int]
