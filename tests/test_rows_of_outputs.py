@@ -775,3 +775,9 @@ def test_empty_table() -> None:
     """TOML with a table that has nothing in it, as where a text is cut, is read as what it is."""
     table = table_of("# generated\nversion = 3\n\n[[package]]\n")
     assert [list(row) for row in table.rows()] == [["version", 3], ["package", [{}]]]
+
+
+def test_empty_item() -> None:
+    """A dash alone is an item without a value in YAML, and the dashes below it are its neighbours."""
+    table = table_of("a:\n  -\n  - x\n  - y\nb:\n  c: 1\n")
+    assert [list(row) for row in table.rows()] == [["a", [None, "x", "y"]], ["b.c", "1"]]

@@ -10,10 +10,11 @@ from sqlglot import Token, TokenType, tokenize
 from sqlglot.errors import SqlglotError
 
 from memory_context.exceptions import InvalidQueryError
-from memory_context.text.query.number_notation import is_filled
+from memory_context.text.query.number_notation import is_filled, is_plain_number
 from memory_context.text.query.text_quantities import instead, is_cast_whole, shown, unit_of
 
 FUNCTION: Final = "number_to_cast"
+_WITHOUT_UNIT: Final = ("", 1.0)
 _INSERTED = re.compile(rf"{FUNCTION}\(|,[0-9]+\)(?=\s*AS\b)", re.IGNORECASE)
 _TYPE_OF_TEXTS = re.compile("CHAR|CLOB|TEXT|BLOB", re.IGNORECASE)
 _TYPE_OF_TIMES = re.compile("DATE|TIME", re.IGNORECASE)
@@ -36,7 +37,7 @@ class CheckedCasts:
     def __init__(self, sql: str) -> None:
         self.refusal: InvalidQueryError | None = None
         self._sources = list[str]()
-        self._first_of_kind = dict[tuple[int, str], tuple[str, float]]()
+        self._first_with_unit = dict[int, tuple[str, tuple[str, float]]]()
         self.sql = self._with_calls(sql)
 
     def number(self, value: Any, cast: int) -> Any:  # noqa: ANN401 - whatever stands in a cell
@@ -67,10 +68,12 @@ class CheckedCasts:
                 f"CAST would take {example} in {self._sources[cast]} for another number: {advice}"
             )
         unit = unit_of(text)
+        # Beside 3M a 900 has another unit, a 0 has not.
+        if unit is None and is_plain_number(text) and float(text):
+            unit = _WITHOUT_UNIT
         if unit is not None:
-            kind, factor = unit
-            first, of_first = self._first_of_kind.setdefault((cast, kind), (text, factor))
-            if factor != of_first:
+            first, of_first = self._first_with_unit.setdefault(cast, (text, unit))
+            if unit != of_first:
                 raise InvalidQueryError(
                     f"CAST would take {shown(first)} and {shown(text)} in {self._sources[cast]} for numbers of one "
                     "unit: write a CASE with a CAST for each unit"

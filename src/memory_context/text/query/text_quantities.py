@@ -18,13 +18,13 @@ _CAST_TAKES = re.compile(
     r"(?![0-9.]|,[0-9]|['\u2019\s][0-9]{3}|[xX][0-9a-fA-F]|\s*(?:-\s*$|\)|[-\u2013]\s?[0-9])).*|[0-9]{4}-[0-9]{2}(?![0-9]).*",
     re.DOTALL,
 )
-# Digits as in 007, 1,200 and 2.5, but neither addresses and versions (1.10.0) nor phones, which have no order of numbers.
+# Digits as in 007, 1,200 and $2.5K, but neither addresses and versions (1.10.0) nor phones, which have no order of numbers.
 _WITH_UNIT = re.compile(
-    r"\s*(?!\+[0-9]{7})[-+]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})(?:[.,][0-9]+)?"
+    r"\s*(?!\+[0-9]{7})[-+]?[$€£~#]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})(?:[.,][0-9]+)?"
     r"(?:\s?[A-Za-zµ]{1,3}(?:/s|(?:[0-9]+[a-z]{1,2})*)|\s(?:second|minute|hour|day|week|month|year)s?(?:\sago)?|"
     r"\s*\([^()]*\))?\s*"
 )
-_UNIT = re.compile(r"\s*[-+]?[0-9.,]+\s?([A-Za-zµ]+)")
+_UNIT = re.compile(r"\s*[-+]?[$€£~#]?[0-9.,]+\s?([A-Za-zµ]+)")
 _SECONDS: Final = {
     unit: seconds
     for units, seconds in (
