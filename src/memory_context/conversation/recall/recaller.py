@@ -324,6 +324,9 @@ class Recaller:
         count = self.manager.counter.count
         ref = self._ref(item, request)
         left = budget - count(prompts.RECALLED_PART.format(ref=ref, text="")) - 1
+        more = prompts.MORE_MATCH.format(count=expansion.more) if expansion.more else ""
+        # A line's end may be a token of its own.
+        left -= count(f"\n{more}") + 1 if more else 0
         if left < LEAST_BUDGET:
             return "", Excerpt("")
         query = expansion.query or request.message
@@ -342,8 +345,8 @@ class Recaller:
         shown = quoted(lines.text)
         if not shown:
             return "", lines
-        if expansion.more:
-            shown += "\n" + prompts.MORE_MATCH.format(count=expansion.more)
+        if more:
+            shown += f"\n{more}"
         return prompts.RECALLED_PART.format(ref=ref, text=shown), lines
 
     def _listed(
