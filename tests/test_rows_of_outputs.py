@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from memory_context.text.describe import describe
+from memory_context.text.rows.configuration_values import yaml_documents
 from memory_context.text.rows.rows_in_text import table_of
 
 HASH = "0123456789abcdef0123456789abcdef0123456"
@@ -781,3 +782,12 @@ def test_empty_item() -> None:
     """A dash alone is an item without a value in YAML, and the dashes below it are its neighbours."""
     table = table_of("a:\n  -\n  - x\n  - y\nb:\n  c: 1\n")
     assert [list(row) for row in table.rows()] == [["a", [None, "x", "y"]], ["b.c", "1"]]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("item", ['["#", *a{0}, *a{0}]', "[\n*a{0},\n*a{0}]"])
+def test_aliases(item: str) -> None:
+    """Aliases of aliases, wherever they stand in a line, are no YAML: a few of them would be gigabytes."""
+    keys = "".join(f"k{n}: &a{n} {item.format(n - 1)}\n" for n in range(1, 30))
+    assert not yaml_documents('k0: &a0 ["x", "x"]\n' + keys)
+    assert any(table_of('k0: &a0 ["x", "x"]\n' + keys).rows())

@@ -30,8 +30,6 @@ _BEGINS_YAML = re.compile(
     r"(?:[ \t]*(?:#[^\n]*|---[^\n]*|%[^\n]*)?\n)*(?:-[ \n]|[\w\"'$./@-][^\n:]*:(?:[ \t]|$))",
     re.MULTILINE,
 )
-# What an alias stands for may stand for more aliases: a few lines would be gigabytes.
-_ALIAS = re.compile(r"^[^#\n]*[:\-,\[{ ] ?\*[\w-]+[ \t]*(?:[,\]}#]|$)", re.MULTILINE)
 _NULLS = ("", "~", "null")
 
 
@@ -87,7 +85,7 @@ def yaml_documents(text: str) -> list[Any]:
     Lines of names and values alone, none within another, are not taken for YAML, nor is a text with a name that stands
     twice in one object, a list of both objects and texts, or an alias.
     """
-    if len(text) > REPR_AT_MOST or not _BEGINS_YAML.match(text) or _ALIAS.search(text):
+    if len(text) > REPR_AT_MOST or not _BEGINS_YAML.match(text):
         return []
     try:
         documents = list(yaml.load_all(text, _TextLoader))
@@ -102,6 +100,9 @@ class _TextLoader(BaseLoader):
 
 
 def _made_of(loader: Any, node: Node) -> Any:  # noqa: ANN401 - what the loader makes, which has no types
+    # What an alias stands for may stand for more aliases: a few lines would be gigabytes.
+    if node in loader.constructed_objects:
+        raise ConstructorError(None, None, "it has an alias")
     return loader.construct_object(node, deep=True)
 
 
