@@ -736,6 +736,18 @@ def test_any_question_can_be_asked_of_any_text(question: str, text: str, seen: R
     assert [] == _chosen(question, text, seen=((1, text.count("\n") + 1),))
 
 
+def test_a_name_that_stands_often_in_one_record() -> None:
+    """A file's name stands four times in the head of its hunks: what changed in it is one record."""
+    files = "".join(
+        f"diff --git a/shop/{name}.py b/shop/{name}.py\n--- a/shop/{name}.py\n+++ b/shop/{name}.py\n"
+        f"@@ -1,2 +1,2 @@\n import os\n-LIMIT = 0\n+LIMIT_OF_{name} = 5\n"
+        for name in ("cart", "tax", "mail", "users", "search")
+    )
+    [shown] = _shown("What changed in tax.py?", files)
+    assert "+LIMIT_OF_tax = 5" in shown
+    assert "mail" not in shown
+
+
 def test_a_number_at_many_places(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a number that is everywhere the records are looked at in a few places alone, and in a long line in none."""
     looked_at = list[int]()

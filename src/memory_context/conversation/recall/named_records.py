@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from memory_context.conversation.recall.term_occurrences import (
@@ -92,7 +92,9 @@ def is_distinctive(
     different = {place.text[max(0, place.start - NEAR) : place.stop + NEAR] for place in places}
     if term.is_short_number or not different:
         return False
-    if len(different) > FEW:
+    # A file's name stands four times in the head of its hunks, which are one record.
+    is_in_few = term.is_name and len(places) <= MOST_COMPARED and len(_records_of(places)) <= FEW
+    if len(different) > FEW and not is_in_few:
         is_few = len(places) < _compared_of(found.of(number))
         is_told_of = of_list and term.is_name and is_few
         return is_told_of and all(map(is_no_prose, places))
@@ -105,6 +107,10 @@ def is_distinctive(
     return all(map(_is_whole_value, places)) and any(
         _is_spoken_of(found, place) for place in places
     )
+
+
+def _records_of(places: Iterable[Occurrence]) -> set[tuple[str, int, int]]:
+    return {(place.key, place.record.start, place.record.stop) for place in places}
 
 
 def is_listed(place: Occurrence) -> bool:
