@@ -736,6 +736,18 @@ def test_any_question_can_be_asked_of_any_text(question: str, text: str, seen: R
     assert [] == _chosen(question, text, seen=((1, text.count("\n") + 1),))
 
 
+def test_all_entries_of_a_log_that_name_something() -> None:
+    """They begin alike, with a time, and go on differently: what was started, and what came of it."""
+    said = ("started", "copied 3 files", "checked", "sent to host-4", "finished: ok")
+    log = "\n".join(
+        f"2026-11-24 03:{job:02}:{second:02} INFO [job-{7000 + job}] {words}"
+        for job in range(60)
+        for second, words in enumerate(said)
+    )
+    shown = _shown("Did job-7030 finish?", log)
+    assert {line.rpartition("] ")[2] for line in shown} == set(said)
+
+
 def test_a_name_that_stands_often_in_one_record() -> None:
     """A file's name stands four times in the head of its hunks: what changed in it is one record."""
     files = "".join(

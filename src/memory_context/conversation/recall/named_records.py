@@ -166,7 +166,10 @@ def _has_head_or_is_value(place: Occurrence) -> bool:
 
 
 def _is_line_of_list(place: Occurrence) -> bool:
-    """Return whether a place with a digit begins its line, as a number, date or id does, or a line beside has its form."""
+    """Return whether a place with a digit begins its line, as a number, date or id does, or a line beside has its form.
+
+    Of a line that has a time before the place it is enough that one beside begins so.
+    """
     text = place.text
     nearest = max(0, place.start - BESIDE_CHARACTERS)
     line_start = text.rfind("\n", nearest, place.start) + 1
@@ -178,8 +181,12 @@ def _is_line_of_list(place: Occurrence) -> bool:
     begin = max(0, line_start - BESIDE_CHARACTERS)
     above = text[begin:line_start].split("\n")[-2:-1]
     line, *below = text[line_start : place.stop + BESIDE_CHARACTERS].split("\n")[:2]
-    form = _form(line)
-    return form.count("w") >= LEAST_WORDS and form in map(_form, [*above, *below])
+    form, beside = _form(line), list(map(_form, [*above, *below]))
+    # Entries of a log begin alike, with a time, whatever they go on with.
+    stamp = _form(before)
+    if any(map(str.isdigit, before)) and stamp.count("w") >= LEAST_WORDS:
+        return any(other.startswith(stamp) for other in beside)
+    return form.count("w") >= LEAST_WORDS and form in beside
 
 
 def _form(line: str) -> str:
