@@ -103,6 +103,13 @@ def test_the_line_is_one_that_a_person_would_write(content: Content, line: str) 
     assert line == describe(content)
 
 
+def test_the_last_line_of_a_conversation_sums_nothing_up() -> None:
+    """It begins as the others do, whatever it says: the description is of how the text begins."""
+    said = [f"[10:{n:02}] {('ann', 'bob')[n % 2]}: what of plan {n}?" for n in range(40)]
+    text = "\n".join([*said, "[10:59] ann: thanks everybody, goodbye"])
+    assert "text, 41 lines: (10:00) ann: what of plan 0?" == describe(text)
+
+
 @for_each("text", ["{x}", "[see below]", "{'a': f()}", "[link](https://x.org)", "1, 2", "{{1}}"])
 def test_what_only_looks_like_json_is_text(text: str) -> None:
     """Brackets alone do not make JSON, and nothing in them is ever run."""
