@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from memory_context.model.media import described, embedded_bytes
-from memory_context.text.closing_line import closing_line
+from memory_context.text.describe.closing_line import closing_line
 from memory_context.text.describe.description import Description, Kind, counted
 from memory_context.text.describe.logs import failures_in
 from memory_context.text.describe.sample import Sample

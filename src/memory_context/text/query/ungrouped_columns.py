@@ -23,6 +23,7 @@ _AGGREGATE_NAMES = (
     "sum",
     "total",
 )
+# A statement without any of these aggregates nothing, whether or not it can be parsed.
 _MAY_AGGREGATE = re.compile(
     rf"\b(?:{'|'.join(_AGGREGATE_NAMES)})\s*\(|\bgroup\s+by\b", re.IGNORECASE
 )

@@ -12,6 +12,8 @@ from memory_context.text.lines import lines_of
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
 
 LEAST_PAIRS = 2
+# A name, an equals sign, and a value up to the next blank, or in quotes with escaped ones in it. A name is not looked for
+# in the middle of a word; a value with a second equals sign is none, as of a query string.
 _PAIR = re.compile(r'(?<![\w.-])([A-Za-z_][\w.-]*+)=("(?:[^"\\]|\\.)*+"|[^\s"=]*)(?:\s+|$)')
 
 

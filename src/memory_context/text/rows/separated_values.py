@@ -35,7 +35,7 @@ def separated_table(text: str) -> TextTable | None:
     for delimiter, notation in DELIMITERS.items():
         try:
             head = list(islice(_rows(text, delimiter), LINES_TRIED))
-        except InvalidSelectionError:
+        except InvalidSelectionError:  # with another delimiter it may be a table
             continue
         if not _are_rows(head, delimiter) or _are_sentences(text, head, delimiter):
             continue
