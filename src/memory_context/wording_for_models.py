@@ -90,8 +90,10 @@ OTHER_LINES = 'Other lines: retrieve_memory(key="{key}", lines="…")'
 AND_MORE = "and {count} more"
 
 PART_LINES = "lines {lines} of {count}, characters {start}-{end} of {chars}"
-PART_EXCERPT = "lines {lines} of {count}, chosen for the query"
-PART_EXCERPT_BRIEFLY = "some of {count} lines, chosen for the query"
+PART_EXCERPT = "lines {lines} of {count}, {chosen}"
+PART_EXCERPT_BRIEFLY = "some of {count} lines, {chosen}"
+CHOSEN_FOR_QUERY = "chosen for the query"
+NOTHING_FOR_QUERY = "none of which matches the query"
 PART_MATCHING = "matching lines {first}-{last} of {total}, in {count} lines"
 PART_MATCHES = "matches {first}-{last} of {total}"
 PART_VALUE = "{unit} {first}-{last} of {total} of the value"

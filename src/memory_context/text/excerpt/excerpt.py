@@ -50,10 +50,12 @@ class Excerpt:
         text: The segments, with ``…`` for what is left out between them: alone where it is a part of a line, with the
             number of the next line where it is lines. Of JSON, records with their paths, each of them JSON by itself.
         ranges: The first and the last line (from 1) of each run of lines that are shown whole.
+        is_answer: Whether any of it speaks of the question.
     """
 
     text: str
     ranges: tuple[Span, ...] = ()
+    is_answer: bool = True
 
 
 NOTHING_SHOWN = Excerpt("")
@@ -106,18 +108,21 @@ def excerpt(
         return fill(found, scores.relevance, best, budget, cost)
 
     chosen = packed(question, ranking)
+    is_answer = bool(chosen)
     if not chosen:
         # The first look spares counting a text that is far too large.
         if len(text) <= CHARACTERS_PER_UNIT * budget and cost(text) <= budget:
             whole = text.removesuffix("\n")
-            return Excerpt(whole, ((first_line, first_line + whole.count("\n")),))
+            lines = (first_line, first_line + whole.count("\n"))
+            return Excerpt(whole, (lines,), is_answer=False)
         chosen = packed("", WHATEVER)
     if not chosen:
         return _beginning(text, budget, cost)
     if is_preview:
         most = budget if is_far_larger else budget * ENDS_PART
         chosen = _with_ends(found, [*ends, *chosen], most, cost)
-    return _within(budget, found, first_line, chosen, cost)
+    shown = _within(budget, found, first_line, chosen, cost)
+    return replace(shown, is_answer=is_answer)
 
 
 def _is_far_larger(text: str, budget: float, cost: Cost) -> bool:

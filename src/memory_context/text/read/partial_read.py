@@ -83,7 +83,8 @@ def _excerpt_page(text: str, query: str, budget: int | None, cost: Cost) -> Page
     part = prompts.PART_EXCERPT_BRIEFLY
     if 0 < len(chosen.ranges) <= MOST_RANGES:
         part = prompts.PART_EXCERPT
-    part = part.format(lines=line_numbers(chosen.ranges), count=count_lines(text))
+    how = prompts.CHOSEN_FOR_QUERY if chosen.is_answer else prompts.NOTHING_FOR_QUERY
+    part = part.format(lines=line_numbers(chosen.ranges), count=count_lines(text), chosen=how)
     shown = sum(last - first + 1 for first, last in chosen.ranges)
     return Page(chosen.text, part, None, shown)
 
