@@ -269,7 +269,9 @@ def test_lines_of_a_part_keep_their_numbers() -> None:
     assert excerpt("\n".join(lines), "disk full", 80, len, first_line=1001).text.startswith(
         "…1051\nERROR disk"
     )
-    assert excerpt("a\nb", "", 100, len, first_line=7) == Excerpt("a\nb", ((7, 8),))
+    assert excerpt("a\nb", "", 100, len, first_line=7) == Excerpt(
+        "a\nb", ((7, 8),), is_answer=False
+    )
 
 
 def test_lines_with_the_questions_words_come_first() -> None:

@@ -24,7 +24,7 @@ def assert_names_the_first(first: str, again: str) -> None:
     key = MemoryRef.parse(first.splitlines()[0]).key
     reference, remark = again.splitlines()
     assert MemoryRef.parse(reference).key == key
-    assert remark == "(the same as above)"
+    assert remark == "(the same text came before)"
     assert len(first.splitlines()) > 2
 
 
@@ -52,7 +52,7 @@ class TestAutoGen:
             *(call("run", number=2), results(f"{LOG}\nworker-778 crashed too", number=2)),
         )
         first, again = text_of(prompt[2]), text_of(prompt[4])
-        assert "(the same as above)" not in again
+        assert "(the same text came before)" not in again
         key = MemoryRef.parse(first.splitlines()[0]).key
         assert MemoryRef.parse(again.splitlines()[0]).key != key
 
@@ -96,7 +96,7 @@ class TestAutoGen:
         await fill(context, user("Run it."), call("run"), results(LOG))
         await context.clear()
         prompt = await fill(context, user("Run it."), call("run"), results(LOG))
-        assert "(the same as above)" not in text_of(prompt[2])
+        assert "(the same text came before)" not in text_of(prompt[2])
 
     async def test_recalled_lines_are_not_the_output(self) -> None:
         """Where only some lines of it were brought back from an earlier conversation, the output has its preview."""
@@ -108,7 +108,7 @@ class TestAutoGen:
         prompt = await context.get_messages()
         assert "worker-777" in prompt[0].content
         prompt = await fill(context, call("run"), results(LOG))
-        assert "(the same as above)" not in text_of(prompt[-1])
+        assert "(the same text came before)" not in text_of(prompt[-1])
 
 
 class TestLangChain:

@@ -47,7 +47,7 @@ SAVE_CATEGORY = "A path such as project-context/rockets."
 SAVE_TAGS = "Words to find it by."
 SAVE_METADATA = "Further facts, as a JSON object."
 SAVE_PRIORITY = "1 to 10: how much it matters."
-CANCELLED = "Cancelled before it finished."
+CANCELLED = "The run was cancelled before a result came; whether this was done is not known."
 GET_TOOL = (
     "Read notes, newest first. To find some by words, give search_memory a tier, category or tags."
 )
@@ -270,7 +270,7 @@ TOO_LARGE_TO_PASS = (
 NO_JSON_TO_PASS = "The tool does not take a text here, and the text of {key!r} is not JSON."
 TOO_DEEP_TO_PASS = "The arguments are nested too deeply."
 
-SHOWN_ABOVE = "(the same as above)"
+SHOWN_BEFORE = "(the same text came before)"
 CHANGED_SINCE = "(as {key}, but for these lines, and {gone} that are gone)"
 CHANGED_END = "(from all of it)"
 PAGE_WAS_READ = "(You have read this page; retrieve_memory shows it again.)"

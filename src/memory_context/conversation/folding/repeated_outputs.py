@@ -25,7 +25,7 @@ def shown_before(folded: Folded, before: Sequence[Message], manager: MemoryManag
     shown = [one for one in before if one.known.lines.get(key)]
     if not any(key in one.keys_of_outputs for one in shown):
         return folded
-    text = f"{folded.item.ref.render()}\n{prompts.SHOWN_ABOVE}"
+    text = f"{folded.item.ref.render()}\n{prompts.SHOWN_BEFORE}"
     tokens = manager.counter.count(text)
     return Folded(text, folded.item, NOTHING_SHOWN, tokens) if tokens < folded.tokens else folded
 
