@@ -61,7 +61,7 @@ class VendorKey:
         kind: What stands in the place of such a key.
         form: A regular expression in which the name that all such keys have stands between « and », or several names
             with blanks between them. A ! behind them says that what follows has a digit and letters of both cases.
-        source: The vendor's page about such keys.
+        source: The vendor's page or code about such keys, and in brackets what of the form only others were found to state.
     """
 
     kind: str
