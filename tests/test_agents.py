@@ -462,7 +462,7 @@ TABLE = json.dumps([{"id": i, "name": f"n{i}", "total": i * 2} for i in range(30
         ({"where": "total > 596", "columns": "id"}, "\nid\n299\n"),
         ({"columns": ["id", "name"]}, "\nid,name\n0,n0\n"),
         ({"query": "n299"}, "chosen for the query"),
-        ({"query": "nosuchword"}, "of 1, none of which matches the query"),
+        ({"query": "nosuchword"}, "of 1, none of these matches the query"),
         (
             {
                 "where": "",

@@ -274,6 +274,21 @@ def test_lines_of_a_part_keep_their_numbers() -> None:
     )
 
 
+@for_each(
+    "text, budget, is_answer",
+    [
+        ("\n".join(LOG), 250, False),  # some of it
+        ("\n".join(LOG[:2]), 1000, False),  # all of it
+        (LOG[0], 10, False),  # the beginning of a line that does not fit
+        ("\n".join([*LOG, "a zebra crossed"]), 250, True),
+    ],
+)
+def test_whether_an_excerpt_answers(text: str, budget: int, is_answer: bool) -> None:
+    """An excerpt says whether any of it speaks of the question, however little of the text fits."""
+    shown = excerpt(text, "zebra", budget, len)
+    assert is_answer == shown.is_answer == ("zebra" in shown.text)
+
+
 def test_lines_with_the_questions_words_come_first() -> None:
     """A line that is asked for is shown with its neighbours, however deep in the text it stands."""
     lines = [*LOG[:120], "ERROR: relation rockets does not exist", *LOG[120:]]

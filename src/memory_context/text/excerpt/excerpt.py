@@ -177,7 +177,7 @@ def _beginning(text: str, budget: int, cost: Cost) -> Excerpt:
     while shown:
         beginning = f"{shown} {GAP}"
         if cost(beginning) <= budget:
-            return Excerpt(beginning)
+            return Excerpt(beginning, is_answer=False)
         # A quarter less each time: few counts, and little room wasted.
         shown = shown[: len(shown) * 3 // 4]
     return NOTHING_SHOWN
