@@ -37,8 +37,9 @@ from autogen_core.models import (
 )
 
 from memory_context import MemoryContext, MemoryManager, MemoryRef, SQLAlchemyStore
-from memory_context.stores.codec import Codec, Compressed
-from memory_context.stores.sql import shared_engines
+from memory_context.stores.codec import Codec
+from memory_context.stores.compression import Compressed
+from memory_context.stores.sql import engine_setup
 from memory_context.testing import FaultyStore, random_faults
 
 SIZES = (2_000, 20_000, 20_000, 200_000)
@@ -219,7 +220,7 @@ def main() -> None:
     options = parser.parse_args()
     logging.getLogger("memory_context").setLevel(logging.CRITICAL)
     # Each connection to SQLite may keep 16 MB of pages: a growth that ends, but not within ten minutes.
-    shared_engines._SQLITE_PRAGMAS += ("PRAGMA cache_size=-1000",)  # noqa: SLF001
+    engine_setup._SQLITE_PRAGMAS += ("PRAGMA cache_size=-1000",)  # noqa: SLF001
     if options.trace:
         tracemalloc.start(1)
     codec = Compressed() if options.compressed else None

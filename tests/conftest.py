@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from memory_context.model import keys
-from memory_context.stores.sql import shared_engines
+from memory_context.stores.sql import engine_setup
 from memory_context.testing import seeded_keys
 from memory_context.testing.host_contract import (
     pytest_addoption as pytest_addoption,  # --recordings DIR
@@ -165,10 +165,10 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memory_context.model.audit.SLOW_FAILURE", 3600)
     monkeypatch.setattr("memory_context.stores.sql.file_watch.WAIT_SECONDS", 60)
     monkeypatch.setattr("memory_context.stores.sql.index.embedding_worker.QUERY_SECONDS", 60)
-    monkeypatch.setattr(shared_engines, "CONNECT_SECONDS", 60)
-    monkeypatch.setattr(shared_engines, "BUSY_MILLISECONDS", 60_000)
-    pragmas = shared_engines._SQLITE_PRAGMAS  # noqa: SLF001 - they are read when a file is opened
-    monkeypatch.setattr(shared_engines, "_SQLITE_PRAGMAS", (*pragmas, "PRAGMA busy_timeout=60000"))
+    monkeypatch.setattr(engine_setup, "CONNECT_SECONDS", 60)
+    monkeypatch.setattr(engine_setup, "BUSY_MILLISECONDS", 60_000)
+    pragmas = engine_setup._SQLITE_PRAGMAS  # noqa: SLF001 - they are read when a file is opened
+    monkeypatch.setattr(engine_setup, "_SQLITE_PRAGMAS", (*pragmas, "PRAGMA busy_timeout=60000"))
 
 
 @pytest.fixture(autouse=True)

@@ -32,7 +32,7 @@ from memory_context.exceptions import (
 from memory_context.model.item import now
 from memory_context.model.scope import Scope
 from memory_context.stores import SQLAlchemyStore, as_store
-from memory_context.stores.sql import shared_engines, sqlalchemy_store, urls
+from memory_context.stores.sql import engine_setup, sqlalchemy_store, urls
 from patient import PATIENT
 
 ANN = Scope("ann")
@@ -186,22 +186,22 @@ def test_engines_are_shared(sqlite_url: str) -> None:
     one, other = SQLAlchemyStore(sqlite_url), SQLAlchemyStore(sqlite_url)
     one.count(ANN)
     other.count(ANN)
-    engine = shared_engines.registry.acquire(urls.store_url(sqlite_url))
-    shared_engines.registry.release(engine)
+    engine = engine_setup.registry.acquire(urls.store_url(sqlite_url))
+    engine_setup.registry.release(engine)
     one.close()
     assert 0 == other.count(ANN)
-    assert engine is shared_engines.registry.acquire(urls.store_url(sqlite_url))
-    shared_engines.registry.release(engine)
+    assert engine is engine_setup.registry.acquire(urls.store_url(sqlite_url))
+    engine_setup.registry.release(engine)
     other.close()
 
-    fresh = shared_engines.registry.acquire(urls.store_url(sqlite_url))
-    shared_engines.registry.release(fresh)
+    fresh = engine_setup.registry.acquire(urls.store_url(sqlite_url))
+    engine_setup.registry.release(fresh)
     assert fresh is not engine
 
 
 def test_own_engine(store_url: str) -> None:
     """An engine of the caller's is used as it is, and stays open."""
-    engine = shared_engines.make_engine(sa.make_url(store_url))
+    engine = engine_setup.make_engine(sa.make_url(store_url))
     with MemoryManager(engine, user_id="ann") as manager:
         key = manager.store("x")
 

@@ -22,7 +22,7 @@ from pytest_mock import MockerFixture
 from memory_context import MemoryContext, MemoryManager, MemoryRef
 from memory_context.exceptions import StoreError, StoreUnavailableError
 from memory_context.stores import SQLAlchemyStore
-from memory_context.stores.sql import shared_engines
+from memory_context.stores.sql import engine_setup
 from memory_context.testing import Fault, FaultyStore, ScriptedChatClient
 from messages import LOG, call, results, user
 from statements import listening
@@ -158,8 +158,8 @@ async def test_database_file_is_replaced(sqlite_url: str) -> None:
 
 async def test_store_locked(sqlite_url: str, mocker: MockerFixture) -> None:
     """A database that another process keeps locked costs the timeout, and the text stays."""
-    mocker.patch.object(shared_engines, "BUSY_MILLISECONDS", 200)
-    mocker.patch.object(shared_engines, "_SQLITE_PRAGMAS", ("PRAGMA busy_timeout=200",))
+    mocker.patch.object(engine_setup, "BUSY_MILLISECONDS", 200)
+    mocker.patch.object(engine_setup, "_SQLITE_PRAGMAS", ("PRAGMA busy_timeout=200",))
     # No thread that writes model calls takes its turn beside what must succeed in 200 ms.
     context = MemoryContext("ann", store=SQLAlchemyStore(sqlite_url, calls_kept=None))
     await context.store("open it")
@@ -177,7 +177,7 @@ async def test_store_locked(sqlite_url: str, mocker: MockerFixture) -> None:
 
 async def test_disk_full(sqlite_url: str) -> None:
     """A full database keeps the text in the prompt, and is whole afterwards."""
-    engine = shared_engines.make_engine(sa.make_url(sqlite_url))
+    engine = engine_setup.make_engine(sa.make_url(sqlite_url))
     context = MemoryContext("ann", store=engine)
     await context.store("open it")
 
@@ -198,7 +198,7 @@ async def test_disk_full(sqlite_url: str) -> None:
 @pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
 async def test_every_statement_in_turn(request: pytest.FixtureRequest, fixture: str) -> None:
     """Whichever statement fails, the message is whole, folded or in full; the next one is folded."""
-    engine = shared_engines.make_engine(sa.make_url(request.getfixturevalue(fixture)))
+    engine = engine_setup.make_engine(sa.make_url(request.getfixturevalue(fixture)))
     number, statements = 0, [""]
     while number <= len(statements):
         number += 1
@@ -221,7 +221,7 @@ async def test_every_statement_in_turn(request: pytest.FixtureRequest, fixture: 
 @pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
 async def test_a_failed_write_leaves_nothing(request: pytest.FixtureRequest, fixture: str) -> None:
     """A verb whose statement fails raises, and has changed nothing."""
-    engine = shared_engines.make_engine(sa.make_url(request.getfixturevalue(fixture)))
+    engine = engine_setup.make_engine(sa.make_url(request.getfixturevalue(fixture)))
     manager = MemoryManager(engine, user_id="ann")
     manager.store("kept", key="kept")
     for verb in (
@@ -249,7 +249,7 @@ async def test_a_failed_write_leaves_nothing(request: pytest.FixtureRequest, fix
 @pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
 def test_what_is_committed_is_no_error(request: pytest.FixtureRequest, fixture: str) -> None:
     """A text so large that it is indexed after it was committed is stored, or an error; never both."""
-    engine = shared_engines.make_engine(sa.make_url(request.getfixturevalue(fixture)))
+    engine = engine_setup.make_engine(sa.make_url(request.getfixturevalue(fixture)))
     manager = MemoryManager(engine, user_id="ann")
     manager.store("open it")
     large = LOG * 25

@@ -26,7 +26,7 @@ from memory_context import MemoryContext, MemoryManager, SQLAlchemyStore
 from memory_context.conversation import fail_open
 from memory_context.exceptions import StoreUnavailableError
 from memory_context.runtime import deadlines
-from memory_context.stores.sql import shared_engines
+from memory_context.stores.sql import engine_setup
 from messages import LOG, results
 from own_postgres import OwnServer, own_server
 from test_context import fill, shown
@@ -44,7 +44,7 @@ def server() -> Iterator[OwnServer]:
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that does not take connections is given up as soon as outside of tests."""
-    monkeypatch.setattr(shared_engines, "CONNECT_SECONDS", 5)
+    monkeypatch.setattr(engine_setup, "CONNECT_SECONDS", 5)
 
 
 @contextmanager
@@ -180,7 +180,7 @@ async def test_store_that_hangs_for_ever(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_database_that_stays_locked(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A SQLite file that another program never unlocks is given up, by all threads at about the same time."""
-    monkeypatch.setattr(shared_engines, "BUSY_MILLISECONDS", 100)
+    monkeypatch.setattr(engine_setup, "BUSY_MILLISECONDS", 100)
     path = sqlite_url.removeprefix("sqlite:///")
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA locking_mode=EXCLUSIVE")

@@ -14,24 +14,23 @@ from hypothesis import strategies as st
 from examples import examples
 from for_each import for_each
 from memory_context.conversation.message import Message, MessageFacts
-from memory_context.conversation.recall import named_records, term_occurrences
 from memory_context.conversation.recall import numbers_with_names as named_numbers
-from memory_context.conversation.recall.keyword_judge import (
-    Expansion,
-    Question,
-    Ranges,
-    RecallCandidate,
-    is_answered,
-    judge_by_keywords,
-)
+from memory_context.conversation.recall import places_a_name_means, term_occurrences
+from memory_context.conversation.recall.keyword_judge import is_answered, judge_by_keywords
 from memory_context.conversation.recall.question_terms import (
     AskedTerm,
     asked_terms,
     is_pointed_at,
 )
+from memory_context.conversation.recall.questions_and_verdicts import (
+    Expansion,
+    Question,
+    Ranges,
+    RecallCandidate,
+)
 from memory_context.conversation.recall.recall_request import recall_request
 from memory_context.model.item import SECRET, Content, MemoryItem
-from memory_context.text.excerpt.record import Record, record_at, row_at
+from memory_context.text.excerpt.record_around_place import Record, record_at, row_at
 
 QUESTION = "Explain the ORA-00942 error on table customers"
 LOG = "start\nORA-00942: no such table\nend"
@@ -917,7 +916,7 @@ def test_a_place_far_in_a_long_line_costs_no_copy_of_it(monkeypatch: pytest.Monk
         compared.append(len(line))
         return line
 
-    monkeypatch.setattr(named_records, "_form", form)
+    monkeypatch.setattr(places_a_name_means, "_form", form)
     rows = [{"id": n, "host": f"host-{n % 97}", "note": f"job {n}"} for n in range(3000)]
     assert _shown("What is with host-12?", json.dumps(rows))
     assert max(compared, default=0) < 10_000

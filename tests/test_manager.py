@@ -16,7 +16,7 @@ import pytest
 
 from for_each import for_each
 from memory_context import MemoryManager, Selection, exceptions
-from memory_context.stores.sql import shared_engines
+from memory_context.stores.sql import engine_setup
 from memory_context.text.read.partial_read import read_part
 from messages import LOG
 
@@ -323,8 +323,8 @@ def test_reads_go_on_under_a_write_lock(sqlite_url: str, monkeypatch: pytest.Mon
         first.store("text", key="k")
     other = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    pragmas = (*shared_engines._SQLITE_PRAGMAS, "PRAGMA busy_timeout=200")  # noqa: SLF001
-    monkeypatch.setattr(shared_engines, "_SQLITE_PRAGMAS", pragmas)
+    pragmas = (*engine_setup._SQLITE_PRAGMAS, "PRAGMA busy_timeout=200")  # noqa: SLF001
+    monkeypatch.setattr(engine_setup, "_SQLITE_PRAGMAS", pragmas)
     manager = MemoryManager(sqlite_url, user_id="ann")
 
     assert "text" == manager.get("k").content

@@ -30,7 +30,7 @@ from memory_context import (
 )
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.memory_reader import MemoryReader
-from memory_context.conversation.recall.keyword_judge import Question, Verdict
+from memory_context.conversation.recall.questions_and_verdicts import Question, Verdict
 from memory_context.exceptions import MemoryNotFoundError
 from memory_context.runtime.telemetry import ATTRIBUTES, METRICS, WHO, Operation
 from messages import LOG, results, user

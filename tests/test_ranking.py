@@ -27,7 +27,7 @@ from memory_context.text.index.bm25 import (
 )
 from memory_context.text.index.chunks import SIZE, ChunkStart, card_of, chunks_of
 from memory_context.text.index.embedders import as_embedding_model
-from memory_context.text.index.fusion import Chance, fused
+from memory_context.text.index.keyword_and_vector_scores import Chance, fused
 
 SCORES = st.dictionaries(st.integers(0, 30), st.floats(0.1, 1000), max_size=12)
 COSINES = st.dictionaries(st.integers(0, 30), st.floats(-1, 1), max_size=12)

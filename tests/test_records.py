@@ -6,7 +6,7 @@ import time
 
 from for_each import for_each
 from memory_context.text.excerpt.headed_sections import section_at
-from memory_context.text.excerpt.record import record_at, show_records
+from memory_context.text.excerpt.record_around_place import record_at, show_records
 
 SERVICES = ("web", "api", "worker", "redis", "postgres", "minio", "grafana", "loki")
 

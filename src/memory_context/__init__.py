@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         NotesPolicy,
         RecallPolicy,
     )
-    from memory_context.conversation.recall.judge_with_deadline import (
+    from memory_context.conversation.recall.judge_within_limits import (
         Judge,
         JudgeLimits,
         LexicalJudge,
@@ -174,11 +174,11 @@ _HOMES = {
     "FileEntry": "agent_files.service",
     "FileStore": "stores",
     "FoldPolicy": "conversation.conversation_settings",
-    "Judge": "conversation.recall.judge_with_deadline",
-    "JudgeLimits": "conversation.recall.judge_with_deadline",
+    "Judge": "conversation.recall.judge_within_limits",
+    "JudgeLimits": "conversation.recall.judge_within_limits",
     "LLMJudge": "autogen",
     "LLMSummarizer": "autogen",
-    "LexicalJudge": "conversation.recall.judge_with_deadline",
+    "LexicalJudge": "conversation.recall.judge_within_limits",
     "Match": "model.item",
     "MemoryContext": "autogen",
     "AgentMemoryError": "exceptions",

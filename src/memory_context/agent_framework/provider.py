@@ -13,12 +13,12 @@ from agent_framework import (
     SupportsAgentRun,
 )
 
-from memory_context.agent_framework.agents_run import (
+from memory_context.agent_framework.messages import copied
+from memory_context.agent_framework.run_middleware import (
     FoldingMiddleware,
     PromptMiddleware,
     RunningAgent,
 )
-from memory_context.agent_framework.messages import copied
 from memory_context.agent_framework.tools import MemoryFunctionTool, memory_tools
 from memory_context.conversation.conversation import ConversationSettings, new_message_id
 from memory_context.conversation.conversation_settings import (

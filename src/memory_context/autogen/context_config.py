@@ -17,7 +17,7 @@ from memory_context.conversation.conversation_settings import (
     NotesPolicy,
     RecallPolicy,
 )
-from memory_context.conversation.recall.judge_with_deadline import Judge, JudgeLimits, LexicalJudge
+from memory_context.conversation.recall.judge_within_limits import Judge, JudgeLimits, LexicalJudge
 from memory_context.exceptions import NotSerializableError
 from memory_context.memory.summaries import Summaries, Summarizer, SummaryLimits
 from memory_context.model.tiers_and_limits import Lifetime, TierPolicy

@@ -18,7 +18,7 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.runtime import events
 from memory_context.runtime.circuit_breaker import check_not_negative
-from memory_context.text.excerpt.record import record_at
+from memory_context.text.excerpt.record_around_place import record_at
 from memory_context.text.excerpt.segments import end_of_header
 from memory_context.text.index.analyzer import analyze
 from memory_context.text.tokens.counter import TokenCounter

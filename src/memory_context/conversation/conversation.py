@@ -31,7 +31,7 @@ from memory_context.conversation.message import (
     trusted_keys,
 )
 from memory_context.conversation.message_groups import recall_position
-from memory_context.conversation.recall.judge_with_deadline import BoundedJudge, LexicalJudge
+from memory_context.conversation.recall.judge_within_limits import BoundedJudge, LexicalJudge
 from memory_context.conversation.recall.recall_request import recall_request
 from memory_context.conversation.recall.recaller import Recaller
 from memory_context.conversation.references.key_trust import tell_caller

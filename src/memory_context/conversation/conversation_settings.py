@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
 
 from memory_context.conversation.ask_texts import AskLimits
-from memory_context.conversation.recall.judge_with_deadline import Judge, JudgeLimits
+from memory_context.conversation.recall.judge_within_limits import Judge, JudgeLimits
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.memory.summaries import Summaries, Summarizer
 from memory_context.model.tiers_and_limits import TierPolicy

@@ -15,9 +15,9 @@ from memory_context.runtime.version import __version__
 from memory_context.stores import SQLAlchemyStore, as_store
 from memory_context.stores.opening import FILES, database_url
 from memory_context.stores.sql import inspection
-from memory_context.stores.sql.database import Database
 from memory_context.stores.sql.index.keyword_index import version_of
 from memory_context.stores.sql.migrate import HEAD, REVISIONS, is_foreign, revision_of
+from memory_context.stores.sql.transactions import Database
 from memory_context.text.index.analyzer import VERSION
 from memory_context.text.tokens.counter import default_counter
 

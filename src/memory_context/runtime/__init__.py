@@ -1,1 +1,1 @@
-"""What every package may use: threads, deadlines, forks, events, telemetry, and the sentences that models read."""
+"""What every package may use: threads, deadlines, forks, events and telemetry."""

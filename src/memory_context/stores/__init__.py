@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory_context.runtime.lazy_names import lazy_names
-from memory_context.stores.codec import Codec, Compressed
+from memory_context.stores.codec import Codec
+from memory_context.stores.compression import Compressed
 from memory_context.stores.opening import AnyStore, as_store
 from memory_context.stores.protocol import (
     Administration,

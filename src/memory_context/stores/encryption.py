@@ -13,7 +13,8 @@ from cryptography.exceptions import InvalidTag
 from memory_context.exceptions import InvalidArgumentError, SealError
 from memory_context.model.item import SEALED, MemoryItem
 from memory_context.model.origin import IMPORT
-from memory_context.stores.codec import Codec, compressed, packed, unpacked, with_content
+from memory_context.stores.codec import Codec
+from memory_context.stores.compression import compressed, packed, unpacked, with_content
 from memory_context.stores.encryption_keys import KEY_BYTES, Keyring, KeySource
 
 HIDDEN = "(encrypted)"

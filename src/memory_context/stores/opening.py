@@ -12,7 +12,8 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime.after_fork import Lock
-from memory_context.stores.codec import Codec, Compressed, url_prefix
+from memory_context.stores.codec import Codec, url_prefix
+from memory_context.stores.compression import Compressed
 from memory_context.stores.protocol import MemoryStore
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.stores.sql.urls import PASSWORD_VARIABLE, STORE_VARIABLE, unread_url

@@ -20,7 +20,7 @@ from memory_context.conversation.message import (
     named_keys,
     references_of,
 )
-from memory_context.conversation.recall.keyword_judge import Ranges
+from memory_context.conversation.recall.questions_and_verdicts import Ranges
 from memory_context.conversation.references.key_trust import (
     generated_in,
     in_tool_call,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import chain
 
-from memory_context.text.excerpt.record import LONG_LINE, record_at, row_at
+from memory_context.text.excerpt.record_around_place import LONG_LINE, record_at, row_at
 from memory_context.text.index.analyzer import COMPOUND, lexemes_of
 
 WORDS_BEFORE = 2

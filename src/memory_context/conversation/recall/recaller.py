@@ -10,19 +10,18 @@ from itertools import chain, compress
 from memory_context import wording_for_models as prompts
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.kept_calls import DecisionLog
-from memory_context.conversation.recall.judge_with_deadline import BoundedJudge
-from memory_context.conversation.recall.keyword_judge import (
+from memory_context.conversation.recall.chosen_records import best_lines
+from memory_context.conversation.recall.judge_within_limits import BoundedJudge
+from memory_context.conversation.recall.keyword_judge import is_answered, relevant_candidates
+from memory_context.conversation.recall.question_terms import asked_terms
+from memory_context.conversation.recall.questions_and_verdicts import (
     Expansion,
     Question,
     Ranges,
     RecallCandidate,
     Verdict,
-    is_answered,
-    relevant_candidates,
 )
-from memory_context.conversation.recall.question_terms import asked_terms
 from memory_context.conversation.recall.recall_request import RecallRequest
-from memory_context.conversation.recall.relevant_places import best_lines
 from memory_context.conversation.recall.relevant_turns import (
     holds_a_name,
     is_conversation,
@@ -44,7 +43,7 @@ from memory_context.runtime.telemetry import operation
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import term_hits_in
 from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt
-from memory_context.text.excerpt.record import show_records
+from memory_context.text.excerpt.record_around_place import show_records
 from memory_context.text.index.chunks import card_of
 from memory_context.text.index.term_hits import TermHits
 from memory_context.text.quoting import quoted

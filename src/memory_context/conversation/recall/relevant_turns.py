@@ -12,15 +12,15 @@ from datetime import datetime
 from itertools import chain
 from typing import TypeAlias
 
+from memory_context.conversation.recall.chosen_records import Relevance
 from memory_context.conversation.recall.question_terms import AskedTerm, is_pointed_at, refers_back
-from memory_context.conversation.recall.relevant_places import Relevance
 from memory_context.conversation.recall.shown_turns import GIVEN, as_said, spoken
 from memory_context.conversation.recall.term_occurrences import (
     FoundTerms,
     Occurrence,
     wanted_lexemes,
 )
-from memory_context.text.excerpt.record import (
+from memory_context.text.excerpt.record_around_place import (
     ASKED,
     LONGEST_TURN,
     NOTED,

@@ -13,8 +13,8 @@ from itertools import chain
 
 from memory_context.conversation.recall.numbers_with_names import is_named
 from memory_context.conversation.recall.question_terms import NUMBER_SIGN, TIME, AskedTerm
-from memory_context.text.excerpt.record import LONG_LINE, Record, record_at
-from memory_context.text.excerpt.repeated_forms import LONGEST_RECORD
+from memory_context.text.excerpt.record_around_place import LONG_LINE, Record, record_at
+from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.index.analyzer import COMPOUND, held_by, lexemes_of
 from memory_context.text.index.term_hits import ChunkPlace, TermHits
 from memory_context.text.lines import line_end

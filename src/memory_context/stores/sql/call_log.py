@@ -30,10 +30,10 @@ from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.circuit_breaker import PAUSE
 from memory_context.runtime.telemetry import count
 from memory_context.stores.codec import Codec
-from memory_context.stores.sql.database import Database
 from memory_context.stores.sql.filters import Condition
 from memory_context.stores.sql.row_encoding import format_of
 from memory_context.stores.sql.schema import AnyRow, calls, total_of
+from memory_context.stores.sql.transactions import Database
 
 # Rows that wait to be written; the oldest are dropped where a database stays away.
 WAITING = 1000

@@ -37,7 +37,6 @@ from memory_context.stores.sql import reencode_rows as recoding
 from memory_context.stores.sql import restore as _restore
 from memory_context.stores.sql.call_log import CallLog
 from memory_context.stores.sql.capacity import quota_kept
-from memory_context.stores.sql.database import Database
 from memory_context.stores.sql.dialects import insert_into
 from memory_context.stores.sql.filters import (
     Condition,
@@ -66,6 +65,7 @@ from memory_context.stores.sql.schema import (
     memories,
     total_of,
 )
+from memory_context.stores.sql.transactions import Database
 from memory_context.text.index.embedders import (
     AnyEmbedder,
     Distance,

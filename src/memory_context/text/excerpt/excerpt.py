@@ -15,10 +15,10 @@ from itertools import groupby
 
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
-from memory_context.text.excerpt.lines_within_budget import SAMPLE, SegmentPacker
 from memory_context.text.excerpt.question_regions import fill
 from memory_context.text.excerpt.segment_scores import Ranking, from_both_ends, score
 from memory_context.text.excerpt.segments import Segment, Segmentation, split, split_regions
+from memory_context.text.excerpt.segments_within_budget import SAMPLE, SegmentPacker
 from memory_context.text.lines import line_end
 from memory_context.text.ranges import Span, joined
 from memory_context.text.read.line_ranges import LineNumbers

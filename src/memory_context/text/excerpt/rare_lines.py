@@ -27,7 +27,7 @@ def rare_lines(text: str, regions: Iterable[Span]) -> list[Span]:
 
     Args:
         text: The whole text.
-        regions: The parts of it that are looked at.
+        regions: The parts of it that are looked at: all of a text up to 100,000 characters, the hotspots of a longer one.
     """
     forms = list[tuple[Span, str]]()
     spans = (line_spans(text, start, end) for start, end in regions)

@@ -23,7 +23,7 @@ from memory_context.text.query.number_notation import (
     is_plain_number,
     notation_of,
 )
-from memory_context.text.query.text_quantities import instead, is_quantity, out_of_order, shown
+from memory_context.text.query.unread_quantities import instead, is_quantity, out_of_order, shown
 from memory_context.text.rows.rows_under_columns import TextTable
 
 _OF_NUMBERS = (

@@ -13,14 +13,14 @@ from functools import cache
 import regex
 
 from memory_context.text.ranges import Span
-from memory_context.text.redact.plausibility import (
+from memory_context.text.redact.rules import Rule
+from memory_context.text.redact.value_looks_secret import (
     RELATIVE_PATH,
     is_code,
     is_made_up,
     is_no_secret,
     is_random,
 )
-from memory_context.text.redact.rules import Rule
 
 # The beginning of a value, by which it is judged, and the rest of it. They are two patterns because a rejected value is
 # not read to its end: in one of megabytes that has names of secrets inside, each name would read it once more.

@@ -19,8 +19,8 @@ from memory_context.text.redact.assigned_secrets import (
     SORTS_OF_KEY,
     TOKEN,
 )
-from memory_context.text.redact.plausibility import is_no_secret, is_surely_random
 from memory_context.text.redact.rules import PatternRule
+from memory_context.text.redact.value_looks_secret import is_no_secret, is_surely_random
 
 _SHORTEST = 20
 _LONGEST_MARKER = 60

@@ -2,7 +2,7 @@
 
 The block is that of RFC 7468 and of its relatives (RFC 1421, RFC 4880, OpenSSH, PuTTY): a line of dashes that says what
 follows, then base64. Its lines stand below each other, or each is a string of its own: in a list of JSON, or added up
-in code. Lines with something else before each of them are found by `prefixed_keys`.
+in code. Lines with something else before each of them are found by `prefixed_private_keys`.
 """
 
 from __future__ import annotations

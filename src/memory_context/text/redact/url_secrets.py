@@ -11,12 +11,12 @@ from functools import cache
 import regex
 
 from memory_context.text.ranges import Span
-from memory_context.text.redact.plausibility import (
+from memory_context.text.redact.rules import PatternRule, Rule
+from memory_context.text.redact.value_looks_secret import (
     is_made_up,
     is_placeholder,
     is_random,
 )
-from memory_context.text.redact.rules import PatternRule, Rule
 
 _EXAMPLES = frozenset(
     (

@@ -16,8 +16,8 @@ from memory_context.model.item import MemoryItem
 from memory_context.runtime import events
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.deadlines import EXIT_SECONDS, within
-from memory_context.stores.sql.database import Database
 from memory_context.stores.sql.index import indexing, vector_index
+from memory_context.stores.sql.transactions import Database
 from memory_context.text.index.chunks import searchable
 from memory_context.text.index.embedders import EmbeddingModel, Vector
 

@@ -19,7 +19,7 @@ from memory_context.text.index.analyzer import held_by, wanted_by, words_found_b
 from memory_context.text.index.bm25 import MAX_TERMS, MAX_TRIED
 from memory_context.text.index.chunks import card_of, searchable
 from memory_context.text.index.embedders import Vector
-from memory_context.text.index.fusion import fused
+from memory_context.text.index.keyword_and_vector_scores import fused
 from memory_context.wording_for_models import HIDDEN
 
 # Somebody may pass a whole document as a question; its beginning has more lexemes than are looked

@@ -31,7 +31,7 @@ from memory_context.stores.sql.schema import (
     this_memory,
 )
 from memory_context.text.index.embedders import Distance, EmbeddingModel, Vector
-from memory_context.text.index.fusion import Chance
+from memory_context.text.index.keyword_and_vector_scores import Chance
 
 if TYPE_CHECKING:
     import numpy as np

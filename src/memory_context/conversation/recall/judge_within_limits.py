@@ -1,4 +1,4 @@
-"""Judges decide what the next step needs from memory: the protocol, its limits, and the record of decisions."""
+"""The judge of a conversation, within limits of time, tokens and failures: the protocol, and what it is bounded by."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
-from memory_context.conversation.recall.keyword_judge import (
-    Expansion,
-    Question,
-    Verdict,
-    judge_by_keywords,
-)
+from memory_context.conversation.recall.keyword_judge import judge_by_keywords
 from memory_context.conversation.recall.model_judge import ModelJudge, sent_tokens
+from memory_context.conversation.recall.questions_and_verdicts import Expansion, Question, Verdict
 from memory_context.exceptions import InvalidArgumentError, JudgeError
 from memory_context.runtime import events
 from memory_context.runtime.circuit_breaker import Breaker, check_not_negative

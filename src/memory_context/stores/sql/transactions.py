@@ -20,7 +20,8 @@ from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.telemetry import operation
 from memory_context.stores.codec import Codec
 from memory_context.stores.sql import blind_index_key as index_key
-from memory_context.stores.sql import file_watch, migrate, shared_engines, silent_servers, urls
+from memory_context.stores.sql import engine_setup, file_watch, migrate, silent_servers, urls
+from memory_context.stores.sql.engine_setup import Transaction
 from memory_context.stores.sql.index import keyword_index
 from memory_context.stores.sql.prepared_statements import (
     HEARD,
@@ -31,7 +32,6 @@ from memory_context.stores.sql.prepared_statements import (
 )
 from memory_context.stores.sql.row_encoding import ROW_FORMAT, RowFormat, decoded_row
 from memory_context.stores.sql.schema import AnyRow, AnySelect
-from memory_context.stores.sql.shared_engines import Transaction
 from memory_context.text.index.analyzer import VERSION
 
 P = ParamSpec("P")
@@ -73,7 +73,7 @@ class Database:
         self._is_pool = isinstance(source, sa.Pool)
         self._callers: sa.Engine | None = None
         if isinstance(source, sa.Engine | sa.Pool):
-            self._callers = shared_engines.callers_engine(source)
+            self._callers = engine_setup.callers_engine(source)
             self.url = self._callers.url
         else:
             self.url = urls.store_url(source, password_variable)
@@ -83,7 +83,7 @@ class Database:
         self._ready_pool: sa.Pool | None = None
         # Opening may wait for a database that hangs, and others behind it.
         self._lock = Lock(deadlines.patience, f"{urls.shown_url(self.url)} cannot be opened")
-        self._turn = shared_engines.writers_turn(self.url)
+        self._turn = engine_setup.writers_turn(self.url)
         in_child(self)
 
     def after_fork(self) -> None:
@@ -169,7 +169,7 @@ class Database:
             # A statement is a transaction by itself.
             nullcontext() if kind == "statement" else connection.begin(),
         ):
-            shared_engines.begin(connection, kind)
+            engine_setup.begin(connection, kind)
             yield connection
 
     def rows(self, statement: sa.Executable, values: Values = _NONE) -> Sequence[AnyRow]:
@@ -226,7 +226,7 @@ class Database:
         with self._lock:
             if self._engine is None:
                 if self._callers is None:
-                    self._shared = shared_engines.registry.acquire(self.url)
+                    self._shared = engine_setup.registry.acquire(self.url)
                     self._engine = self._shared
                 else:
                     self._engine = self._callers
@@ -239,7 +239,7 @@ class Database:
         """
         with self._lock:
             if self._shared is not None:
-                shared_engines.registry.release(self._shared)
+                engine_setup.registry.release(self._shared)
             self._shared = None
             self._engine = None
             self._ready_pool = None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from memory_context.conversation.recall.term_occurrences import FoundTerms, Occurrence
-from memory_context.text.excerpt.record import Record
+from memory_context.text.excerpt.record_around_place import Record
 
 # Characters.
 WINDOW = 800
@@ -20,7 +20,7 @@ SATURATION = 1.2
 # On recorded agents, "the newest three" hold what the next step uses in nine of ten cases.
 NEWEST = 3
 NEWER = 1.1
-PASSAGE_CHARACTERS = 7000
+PROSE_CHARACTERS = 7000
 # Of a numbered thing that stands in many places, the best say enough; a question in plain words needs what is around.
 NAMED_CHARACTERS = 4000
 
@@ -43,7 +43,7 @@ def terms_at(places: Iterable[Occurrence]) -> Counter[int]:
     return Counter(place.term for place in places)
 
 
-def passages(
+def best_windows(
     found: FoundTerms, windows: Mapping[Window, Sequence[Occurrence]], recency: Mapping[str, int]
 ) -> Iterator[tuple[str, Record, list[int]]]:
     """Yield the windows of lines that hold most of the message, with the terms in them, best first.
@@ -53,7 +53,7 @@ def passages(
     scores = _scores(found, windows, recency)
     ranked = sorted(scores, key=lambda window: -scores[window])
     names = "".join(term.text for term in found.terms if term.is_name)
-    left = NAMED_CHARACTERS if any(map(str.isdigit, names)) else PASSAGE_CHARACTERS
+    left = NAMED_CHARACTERS if any(map(str.isdigit, names)) else PROSE_CHARACTERS
     for window in ranked:
         places = windows[window]
         record = _lines_of_window(places[0].text, window[1])

@@ -13,7 +13,7 @@ from itertools import islice
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.excerpt import Excerpt
 from memory_context.text.excerpt.headed_sections import section_at
-from memory_context.text.excerpt.repeated_forms import (
+from memory_context.text.excerpt.records_by_line_forms import (
     LONGEST_RECORD,
     depth_of,
     heads_above,

@@ -1,7 +1,7 @@
 """What of a conversation's texts a message is about: places that hold its distinctive terms, by what the index says.
 
-First the records that it names (`named_records`), then the places that hold all that it asks with, and where there are
-none, or it refers back, the lines that hold most of it (`best_windows`).
+First the records that it names (`places_a_name_means`), then the places that hold all that it asks with, and where there are
+none, or it refers back, the lines that hold most of it (`windows_of_text`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from datetime import datetime
 from itertools import chain
 from typing import TypeAlias
 
-from memory_context.conversation.recall.best_windows import line_of, passages, terms_at, windows_of
-from memory_context.conversation.recall.named_records import (
+from memory_context.conversation.recall.places_a_name_means import (
     FEW,
     MOST_COMPARED,
     MOST_NAMES,
@@ -33,7 +32,13 @@ from memory_context.conversation.recall.question_terms import (
     refers_back,
 )
 from memory_context.conversation.recall.term_occurrences import FoundTerms, Occurrence
-from memory_context.text.excerpt.record import Record
+from memory_context.conversation.recall.windows_of_text import (
+    best_windows,
+    line_of,
+    terms_at,
+    windows_of,
+)
+from memory_context.text.excerpt.record_around_place import Record
 
 # So many terms must a window hold of a message, and so much must their rarities be together: less if it refers back.
 LEAST_HELD = ((3, 7.0), (2, 4.0), (1, 2.5))
@@ -106,7 +111,7 @@ class Calls:
 def relevant(
     message: str, found: FoundTerms, is_seen: IsSeen, calls: Calls
 ) -> tuple[list[Relevance], bool]:
-    """Return what a message is about, best first: the records that it names, else the passages that it speaks of.
+    """Return what a message is about, best first: the records that it names, else the best_windows that it speaks of.
 
     Also returned is whether that is clear: it names something, or next to nothing of it is met.
 
@@ -129,7 +134,7 @@ def relevant(
     back = max(back, _points_at_rare(message, found))
     weight, several = _most_held(found, map(terms_at, windows.values()))
     if _is_enough(weight, several, back):
-        for key, record, held in passages(found, windows, calls.recency):
+        for key, record, held in best_windows(found, windows, calls.recency):
             chosen.show(key, record, held)
     return chosen.relevances(), not _is_enough(weight, several, max(back, UNSURE))
 
