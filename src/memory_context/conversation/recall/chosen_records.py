@@ -111,7 +111,7 @@ class Calls:
 def relevant(
     message: str, found: FoundTerms, is_seen: IsSeen, calls: Calls
 ) -> tuple[list[Relevance], bool]:
-    """Return what a message is about, best first: the records that it names, else the best_windows that it speaks of.
+    """Return what a message is about, best first: the records that it names, else the lines that hold most of it.
 
     Also returned is whether that is clear: it names something, or next to nothing of it is met.
 
@@ -122,21 +122,22 @@ def relevant(
         calls: When the texts came, and by which calls.
     """
     chosen = _Chosen(found, is_seen)
-    is_open = _choose_records(chosen, found, calls)
-    back = refers_back(message)
+    others_may_say_more = _choose_records(chosen, found, calls)
     if not chosen.covered:
-        is_open = True
+        others_may_say_more = True
         asked = _Asked.of(message, found)
         chosen.take_all(asked.places_of_all(calls) or _places_called(message, found, calls))
-    if chosen.covered and not (back and is_open):
+    leans = refers_back(message)
+    if chosen.covered and not (leans and others_may_say_more):
         return chosen.relevances(), True
     windows = windows_of(found)
-    back = max(back, _points_at_rare(message, found))
+    # The more a message leans on what was said before, the less of it must a window hold.
+    leans = max(leans, _points_at_rare(message, found))
     weight, several = _most_held(found, map(terms_at, windows.values()))
-    if _is_enough(weight, several, back):
+    if _is_enough(weight, several, leans):
         for key, record, held in best_windows(found, windows, calls.recency):
             chosen.show(key, record, held)
-    return chosen.relevances(), not _is_enough(weight, several, max(back, UNSURE))
+    return chosen.relevances(), not _is_enough(weight, several, max(leans, UNSURE))
 
 
 def _choose_records(chosen: _Chosen, found: FoundTerms, calls: Calls) -> bool:
@@ -149,7 +150,7 @@ def _choose_records(chosen: _Chosen, found: FoundTerms, calls: Calls) -> bool:
         near = found.weight_of(found.held_near(place))
         return near, calls.recency_of(place), -place.start
 
-    is_open = False
+    others_may_say_more = False
     for rank, number in enumerate(sorted(range(len(found.terms)), key=order, reverse=True)):
         if number in chosen.covered:
             continue
@@ -160,11 +161,12 @@ def _choose_records(chosen: _Chosen, found: FoundTerms, calls: Calls) -> bool:
         if not is_distinctive(found, number, places, of_list=is_compared):
             continue
         best = sorted(places, key=worth, reverse=True)
-        is_open = is_open or not is_listed(best[0])
+        if not is_listed(best[0]):
+            others_may_say_more = True
         # Of a time of day each log tells its part.
         is_time = found.terms[number].is_time
         chosen.take_all(best if is_time else _told_alike(found, best[0], places))
-    return is_open
+    return others_may_say_more
 
 
 def _told_alike(
@@ -350,9 +352,9 @@ def _most_held(found: FoundTerms, held: Iterable[Mapping[int, int]]) -> tuple[fl
     return most
 
 
-def _is_enough(weight: float, terms: int, back: int) -> bool:
+def _is_enough(weight: float, terms: int, leans: int) -> bool:
     """Return whether a window that holds so much of a message shows that the message is about it."""
-    least_terms, least_weight = LEAST_HELD[back]
+    least_terms, least_weight = LEAST_HELD[leans]
     return terms >= least_terms and weight >= least_weight
 
 
@@ -385,13 +387,17 @@ class _Chosen:
         self._terms = defaultdict[str, dict[int, None]](dict)
 
     def take_all(self, places: Iterable[Occurrence]) -> None:
-        """Take the records of places that are meant alike, best first, as far as there is room, and count the others."""
+        """Take the records of places that are meant alike, best first, as far as there is room, and count the others.
+
+        The first one is taken in any case.
+        """
         for rank, place in enumerate(places):
-            length = place.record.stop - place.record.start
-            if not rank or length <= self._left:
+            record = place.record
+            length = record.stop - record.start
+            if rank == 0 or length <= self._left:
                 self._left -= length
                 self.take(place)
-            elif not self._is_seen(place.key, place.record.start, place.record.stop):
+            elif not self._is_seen(place.key, record.start, record.stop):
                 self._more += 1
 
     def take(self, place: Occurrence) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Sequence
+from datetime import datetime
 
 from memory_context.conversation.recall.chosen_records import Calls, relevant
 from memory_context.conversation.recall.question_terms import (
@@ -17,7 +18,7 @@ from memory_context.conversation.recall.relevant_turns import is_conversation, r
 from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.text.index.chunks import card_of
-from memory_context.text.index.term_hits import TermHits, term_hits
+from memory_context.text.index.term_hits import ChunkPlace, TermHits, term_hits
 from memory_context.text.read.line_ranges import LineNumbers
 from memory_context.text.words_and_names import is_name, terms, weight
 
@@ -79,56 +80,30 @@ def _may_mean_more(question: Question, asked: Sequence[AskedTerm]) -> bool:
 
 def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool]:
     """Return the candidates that the message is about, with the records that are meant, best first; and if it is clear."""
-    candidates = {
-        one.item.memory_key: one
-        for one in question.candidates
-        if isinstance(one.item.content, str) and not is_secret(one.item)
-    }
-    texts = {key: candidate.item.text for key, candidate in candidates.items()}
-    numbers = {key: LineNumbers(text) for key, text in texts.items()}
-    asked = asked_terms(question.message)
+    message = question.message
+    candidates = _Candidates(question)
+    asked = asked_terms(message)
     hits = question.hits
     if hits is None:
-        items = [candidate.item for candidate in candidates.values()]
-        hits = term_hits(items, list(map(wanted_lexemes, asked)))
-
-    def is_seen(key: str, start: int, stop: int) -> bool:
-        first, last = numbers[key].at(start), numbers[key].at(stop)
-        if any(begin <= first and last <= end for begin, end in candidates[key].seen):
-            return True
-        record = texts[key][start:stop]
-        return record in question.message or question.in_sight(record)
-
-    chunks = [chunk for chunk in hits.places if chunk.memory_key in texts]
-    spoken = [chunk for chunk in chunks if is_conversation(texts[chunk.memory_key])]
-    others = [chunk for chunk in chunks if not is_conversation(texts[chunk.memory_key])]
-
-    def card(key: str) -> Iterable[str]:
-        return card_of(candidates[key].item)
-
-    found = found_in(asked, hits, others, texts.__getitem__, card)
+        hits = term_hits(candidates.items(), list(map(wanted_lexemes, asked)))
+    said, given = candidates.said_and_given(hits)
+    found = found_in(asked, hits, given, candidates.text_of, candidates.card_of)
     meant = without_question_words(asked, {place.term for place in found.occurrences.values()})
     if meant != asked:
-        found = found_in(meant, hits, others, texts.__getitem__, card)
-    calls = Calls(
-        {key: candidate.recency for key, candidate in candidates.items()},
-        {key: _call_of(candidate.item) for key, candidate in candidates.items()},
-        {key: (one.came, one.item.created_at) for key, one in candidates.items()},
-    )
-    relevances, is_clear = relevant(question.message, found, is_seen, calls)
-    said = found_in(asked, hits, spoken, texts.__getitem__)
+        found = found_in(meant, hits, given, candidates.text_of, candidates.card_of)
+    relevances, is_clear = relevant(message, found, candidates.is_seen, candidates.calls())
     turns = relevant_turns(
-        question.message,
-        said,
-        texts.__getitem__,
-        is_seen,
-        lambda key: candidates[key].item.created_at,
+        message,
+        found_in(asked, hits, said, candidates.text_of),
+        candidates.text_of,
+        candidates.is_seen,
+        candidates.stored_at,
         only_said=bool(relevances),
     )
     expansions = tuple(
         Expansion(
             relevance.key,
-            question.message,
+            message,
             why=f"{relevance.key} holds {listed(relevance.terms[:MOST_SAID])}",
             records=tuple(relevance.records),
             more=relevance.more,
@@ -136,6 +111,64 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
         for relevance in (*relevances, *turns)
     )
     return expansions, is_clear and not turns
+
+
+class _Candidates:
+    """The candidates of a question whose texts may be searched, by their keys: no secrets, and nothing but text."""
+
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        self._by_key = {
+            one.item.memory_key: one
+            for one in question.candidates
+            if isinstance(one.item.content, str) and not is_secret(one.item)
+        }
+        self._lines = {key: LineNumbers(self.text_of(key)) for key in self._by_key}
+
+    def items(self) -> list[MemoryItem]:
+        """Return their memories."""
+        return [candidate.item for candidate in self._by_key.values()]
+
+    def text_of(self, key: str) -> str:
+        """Return the text of one."""
+        return self._by_key[key].item.text
+
+    def card_of(self, key: str) -> Iterable[str]:
+        """Return what describes one in the index."""
+        return card_of(self._by_key[key].item)
+
+    def stored_at(self, key: str) -> datetime:
+        """Return when one was stored."""
+        return self._by_key[key].item.created_at
+
+    def is_seen(self, key: str, start: int, stop: int) -> bool:
+        """Return whether a part of one's text stands in the prompt: by its lines, or word for word."""
+        first, last = self._lines[key].at(start), self._lines[key].at(stop)
+        if any(begin <= first and last <= end for begin, end in self._by_key[key].seen):
+            return True
+        part = self.text_of(key)[start:stop]
+        return part in self._question.message or self._question.in_sight(part)
+
+    def said_and_given(self, hits: TermHits) -> tuple[list[ChunkPlace], list[ChunkPlace]]:
+        """Return the chunks of stored conversations that hold terms, and those of other texts."""
+        said, given = list[ChunkPlace](), list[ChunkPlace]()
+        for chunk in hits.places:
+            if chunk.memory_key not in self._by_key:
+                continue
+            if is_conversation(self.text_of(chunk.memory_key)):
+                said.append(chunk)
+            else:
+                given.append(chunk)
+        return said, given
+
+    def calls(self) -> Calls:
+        """Return when their texts came, and by which calls."""
+        by_key = self._by_key.items()
+        return Calls(
+            recency={key: one.recency for key, one in by_key},
+            call={key: _call_of(one.item) for key, one in by_key},
+            came={key: (one.came, one.item.created_at) for key, one in by_key},
+        )
 
 
 def _call_of(item: MemoryItem) -> Hashable:

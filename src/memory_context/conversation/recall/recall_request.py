@@ -71,16 +71,16 @@ def recall_request(question: Message, messages: Sequence[Message], seen: int = 0
         if not message.is_ours:
             shown_here |= keys
     return RecallRequest(
-        without_references(text),
-        _last_turns(before),
-        frozenset(chain.from_iterable(message.known.named for message in asking)),
-        {key: ranges for key, ranges in newest if key not in left_out},
-        recency,
-        _order_of_outputs(messages),
-        frozenset(shown_here),
-        mentioned,
-        lambda wanted: any(wanted in text for text in shown),
-        lambda wanted: any(wanted in text for text in told),
+        message=without_references(text),
+        turns=_last_turns(before),
+        named=frozenset(chain.from_iterable(message.known.named for message in asking)),
+        references={key: ranges for key, ranges in newest if key not in left_out},
+        recency=recency,
+        came=_order_of_outputs(messages),
+        shown_here=frozenset(shown_here),
+        mentioned=mentioned,
+        in_sight=lambda wanted: any(wanted in text for text in shown),
+        is_told=lambda wanted: any(wanted in text for text in told),
     )
 
 

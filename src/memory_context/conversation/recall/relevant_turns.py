@@ -88,6 +88,34 @@ def relevant_turns(
         only_said: Whether what tools gave in a turn is nothing that the turn says.
     """
     holding = _held_by_turn(found, text_of, only_said=only_said)
+    scores, answering = _scored_turns(message, found, holding, text_of, is_seen)
+
+    def said_at(turn: Turn) -> tuple[datetime, str, int]:
+        return stored_at(turn[0]), turn[0], turn[1]
+
+    relevances = dict[str, Relevance]()
+    chosen = best_turns(scores, answering, said_at)
+    beginnings = {(key, start) for key, start, _ in chosen}
+    for turn in sorted(chosen, key=said_at):
+        key, start, stop = turn
+        terms = [found.terms[number].text for number in sorted(holding[turn])]
+        record = _with_what_leans(text_of(key), Record(start, stop))
+        if (key, stop + 1) in beginnings or is_seen(key, stop + 1, record.stop):
+            record = Record(start, stop)
+        before = relevances.get(key, Relevance(key, (), ()))
+        terms = list(dict.fromkeys((*before.terms, *terms)))
+        relevances[key] = Relevance(key, (*before.records, record), terms)
+    return list(relevances.values())
+
+
+def _scored_turns(
+    message: str,
+    found: FoundTerms,
+    holding: Mapping[Turn, Mapping[int, AbstractSet[Span]]],
+    text_of: Callable[[str], str],
+    is_seen: Callable[[str, int, int], bool],
+) -> tuple[dict[Turn, float], set[Turn]]:
+    """Return how much of a message each turn out of sight holds, by rarity, and which turns hold enough to answer it."""
     texts = {key: text_of(key) for key, _, _ in holding}
     turns = max(1, sum(text.count(asked) for text in texts.values() for asked in ASKED))
     held_by = Counter(chain.from_iterable(holding.values()))
@@ -104,33 +132,17 @@ def relevant_turns(
         lines = _said_lines(texts[key], start, stop).union(*held.values())
         if all(is_seen(key, *line) for line in lines):
             continue
+        is_meant = not held.keys().isdisjoint(pointed_at)
         # Of small words each language has many, such as its "is" and "the".
-        if held.keys().isdisjoint(pointed_at) and all(found.terms[one].is_small for one in held):
+        if not is_meant and all(found.terms[number].is_small for number in held):
             continue
         scores[turn] = sum(weights[number] for number in held)
         least = LEAST_SHARE
         if len(held) == 1:
-            is_meant = not held.keys().isdisjoint(pointed_at)
             least = LEAST_SHARE_OF_ONE_WORD if is_meant else math.inf
         if scores[turn] >= least * whole:
             answering.add(turn)
-
-    def said_at(turn: Turn) -> tuple[datetime, str, int]:
-        return stored_at(turn[0]), turn[0], turn[1]
-
-    relevances = dict[str, Relevance]()
-    chosen = best_turns(scores, answering, said_at)
-    beginnings = {(key, start) for key, start, _ in chosen}
-    for turn in sorted(chosen, key=said_at):
-        key, start, stop = turn
-        terms = [found.terms[number].text for number in sorted(holding[turn])]
-        record = _with_what_leans(texts[key], Record(start, stop))
-        if (key, stop + 1) in beginnings or is_seen(key, stop + 1, record.stop):
-            record = Record(start, stop)
-        before = relevances.get(key, Relevance(key, (), ()))
-        terms = list(dict.fromkeys((*before.terms, *terms)))
-        relevances[key] = Relevance(key, (*before.records, record), terms)
-    return list(relevances.values())
+    return scores, answering
 
 
 def _weights(
