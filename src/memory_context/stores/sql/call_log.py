@@ -32,7 +32,7 @@ from memory_context.runtime.telemetry import count
 from memory_context.stores.codec import Codec
 from memory_context.stores.sql.filters import Condition
 from memory_context.stores.sql.row_encoding import format_of
-from memory_context.stores.sql.schema import AnyRow, calls, total_of
+from memory_context.stores.sql.schema import AnyRow, calls, in_period, narrowed, total_of
 from memory_context.stores.sql.transactions import Database
 
 # Rows that wait to be written; the oldest are dropped where a database stays away.
@@ -146,16 +146,8 @@ class CallLog:
 
 
 def _conditions(wanted: CallFilter) -> list[Condition]:
-    where = [calls.c.user_id == wanted.user_id]
-    if wanted.thread_id is not None:
-        where.append(calls.c.thread_id == wanted.thread_id)
-    if wanted.kind is not None:
-        where.append(calls.c.kind == wanted.kind)
-    if wanted.since is not None:
-        where.append(calls.c.at >= wanted.since)
-    if wanted.until is not None:
-        where.append(calls.c.at < wanted.until)
-    return where
+    of_calls = narrowed(calls, user_id=wanted.user_id, thread_id=wanted.thread_id, kind=wanted.kind)
+    return of_calls + in_period(calls.c.at, wanted.since, wanted.until)
 
 
 def records(database: Database, wanted: CallFilter, limit: int | None) -> list[CallRecord]:
@@ -220,8 +212,8 @@ def recode(connection: sa.Connection) -> None:
     for row in connection.execute(sa.select(calls)).all():
         texts = _stored("details", _opened("details", row, codec) or "", row.user_id, codec)
         texts |= _stored("prompt", _opened("prompt", row, codec), row.user_id, codec)
-        this = (calls.c.user_id == row.user_id, calls.c.id == row.id)
-        connection.execute(sa.update(calls).where(*this).values(**texts))
+        this = sa.update(calls).filter_by(user_id=row.user_id, id=row.id)
+        connection.execute(this.values(**texts))
 
 
 def _row_of(record: CallRecord, codec: Codec) -> dict[str, Any]:

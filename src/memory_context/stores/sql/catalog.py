@@ -16,7 +16,7 @@ from memory_context.model.item import MemoryItem
 from memory_context.model.keys import RANDOM_CHARACTERS
 from memory_context.model.scope import Scope
 from memory_context.stores.protocol import Filters, MemoryStore, keeper_of
-from memory_context.stores.sql.filters import Condition, Conditions, matching, within
+from memory_context.stores.sql.filters import Conditions, matching, within
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, format_of
 from memory_context.stores.sql.schema import (
     AnyRow,
@@ -26,6 +26,7 @@ from memory_context.stores.sql.schema import (
     belongs,
     count_rows,
     memories,
+    narrowed,
     pending,
     total_of,
 )
@@ -206,7 +207,7 @@ class Catalog:
                 total_of(memories.c.char_count),
                 sa.func.max(memories.c.created_at),
             )
-            .where(*_of(user))
+            .where(*narrowed(memories, user_id=user))
             .group_by(name)
             .order_by(_COUNT.desc(), name)
         )
@@ -217,7 +218,7 @@ class Catalog:
     ) -> dict[str, int]:
         """Return how many memories there are by user, type or tier, most first: less than `totals`, which reads each row."""
         name = memories.c[column]
-        statement = sa.select(name, _COUNT).where(*_of(user)).group_by(name)
+        statement = sa.select(name, _COUNT).where(*narrowed(memories, user_id=user)).group_by(name)
         rows = self._rows(statement.order_by(_COUNT.desc(), name))
         return {row[0]: row[1] for row in rows}
 
@@ -233,9 +234,8 @@ class Catalog:
         length = sa.func.length(memories.c.memory_key) - RANDOM_CHARACTERS - 1
         # Not below 0 for keys of a caller's own, which PostgreSQL refuses.
         shortened = sa.func.substr(memories.c.memory_key, 1, sa.case((length > 0, length), else_=0))
-        slugs = sa.select(shortened.label("slug")).where(
-            memories.c.user_id == user, memories.c.memory_type == "tool_output"
-        )
+        outputs = narrowed(memories, user_id=user, memory_type="tool_output")
+        slugs = sa.select(shortened.label("slug")).where(*outputs)
         slug = slugs.subquery().c.slug
         statement = sa.select(slug).where(slug != "").group_by(slug).order_by(_COUNT.desc(), slug)
         return [name for (name,) in self._rows(statement.limit(limit))]
@@ -264,14 +264,14 @@ class Catalog:
         """Return how many conversations have stored something."""
         pairs = (
             sa.select(memories.c.user_id, memories.c.thread_id)
-            .where(*_of(user), memories.c.thread_id.is_not(None))
+            .where(*narrowed(memories, user_id=user), memories.c.thread_id.is_not(None))
             .distinct()
         )
         return self._tables.read_tables(partial(count_rows, table=pairs.subquery()))
 
     def count_pending(self, user: str | None = None) -> int:
         """Return how many memories are not fully indexed yet."""
-        where = () if user is None else (pending.c.user_id == user,)
+        where = narrowed(pending, user_id=user)
         return self._tables.read_tables(lambda connection: count_rows(connection, pending, *where))
 
     def size(self) -> int:
@@ -284,7 +284,7 @@ class Catalog:
     def expired(self, expiry: Expiry, user: str | None = None) -> list[tuple[str, UUID]]:
         """Return user and id of the expired memories, user by user, oldest first."""
         statement = sa.select(memories.c.user_id, memories.c.id).where(
-            *_of(user), *_meeting(expiry)
+            *narrowed(memories, user_id=user), *_meeting(expiry)
         )
         oldest_first = (memories.c.user_id, memories.c.created_at, memories.c.id)
         return [(row.user_id, row.id) for row in self._rows(statement.order_by(*oldest_first))]
@@ -310,18 +310,10 @@ class Catalog:
         return self._tables.read_tables(lambda connection: connection.execute(statement).all())
 
 
-def _of(user: str | None) -> Conditions:
-    """Match the memories of one user, or of all."""
-    return () if user is None else (memories.c.user_id == user,)
-
-
 def _meeting(expiry: Expiry) -> Conditions:
     """Match the memories that have expired."""
-    conditions: list[Condition] = [_SINCE[expiry.since] <= expiry.before]
-    if expiry.memory_type is not None:
-        conditions.append(memories.c.memory_type == expiry.memory_type)
-    if expiry.tier is not None:
-        conditions.append(memories.c.tier == expiry.tier)
-    if expiry.evicted:
-        conditions.append(memories.c.is_active.is_(sa.false()))
-    return conditions
+    is_active = False if expiry.evicted else None
+    of_kind = narrowed(
+        memories, memory_type=expiry.memory_type, tier=expiry.tier, is_active=is_active
+    )
+    return [*of_kind, _SINCE[expiry.since] <= expiry.before]

@@ -73,9 +73,6 @@ def _items_at(
 
 def deletions_after(connection: sa.Connection, user_id: str, last: str) -> list[Deletion]:
     """Return a user's next page of deletions, by key."""
-    statement = (
-        DELETIONS.where(deletions.c.user_id == user_id, deletions.c.memory_key > last)
-        .order_by(deletions.c.memory_key)
-        .limit(PAGE)
-    )
-    return [Deletion(*row) for row in connection.execute(statement)]
+    following = DELETIONS.filter_by(user_id=user_id).where(deletions.c.memory_key > last)
+    page = following.order_by(deletions.c.memory_key).limit(PAGE)
+    return [Deletion(*row) for row in connection.execute(page)]

@@ -37,7 +37,7 @@ from memory_context.stores.sql import reencode_rows as recoding
 from memory_context.stores.sql import restore as _restore
 from memory_context.stores.sql.call_log import CallLog
 from memory_context.stores.sql.capacity import quota_kept
-from memory_context.stores.sql.dialects import insert_into
+from memory_context.stores.sql.dialects import insert_into, upsert
 from memory_context.stores.sql.filters import (
     Condition,
     Conditions,
@@ -369,10 +369,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
         """See `MemoryStore.deletion`."""
-        statement = DELETIONS.where(
-            deletions.c.user_id == scope.user_id, deletions.c.memory_key == key
-        )
-        rows = self.database.rows(statement)
+        rows = self.database.rows(DELETIONS.filter_by(user_id=scope.user_id, memory_key=key))
         return Deletion(*rows[0]) if rows else None
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
@@ -750,11 +747,5 @@ def _touch(connection: sa.Connection, where: Conditions) -> int:
     ids = (memories.c.user_id, memories.c.id)
     reads = sa.select(*ids, sa.literal(now(), UTCDateTime), sa.literal(1)).where(*where)
     insert = insert_into(access).from_select(access.c.keys(), reads)
-    upsert = insert.on_conflict_do_update(
-        index_elements=["user_id", "memory_id"],
-        set_={
-            "accessed_at": insert.excluded.accessed_at,
-            "access_count": access.c.access_count + 1,
-        },
-    )
-    return len(connection.execute(upsert.returning(access.c.memory_id)).all())
+    counted = upsert(insert, access_count=access.c.access_count + 1)
+    return len(connection.execute(counted.returning(access.c.memory_id)).all())

@@ -166,8 +166,8 @@ def remove(connection: sa.Connection, user_id: str, found: Mapping[int, Chunk]) 
         owner = _owner_of(connection, user_id)
         names = {row_id: owner.named(passage.names) for row_id, passage in found.items()}
         fts5.remove(connection, names)
-    chunks = (passages.c.user_id == user_id, passages.c.id.in_(list(found)))
-    connection.execute(sa.delete(passages).where(*chunks))
+    chunks = sa.delete(passages).filter_by(user_id=user_id).where(passages.c.id.in_(list(found)))
+    connection.execute(chunks)
     count(connection, user_id, -len(found), -sum(passage.length for passage in found.values()))
 
 
@@ -247,9 +247,8 @@ def term_hits(
         held[lexeme].update(dict.fromkeys(chunks, often))
         keys.update(dict.fromkeys(chunks, key))
     best = best_chunks(terms, held, hits.rarity)
-    places = sa.select(passages.c.id, passages.c.start, passages.c.stop).where(
-        passages.c.user_id == user_id, passages.c.id.in_(best)
-    )
-    spans = {chunk: span for chunk, *span in connection.execute(places)}
+    places = sa.select(passages.c.id, passages.c.start, passages.c.stop)
+    mine = places.filter_by(user_id=user_id).where(passages.c.id.in_(best))
+    spans = {chunk: span for chunk, *span in connection.execute(mine)}
     found = [ChunkPlace(keys[chunk], *spans[chunk]) for chunk in best if chunk in spans]
     return replace(hits, here=hits.here | held.keys(), places=found)
