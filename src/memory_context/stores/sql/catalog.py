@@ -20,7 +20,6 @@ from memory_context.stores.sql.filters import Conditions, matching, within
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, format_of
 from memory_context.stores.sql.schema import (
     AnyRow,
-    AnySelect,
     UTCDateTime,
     access,
     belongs,
@@ -48,6 +47,11 @@ class TableStore(Protocol):
     def delete_rows(self, user_id: str, where: Conditions, reason: str) -> list[str]:
         """Delete a user's memories that meet *where*, and note why; return their keys."""
         ...
+
+
+def rows_of(store: TableStore, statement: sa.Executable) -> Sequence[AnyRow]:
+    """Return the rows of *store* that *statement* selects."""
+    return store.read_tables(lambda connection: connection.execute(statement).all())
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,30 +201,19 @@ class Catalog:
         self, column: Literal["user_id", "memory_type", "tier"], user: str | None = None
     ) -> list[CatalogTotal]:
         """Return how much there is by user, type or tier, most first; of one user, or of all."""
-        name = memories.c[column]
-        statement = (
-            sa.select(
-                name,
-                _COUNT,
-                total_of(sa.case((memories.c.is_active, 0), else_=1)),
-                total_of(memories.c.token_count),
-                total_of(memories.c.char_count),
-                sa.func.max(memories.c.created_at),
-            )
-            .where(*narrowed(memories, user_id=user))
-            .group_by(name)
-            .order_by(_COUNT.desc(), name)
+        sums = (
+            total_of(sa.case((memories.c.is_active, 0), else_=1)),
+            total_of(memories.c.token_count),
+            total_of(memories.c.char_count),
+            sa.func.max(memories.c.created_at),
         )
-        return [CatalogTotal(*row) for row in self._rows(statement)]
+        return [CatalogTotal(*row) for row in self._most_first(column, user, *sums)]
 
     def counts(
         self, column: Literal["user_id", "memory_type", "tier"], user: str | None = None
     ) -> dict[str, int]:
         """Return how many memories there are by user, type or tier, most first: less than `totals`, which reads each row."""
-        name = memories.c[column]
-        statement = sa.select(name, _COUNT).where(*narrowed(memories, user_id=user)).group_by(name)
-        rows = self._rows(statement.order_by(_COUNT.desc(), name))
-        return {row[0]: row[1] for row in rows}
+        return dict(map(tuple, self._most_first(column, user)))
 
     def users(self) -> dict[str, int]:
         """Return how many memories everybody has, most first; 0 for those of whom model calls alone are kept."""
@@ -238,7 +231,7 @@ class Catalog:
         slugs = sa.select(shortened.label("slug")).where(*outputs)
         slug = slugs.subquery().c.slug
         statement = sa.select(slug).where(slug != "").group_by(slug).order_by(_COUNT.desc(), slug)
-        return [name for (name,) in self._rows(statement.limit(limit))]
+        return [name for (name,) in rows_of(self._tables, statement.limit(limit))]
 
     def threads(self, scope: Scope, *, limit: int = 50, offset: int = 0) -> list[ThreadSummary]:
         """Return the conversations that have stored something, the last used first."""
@@ -258,7 +251,7 @@ class Catalog:
             .limit(limit)
             .offset(offset)
         )
-        return [ThreadSummary(*row) for row in self._rows(statement)]
+        return [ThreadSummary(*row) for row in rows_of(self._tables, statement)]
 
     def count_threads(self, user: str | None = None) -> int:
         """Return how many conversations have stored something."""
@@ -287,7 +280,10 @@ class Catalog:
             *narrowed(memories, user_id=user), *_meeting(expiry)
         )
         oldest_first = (memories.c.user_id, memories.c.created_at, memories.c.id)
-        return [(row.user_id, row.id) for row in self._rows(statement.order_by(*oldest_first))]
+        return [
+            (row.user_id, row.id)
+            for row in rows_of(self._tables, statement.order_by(*oldest_first))
+        ]
 
     def delete_expired(self, user: str, ids: Sequence[UUID], expiry: Expiry) -> list[str]:
         """Delete the user's memories of these *ids* that have expired; return their keys.
@@ -303,11 +299,16 @@ class Catalog:
         """Return the first keys that begin with *start*."""
         begins = sa.func.substr(memories.c.memory_key, 1, len(start)) == start
         statement = sa.select(memories.c.memory_key).where(*within(scope), begins)
-        rows = self._rows(statement.order_by(memories.c.memory_key).limit(limit))
+        rows = rows_of(self._tables, statement.order_by(memories.c.memory_key).limit(limit))
         return [row.memory_key for row in rows]
 
-    def _rows(self, statement: AnySelect) -> Sequence[AnyRow]:
-        return self._tables.read_tables(lambda connection: connection.execute(statement).all())
+    def _most_first(
+        self, column: str, user: str | None, *sums: sa.ColumnElement[Any]
+    ) -> Sequence[AnyRow]:
+        """Return for each value of *column* how many memories have it, and their *sums*."""
+        name = memories.c[column]
+        statement = sa.select(name, _COUNT, *sums).where(*narrowed(memories, user_id=user))
+        return rows_of(self._tables, statement.group_by(name).order_by(_COUNT.desc(), name))
 
 
 def _meeting(expiry: Expiry) -> Conditions:

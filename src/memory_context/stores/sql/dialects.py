@@ -38,7 +38,9 @@ def upsert(inserted: Insert, **changes: object) -> Insert:
     values = {
         column.name: inserted.excluded[column.name] for column in table.c if not column.primary_key
     }
-    return inserted.on_conflict_do_update(index_elements=table.primary_key, set_=values | changes)
+    return inserted.on_conflict_do_update(
+        index_elements=table.primary_key.columns.keys(), set_=values | changes
+    )
 
 
 def advisory_lock(connection: sa.Connection, key: int | sa.ColumnElement[int]) -> None:

@@ -259,6 +259,7 @@ def total_of(column: sa.ColumnElement[int]) -> sa.Cast[int]:
 
 def count_rows(
     connection: sa.Connection,
+    /,
     table: sa.FromClause,
     *where: sa.ColumnElement[bool],
     **values: object,
