@@ -33,14 +33,12 @@ def note_setting(connection: sa.Connection, name: str, value: str) -> None:
 
 
 def upsert(inserted: Insert, **changes: object) -> Insert:
-    """Return an insert whose rows take the place of those under the same primary key; *changes* stay of the old ones."""
+    """Return an insert whose rows replace those under their primary keys, but for *changes*, which may name the old row."""
     table = inserted.table
-    values = {
-        column.name: inserted.excluded[column.name] for column in table.c if not column.primary_key
-    }
-    return inserted.on_conflict_do_update(
-        index_elements=table.primary_key.columns.keys(), set_=values | changes
-    )
+    keys = [column.name for column in table.primary_key]
+    others = [column.name for column in table.c if not column.primary_key]
+    values = {name: inserted.excluded[name] for name in others}
+    return inserted.on_conflict_do_update(index_elements=keys, set_=values | changes)
 
 
 def advisory_lock(connection: sa.Connection, key: int | sa.ColumnElement[int]) -> None:
