@@ -9,7 +9,6 @@ from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.schema import CreateTable
 
 from commands import in_this_process
 from documents_table import ANN, BOB, THREAD, execute, make, names_in
@@ -20,7 +19,7 @@ from memory_context.exceptions import SchemaVersionError, StoreError
 from memory_context.model.scope import Scope
 from memory_context.stores import SQLAlchemyStore
 from memory_context.stores.sql import migrate
-from memory_context.stores.sql.schema import memories, metadata, version
+from memory_context.stores.sql.schema import memories
 from messages import LOG
 from test_faults import run_agent, warnings_of
 
@@ -42,20 +41,6 @@ def said_by(*arguments: str) -> str:
     """What a command printed, on one line."""
     done = in_this_process(*arguments)
     return " ".join((done.stdout + done.stderr).split())
-
-
-def stamp(url: str) -> None:
-    """Do what earlier versions did: make the other tables around the one of the other program."""
-    engine = sa.create_engine(url)
-    with engine.begin() as connection:
-        for table in [*metadata.sorted_tables, version]:
-            if table.name != "agent_memories":
-                # The keys of today's tables lead to columns that the other program's table has not.
-                connection.execute(CreateTable(table, include_foreign_key_constraints=[]))
-                for index in table.indexes:
-                    index.create(connection)
-        connection.execute(sa.insert(version).values(version_num=migrate.HEAD))
-    engine.dispose()
 
 
 class TestRefused:
@@ -169,18 +154,6 @@ class TestAdopted:
         engine.dispose()
 
         assert before < names_in(url)
-
-    def test_where_earlier_versions_have_been(self, url: str) -> None:
-        """A database in which an earlier version made its other tables is refused by name, and adopted as well."""
-        stamp(url)
-        for command in ("migrate", "doctor"):
-            assert "memory-context adopt" in said_by(command, "--store", url)
-
-        with SQLAlchemyStore(url) as store:
-            assert 5 == store.adopt().memories
-            assert 4 == store.count(Scope(str(ANN)))
-
-        assert 0 == in_this_process("doctor", "--store", url).returncode
 
     def test_all_or_nothing(self, url: str) -> None:
         """A row that cannot be taken over is named, and everything is as it was."""

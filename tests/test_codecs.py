@@ -33,8 +33,8 @@ from memory_context.stores import (
     FileStore,
     MemoryStore,
     SQLAlchemyStore,
+    compression,
 )
-from memory_context.stores import codec as codec_module
 from memory_context.stores.sql.catalog import Catalog
 from memory_context.testing import MemoryStoreContract
 from memory_context.testing.sample_memories import ANN, memory
@@ -274,7 +274,7 @@ def test_row_that_expands_hugely(
         manager = MemoryManager(store, user_id="ann")
         manager.store("0" * 12_000_000, key="bomb")
         manager.store(ROWS, key="rows")
-        monkeypatch.setattr(codec_module, "LARGEST", 1_000_000)
+        monkeypatch.setattr(compression, "LARGEST", 1_000_000)
         tracemalloc.start()
         with pytest.raises(SealError, match="damaged"):
             manager.retrieve("bomb")

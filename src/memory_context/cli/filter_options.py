@@ -76,7 +76,7 @@ def condition(text: str) -> tuple[str, dict[str, Any]]:
     """
     from pydantic import TypeAdapter
 
-    from memory_context.stores.sql.filters import column_named, type_of
+    from memory_context.stores.sql.filters import column_named
 
     match = _FILTER.fullmatch(text)
     if match is None:
@@ -84,7 +84,7 @@ def condition(text: str) -> tuple[str, dict[str, Any]]:
     name, sign, value = match.groups()
     if name == "tags":
         raise InvalidFilterError("tags are filtered with --tag")
-    kind = type_of(column_named(name))
+    kind = column_named(name).type.python_type
     try:
         wanted = moment(value) if kind is datetime else TypeAdapter(kind).validate_python(value)
     except ValueError as error:

@@ -360,12 +360,11 @@ class MemoryManager(ClosedAtExit):
                 stored = self._put_under_new_key(item, source or type, room)
             else:
                 stored = self.memory_store.put(self.scope, item, replace=replace, room=room)
-            size = bytes_of(item.content)
-            storing.note(key=stored.memory_key, tokens=stored.token_count, bytes=size)
-        count("memories", type=type, tier=tier)
-        count("bytes", size, type=type, tier=tier)
+            storing.note(
+                key=stored.memory_key, tokens=stored.token_count, bytes=bytes_of(item.content)
+            )
+        self._count_stored(item, redaction)
         self.audit("stored", stored.memory_key)
-        self.note_redacted(redaction)
         return stored
 
     def replace_all(self, described: Sequence[tuple[MemoryItem, str]]) -> None:
@@ -394,9 +393,7 @@ class MemoryManager(ClosedAtExit):
                 tokens=sum(item.token_count for item in items),
             )
         for item, redaction in zip(items, redactions, strict=True):
-            count("memories", type=item.memory_type, tier=item.tier)
-            count("bytes", bytes_of(item.content), type=item.memory_type, tier=item.tier)
-            self.note_redacted(redaction)
+            self._count_stored(item, redaction)
         self.audit("stored", *(item.memory_key for item in items))
 
     def _completed(
@@ -421,6 +418,12 @@ class MemoryManager(ClosedAtExit):
     def redaction(self, memory_type: str = "") -> Redaction:
         """Return what takes the secrets out of the texts of one record; out of a secret it takes nothing."""
         return Redaction(None if memory_type == SECRET else self.redactor)
+
+    def _count_stored(self, item: MemoryItem, redaction: Redaction) -> None:
+        """Count a record that was stored, and what was taken out of it."""
+        count("memories", type=item.memory_type, tier=item.tier)
+        count("bytes", bytes_of(item.content), type=item.memory_type, tier=item.tier)
+        self.note_redacted(redaction)
 
     def note_redacted(self, redaction: Redaction) -> None:
         """Count what was taken out of a record that was stored, and tell the redactor's callback."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -309,10 +310,9 @@ class ScopedMemory(TierNotes):
             InvalidTierError: There is no such tier, or it is not open here.
             StoreError: The store could not do it.
         """
-        counts: dict[str, int] = {}
+        counts = Counter[str]()
         for usage in self.manager.memory_store.usage(self.manager.scope, self._filters(tier)):
-            category = usage.category or ""
-            counts[category] = counts.get(category, 0) + usage.items
+            counts[usage.category or ""] += usage.items
         return trees(counts)
 
     def count(

@@ -39,10 +39,9 @@ def search_filters(
         column: as_list(names) for column, names in lists.items() if names is not None
     }
     if category is not None:
-        narrowed["category"] = {"$under": category}
-    if category is not None and category.endswith("*"):
         beginning = category.removesuffix("*")
-        narrowed["category"] = {"$gte": beginning, "$lt": beginning + LAST_CHARACTER}
+        is_path = beginning == category
+        narrowed["category"] = {"$under": category} if is_path else beginning_with(beginning)
     if thread is not None:
         narrowed["thread_id"] = thread
     period = {"$gte": with_zone(since, "since"), "$lt": with_zone(until, "until")}
@@ -55,6 +54,11 @@ def search_filters(
             f"{', '.join(sorted(repeated))} is an argument of its own; leave it out of filters"
         )
     return narrowed | dict(filters or {})
+
+
+def beginning_with(text: str) -> Filters:
+    """Return what filters a column for values that begin with *text*."""
+    return {"$gte": text, "$lt": text + LAST_CHARACTER}
 
 
 def as_list(names: str | Iterable[str]) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from memory_context import wording_for_models as prompts
 from memory_context.exceptions import InvalidQueryError, InvalidSelectionError
+from memory_context.memory.search_filters import beginning_with
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.query_result import QueryResult
 from memory_context.model.scope import Scope
@@ -24,7 +25,6 @@ MOST_UNITED = 200
 TABLES_TOLD = 10
 ANY = "*"
 KEY_COLUMN = "memory_key"
-_LARGEST_CHARACTER = "\U0010ffff"
 
 
 def query(store: MemoryStore, scope: Scope, sql: str) -> QueryResult:
@@ -101,9 +101,7 @@ class _MemoriesAsTables:
     def _matching(self, pattern: str) -> list[MemoryItem]:
         """Return the memories whose keys match, oldest first, without secrets and binary content."""
         beginning = pattern.partition(ANY)[0]
-        filters = None
-        if beginning:
-            filters = {KEY_COLUMN: {"$gte": beginning, "$lt": beginning + _LARGEST_CHARACTER}}
+        filters = {KEY_COLUMN: beginning_with(beginning)} if beginning else None
         matches = re.compile(".*".join(map(re.escape, pattern.split(ANY)))).fullmatch
         found = list[MemoryItem]()
         for item in self._store.query(self._scope, filters, limit=None, order_by="-created_at"):

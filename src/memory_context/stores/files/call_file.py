@@ -73,7 +73,7 @@ class CallFile(SQLAlchemyStore):
             self.problem = ""
             return nothing
         try:
-            self._write_calls()
+            self.call_log.flush()
             # Before the first row it has no tables, and who reads makes none: the folder may be read-only.
             if self.database.run_as_it_is(revision_of) is None:
                 return nothing

@@ -25,7 +25,7 @@ from memory_context.stores.files.call_file import PATH, CallFile
 from memory_context.stores.files.folder import DIRECTORY_MODE, FILE_MODE, MemoryFolder
 from memory_context.stores.files.indexed_folder import DamagedFile, IndexedFolder
 from memory_context.stores.files.writer_lock import WriterLock
-from memory_context.stores.sql.scan import scan
+from memory_context.stores.sql.scan import scan, scan_deletions
 from memory_context.stores.sql.sqlalchemy_store import CALLS_KEPT, SQLAlchemyStore
 from memory_context.text.index.embedders import AnyEmbedder
 
@@ -201,8 +201,7 @@ class FileStore(ClosedAtExit):
 
     def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
         """See `MemoryStore.list_deleted`."""
-        with self._lock:
-            return iter(list(self._opened().index.list_deleted(scope)))
+        return scan_deletions(self, scope.user_id)
 
     def restore(self, scope: Scope, records: Iterable[AnyRecord]) -> Restored:
         """See `MemoryStore.restore`. A damaged file in the place of a memory's is a conflict."""

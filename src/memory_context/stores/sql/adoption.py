@@ -17,9 +17,8 @@ from memory_context.model.item import MemoryItem, is_secret, recounted
 from memory_context.model.record_json import item_from
 from memory_context.stores.sql.dialects import advisory_lock
 from memory_context.stores.sql.index import keyword_index
-from memory_context.stores.sql.migrate import LOCK, create_all, is_foreign, revision_of
+from memory_context.stores.sql.migrate import LOCK, create_all, is_foreign
 from memory_context.stores.sql.restore import insert_record
-from memory_context.stores.sql.schema import memories, metadata, version
 from memory_context.text.describe import describe
 from memory_context.text.tokens.counter import default_counter
 
@@ -89,12 +88,6 @@ def adopt(connection: sa.Connection) -> Adopted:
         raise SchemaVersionError(
             "there is no table agent_memories of another program; nothing to adopt"
         )
-    if revision_of(connection) is not None:
-        # An earlier version of this library made its tables around the one of the other program,
-        # and could store nothing in them.
-        ours = [table for table in metadata.sorted_tables if table is not memories]
-        metadata.drop_all(connection, tables=ours)
-        version.drop(connection)
     connection.exec_driver_sql(
         "ALTER TABLE agent_memories RENAME TO agent_memories_before_adoption"
     )

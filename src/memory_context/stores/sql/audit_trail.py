@@ -17,7 +17,7 @@ from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.opening import as_store
 from memory_context.stores.protocol import MemoryStore
 from memory_context.stores.sql.filters import Condition
-from memory_context.stores.sql.schema import audit
+from memory_context.stores.sql.schema import audit, in_period, narrowed
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.stores.sql.urls import PASSWORD_VARIABLE
 
@@ -109,14 +109,9 @@ class SQLAuditTrail(ClosedAtExit):
             )
         if limit is not None and limit < 0:
             raise InvalidArgumentError(f"a limit is 0 or more, or None for all, not {limit}")
-        where = _of_user_before(user_id, until)
-        if key is not None:
-            where.append(audit.c.memory_key == key)
-        if action is not None:
-            where.append(audit.c.action == action)
-        if since is not None:
-            where.append(audit.c.at >= with_zone(since, "a moment"))
-        return islice(self._pages(where), limit)
+        user = Scope(user_id).user_id  # type: ignore[arg-type] # makes it text
+        where = narrowed(audit, user_id=user, memory_key=key, action=action)
+        return islice(self._pages([*where, *_in_period(since, until)]), limit)
 
     def delete(self, user_id: str | int | None = None, *, before: datetime | None = None) -> int:
         """Delete entries of a user, or from before a moment, or both; return how many there were.
@@ -129,7 +124,9 @@ class SQLAuditTrail(ClosedAtExit):
             raise InvalidArgumentError(
                 "say whose entries, or from before when: delete(user_id, before=…)"
             )
-        statement = sa.delete(audit).where(*_of_user_before(user_id, before))
+        user = None if user_id is None else Scope(user_id).user_id  # type: ignore[arg-type] # makes it text
+        where = (*narrowed(audit, user_id=user), *_in_period(None, before))
+        statement = sa.delete(audit).where(*where)
         return self._database.write(lambda connection: connection.execute(statement).rowcount)
 
     def close(self) -> None:
@@ -179,11 +176,5 @@ def as_auditor(
     )
 
 
-def _of_user_before(user_id: str | int | None, moment: datetime | None) -> list[Condition]:
-    """Match the entries of a user, or of all, from before *moment*, or from any time."""
-    where: list[Condition] = []
-    if user_id is not None:
-        where.append(audit.c.user_id == Scope(user_id).user_id)  # type: ignore[arg-type] # makes it text
-    if moment is not None:
-        where.append(audit.c.at < with_zone(moment, "a moment"))
-    return where
+def _in_period(since: datetime | None, until: datetime | None) -> list[Condition]:
+    return in_period(audit.c.at, with_zone(since, "a moment"), with_zone(until, "a moment"))

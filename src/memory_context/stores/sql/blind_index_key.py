@@ -1,4 +1,4 @@
-"""The key that hides words and identities of an encrypted database, and how its index is renewed for another codec.
+"""The key that hides the words and identities of an encrypted database, and how they are hashed with it.
 
 The key is random, made once for a database, and stored sealed by the codec. So the keys of the codec can be rotated
 without hashing every word again.
@@ -7,16 +7,15 @@ without hashing every word again.
 from __future__ import annotations
 
 import base64
+import hashlib
 import os
 
 import sqlalchemy as sa
 
 from memory_context.exceptions import EncryptionError
-from memory_context.model.item import SEALED
+from memory_context.model.item import SEALED, encoded
 from memory_context.stores.codec import Codec
 from memory_context.stores.sql.dialects import note_setting, setting
-from memory_context.stores.sql.index import keyword_index
-from memory_context.stores.sql.row_encoding import RowFormat
 from memory_context.stores.sql.schema import memories
 
 _KEY = "index_key"
@@ -26,8 +25,13 @@ _KEY_BYTES = 32
 _PLACE = b"memory-context index key"
 
 
-def held_format(connection: sa.Connection, codec: Codec) -> RowFormat | None:
-    """Return how the rows of a database are written with *codec*; None where `prepare` must make it ready first.
+def keyed_hash(key: bytes, text: str, size: int) -> str:
+    """Return a hash that nobody makes or compares without the key, in hex: BLAKE2b (RFC 7693) with *size* bytes."""
+    return hashlib.blake2b(encoded(text), key=key, digest_size=size).hexdigest()
+
+
+def held_key(connection: sa.Connection, codec: Codec) -> bytes | None:
+    """Return the key of a database; None where *codec* hides no words, or `prepare` must make it ready first.
 
     Raises:
         EncryptionError: The database is encrypted, and *codec* does not encrypt or has other keys.
@@ -38,19 +42,18 @@ def held_format(connection: sa.Connection, codec: Codec) -> RowFormat | None:
             raise EncryptionError(
                 "this database is encrypted: write encrypted+ before its URL, or give the store codec=Encrypted(keys)"
             )
-        return RowFormat(codec)
+        return None
     if sealed is None or setting(connection, _MODE) != codec.index:
         return None
-    return RowFormat(codec, codec.unseal(base64.b64decode(sealed), _PLACE))
+    return codec.unseal(base64.b64decode(sealed), _PLACE)
 
 
-def prepare(connection: sa.Connection, codec: Codec) -> None:
-    """Make a key where there is none, and empty an index that holds words in another form.
+def prepare(connection: sa.Connection, codec: Codec) -> bool:
+    """Make a key where there is none; return whether the index holds words in another form, and must be emptied.
 
     Raises:
         EncryptionError: There are memories that are not encrypted, and the codec does not accept them.
     """
-    keyword_index.lock(connection, "SHARE ROW EXCLUSIVE")
     if setting(connection, _KEY) is None:
         is_plain = memories.c.media_type.not_like(f"{SEALED}%")
         first = connection.execute(sa.select(memories.c.id).where(is_plain).limit(1)).first()
@@ -61,9 +64,9 @@ def prepare(connection: sa.Connection, codec: Codec) -> None:
                 " Encrypted(keys, accept_plain=True), and call reencrypt()"
             )
         store_key(connection, codec, os.urandom(_KEY_BYTES))
-    if setting(connection, _MODE) != codec.index:
-        keyword_index.reset(connection)
-        note_setting(connection, _MODE, codec.index)
+    before = setting(connection, _MODE)
+    note_setting(connection, _MODE, codec.index)
+    return before != codec.index
 
 
 def store_key(connection: sa.Connection, codec: Codec, key: bytes) -> None:

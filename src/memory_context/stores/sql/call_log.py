@@ -32,7 +32,7 @@ from memory_context.runtime.telemetry import count
 from memory_context.stores.codec import Codec
 from memory_context.stores.sql.filters import Condition
 from memory_context.stores.sql.row_encoding import format_of
-from memory_context.stores.sql.schema import AnyRow, calls, total_of
+from memory_context.stores.sql.schema import AnyRow, calls, in_period, narrowed, total_of
 from memory_context.stores.sql.transactions import Database
 
 # Rows that wait to be written; the oldest are dropped where a database stays away.
@@ -52,10 +52,10 @@ class CallLog:
 
     Args:
         database: Where rows go.
-        kept: How long they stay.
+        kept: How long they stay; None: none is written.
     """
 
-    def __init__(self, database: Database, kept: timedelta) -> None:
+    def __init__(self, database: Database, kept: timedelta | None) -> None:
         self._database = database
         self._kept = kept
         self._waiting = deque[CallRecord](maxlen=WAITING)
@@ -73,7 +73,9 @@ class CallLog:
         self._waiting.clear()
 
     def note(self, record: CallRecord) -> None:
-        """Have a row written soon."""
+        """Have a row written soon; none in a file that cannot be written."""
+        if self._kept is None or self._database.reads_only:
+            return
         with self._lock:
             if len(self._waiting) == WAITING:
                 count("calls_dropped")
@@ -91,6 +93,59 @@ class CallLog:
         self._timer.name = "memory-context-calls"
         self._timer.daemon = True
         self._timer.start()
+
+    def records(self, wanted: CallFilter, limit: int | None) -> list[CallRecord]:
+        """Return the rows that are wanted, newest first.
+
+        Raises:
+            SealError: A row was changed, or never encrypted and the codec does not accept it.
+            StoreError: The database could not do it.
+        """
+        self.flush()
+        columns = [column for column in calls.c if wanted.prompts or column not in _PROMPTS]
+        newest = sa.select(*columns).order_by(calls.c.at.desc(), calls.c.id.desc())
+        rows = self._database.rows(newest.where(*_conditions(wanted)).limit(limit))
+        return [_record_of(row, self._database.codec, prompts=wanted.prompts) for row in rows]
+
+    def totals(self, wanted: CallFilter) -> list[CallTotals]:
+        """Return what the rows that are wanted add up to, by conversation; the one with the newest row first.
+
+        Raises:
+            StoreError: The database could not do it.
+        """
+        self.flush()
+        is_model = sa.case((calls.c.kind == "model", 1), else_=0)
+        moment = calls.c.at.type
+        last = sa.func.max(calls.c.at, type_=moment)
+        statement = sa.select(
+            calls.c.thread_id,
+            total_of(is_model),
+            total_of(calls.c.tokens_full),
+            total_of(calls.c.tokens_sent),
+            total_of(calls.c.tokens_spent),
+            sa.func.min(calls.c.at, type_=moment),
+            last,
+        )
+        statement = statement.where(*_conditions(wanted)).group_by(calls.c.thread_id)
+        return [CallTotals(*row) for row in self._database.rows(statement.order_by(last.desc()))]
+
+    def callers(self) -> list[str]:
+        """Return everybody of whom there are rows, in the order of their ids.
+
+        Each is looked up behind the one before in the index: the databases read all of it for a DISTINCT.
+
+        Raises:
+            StoreError: The database could not do it.
+        """
+        self.flush()
+        lowest = sa.select(sa.func.min(calls.c.user_id).label("user_id"))
+        first = lowest.cte("callers", recursive=True)
+        following = sa.select(sa.func.min(calls.c.user_id)).where(calls.c.user_id > first.c.user_id)
+        more = sa.select(following.scalar_subquery()).where(first.c.user_id.is_not(None))
+        everybody = first.union_all(more)
+        statement = sa.select(everybody.c.user_id).where(everybody.c.user_id.is_not(None))
+        # Sorted here, because the databases' collations differ.
+        return sorted(row.user_id for row in self._database.rows(statement))
 
     def flush(self) -> None:
         """Write what waits. Where that fails, or a thread has been at it for too long, it goes on waiting."""
@@ -140,77 +195,18 @@ class CallLog:
     def _insert(self, connection: sa.Connection, records: Sequence[CallRecord]) -> None:
         rows = [_row_of(record, self._database.codec) for record in records]
         connection.execute(sa.insert(calls), rows)
-        if self._swept_at is None or time.monotonic() - self._swept_at > SWEPT_EVERY:
+        is_due = self._swept_at is None or time.monotonic() - self._swept_at > SWEPT_EVERY
+        if is_due and self._kept is not None:
             connection.execute(sa.delete(calls).where(calls.c.at < now() - self._kept))
             self._swept_at = time.monotonic()
 
 
 def _conditions(wanted: CallFilter) -> list[Condition]:
-    where = [calls.c.user_id == wanted.user_id]
-    if wanted.thread_id is not None:
-        where.append(calls.c.thread_id == wanted.thread_id)
-    if wanted.kind is not None:
-        where.append(calls.c.kind == wanted.kind)
-    if wanted.since is not None:
-        where.append(calls.c.at >= wanted.since)
-    if wanted.until is not None:
-        where.append(calls.c.at < wanted.until)
-    return where
+    of_calls = narrowed(calls, user_id=wanted.user_id, thread_id=wanted.thread_id, kind=wanted.kind)
+    return of_calls + in_period(calls.c.at, wanted.since, wanted.until)
 
 
-def records(database: Database, wanted: CallFilter, limit: int | None) -> list[CallRecord]:
-    """Return the rows that are wanted, newest first.
-
-    Raises:
-        SealError: A row was changed, or never encrypted and the codec does not accept it.
-        StoreError: The database could not do it.
-    """
-    columns = [column for column in calls.c if wanted.prompts or column not in _PROMPTS]
-    newest = sa.select(*columns).order_by(calls.c.at.desc(), calls.c.id.desc())
-    rows = database.rows(newest.where(*_conditions(wanted)).limit(limit))
-    return [_record_of(row, database.codec, prompts=wanted.prompts) for row in rows]
-
-
-def totals(database: Database, wanted: CallFilter) -> list[CallTotals]:
-    """Return what the rows that are wanted add up to, by conversation; the one with the newest row first.
-
-    Raises:
-        StoreError: The database could not do it.
-    """
-    is_model = sa.case((calls.c.kind == "model", 1), else_=0)
-    moment = calls.c.at.type
-    last = sa.func.max(calls.c.at, type_=moment)
-    statement = sa.select(
-        calls.c.thread_id,
-        total_of(is_model),
-        total_of(calls.c.tokens_full),
-        total_of(calls.c.tokens_sent),
-        total_of(calls.c.tokens_spent),
-        sa.func.min(calls.c.at, type_=moment),
-        last,
-    )
-    statement = statement.where(*_conditions(wanted)).group_by(calls.c.thread_id)
-    return [CallTotals(*row) for row in database.rows(statement.order_by(last.desc()))]
-
-
-def callers(database: Database) -> list[str]:
-    """Return everybody of whom there are rows, in the order of their ids.
-
-    Each is looked up behind the one before in the index: the databases read all of it for a DISTINCT.
-
-    Raises:
-        StoreError: The database could not do it.
-    """
-    first = sa.select(sa.func.min(calls.c.user_id).label("user_id")).cte("callers", recursive=True)
-    following = sa.select(sa.func.min(calls.c.user_id)).where(calls.c.user_id > first.c.user_id)
-    more = sa.select(following.scalar_subquery()).where(first.c.user_id.is_not(None))
-    everybody = first.union_all(more)
-    statement = sa.select(everybody.c.user_id).where(everybody.c.user_id.is_not(None))
-    # Sorted here, because the databases' collations differ.
-    return sorted(row.user_id for row in database.rows(statement))
-
-
-def recode(connection: sa.Connection) -> None:
+def recode_calls(connection: sa.Connection) -> None:
     """Write the texts of all rows as the codec does today.
 
     Raises:
@@ -220,8 +216,8 @@ def recode(connection: sa.Connection) -> None:
     for row in connection.execute(sa.select(calls)).all():
         texts = _stored("details", _opened("details", row, codec) or "", row.user_id, codec)
         texts |= _stored("prompt", _opened("prompt", row, codec), row.user_id, codec)
-        this = (calls.c.user_id == row.user_id, calls.c.id == row.id)
-        connection.execute(sa.update(calls).where(*this).values(**texts))
+        this = sa.update(calls).filter_by(user_id=row.user_id, id=row.id)
+        connection.execute(this.values(**texts))
 
 
 def _row_of(record: CallRecord, codec: Codec) -> dict[str, Any]:

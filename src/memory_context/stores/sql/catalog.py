@@ -16,16 +16,16 @@ from memory_context.model.item import MemoryItem
 from memory_context.model.keys import RANDOM_CHARACTERS
 from memory_context.model.scope import Scope
 from memory_context.stores.protocol import Filters, MemoryStore, keeper_of
-from memory_context.stores.sql.filters import Condition, Conditions, matching, within
+from memory_context.stores.sql.filters import Conditions, matching, within
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, format_of
 from memory_context.stores.sql.schema import (
     AnyRow,
-    AnySelect,
     UTCDateTime,
     access,
     belongs,
     count_rows,
     memories,
+    narrowed,
     pending,
     total_of,
 )
@@ -47,6 +47,11 @@ class TableStore(Protocol):
     def delete_rows(self, user_id: str, where: Conditions, reason: str) -> list[str]:
         """Delete a user's memories that meet *where*, and note why; return their keys."""
         ...
+
+
+def rows_of(store: TableStore, statement: sa.Executable) -> Sequence[AnyRow]:
+    """Return the rows of *store* that *statement* selects."""
+    return store.read_tables(lambda connection: connection.execute(statement).all())
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,30 +201,19 @@ class Catalog:
         self, column: Literal["user_id", "memory_type", "tier"], user: str | None = None
     ) -> list[CatalogTotal]:
         """Return how much there is by user, type or tier, most first; of one user, or of all."""
-        name = memories.c[column]
-        statement = (
-            sa.select(
-                name,
-                _COUNT,
-                total_of(sa.case((memories.c.is_active, 0), else_=1)),
-                total_of(memories.c.token_count),
-                total_of(memories.c.char_count),
-                sa.func.max(memories.c.created_at),
-            )
-            .where(*_of(user))
-            .group_by(name)
-            .order_by(_COUNT.desc(), name)
+        sums = (
+            total_of(sa.case((memories.c.is_active, 0), else_=1)),
+            total_of(memories.c.token_count),
+            total_of(memories.c.char_count),
+            sa.func.max(memories.c.created_at),
         )
-        return [CatalogTotal(*row) for row in self._rows(statement)]
+        return [CatalogTotal(*row) for row in self._most_first(column, user, *sums)]
 
     def counts(
         self, column: Literal["user_id", "memory_type", "tier"], user: str | None = None
     ) -> dict[str, int]:
         """Return how many memories there are by user, type or tier, most first: less than `totals`, which reads each row."""
-        name = memories.c[column]
-        statement = sa.select(name, _COUNT).where(*_of(user)).group_by(name)
-        rows = self._rows(statement.order_by(_COUNT.desc(), name))
-        return {row[0]: row[1] for row in rows}
+        return dict(map(tuple, self._most_first(column, user)))
 
     def users(self) -> dict[str, int]:
         """Return how many memories everybody has, most first; 0 for those of whom model calls alone are kept."""
@@ -233,12 +227,11 @@ class Catalog:
         length = sa.func.length(memories.c.memory_key) - RANDOM_CHARACTERS - 1
         # Not below 0 for keys of a caller's own, which PostgreSQL refuses.
         shortened = sa.func.substr(memories.c.memory_key, 1, sa.case((length > 0, length), else_=0))
-        slugs = sa.select(shortened.label("slug")).where(
-            memories.c.user_id == user, memories.c.memory_type == "tool_output"
-        )
+        outputs = narrowed(memories, user_id=user, memory_type="tool_output")
+        slugs = sa.select(shortened.label("slug")).where(*outputs)
         slug = slugs.subquery().c.slug
         statement = sa.select(slug).where(slug != "").group_by(slug).order_by(_COUNT.desc(), slug)
-        return [name for (name,) in self._rows(statement.limit(limit))]
+        return [name for (name,) in rows_of(self._tables, statement.limit(limit))]
 
     def threads(self, scope: Scope, *, limit: int = 50, offset: int = 0) -> list[ThreadSummary]:
         """Return the conversations that have stored something, the last used first."""
@@ -258,20 +251,20 @@ class Catalog:
             .limit(limit)
             .offset(offset)
         )
-        return [ThreadSummary(*row) for row in self._rows(statement)]
+        return [ThreadSummary(*row) for row in rows_of(self._tables, statement)]
 
     def count_threads(self, user: str | None = None) -> int:
         """Return how many conversations have stored something."""
         pairs = (
             sa.select(memories.c.user_id, memories.c.thread_id)
-            .where(*_of(user), memories.c.thread_id.is_not(None))
+            .where(*narrowed(memories, user_id=user), memories.c.thread_id.is_not(None))
             .distinct()
         )
         return self._tables.read_tables(partial(count_rows, table=pairs.subquery()))
 
     def count_pending(self, user: str | None = None) -> int:
         """Return how many memories are not fully indexed yet."""
-        where = () if user is None else (pending.c.user_id == user,)
+        where = narrowed(pending, user_id=user)
         return self._tables.read_tables(lambda connection: count_rows(connection, pending, *where))
 
     def size(self) -> int:
@@ -284,10 +277,13 @@ class Catalog:
     def expired(self, expiry: Expiry, user: str | None = None) -> list[tuple[str, UUID]]:
         """Return user and id of the expired memories, user by user, oldest first."""
         statement = sa.select(memories.c.user_id, memories.c.id).where(
-            *_of(user), *_meeting(expiry)
+            *narrowed(memories, user_id=user), *_meeting(expiry)
         )
         oldest_first = (memories.c.user_id, memories.c.created_at, memories.c.id)
-        return [(row.user_id, row.id) for row in self._rows(statement.order_by(*oldest_first))]
+        return [
+            (row.user_id, row.id)
+            for row in rows_of(self._tables, statement.order_by(*oldest_first))
+        ]
 
     def delete_expired(self, user: str, ids: Sequence[UUID], expiry: Expiry) -> list[str]:
         """Delete the user's memories of these *ids* that have expired; return their keys.
@@ -303,25 +299,22 @@ class Catalog:
         """Return the first keys that begin with *start*."""
         begins = sa.func.substr(memories.c.memory_key, 1, len(start)) == start
         statement = sa.select(memories.c.memory_key).where(*within(scope), begins)
-        rows = self._rows(statement.order_by(memories.c.memory_key).limit(limit))
+        rows = rows_of(self._tables, statement.order_by(memories.c.memory_key).limit(limit))
         return [row.memory_key for row in rows]
 
-    def _rows(self, statement: AnySelect) -> Sequence[AnyRow]:
-        return self._tables.read_tables(lambda connection: connection.execute(statement).all())
-
-
-def _of(user: str | None) -> Conditions:
-    """Match the memories of one user, or of all."""
-    return () if user is None else (memories.c.user_id == user,)
+    def _most_first(
+        self, column: str, user: str | None, *sums: sa.ColumnElement[Any]
+    ) -> Sequence[AnyRow]:
+        """Return for each value of *column* how many memories have it, and their *sums*."""
+        name = memories.c[column]
+        statement = sa.select(name, _COUNT, *sums).where(*narrowed(memories, user_id=user))
+        return rows_of(self._tables, statement.group_by(name).order_by(_COUNT.desc(), name))
 
 
 def _meeting(expiry: Expiry) -> Conditions:
     """Match the memories that have expired."""
-    conditions: list[Condition] = [_SINCE[expiry.since] <= expiry.before]
-    if expiry.memory_type is not None:
-        conditions.append(memories.c.memory_type == expiry.memory_type)
-    if expiry.tier is not None:
-        conditions.append(memories.c.tier == expiry.tier)
-    if expiry.evicted:
-        conditions.append(memories.c.is_active.is_(sa.false()))
-    return conditions
+    is_active = False if expiry.evicted else None
+    of_kind = narrowed(
+        memories, memory_type=expiry.memory_type, tier=expiry.tier, is_active=is_active
+    )
+    return [*of_kind, _SINCE[expiry.since] <= expiry.before]

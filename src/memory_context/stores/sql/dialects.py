@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import Insert, insert
 
 from memory_context.stores.sql.schema import settings
 
@@ -29,8 +29,16 @@ def setting(connection: sa.Connection, name: str) -> str | None:
 
 def note_setting(connection: sa.Connection, name: str, value: str) -> None:
     """Note something of the database itself, in place of what was noted under *name* before."""
-    insert = insert_into(settings).values(name=name, value=value)
-    connection.execute(insert.on_conflict_do_update(index_elements=["name"], set_={"value": value}))
+    connection.execute(upsert(insert_into(settings).values(name=name, value=value)))
+
+
+def upsert(inserted: Insert, **changes: object) -> Insert:
+    """Return an insert whose rows replace those under their primary keys, but for *changes*, which may name the old row."""
+    table = inserted.table
+    keys = [column.name for column in table.primary_key]
+    others = [column.name for column in table.c if not column.primary_key]
+    values = {name: inserted.excluded[name] for name in others}
+    return inserted.on_conflict_do_update(index_elements=keys, set_=values | changes)
 
 
 def advisory_lock(connection: sa.Connection, key: int | sa.ColumnElement[int]) -> None:

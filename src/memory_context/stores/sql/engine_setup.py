@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,19 +46,14 @@ _SQLITE_PRAGMAS: tuple[str, ...] = (
 
 
 @dataclass
-class _SharedEngine:
-    engine: sa.Engine
-    users: int = 0
-
-
-@dataclass
 class EngineRegistry:
     """The engines of this process, shared by URL.
 
     Each lives until the last store that uses it lets it go.
     """
 
-    _engines: dict[sa.URL, _SharedEngine] = field(default_factory=dict[sa.URL, _SharedEngine])
+    _engines: dict[sa.URL, sa.Engine] = field(default_factory=dict[sa.URL, sa.Engine])
+    _users: Counter[sa.URL] = field(default_factory=Counter[sa.URL])
     lock: Lock = field(default_factory=Lock)
 
     def acquire(self, url: sa.URL) -> sa.Engine:
@@ -66,22 +62,19 @@ class EngineRegistry:
             return make_engine(url)
         with self.lock:
             if url not in self._engines:
-                self._engines[url] = _SharedEngine(make_engine(url))
-            shared = self._engines[url]
-            shared.users += 1
-            return shared.engine
+                self._engines[url] = make_engine(url)
+            self._users[url] += 1
+            return self._engines[url]
 
     def release(self, engine: sa.Engine) -> None:
         """Let go of an engine that `acquire` gave."""
         with self.lock:
-            shared = self._engines.get(engine.url)
-            if shared is None or shared.engine is not engine:
-                engine.dispose()
-                return
-            shared.users -= 1
-            if shared.users == 0:
+            if self._engines.get(engine.url) is engine:
+                self._users[engine.url] -= 1
+                if self._users[engine.url]:
+                    return
                 del self._engines[engine.url]
-                engine.dispose()
+            engine.dispose()
 
     def close_idle(self) -> None:
         """Close the idle connections to SQLite's files; they are opened again as needed.
@@ -89,13 +82,14 @@ class EngineRegistry:
         SQLite's locks belong to a process, and a child must not take over an open connection
         (https://www.sqlite.org/howtocorrupt.html, section 2.6).
         """
-        for shared in list(self._engines.values()):
-            if shared.engine.dialect.name == "sqlite":
-                shared.engine.dispose()
+        for engine in list(self._engines.values()):
+            if engine.dialect.name == "sqlite":
+                engine.dispose()
 
     def after_fork(self) -> None:
         """In a forked child, leave engines and their connections to the parent."""
         self._engines = {}
+        self._users.clear()
 
 
 registry = EngineRegistry()

@@ -70,7 +70,6 @@ _ORDERED = {"$gt", "$gte", "$lt", "$lte", "$under"}
 _OF_TEXTS = {"$under": "a path", "$contains": "a text"}
 _TAKE_NONE = {"$eq", "$ne"}
 _LISTS = (list, tuple, set, frozenset)
-_ENCODED = "{name} is encoded in this store; filter and order by other columns, or search"
 _NOT_FILTERED = {"content", "content_bytes", "content_metadata"}
 COLUMNS = {column.name: column for column in memories.c if column.name not in _NOT_FILTERED}
 COUNTED = ("token_count", "char_count", "line_count")
@@ -103,12 +102,13 @@ def _conditions_of(filters: Filters, dialect: str, hidden: Collection[str]) -> l
     if "is_active" not in filters:
         conditions.append(memories.c.is_active.is_(sa.true()))
     for name, wanted in filters.items():
+        _check_readable(name, hidden)
         if name == "tags":
             conditions.append(_has_tag(wanted, dialect))
         elif name == "content":
-            conditions.append(_content_condition(wanted, dialect, hidden))
+            conditions.append(_content_condition(wanted, dialect))
         else:
-            conditions.append(_condition(column_named(name, hidden), wanted, dialect))
+            conditions.append(_condition(column_named(name), wanted, dialect))
     return conditions
 
 
@@ -229,15 +229,20 @@ def _is_one_of(column: sa.Column[Any], values: Iterable[Any]) -> Condition:
     return sa.or_(*[column == value for value in values])
 
 
-def column_named(name: str, hidden: Collection[str] = ()) -> sa.Column[Any]:
+def _check_readable(name: str, hidden: Collection[str]) -> None:
+    """Raise InvalidFilterError if the store's codec has *hidden* the column *name*."""
+    if name in hidden:
+        raise InvalidFilterError(
+            f"{name} is encoded in this store; filter and order by other columns, or search"
+        )
+
+
+def column_named(name: str) -> sa.Column[Any]:
     """Return the column *name*.
 
     Raises:
-        InvalidFilterError: There is none that can be filtered by, or the store's codec has *hidden* it.
+        InvalidFilterError: There is none that can be filtered by.
     """
-    if name in hidden:
-        message = _ENCODED.format(name=name)
-        raise InvalidFilterError(message)
     if name not in COLUMNS:
         raise InvalidFilterError(
             f"no column {name!r} to filter or order by; there are {', '.join(COLUMNS)}"
@@ -256,7 +261,9 @@ def order_of(
     Raises:
         InvalidFilterError: There is no such column.
     """
-    column = column_named(order_by.removeprefix("-"), hidden)
+    name = order_by.removeprefix("-")
+    _check_readable(name, hidden)
+    column = column_named(name)
     if column.name == "tags":
         raise InvalidFilterError("memories cannot be ordered by their tags")
     ordered = _by_code_points(column, dialect)
@@ -290,14 +297,6 @@ def counted_column(name: str) -> sa.Column[Any]:
     return COLUMNS[name]
 
 
-def type_of(column: sa.Column[Any]) -> type:
-    """Return the Python type of a column's values."""
-    column_type = column.type
-    if isinstance(column_type, sa.types.TypeDecorator):
-        return column_type.impl_instance.python_type
-    return column_type.python_type
-
-
 def _condition(column: sa.Column[Any], wanted: object, dialect: str) -> Condition:
     if isinstance(wanted, Mapping):
         conditions = [
@@ -321,13 +320,13 @@ def _one_of(column: sa.Column[Any], wanted: Sequence[object], dialect: str) -> C
     return sa.or_(column.in_(listed) if listed else sa.false(), *others)
 
 
-def _content_condition(wanted: object, dialect: str, hidden: Collection[str]) -> Condition:
+def _content_condition(wanted: object, dialect: str) -> Condition:
     """Return the condition for contents: those that hold a text are all that can be asked for.
 
     ``$fields`` in place of ``$contains``, with operators for each field, only narrows them (`json_fields`).
 
     Raises:
-        InvalidFilterError: Something else is asked, or the store's codec has hidden the contents.
+        InvalidFilterError: Something else is asked.
     """
     asked = cast("Mapping[str, object]", wanted if isinstance(wanted, Mapping) else {})
     fields = asked.get("$fields")
@@ -335,9 +334,6 @@ def _content_condition(wanted: object, dialect: str, hidden: Collection[str]) ->
         raise InvalidFilterError(
             f"content is filtered by a text that it holds: {{'$contains': 'a text'}}, not {wanted!r:.80}"
         )
-    if "content" in hidden:
-        message = _ENCODED.format(name="content")
-        raise InvalidFilterError(message)
     if isinstance(fields, Mapping):
         each = cast("Mapping[object, object]", fields).items()
         return sa.and_(sa.true(), *[may_match(name, asked, dialect) for name, asked in each])
@@ -380,7 +376,7 @@ def _checked(column: sa.Column[Any], value: object) -> object:
         return sa.bindparam(value.key, type_=column.type)  # of `FilterShape.bound`
     if value is None:
         return None
-    kind = type_of(column)
+    kind = column.type.python_type
     fits = isinstance(value, int | float if kind is float else kind)
     if isinstance(value, bool):
         fits = kind is bool  # for Python a bool is an int as well

@@ -37,7 +37,7 @@ def counts(connection: sa.Connection, user_id: str) -> dict[str, int]:
         "calls": [calls],
     }
     return {
-        name: sum(count_rows(connection, table, table.c.user_id == user_id) for table in tables)
+        name: sum(count_rows(connection, table, user_id=user_id) for table in tables)
         for name, tables in counted.items()
     }
 
@@ -45,7 +45,7 @@ def counts(connection: sa.Connection, user_id: str) -> dict[str, int]:
 def remove_notes(connection: sa.Connection, user_id: str) -> None:
     """Remove what is noted of a user beside memories."""
     for table in (deletions, audit, calls, pending, owners):
-        connection.execute(sa.delete(table).where(table.c.user_id == user_id))
+        connection.execute(sa.delete(table).filter_by(user_id=user_id))
 
 
 def merge_index(connection: sa.Connection) -> None:

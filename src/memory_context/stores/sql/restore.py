@@ -8,13 +8,13 @@ briefly as possible.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from uuid import UUID
 
 import sqlalchemy as sa
 
 from memory_context.model.item import AnyRecord, Conflict, Deletion, MemoryItem, Restored
-from memory_context.stores.sql.dialects import insert_into
+from memory_context.stores.sql.dialects import insert_into, upsert
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import Batches
 from memory_context.stores.sql.prepared_statements import Prepared
@@ -25,11 +25,9 @@ from memory_context.stores.sql.schema import access, deletions, memories
 _NOT_COMPARED = {"match", "accessed_at", "access_count", "origin", "generated_key"}
 _INSERT = Prepared(insert_into(memories).on_conflict_do_nothing(), memories.c.keys())
 _READ = Prepared(sa.insert(access), access.c.keys())
-_of_key = (
-    deletions.c.user_id == sa.bindparam("user"),
-    deletions.c.memory_key == sa.bindparam("wanted"),
+_NOT_DELETED = Prepared(
+    sa.delete(deletions).filter_by(user_id=sa.bindparam("user"), memory_key=sa.bindparam("wanted"))
 )
-_NOT_DELETED = Prepared(sa.delete(deletions).where(*_of_key))
 
 
 def insert_record(connection: sa.Connection, item: MemoryItem) -> bool:
@@ -135,8 +133,8 @@ def new_items(
 def _stored_ids(connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]) -> set[UUID]:
     """Return the ids of those records that are there, in whatever version."""
     ids = [record.id for record in records if isinstance(record, MemoryItem)]
-    mine = (memories.c.user_id == user_id, memories.c.id.in_(ids))
-    return set(connection.execute(sa.select(memories.c.id).where(*mine)).scalars())
+    there = sa.select(memories.c.id).filter_by(user_id=user_id).where(memories.c.id.in_(ids))
+    return set(connection.execute(there).scalars())
 
 
 def _deleted(
@@ -144,8 +142,8 @@ def _deleted(
 ) -> dict[str, Deletion]:
     """Return the deletions that are noted of the keys of *records*, by key."""
     keys = [record.memory_key for record in records]
-    mine = (deletions.c.user_id == user_id, deletions.c.memory_key.in_(keys))
-    return {row.memory_key: Deletion(*row) for row in connection.execute(DELETIONS.where(*mine))}
+    noted = DELETIONS.filter_by(user_id=user_id).where(deletions.c.memory_key.in_(keys))
+    return {row.memory_key: Deletion(*row) for row in connection.execute(noted)}
 
 
 def _clash(connection: sa.Connection, item: MemoryItem) -> str:
@@ -160,8 +158,8 @@ def _clash(connection: sa.Connection, item: MemoryItem) -> str:
 
 
 def _id_under(connection: sa.Connection, user_id: str, key: str) -> UUID | None:
-    mine = (memories.c.user_id == user_id, memories.c.memory_key == key)
-    return connection.execute(sa.select(memories.c.id).where(*mine)).scalar()
+    held = sa.select(memories.c.id).filter_by(user_id=user_id, memory_key=key)
+    return connection.execute(held).scalar()
 
 
 def twin_of(connection: sa.Connection, item: MemoryItem) -> str | None:
@@ -169,12 +167,8 @@ def twin_of(connection: sa.Connection, item: MemoryItem) -> str | None:
     identity = format_of(connection).identity_of(item)
     if identity is None:
         return None
-    twin = sa.select(memories.c.memory_key).where(
-        memories.c.user_id == item.user_id,
-        memories.c.identity == identity,
-        memories.c.id != item.id,
-    )
-    return connection.execute(twin).scalar()
+    alike = sa.select(memories.c.memory_key).filter_by(user_id=item.user_id, identity=identity)
+    return connection.execute(alike.where(memories.c.id != item.id)).scalar()
 
 
 def _compare(connection: sa.Connection, item: MemoryItem) -> Restored:
@@ -214,11 +208,8 @@ def _restore_deletion(
     # The later deletion is the one that readers are told of.
     if old and old.deleted_at >= deletion.deleted_at:
         return Restored(unchanged=1)
-    facts = {"deleted_at": deletion.deleted_at, "reason": deletion.reason}
-    insert = insert_into(deletions).values(user_id=user_id, memory_key=key, **facts)
-    connection.execute(
-        insert.on_conflict_do_update(index_elements=["user_id", "memory_key"], set_=facts)
-    )
+    noted = insert_into(deletions).values(user_id=user_id, **asdict(deletion))
+    connection.execute(upsert(noted))
     deleted[key] = deletion
     return Restored(written=1)
 

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from memory_context.model.item import now
-from memory_context.stores.sql.dialects import insert_into, is_postgresql
+from memory_context.stores.sql.dialects import insert_into, is_postgresql, upsert
 from memory_context.stores.sql.filters import Conditions
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.schema import UTCDateTime, access, deletions, memories
@@ -34,15 +34,11 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
     ).where(*where)
     insert = insert_into(deletions).from_select(deletions.c.keys(), notes)
     # Two processes may delete the same memory at once; then the later one has noted it.
-    upsert = insert.on_conflict_do_update(
-        index_elements=["user_id", "memory_key"],
-        set_={"deleted_at": insert.excluded.deleted_at, "reason": insert.excluded.reason},
-    )
-    connection.execute(upsert)
+    connection.execute(upsert(insert))
     # Explicit, though the foreign key cascades: a caller's engine may have foreign keys off in
     # SQLite.
-    reads = (access.c.user_id == user_id, access.c.memory_id.in_(doomed))
-    connection.execute(sa.delete(access).where(*reads))
+    reads = sa.delete(access).filter_by(user_id=user_id).where(access.c.memory_id.in_(doomed))
+    connection.execute(reads)
     deleted = sa.delete(memories).where(*where).returning(memories.c.memory_key)
     return list(connection.execute(deleted).scalars())
 

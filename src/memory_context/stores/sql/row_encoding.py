@@ -5,7 +5,6 @@ Only here is content encoded for its column, and decoded: by the codec that the 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -21,6 +20,7 @@ from memory_context.model.item import (
     is_storable,
 )
 from memory_context.stores.codec import Codec
+from memory_context.stores.sql.blind_index_key import keyed_hash
 from memory_context.stores.sql.schema import access, belongs, deletions, memories
 
 # Fields that are no columns of `memories`, or not column by column.
@@ -69,11 +69,6 @@ class RowFormat:
 
 
 _PLAIN = RowFormat()
-
-
-def keyed_hash(key: bytes, text: str, size: int) -> str:
-    """Return a hash that nobody makes or compares without the key, in hex: BLAKE2b (RFC 7693) with *size* bytes."""
-    return hashlib.blake2b(encoded(text), key=key, digest_size=size).hexdigest()
 
 
 def format_of(connection: sa.Connection) -> RowFormat:

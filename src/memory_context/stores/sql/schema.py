@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -231,6 +232,23 @@ def this_memory(user_id: str, memory_id: UUID) -> tuple[sa.ColumnElement[bool], 
     return memories.c.user_id == user_id, memories.c.id == memory_id
 
 
+def narrowed(table: sa.FromClause, **values: object) -> list[sa.ColumnElement[bool]]:
+    """Match the rows of *table* that have these values in the columns of these names; None narrows nothing."""
+    return [table.c[name] == value for name, value in values.items() if value is not None]
+
+
+def in_period(
+    moment: sa.ColumnElement[Any], since: datetime | None, until: datetime | None
+) -> list[sa.ColumnElement[bool]]:
+    """Match moments from *since* on and before *until*; None sets no bound."""
+    bounds: list[sa.ColumnElement[bool]] = []
+    if since is not None:
+        bounds.append(moment >= since)
+    if until is not None:
+        bounds.append(moment < until)
+    return bounds
+
+
 def total_of(column: sa.ColumnElement[int]) -> sa.Cast[int]:
     """Return the sum of *column*; 0 for no rows.
 
@@ -240,8 +258,12 @@ def total_of(column: sa.ColumnElement[int]) -> sa.Cast[int]:
 
 
 def count_rows(
-    connection: sa.Connection, table: sa.FromClause, *where: sa.ColumnElement[bool]
+    connection: sa.Connection,
+    /,
+    table: sa.FromClause,
+    *where: sa.ColumnElement[bool],
+    **values: object,
 ) -> int:
-    """Return how many rows of *table* meet *where*."""
-    statement = sa.select(sa.func.count()).select_from(table).where(*where)
+    """Return how many rows of *table* meet *where*, and have these values in the columns of these names."""
+    statement = sa.select(sa.func.count()).select_from(table).filter_by(**values).where(*where)
     return connection.execute(statement).scalar_one()

@@ -31,13 +31,13 @@ from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.codec import Codec, check_embedder, url_prefix
 from memory_context.stores.protocol import Filters, Mode, Progress
 from memory_context.stores.sql import backup as _backup
-from memory_context.stores.sql import call_log, forget_user, migrate, partitions, row_deletion, urls
+from memory_context.stores.sql import forget_user, migrate, partitions, row_deletion, urls
 from memory_context.stores.sql import put as _put
 from memory_context.stores.sql import reencode_rows as recoding
 from memory_context.stores.sql import restore as _restore
-from memory_context.stores.sql.call_log import CallLog
+from memory_context.stores.sql.call_log import CallLog, recode_calls
 from memory_context.stores.sql.capacity import quota_kept
-from memory_context.stores.sql.dialects import insert_into
+from memory_context.stores.sql.dialects import insert_into, upsert
 from memory_context.stores.sql.filters import (
     Condition,
     Conditions,
@@ -55,7 +55,7 @@ from memory_context.stores.sql.index import indexing, keyword_index, search, vec
 from memory_context.stores.sql.index.embedding_worker import EmbeddingWorker
 from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS
-from memory_context.stores.sql.scan import deletions_after, scan
+from memory_context.stores.sql.scan import scan, scan_deletions
 from memory_context.stores.sql.schema import (
     AnySelect,
     UTCDateTime,
@@ -144,7 +144,7 @@ class SQLAlchemyStore(ClosedAtExit):
         self.password_variable = password_variable
         self.codec = codec or Codec()
         self.database = Database(store, password_variable, self.codec)
-        self._call_log = None if calls_kept is None else CallLog(self.database, calls_kept)
+        self.call_log = CallLog(self.database, calls_kept)
         self._embedding: EmbeddingWorker | None = None
         if embedder is not None:
             self._embedding = self.embedding_by(embedder, embedding_model)
@@ -325,8 +325,8 @@ class SQLAlchemyStore(ClosedAtExit):
                     progress(done)
         if self.codec.index != "plain":
             self.database.write(recoding.reseal_index_key)
-            self._write_calls()
-            self.database.write(call_log.recode)
+            self.call_log.flush()
+            self.database.write(recode_calls)
         self.scrub()
         return done
 
@@ -369,10 +369,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
         """See `MemoryStore.deletion`."""
-        statement = DELETIONS.where(
-            deletions.c.user_id == scope.user_id, deletions.c.memory_key == key
-        )
-        rows = self.database.rows(statement)
+        rows = self.database.rows(DELETIONS.filter_by(user_id=scope.user_id, memory_key=key))
         return Deletion(*rows[0]) if rows else None
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
@@ -400,10 +397,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
         """See `MemoryStore.list_deleted`."""
-        last = ""
-        while page := self.database.read(deletions_after, scope.user_id, last):
-            yield from page
-            last = page[-1].memory_key
+        return scan_deletions(self, scope.user_id)
 
     def restore(self, scope: Scope, records: Iterable[AnyRecord]) -> Restored:
         """See `MemoryStore.restore`."""
@@ -432,28 +426,19 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def note_call(self, record: CallRecord) -> None:
         """See `CallKeeper.note_call`; a thread writes it."""
-        if self._call_log is not None and not self.database.reads_only:
-            self._call_log.note(record)
+        self.call_log.note(record)
 
     def calls(self, wanted: CallFilter, limit: int | None = 100) -> list[CallRecord]:
         """See `CallKeeper.calls`."""
-        self._write_calls()
-        return call_log.records(self.database, wanted, limit)
+        return self.call_log.records(wanted, limit)
 
     def call_totals(self, user_id: str, thread_id: str | None = None) -> list[CallTotals]:
         """See `CallKeeper.call_totals`."""
-        self._write_calls()
-        wanted = CallFilter(Scope(user_id).user_id, thread_id)
-        return call_log.totals(self.database, wanted)
+        return self.call_log.totals(CallFilter(Scope(user_id).user_id, thread_id))
 
     def callers(self) -> list[str]:
         """See `CallKeeper.callers`."""
-        self._write_calls()
-        return call_log.callers(self.database)
-
-    def _write_calls(self) -> None:
-        if self._call_log is not None:
-            self._call_log.flush()
+        return self.call_log.callers()
 
     def users(self) -> list[str]:
         """See `Administration.users`."""
@@ -465,7 +450,7 @@ class SQLAlchemyStore(ClosedAtExit):
     def forget_user(self, user_id: str) -> Receipt:
         """See `Administration.forget_user`."""
         scope = Scope(user_id)
-        self._write_calls()
+        self.call_log.flush()
         removed = self.database.read(forget_user.counts, scope.user_id)
         self.delete_rows(scope.user_id, within(scope), "forgotten")
         self.database.write(forget_user.remove_notes, scope.user_id)
@@ -567,7 +552,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def close(self) -> None:
         """See `MemoryStore.close`. An engine or pool of the caller's stays open."""
-        self._write_calls()
+        self.call_log.flush()
         if self._embedding:
             self._embedding.close()
         self.database.close()
@@ -750,11 +735,5 @@ def _touch(connection: sa.Connection, where: Conditions) -> int:
     ids = (memories.c.user_id, memories.c.id)
     reads = sa.select(*ids, sa.literal(now(), UTCDateTime), sa.literal(1)).where(*where)
     insert = insert_into(access).from_select(access.c.keys(), reads)
-    upsert = insert.on_conflict_do_update(
-        index_elements=["user_id", "memory_id"],
-        set_={
-            "accessed_at": insert.excluded.accessed_at,
-            "access_count": access.c.access_count + 1,
-        },
-    )
-    return len(connection.execute(upsert.returning(access.c.memory_id)).all())
+    counted = upsert(insert, access_count=access.c.access_count + 1)
+    return len(connection.execute(counted.returning(access.c.memory_id)).all())

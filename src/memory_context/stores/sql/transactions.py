@@ -19,8 +19,8 @@ from memory_context.runtime import deadlines
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.telemetry import operation
 from memory_context.stores.codec import Codec
-from memory_context.stores.sql import blind_index_key as index_key
 from memory_context.stores.sql import engine_setup, file_watch, migrate, silent_servers, urls
+from memory_context.stores.sql.blind_index_key import held_key
 from memory_context.stores.sql.engine_setup import Transaction
 from memory_context.stores.sql.index import keyword_index
 from memory_context.stores.sql.prepared_statements import (
@@ -78,7 +78,6 @@ class Database:
         else:
             self.url = urls.store_url(source, password_variable)
         self.dialect = self.url.get_backend_name()
-        self._shared: sa.Engine | None = None
         self._engine: sa.Engine | None = None
         self._ready_pool: sa.Pool | None = None
         # Opening may wait for a database that hangs, and others behind it.
@@ -92,8 +91,7 @@ class Database:
         A database in memory is in both processes; an engine of the caller's is the caller's own
         care.
         """
-        if self._shared is not None and not urls.is_memory(self.url):
-            self._shared = None
+        if self._callers is None and not urls.is_memory(self.url):
             self._engine = None
             self._ready_pool = None
 
@@ -225,11 +223,7 @@ class Database:
             return engine
         with self._lock:
             if self._engine is None:
-                if self._callers is None:
-                    self._shared = engine_setup.registry.acquire(self.url)
-                    self._engine = self._shared
-                else:
-                    self._engine = self._callers
+                self._engine = self._callers or engine_setup.registry.acquire(self.url)
             return self._engine
 
     def close(self) -> None:
@@ -238,9 +232,8 @@ class Database:
         The database may be used again.
         """
         with self._lock:
-            if self._shared is not None:
-                engine_setup.registry.release(self._shared)
-            self._shared = None
+            if self._engine is not None and self._callers is None:
+                engine_setup.registry.release(self._engine)
             self._engine = None
             self._ready_pool = None
 
@@ -280,7 +273,7 @@ class Database:
                     self.run_as_it_is(keyword_index.renew, kind="write")
             self.read_format()
             if self._row_format.index_key is None and self.codec.index != "plain":
-                self.run_as_it_is(partial(index_key.prepare, codec=self.codec), kind="write")
+                self.run_as_it_is(keyword_index.hide_words, kind="write")
                 self.read_format()
             self._ready_pool = pool
 
@@ -290,8 +283,8 @@ class Database:
         Raises:
             EncryptionError: It is encrypted, and the codec does not encrypt or has other keys.
         """
-        held = self.run_as_it_is(partial(index_key.held_format, codec=self.codec))
-        self._row_format = held or RowFormat(self.codec)
+        key = self.run_as_it_is(partial(held_key, codec=self.codec))
+        self._row_format = RowFormat(self.codec, key)
 
     def _store_error(self, error: SQLAlchemyError) -> StoreError:
         message = f"{urls.shown_url(self.url)}: {_first_line(_cause(error))}"

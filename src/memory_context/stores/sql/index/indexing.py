@@ -16,7 +16,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.model.item import MemoryItem
-from memory_context.stores.sql.dialects import is_postgresql, is_sqlite
+from memory_context.stores.sql.dialects import insert_into, is_postgresql, is_sqlite, upsert
 from memory_context.stores.sql.filters import Conditions
 from memory_context.stores.sql.index import fts5, keyword_index, vector_index
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row
@@ -25,6 +25,7 @@ from memory_context.stores.sql.schema import (
     belongs,
     count_rows,
     memories,
+    narrowed,
     passages,
     pending,
     this_memory,
@@ -101,9 +102,7 @@ def insert(
         keyword_index.add(connection, user_id, found)
 
 
-_PENDING_OF_USER = (
-    sa.select(pending.c.memory_id).where(pending.c.user_id == sa.bindparam("user")).limit(1)
-)
+_PENDING_OF_USER = sa.select(pending.c.memory_id).filter_by(user_id=sa.bindparam("user")).limit(1)
 
 
 def is_pending(connection: sa.Connection, user_id: str) -> bool:
@@ -134,8 +133,7 @@ def pending_memories(connection: sa.Connection, user_id: str | None = None) -> l
     work = sa.case((memories.c.content_bytes.is_(None), size - pending.c.done), else_=1)
     statement = sa.select(pending.c.user_id, pending.c.memory_id, size, work)
     statement = statement.join(memories, belongs(pending))
-    if user_id is not None:
-        statement = statement.where(pending.c.user_id == user_id)
+    statement = statement.where(*narrowed(pending, user_id=user_id))
     rows = connection.execute(statement.order_by(memories.c.created_at.desc()))
     return [PendingMemory(*row) for row in rows]
 
@@ -151,7 +149,7 @@ def unfinished(
         item = decode_row(connection, record)
         ordinal = 0
         if done:
-            ordinal = count_rows(connection, passages, *_of(passages, user_id, item.id))
+            ordinal = count_rows(connection, passages, user_id=user_id, memory_id=item.id)
         line = 1 + searchable(item).count("\n", 0, done)
         found.append((item, ChunkStart(ordinal, done, line)))
     return found
@@ -175,7 +173,7 @@ def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
     if is_postgresql(connection):
         # As those who delete lock rows: of memories by key, then those that go with them, then the
         # user's. Or both would wait in a circle.
-        rows = sa.select(memories.c.id).where(memories.c.user_id == user_id, memories.c.id.in_(ids))
+        rows = sa.select(memories.c.id).filter_by(user_id=user_id).where(memories.c.id.in_(ids))
         by_key = rows.order_by(memories.c.memory_key.collate("C"))
         connection.execute(by_key.with_for_update(read=True, key_share=True)).all()
     mine = (pending.c.user_id == user_id, pending.c.memory_id.in_(ids))
@@ -192,14 +190,9 @@ def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
     connection.execute(sa.delete(pending).where(*mine, pending.c.memory_id.in_(complete)))
     for batch in due:
         if not batch.is_last:
-            this = _of(pending, user_id, batch.memory.id)
-            connection.execute(sa.update(pending).where(*this).values(done=batch.stop))
+            this = sa.update(pending).filter_by(user_id=user_id, memory_id=batch.memory.id)
+            connection.execute(this.values(done=batch.stop))
     return len(due) == len(next_ones)
-
-
-def _of(table: sa.Table, user_id: str, memory_id: UUID) -> Conditions:
-    """Match the rows of *table* that go with a memory of the user."""
-    return table.c.user_id == user_id, table.c.memory_id == memory_id
 
 
 def item_by_id(connection: sa.Connection, user_id: str, memory_id: UUID) -> MemoryItem | None:
@@ -214,9 +207,8 @@ def remove(
     """Take memories of one user out of the index, and their *vectors* with them."""
     if vectors:
         vector_index.forget(connection, user_id, doomed)
-    not_pending = sa.delete(pending).where(
-        pending.c.user_id == user_id, pending.c.memory_id.in_(doomed)
-    )
+    of_user = sa.delete(pending).filter_by(user_id=user_id)
+    not_pending = of_user.where(pending.c.memory_id.in_(doomed))
     # Before the user's row is locked: see `extend`.
     connection.execute(not_pending)
     if is_sqlite(connection) and not _are_all(connection, user_id, doomed):
@@ -242,7 +234,7 @@ def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bo
     Returns:
         Whether there were any.
     """
-    statement = sa.select(passages).where(*_of(passages, user_id, memory_id))
+    statement = sa.select(passages).filter_by(user_id=user_id, memory_id=memory_id)
     rows = connection.execute(statement.order_by(passages.c.ordinal.desc()).limit(BATCH)).all()
     item = item_by_id(connection, user_id, memory_id)
     if not rows or item is None:
@@ -254,10 +246,8 @@ def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bo
     for row in rows:
         found[row.id] = chunk_at(text, ChunkStart(row.ordinal, row.start, row.line), row.stop, card)
     keyword_index.remove(connection, user_id, found)
-    connection.execute(sa.delete(pending).where(*_of(pending, user_id, memory_id)))
-    connection.execute(
-        sa.insert(pending).values(memory_id=memory_id, user_id=user_id, done=rows[-1].start)
-    )
+    noted = insert_into(pending).values(user_id=user_id, memory_id=memory_id, done=rows[-1].start)
+    connection.execute(upsert(noted))
     return True
 
 

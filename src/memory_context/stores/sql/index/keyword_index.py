@@ -17,6 +17,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from memory_context.stores.sql import blind_index_key
 from memory_context.stores.sql.dialects import (
     insert_into,
     is_postgresql,
@@ -27,7 +28,7 @@ from memory_context.stores.sql.dialects import (
 from memory_context.stores.sql.filters import Conditions, checked_last
 from memory_context.stores.sql.index import fts5, tsvector
 from memory_context.stores.sql.prepared_statements import Prepared
-from memory_context.stores.sql.row_encoding import format_of, keyed_hash
+from memory_context.stores.sql.row_encoding import format_of
 from memory_context.stores.sql.schema import (
     AnySelect,
     memories,
@@ -84,6 +85,17 @@ def renew(connection: sa.Connection) -> None:
         reset(connection)
 
 
+def hide_words(connection: sa.Connection) -> None:
+    """Make a database ready for a codec that hides words: with a key, and without words in another form.
+
+    Raises:
+        EncryptionError: There are memories that are not encrypted, and the codec does not accept them.
+    """
+    lock(connection, "SHARE ROW EXCLUSIVE")
+    if blind_index_key.prepare(connection, format_of(connection).codec):
+        reset(connection)
+
+
 def lock(connection: sa.Connection, mode: str = "ROW EXCLUSIVE") -> None:
     """Wait on PostgreSQL until nobody empties the index.
 
@@ -118,7 +130,7 @@ def statistics_of(connection: sa.Connection, user_id: str) -> Statistics | None:
     """Return what BM25 must know of a user's index; None where nothing was indexed yet."""
     # Lexemes are hashed where the rows are encrypted.
     key = format_of(connection).index_key
-    hashed = None if key is None else partial(keyed_hash, key, size=HASHED_BYTES)
+    hashed = None if key is None else partial(blind_index_key.keyed_hash, key, size=HASHED_BYTES)
     for number, chunks, length in _STATISTICS.rows(connection, {"user": user_id}):
         return Statistics(Owner(number, hashed), chunks, length)
     return None
@@ -166,8 +178,8 @@ def remove(connection: sa.Connection, user_id: str, found: Mapping[int, Chunk]) 
         owner = _owner_of(connection, user_id)
         names = {row_id: owner.named(passage.names) for row_id, passage in found.items()}
         fts5.remove(connection, names)
-    chunks = (passages.c.user_id == user_id, passages.c.id.in_(list(found)))
-    connection.execute(sa.delete(passages).where(*chunks))
+    chunks = sa.delete(passages).filter_by(user_id=user_id).where(passages.c.id.in_(list(found)))
+    connection.execute(chunks)
     count(connection, user_id, -len(found), -sum(passage.length for passage in found.values()))
 
 
@@ -247,9 +259,8 @@ def term_hits(
         held[lexeme].update(dict.fromkeys(chunks, often))
         keys.update(dict.fromkeys(chunks, key))
     best = best_chunks(terms, held, hits.rarity)
-    places = sa.select(passages.c.id, passages.c.start, passages.c.stop).where(
-        passages.c.user_id == user_id, passages.c.id.in_(best)
-    )
-    spans = {chunk: span for chunk, *span in connection.execute(places)}
+    places = sa.select(passages.c.id, passages.c.start, passages.c.stop)
+    mine = places.filter_by(user_id=user_id).where(passages.c.id.in_(best))
+    spans = {chunk: span for chunk, *span in connection.execute(mine)}
     found = [ChunkPlace(keys[chunk], *spans[chunk]) for chunk in best if chunk in spans]
     return replace(hits, here=hits.here | held.keys(), places=found)

@@ -25,6 +25,7 @@ from memory_context.stores.sql.dialects import (
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
 from memory_context.stores.sql.schema import (
     AnyRow,
+    count_rows,
     memories,
     passages,
     settings,
@@ -155,8 +156,8 @@ def ensure(connection: sa.Connection, table: sa.Table, dimensions: int) -> None:
 def forget(connection: sa.Connection, user_id: str, doomed: MemoryIds) -> None:
     """Delete the vectors of a user's memories, of every model."""
     for table in tables(connection):
-        mine = (table.c.user_id == user_id, table.c.memory_id.in_(doomed))
-        connection.execute(sa.delete(table).where(*mine))
+        mine = sa.delete(table).filter_by(user_id=user_id)
+        connection.execute(mine.where(table.c.memory_id.in_(doomed)))
 
 
 def tables(connection: sa.Connection) -> list[sa.TableClause]:
@@ -174,20 +175,17 @@ def missing(
     connection: sa.Connection, table: sa.Table, user_id: str, memory_id: UUID
 ) -> list[tuple[int, int, int]]:
     """Return ordinal, start and stop of a user's memory's chunks that have no vector of this model."""
-    statement = sa.select(passages.c.ordinal, passages.c.start, passages.c.stop).where(
-        passages.c.user_id == user_id,
-        passages.c.memory_id == memory_id,
-        _lacks(connection, table),
-    )
-    rows = connection.execute(statement.order_by(passages.c.ordinal))
+    chunks = sa.select(passages.c.ordinal, passages.c.start, passages.c.stop)
+    mine = chunks.filter_by(user_id=user_id, memory_id=memory_id)
+    lacking = mine.where(_lacks(connection, table))
+    rows = connection.execute(lacking.order_by(passages.c.ordinal))
     return [(row.ordinal, row.start, row.stop) for row in rows]
 
 
 def incomplete(connection: sa.Connection, table: sa.Table, user_id: str) -> list[UUID]:
     """Return the user's memories of which a chunk has no vector of this model."""
-    lacking = sa.select(passages.c.memory_id).where(
-        passages.c.user_id == user_id, _lacks(connection, table)
-    )
+    mine = sa.select(passages.c.memory_id).filter_by(user_id=user_id)
+    lacking = mine.where(_lacks(connection, table))
     return list(connection.execute(lacking.distinct()).scalars())
 
 
@@ -220,8 +218,8 @@ def add(
     if connection.execute(unchanged).first() is None:
         return
     if anew:
-        mine = (table.c.user_id == item.user_id, table.c.memory_id == item.id)
-        connection.execute(sa.delete(table).where(*mine))
+        mine = sa.delete(table).filter_by(user_id=item.user_id, memory_id=item.id)
+        connection.execute(mine)
     if not ordinals:
         return
     rows = as_array(vectors, table.info["distance"])
@@ -252,7 +250,7 @@ def nearest(
         return []
     distance = table.info["distance"]
     query = as_array([vector], distance)[0]
-    own = sa.select(table.c.memory_id, table.c.ordinal).where(table.c.user_id == user_id)
+    own = sa.select(table.c.memory_id, table.c.ordinal).filter_by(user_id=user_id)
     if inside is not None:
         own = own.where(table.c.memory_id.in_(inside))
     if is_sqlite(connection):
@@ -271,7 +269,7 @@ def nearest(
         }
     columns = (passages.c.memory_id, passages.c.ordinal)
     places = sa.select(*columns, passages.c.start, passages.c.stop, passages.c.line)
-    places = places.where(passages.c.user_id == user_id)
+    places = places.filter_by(user_id=user_id)
     place_of: dict[tuple[UUID, int], list[int]] = {}
     chunks = list(similarities)
     for first in range(0, len(chunks), ASKED_TOGETHER):
@@ -288,10 +286,9 @@ def nearest(
 
 def chance(connection: sa.Connection, table: sa.Table, user_id: str, vector: Vector) -> Chance:
     """Return how near the user's chunks are to *vector* by chance, as 1,000 of them tell."""
-    mine = table.c.user_id == user_id
-    chunks = connection.execute(sa.select(sa.func.count()).where(mine)).scalar_one()
-    sample = connection.execute(sa.select(table.c.vector).where(mine).limit(SAMPLE)).scalars()
-    sampled = list(sample)
+    chunks = count_rows(connection, table, user_id=user_id)
+    vectors = sa.select(table.c.vector).filter_by(user_id=user_id)
+    sampled = list(connection.execute(vectors.limit(SAMPLE)).scalars())
     if is_sqlite(connection):
         numpy = load_numpy()
         sampled = [numpy.frombuffer(data, dtype=numpy.float32) for data in sampled]
