@@ -281,6 +281,20 @@ async def test_an_agents_last_message_is_handed_on(
     assert ([] if planted else [LOG]) == sent
 
 
+@pytest.mark.parametrize("session_id", [None, "monday"])
+async def test_what_was_run_in_other_sessions(
+    store: SQLAlchemyStore, session_id: str | None
+) -> None:
+    """A session with a name is told of it; none with an id that the framework makes up, as for an agent that is a tool."""
+    memory = MemoryContextProvider(store, user_id="ann")
+    agent, _ = agent_of([call("read_log"), "Read."], memory)
+    await agent.run("Read the log.")
+    agent, client = agent_of(["Hello."], memory)
+    await agent.run("Hello.", session=agent.create_session(session_id=session_id))
+
+    assert ("read_log_" in said(client.prompts[0])) is (session_id is not None)
+
+
 async def test_sessions_of_users_stay_apart(store: SQLAlchemyStore) -> None:
     """One agent, a session per user (#5472): each finds its own log, and nobody another one's."""
     memory = MemoryContextProvider(store)
