@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from agent_framework import (
     Agent,
+    AgentExecutor,
     AgentSession,
     Content,
     HistoryProvider,
@@ -308,6 +309,27 @@ async def test_sessions_of_users_stay_apart(store: SQLAlchemyStore) -> None:
     assert "sdx9" not in said(client.prompts[-1])
     bob = MemoryManager(store, user_id="bob")
     assert [] == list(bob.memory_store.list_all(bob.scope))
+
+
+async def test_the_user_of_a_session_in_agents_that_it_calls(store: SQLAlchemyStore) -> None:
+    """A tool has the caller's user with `propagate_session`, agents of a workflow by executors with that session."""
+    memory = MemoryContextProvider(store)
+    helper, _ = agent_of([call("read_log"), "Read."] * 2, memory)
+    boss = Agent(
+        ScriptedFrameworkClient([call("desk", task="Read."), "Done."]),
+        name="boss",
+        tools=[helper.as_tool(propagate_session=True)],
+        context_providers=[memory],
+    )
+    session = boss.create_session()
+    session.state["user_id"] = "ann"
+    await boss.run("Go.", session=session)
+    workflow = WorkflowBuilder(start_executor=AgentExecutor(helper, session=session)).build()
+    await workflow.run("Read.")
+
+    ann = MemoryManager(store, user_id="ann")
+    [log] = ann.memory_store.list_all(ann.scope)
+    assert LOG == log.text
 
 
 async def test_state_does_not_grow_with_outputs(store: SQLAlchemyStore) -> None:
