@@ -13,7 +13,7 @@ from autogen_core.tools import FunctionTool
 
 from memory_context import MemoryContext
 from memory_context.testing import ScriptedChatClient
-from messages import call, dumps, results, user
+from messages import LOG, call, dumps, results, user
 
 
 def unanswered(messages: list[LLMMessage]) -> list[str]:
@@ -71,6 +71,68 @@ async def test_a_run_that_was_cancelled_in_a_tool() -> None:
     await agent.run(task="bye")
     assert before == dumps(client.prompts[-1])[: len(before)]
     assert "late" not in json.dumps(dumps(client.prompts[-1]))
+
+
+@pytest.mark.parametrize("streams", [False, True])
+async def test_what_was_done_before_a_run_was_cancelled(*, streams: bool) -> None:
+    """Calls that the workbench has seen finished, or refused, keep their results; only the others were cancelled."""
+    started, done = asyncio.Event(), list[str]()
+
+    def quick(job: str) -> str:
+        """Do a job at once."""
+        done.append(job)
+        return LOG
+
+    async def slow() -> str:
+        """Take long."""
+        started.set()
+        await asyncio.Event().wait()
+        return ""
+
+    context = MemoryContext("ann", store="sqlite://", recall=False)
+    workbench = context.workbench([quick, slow])
+    passed = '{"job": "[MemoryRef: unknown]"}'
+    made = [("c1", "slow", "{}"), ("c2", "quick", '{"job": "a"}'), ("c3", "quick", passed)]
+    await context.add_message(user("go"))
+    await context.add_message(
+        AssistantMessage(
+            content=[FunctionCall(id=i, name=n, arguments=a) for i, n, a in made], source="coder"
+        )
+    )
+
+    async def run(call_id: str, name: str, arguments: str) -> None:
+        given = json.loads(arguments)
+        if streams:
+            async for _ in workbench.call_tool_stream(name, given, call_id=call_id):
+                pass
+        else:
+            await workbench.call_tool(name, given, call_id=call_id)
+
+    slow_call, *others = (asyncio.create_task(run(*one)) for one in made)
+    await started.wait()
+    await asyncio.gather(*others)
+    slow_call.cancel()
+    await asyncio.wait([slow_call])
+    await context.add_message(user("what happened?"))
+    prompt = await context.get_messages()
+    answers = {
+        result.call_id: result
+        for message in prompt
+        if isinstance(message, FunctionExecutionResultMessage)
+        for result in message.content
+    }
+
+    assert [] == unanswered(prompt)
+    assert ["a"] == done
+    assert answers["c1"].content.startswith("The run was cancelled")
+    assert answers["c2"].content.startswith("[MemoryRef: quick_")
+    assert not answers["c2"].is_error
+    assert "quick was not called" in answers["c3"].content
+    assert 1 == context.stats().folds
+    assert context.trusted_keys() == context.shown_keys()
+    # What comes late all the same is dropped.
+    await context.add_message(FunctionExecutionResultMessage(content=[answers["c2"]]))
+    assert dumps(prompt) == dumps(await context.get_messages())
 
 
 async def test_a_look_while_a_tool_is_at_work() -> None:

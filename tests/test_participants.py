@@ -70,7 +70,7 @@ class TestSocietyOfMind:
     def society(
         all_contexts: Mapping[str, MemoryContext], client: ScriptedChatClient | None = None
     ) -> SocietyOfMindAgent:
-        """A runner and a reader within one agent; its own model does not check: AutoGen ends with a system message."""
+        """A runner and a reader within one agent."""
         reads = AssistantAgent(
             "reader",
             model_client=client or ScriptedChatClient([READS] * 3),
@@ -80,7 +80,7 @@ class TestSocietyOfMind:
         return SocietyOfMindAgent(
             "society",
             inner,
-            model_client=unchecked("one", "two", "three"),
+            model_client=ScriptedChatClient(["one", "two", "three"]),
             model_context=all_contexts["outer"],
         )
 

@@ -14,9 +14,11 @@ from typing import Any, cast
 
 import pytest
 from autogen_agentchat.agents import AssistantAgent
+from autogen_agentchat.messages import StructuredMessage
 from autogen_agentchat.teams import RoundRobinGroupChat
 from autogen_agentchat.tools import AgentTool
 from autogen_core.models import AssistantMessage, FunctionExecutionResultMessage, LLMMessage
+from pydantic import BaseModel
 
 from for_each import for_each
 from memory_context import FoldPolicy, MemoryContext, MemoryManager, RecallPolicy
@@ -205,8 +207,26 @@ class TestLeaked:
         assert OWN not in contexts[1].trusted_keys()
 
 
+class Found(BaseModel):
+    """A structured answer."""
+
+    log: str
+
+
 class TestAnotherAgent:
     """Words of another agent of the same user."""
+
+    @for_each("field, is_told", [("[MemoryRef: {}]", True), ("{}", False)])
+    async def test_in_a_structured_answer(
+        self, store: str, leaked: str, field: str, *, is_told: bool
+    ) -> None:
+        """A reference in brackets counts there, too; a bare key is a word."""
+        content = Found(log=field.format(leaked))
+        context = opened(store)
+        said = StructuredMessage[Found](content=content, source="reader")
+        await context.add_message(said.to_model_message())
+
+        assert ([leaked] if is_told else []) == context.trusted_keys()
 
     async def test_of_another_process(self, store: str) -> None:
         """A placeholder that another process has made is passed on, and so it is from a saved state."""

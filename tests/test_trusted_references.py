@@ -341,6 +341,18 @@ class TestHonest:
         assert await sends(typed)
         assert await sends(told)
 
+    async def test_read(self, store: str) -> None:
+        """A refusal says what lets a key be passed on, and that does it."""
+        context = MemoryContext("ann", store=store, recall=RecallPolicy(user_layer_tokens=0))
+        outbox = Outbox()
+        workbench = context.workbench([outbox.mail])
+        refused = await workbench.call_tool("mail", {"body": SHORT})
+        await workbench.call_tool("retrieve_memory", {"key": "diary"})
+        await workbench.call_tool("mail", {"body": SHORT})
+
+        assert "retrieve_memory('diary')" in refused.to_text()
+        assert [DIARY] == outbox.sent
+
     async def test_compaction(self, store: str) -> None:
         """What a compaction puts there is passed on, and what was trusted before it."""
         context = MemoryContext("ann", store=store, max_tokens=600, recall=False)

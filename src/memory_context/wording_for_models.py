@@ -258,7 +258,7 @@ UNREADABLE_REFERENCE = (
 )
 UNKNOWN_REFERENCE = (
     "No reference with the key {key!r} was put into this conversation by memory itself or by the person, and no other "
-    "is passed on.{near} Copy the key from such a reference, or call search_memory with a few words to find it."
+    "is passed on.{near} Copy the key from such a reference, or read the text with retrieve_memory({key!r}): then it is."
 )
 NEAR_KEYS = " Similar keys: {keys}."
 SECRET_NOT_PASSED = "{key!r} is a secret, which {tool} may not get."

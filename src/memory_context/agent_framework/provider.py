@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
+from uuid import UUID
 
 from agent_framework import (
     AgentSession,
@@ -48,6 +49,8 @@ from memory_context.tools.verbs import answer_limit
 
 # What a person's answer to a request for approval is among the contents of a message.
 APPROVAL = "function_approval_response"
+# The version of the UUIDs that the framework gives sessions without an id.
+RANDOM = 4
 
 
 class MemoryContextProvider(HostOfConversations, ContextProvider):
@@ -140,7 +143,10 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         if self._hosted.has_notes:
             kept["run"] = self._run(kept, session, context, owner).to_json()
         notes = self._hosted.notes(owner, AgentRun.of(kept.get("run")))
-        conversation = self._hosted.conversation(owner, name)
+        conversation = replace(
+            self._hosted.conversation(owner, name),
+            named_thread=not _is_made_up(session.session_id),
+        )
         if _service_keeps_history(agent, session, context):
             # Nothing changes that a model has seen: no late folds, and no compaction.
             fold = replace(conversation.settings.fold, fold="at_once")
@@ -229,6 +235,14 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
                 'whose memories? Give user_id= here, or in session.state["user_id"]'
             )
         return user_id
+
+
+def _is_made_up(session_id: str) -> bool:
+    """Return whether the framework may have made the id up, as it does for an agent that is a tool or in a workflow."""
+    try:
+        return UUID(session_id).version == RANDOM
+    except ValueError:
+        return False
 
 
 def _service_keeps_history(

@@ -416,6 +416,11 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self.trust(*folded.known.trusted)
         return folded.text
 
+    def note_finished(self, call_id: str, tool: str, text: str, *, is_error: bool = False) -> None:
+        """Note what a call of the newest message has given: its answer, if the run is cancelled before that comes."""
+        result = Message("", "tool", tool, {0: text}, answers=call_id, is_error=is_error)
+        self._history.note_finished(result)
+
     def decisions(self) -> Decisions:
         """Return what was decided to bring back, by whom and why: the newest 1,000 decisions of this conversation.
 

@@ -23,9 +23,12 @@ class MessageList(HeldConversation):
 
     Attributes:
         waiting: Messages that came with the constructor or a foreign state and are not folded yet.
+        finished: By their calls, results of the newest calls. They come in one message, when all are there; a run that
+            is cancelled before leaves these.
     """
 
     waiting: list[LLMMessage] = field(default_factory=list[LLMMessage])
+    finished: dict[str, Message] = field(default_factory=dict[str, Message])
     # AutoGen's messages, by their ids, each with what it was made of.
     _hosted: dict[str, tuple[list[Message], LLMMessage]] = field(
         default_factory=dict[str, tuple[list[Message], LLMMessage]]
@@ -70,7 +73,7 @@ class MessageList(HeldConversation):
         """Forget the messages; memories stay in the store."""
         cache = self.conversation.cache
         cache.layer = cache.used = None
-        self.waiting, self.messages, self._hosted = [], [], {}
+        self.waiting, self.messages, self.finished, self._hosted = [], [], {}, {}
         self.facts = replace(self.facts, user_id=None, undecided=None, trusted=())
         self.seen = 0
 
@@ -109,19 +112,26 @@ class MessageList(HeldConversation):
             self.seen += len(together) - 1
         return len({hosts_id(message) for message in together})
 
+    def note_finished(self, result: Message) -> None:
+        """Note *result*, whose message is yet to come."""
+        self.finished[result.answers or ""] = self._as_folded(result)
+
     async def _take_in(self, message: LLMMessage) -> None:
+        parts = neutral_of(message, self._next_id())
+        if any(part.calls for part in parts):
+            self.finished.clear()
+        parts = [part for part in parts if not is_late(part, self.messages, self.finished)]
+        await self.take_in([self._as_folded(part) for part in parts])
+
+    def _as_folded(self, part: Message) -> Message:
+        """Return *part* with what is known of it already: a workbench folds a result before it comes."""
         made = self.conversation.cache.made
-        parts = list[Message]()
-        for part in neutral_of(message, self._next_id()):
-            # A workbench folds a result before it comes: what is known of it then stays.
-            facts = made.get(hash_content(part.text)) if part.role == "tool" else None
-            if not is_late(part, self.messages):
-                parts.append(replace(part, facts=facts))
-        await self.take_in(parts)
+        facts = made.get(hash_content(part.text)) if part.role == "tool" else None
+        return replace(part, facts=facts)
 
     def _answer_cancelled_calls(self) -> None:
-        """Answer the calls that were cancelled: providers refuse a call without an answer."""
-        settled = with_answers(self.messages, self._next_id)
+        """Answer the calls of a cancelled run that it has left: providers refuse a call without an answer."""
+        settled = with_answers(self.messages, self.finished, self._next_id)
         unseen = [id(message) for message in self.messages[self.seen :]]
         if unseen:
             self.seen = [id(message) for message in settled].index(unseen[0])

@@ -155,9 +155,9 @@ class MemoryWorkbench(StaticStreamWorkbench):
     ) -> ToolResult:
         """Return the tool's result, large texts folded; an error if the tool could not be called."""
         call = await self._prepared(name, arguments)
-        if isinstance(call, ToolResult):
-            return call
-        return await self._called(call, cancellation_token, call_id)
+        if not isinstance(call, ToolResult):
+            call = await self._called(call, cancellation_token, call_id)
+        return self._noted(call, call_id)
 
     async def call_tool_stream(
         self,
@@ -169,17 +169,17 @@ class MemoryWorkbench(StaticStreamWorkbench):
         """Yield what the tool streams, if it does, and its result as from `call_tool`."""
         call = await self._prepared(name, arguments)
         if isinstance(call, ToolResult):
-            yield call
+            yield self._noted(call, call_id)
         elif isinstance(call.part, StaticStreamWorkbench):
             stream = call.part.call_tool_stream(name, call.arguments, cancellation_token, call_id)
             async with aclosing(stream), aclosing(_stepped(stream, call)) as events:
                 async for event in events:
                     if isinstance(event, ToolResult):
-                        yield await self._folded(call, event)
+                        yield self._noted(await self._folded(call, event), call_id)
                     else:
                         yield event
         else:
-            yield await self._called(call, cancellation_token, call_id)
+            yield self._noted(await self._called(call, cancellation_token, call_id), call_id)
 
     async def start(self) -> None:
         """Start the workbenches inside; if one fails, those before it are stopped."""
@@ -292,6 +292,13 @@ class MemoryWorkbench(StaticStreamWorkbench):
                     parts = [TextResultContent(content=shown)]
             contents += parts
         return result.model_copy(update={"result": contents})
+
+    def _noted(self, result: ToolResult, call_id: str | None) -> ToolResult:
+        """Return *result*, which its agent adds to the conversation unless its run is cancelled; the context keeps it."""
+        if call_id is not None:
+            context, text = self._conversation(), result.to_text()
+            context.note_finished(call_id, result.name, text, is_error=result.is_error)
+        return result
 
     def _conversation(self) -> MemoryContext:
         """Return the context of the agent; a loaded workbench has another one of its own, and asks who calls."""

@@ -34,7 +34,12 @@ from memory_context.conversation.message_groups import recall_position
 from memory_context.conversation.recall.judge_within_limits import BoundedJudge, LexicalJudge
 from memory_context.conversation.recall.recall_request import recall_request
 from memory_context.conversation.recall.recaller import Recaller
-from memory_context.conversation.references.key_trust import tell_caller
+from memory_context.conversation.references.key_trust import (
+    generated_in,
+    note_said,
+    said_here,
+    tell_caller,
+)
 from memory_context.conversation.run_notes import unseen_notes
 from memory_context.conversation.token_ledger import Ledger
 from memory_context.exceptions import StateError, StateOwnerError
@@ -202,6 +207,8 @@ class Conversation:
         if named:
             named.intersection_update(trusted_keys(before, facts.trusted))
             tell_caller(self.manager.scope.user_id, named)
+            for text in said.texts.values():
+                note_said(self.manager.scope.user_id, text, named)
         asked_again = _asked_again(said, before)
         if asked_again:
             self.fail_open.stats.add(asked_again=asked_again)
@@ -257,7 +264,24 @@ class Conversation:
             prompt = compacted or prompt
         await off_loop(self.fail_open.run_without_store, self._note_call, shown_before, prompt)
         # Kept apart from the messages, which a host may drop.
-        return prompt, replace(facts, trusted=tuple(trusted_keys(prompt, facts.trusted)))
+        trusted = trusted_keys(prompt, facts.trusted)
+        heard = await off_loop(self._heard_from_others, messages, trusted)
+        return prompt, replace(facts, trusted=(*trusted, *heard))
+
+    def _heard_from_others(self, messages: Sequence[Message], trusted: Sequence[str]) -> list[str]:
+        """Return the keys that may be passed on because of what other agents said, where it stands as a model's words.
+
+        These may be the own model's as well. What that has said counts for nothing but what is *trusted*.
+        """
+        user_id = self.manager.scope.user_id
+        keys = dict[str, None]()
+        saying = (message for message in messages if message.role == "assistant")
+        for text in (text for message in saying for text in message.texts.values()):
+            said = said_here(user_id, text).difference(trusted)
+            if said:
+                generated = self.fail_open.run(generated_in, self.manager, text) or ()
+                keys |= dict.fromkeys(key for key in generated if key in said)
+        return list(keys)
 
     def _note_call(self, shown_before: Sequence[Message], prompt: Sequence[Message]) -> None:
         """Have it kept what a model is sent now."""

@@ -115,14 +115,14 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
 
     @property
     def model_info(self) -> ModelInfo:
-        """Describe a model that calls functions and sees no images."""
+        """Describe a model that calls functions and sees no images, and takes system messages first only."""
         return ModelInfo(
             vision=False,
             function_calling=True,
             json_output=True,
             structured_output=True,
             family=ModelFamily.UNKNOWN,
-            multiple_system_messages=True,
+            multiple_system_messages=False,
         )
 
     @property

@@ -1,8 +1,9 @@
 """Which references in a text may be passed on to tools, by who wrote it. The threat model is in docs/threat-model.md.
 
 What a tool returns can hold any reference, and so can the words of an agent that has read it. A person's words count,
-but for what they quote; another agent's count for generated keys, which nobody can have guessed. Where an agent is a
-tool, caller and agent are in one process and know more than the texts between them say: `RunningCall`.
+but for what they quote; another agent's count for generated keys, which nobody can have guessed. What stands there as a
+model's words may be another agent's or this one's own, and counts for what its speaker may pass on: `note_said`. Where
+an agent is a tool, caller and agent are in one process and know more than the texts between them say: `RunningCall`.
 """
 
 from __future__ import annotations
@@ -80,19 +81,30 @@ def tell_caller(user_id: str, keys: Iterable[str]) -> None:
 
 # A bounded map that stands threads: each place is a set that is filled afterwards.
 @lru_cache(KEPT)
-def _made(user_id: str, digest: str) -> set[str]:  # noqa: ARG001 - the place
-    """The key of the placeholder with this hash, if this process has made it."""
+def _noted(what: str, user_id: str, digest: str) -> set[str]:  # noqa: ARG001 - the place
+    """The keys that are noted of the text with this hash, if this process has made it or heard it said."""
     return set()
 
 
 def note_made(user_id: str, placeholder: str) -> None:
     """Note that this process has made *placeholder*: an agent may hand it on as the tool's result that it stands for."""
-    _made(user_id, hash_content(placeholder)).update(filter(None, [leading_key(placeholder)]))
+    place = _noted("made", user_id, hash_content(placeholder))
+    place.update(filter(None, [leading_key(placeholder)]))
 
 
 def made_here(user_id: str, text: str) -> set[str]:
     """Return the key of *text*, a tool's result, if it is a placeholder that this process has made."""
-    return _made(user_id, hash_content(text)) if leading_key(text) else set()
+    return _noted("made", user_id, hash_content(text)) if leading_key(text) else set()
+
+
+def note_said(user_id: str, text: str, keys: Iterable[str]) -> None:
+    """Note that a model has said *text* in this process, and may pass on these *keys* in it."""
+    _noted("said", user_id, hash_content(text)).update(keys)
+
+
+def said_here(user_id: str, text: str) -> set[str]:
+    """Return the keys in words of a model that the one which has said them in this process may pass on."""
+    return _noted("said", user_id, hash_content(text)) if MemoryRef.find_all(text) else set()
 
 
 def in_tool_call() -> bool:
