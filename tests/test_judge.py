@@ -982,3 +982,34 @@ def test_a_question_costs_the_same_in_a_long_conversation(monkeypatch: pytest.Mo
     request = recall_request(question, [*chain.from_iterable(turns), question])
     assert "rows_77" not in request.references
     assert 2 == len(read)
+
+
+@for_each(
+    "asked, shown",
+    [
+        ("Where do I find the moonpetal?", True),
+        ("How high is the moonpetal?", True),
+        ("Who needs moonpetal?", True),
+        ("Why is the sky over moonpetal blue?", False),
+        ("What is a moonpetal?", False),
+        ("Please write a poem on moonpetals.", False),
+        ("Which of the seven kings of Naboo has seen the moonpetal?", False),
+        ("Where do I buy lanterns?", False),
+    ],
+)
+def test_a_question_in_other_words_gets_the_record_of_its_rare_word(
+    asked: str, *, shown: bool
+) -> None:
+    """What one record alone holds is meant, if most of the rest is plain words; what many hold says nothing."""
+    walks = [f"On day {n} we walked to village {n * 3} and lit lanterns." for n in range(40)]
+    walks[17] = "In the Sunken Chapel grows the moonpetal, behind the altar."
+    assert ([walks[17]] if shown else []) == _shown(asked, "\n".join(walks))
+
+
+def test_in_much_text_a_plain_word_stands_somewhere_by_chance() -> None:
+    """There a question must take the thing as known, as "the moonpetal" does."""
+    walks = [f"On day {n} we walked to village {n * 3} and lit lanterns." for n in range(6000)]
+    walks[17] = "In the Sunken Chapel grows the moonpetal, behind the altar."
+    text = "\n".join(walks)
+    assert [walks[17]] == _shown("Where do I find the moonpetal?", text)
+    assert not _shown("How does one cook moonpetal?", text)

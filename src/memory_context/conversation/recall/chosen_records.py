@@ -1,7 +1,8 @@
 """What of a conversation's texts a message is about: places that hold its distinctive terms, by what the index says.
 
 First the records that it names (`places_a_name_means`), then the places that hold all that it asks with, and where there are
-none, or it refers back, the lines that hold most of it (`windows_of_text`).
+none, or it refers back, the lines that hold most of it (`windows_of_text`). Where nothing of that is found, a question gets
+the one record that holds a word of it that no other record holds.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from memory_context.conversation.recall.places_a_name_means import (
 from memory_context.conversation.recall.question_terms import (
     asks,
     content_terms,
+    is_any_one,
     is_pointed_at,
+    is_the_one,
     refers_back,
 )
 from memory_context.conversation.recall.term_occurrences import FoundTerms, Occurrence
@@ -58,6 +61,10 @@ UNKNOWN_PART = 2
 # Of records that are meant alike so many characters are shown, a few hundred tokens, and one in any case.
 SEVERAL_CHARACTERS = 1500
 LINE_CHARACTERS = 160
+# In more chunks than these, each of 2,000 characters, most words of a language stand somewhere, if by chance.
+MANY_CHUNKS = 100
+# Of a question's words the record of a rare one must hold so much.
+LEAST_BESIDE_RARE = 0.5
 
 IsSeen: TypeAlias = Callable[[str, int, int], bool]
 """Says whether a part of the text under a key stands in the prompt."""
@@ -123,9 +130,9 @@ def relevant(
     """
     chosen = _Chosen(found, is_seen)
     others_may_say_more = _choose_records(chosen, found, calls)
+    asked = _Asked.of(message, found)
     if not chosen.covered:
         others_may_say_more = True
-        asked = _Asked.of(message, found)
         chosen.take_all(asked.places_of_all(calls) or _places_called(message, found, calls))
     leans = refers_back(message)
     if chosen.covered and not (leans and others_may_say_more):
@@ -137,6 +144,8 @@ def relevant(
     if _is_enough(weight, several, leans):
         for key, record, held in best_windows(found, windows, calls.recency):
             chosen.show(key, record, held)
+    elif not chosen.covered:
+        chosen.take_all(asked.place_of_rare_word(calls))
     return chosen.relevances(), not _is_enough(weight, several, max(leans, UNSURE))
 
 
@@ -195,6 +204,7 @@ class _Asked:
     """What a message asks with.
 
     Attributes:
+        message: The message.
         found: Where its terms stand.
         words: Its single words.
         known: Those that stand anywhere, if it is a question and that is most of it.
@@ -202,6 +212,7 @@ class _Asked:
         is_question: Whether it asks for something.
     """
 
+    message: str
     found: FoundTerms
     words: AbstractSet[int]
     known: AbstractSet[int]
@@ -218,7 +229,7 @@ class _Asked:
             is_meant = all(is_pointed_at(message, found.terms[number]) for number in words)
             least = 1 if is_meant else LEAST_ASKED - 1
             known = _known_of(words, found)
-        return cls(found, words, known, least, is_question)
+        return cls(message, found, words, known, least, is_question)
 
     def places_of_all(self, calls: Calls) -> list[Occurrence]:
         """Return the places whose records hold all that is asked with, best first; of a question all but one word.
@@ -238,6 +249,42 @@ class _Asked:
             return listed
         rarest = max(met, key=found.weights.__getitem__)
         return [place for place in best if place.term == rarest][:FEW]
+
+    def place_of_rare_word(self, calls: Calls) -> list[Occurrence]:
+        """Return a place of a word that stands in one record alone, and that with at least half of what a question asks with.
+
+        People ask in words of their own: "Where do I find the moonpetal?" means the line that has the moonpetal.
+        """
+        found = self.found
+        unknown = [term for number, term in enumerate(found.terms) if not found.of(number)]
+        # "Why is the sky blue?" is about the sky, where that stands nowhere.
+        is_on_others = any(not one.is_plain or is_the_one(self.message, one) for one in unknown)
+        if is_on_others or not self.is_question:
+            return []
+        rare = list(
+            chain.from_iterable(self._places_in_one_record(one, calls) for one in self.words)
+        )
+        if not rare:
+            return []
+
+        def worth(place: Occurrence) -> tuple[float, int, int]:
+            held = found.held_by_record(place) | found.held_near(place)
+            return found.weight_of(held), calls.recency_of(place), -place.start
+
+        best = max(rare, key=worth)
+        met = found.held_by_record(best) & self.words
+        return [best] if len(met) >= LEAST_BESIDE_RARE * len(self.words) else []
+
+    def _places_in_one_record(self, number: int, calls: Calls) -> list[Occurrence]:
+        """Return the places of a word if it means one record: it stands in no other, and not by chance."""
+        term = self.found.terms[number]
+        if term.is_small or is_any_one(self.message, term):
+            return []
+        if self.found.chunks > MANY_CHUNKS and not is_pointed_at(self.message, term):
+            return []
+        places = [place for place in _told(calls.newest(self.found.of(number))) if place.is_exact]
+        records = {(place.key, place.record.start) for place in places}
+        return places if len(records) == 1 else []
 
     def _compared(self, calls: Calls) -> Iterable[Occurrence]:
         """Return the places, each in another record, beside which most stands of the words that stand at fewest places."""

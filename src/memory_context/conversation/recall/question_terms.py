@@ -45,7 +45,9 @@ _BEGINS_TO_ASK = re.compile(
     r"\W*(?:what|which|who|whose|whom|when|where|why|how|show|tell|give)\b", re.IGNORECASE
 )
 TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
-_TAKEN_AS_KNOWN = r"\b(?:the|this|that|my|our|your|his|her|their|which)\s+(?:[\w-]+\s+)?{word}\b"
+_DEFINITE = "the|this|that|my|our|your|his|her|their"
+_INDEFINITE = r"an?(?:\s+[\w-]+)?"
+_TAKEN_AS_KNOWN = rf"\b(?:{_DEFINITE}|which)\s+(?:[\w-]+\s+)?{{word}}\b"
 # Nearly every language begins a question with what asks in it, or with a preposition before that: "\u00e0 quelle heure".
 _BEGINS_SENTENCE = re.compile(r"(?:^|[.!?:\n])[\W_]*(?:\w{1,2}\s+)?$")
 _IS_ASKED = re.compile(r"[^\n?\uff1f\u061f]*[?\uff1f\u061f]")
@@ -122,6 +124,21 @@ def is_pointed_at(message: str, term: AskedTerm) -> bool:
     if not _BEGINS_TO_ASK.match(message):
         known += r".*\?"
     return re.search(known, message[:READ_AT_MOST], re.IGNORECASE | re.DOTALL) is not None
+
+
+def is_the_one(message: str, term: AskedTerm) -> bool:
+    """Return whether a message speaks of one thing by *term*: "the sky", "our landlord"."""
+    return _stands_behind(_DEFINITE, message, term)
+
+
+def is_any_one(message: str, term: AskedTerm) -> bool:
+    """Return whether a message asks of a kind by *term*, and not of one thing: "a prime number"."""
+    return _stands_behind(_INDEFINITE, message, term)
+
+
+def _stands_behind(article: str, message: str, term: AskedTerm) -> bool:
+    pattern = rf"\b(?:{article})\s+{re.escape(term.text)}\b"
+    return re.search(pattern, message[:READ_AT_MOST], re.IGNORECASE) is not None
 
 
 def content_terms(message: str, terms: Sequence[AskedTerm]) -> set[int]:

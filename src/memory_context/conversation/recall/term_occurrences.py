@@ -91,6 +91,7 @@ class FoundTerms:
         occurrences: The places, by term, key and start.
         in_order: The places of each text in their order.
         described: The terms that a text's card or heading names, by its key.
+        chunks: How many chunks the index has of the user's.
     """
 
     terms: Sequence[AskedTerm]
@@ -100,6 +101,7 @@ class FoundTerms:
     )
     in_order: dict[str, list[Occurrence]] = field(default_factory=dict[str, list[Occurrence]])
     described: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
+    chunks: int = 0
 
     def of(self, term: int) -> list[Occurrence]:
         """Return the places of a term: where it is written as in the message, if there are any, else its other forms."""
@@ -159,7 +161,7 @@ def found_in(
     """Return where the terms stand in some chunks, and which of them the card of a text or its heading names."""
     wanted = list(map(wanted_lexemes, terms))
     weights = [max(map(hits.rarity, lexemes), default=0.0) for lexemes in wanted]
-    found = FoundTerms(terms, weights)
+    found = FoundTerms(terms, weights, chunks=hits.chunks)
     for chunk in chunks:
         _add_occurrences(found, chunk, text_of(chunk.memory_key))
     named = dict[str, AbstractSet[str]]()
