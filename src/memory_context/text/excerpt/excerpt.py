@@ -40,6 +40,8 @@ ENDS = Ranking(names=0, plain=1, asked=0, near=2000, far=0, end=1, near_end=2000
 WHATEVER = Ranking(least=0)
 
 _BREAK_IN_MEMBER = re.compile(r"\s*\n\s*")
+# A slice of what lies between two parts would copy a whole text.
+_SAYS = re.compile(r"\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +188,7 @@ def _beginning(text: str, budget: int, cost: Cost) -> Excerpt:
 def _rendered(found: Segmentation, first_line: int, indexes: list[int]) -> Excerpt:
     """Write the segments as one text; each record of JSON on a line of its own."""
     text = found.text
-    lines = _ShownLines(text, first_line)
+    lines = ShownLines(text, first_line)
     shown, behind, is_record = "", 0, False
     for run in _runs(found, indexes):
         start, end = run[0].start, run[-1].end
@@ -198,7 +200,7 @@ def _rendered(found: Segmentation, first_line: int, indexes: list[int]) -> Excer
             for segment in run:
                 lines.show(segment.start, segment.end)
         else:
-            shown += _gap(text, behind, start, lines) + text[start:end]
+            shown += gap_between(text, behind, start, lines) + text[start:end]
             lines.show(start, end)
         behind = end
     shown = shown.rstrip("\n")
@@ -227,12 +229,11 @@ def _runs(found: Segmentation, indexes: list[int]) -> Iterator[list[Segment]]:
         yield [found.segments[index] for _, index in run]
 
 
-def _gap(text: str, behind: int, start: int, lines: _ShownLines) -> str:
-    """Return what stands between two runs of segments."""
-    between = text[behind:start]
-    if not between.strip():
-        return between if behind else lines.opening()
-    if "\n" not in between:
+def gap_between(text: str, behind: int, start: int, lines: ShownLines) -> str:
+    """Return what stands between what is shown already, up to *behind*, and the next part."""
+    if not _SAYS.search(text, behind, start):
+        return text[behind:start] if behind else lines.opening()
+    if text.find("\n", behind, start) < 0:
         return f" {GAP} " if behind else f"{GAP} "
     gap = GAP_AT_LINE.format(line=lines.number_at(start)) + "\n"
     if behind:
@@ -264,14 +265,14 @@ def _record(found: Segmentation, run: Sequence[Segment]) -> str:
     return f"{container.path} {opening}{', '.join(members)}{closing}"
 
 
-class _ShownLines:
+class ShownLines:
     """Numbers the lines of a text, and notes which were shown whole.
 
     Attributes:
         ranges: The first and the last line of what was shown, part by part.
     """
 
-    def __init__(self, text: str, first: int) -> None:
+    def __init__(self, text: str, first: int = 1) -> None:
         self.ranges = list[Span]()
         self._text, self._numbers, self._before = text, LineNumbers(text), first - 1
 
