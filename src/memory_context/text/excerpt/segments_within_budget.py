@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.segment_scores import Ranking, SegmentScores
@@ -13,6 +14,7 @@ from memory_context.text.excerpt.segments import Segmentation
 SAMPLE = 600
 PATH_CHARACTERS = 3
 GAP_CHARACTERS = 3
+GAP_TOKENS = 2
 NEIGHBOUR = 0.3
 GOOD_ENOUGH = 1.15
 # A name's form: its letters as a and A, its digits as 0. Each of the three stands for itself.
@@ -175,3 +177,34 @@ class SegmentPacker:
                 if neighbour not in self._taken:
                     neighbours.append(neighbour)
         return neighbours
+
+
+def with_more(
+    found: Segmentation,
+    chosen: Sequence[int],
+    order: Iterable[int],
+    budget: float,
+    cost: Cost,
+) -> list[int]:
+    """Return *chosen* with those that come next in *order*, each behind the one that it needs, as far as *budget* goes."""
+    shown = dict.fromkeys(chosen)
+    left = budget - sum(price_of(found, index, cost) for index in shown)
+    for index in order:
+        if index in shown:
+            continue
+        left -= price_of(found, index, cost)
+        if index - 1 not in shown and index + 1 not in shown:
+            left -= GAP_TOKENS
+        if left < 0:
+            break
+        parent = found.segments[index].parent
+        if parent is not None:
+            shown[parent] = None
+        shown[index] = None
+    return list(shown)
+
+
+def price_of(found: Segmentation, index: int, cost: Cost) -> int:
+    """Return what a segment costs, with the path that stands before it if it is of a record."""
+    container = found.containers[found.segments[index].container]
+    return cost(container.path + found.shown(index))
