@@ -38,7 +38,7 @@ LEAST_BEST = 400
 # many times as much up to all of it, for beside what folding saves there a preview costs nothing.
 ENDS_PART = 0.3
 FAR_LARGER = 128
-READING = Ranking(names=0, plain=0, before=0, share=0.5, least=0, fills=True)
+READING = Ranking(names=0, plain=0, share=0.5, least=0, fills=True)
 ANSWER = replace(READING, fills=False)
 PREVIEW = Ranking()
 ENDS = Ranking(names=0, plain=1, asked=0, near=2000, far=0, end=1, near_end=2000, least=0)

@@ -82,7 +82,7 @@ class SegmentPacker:
                 heapq.heappush(heap, (-rate, index))
                 continue
             # The heap gives the best first: the others are worth less still.
-            if rate < self._ranking.least and spent > self._ranking.gist:
+            if rate < self._ranking.least:
                 break
             price = self._price(index)
             if spent + price <= budget:
@@ -141,7 +141,6 @@ class SegmentPacker:
     def _take(self, index: int) -> list[int]:
         """Take a segment and the one that it needs; return its neighbours, whose worth or price changes by that."""
         scores, segment = self._scores, self._segments[index]
-        title_worth = self._ranking.before * self._worth(index)
         for taken in (segment.parent, index):
             if taken is None or taken in self._taken:
                 continue
@@ -157,10 +156,7 @@ class SegmentPacker:
         gain = NEIGHBOUR * self._ranking.asked * relevance**3
         neighbours = self._neighbours(index)
         for neighbour in neighbours:
-            gained = gain
-            if neighbour == index - 1 and not scores.names[neighbour]:
-                gained = max(gain, title_worth)
-            self._gained[neighbour] = max(self._gained.get(neighbour, 0.0), gained)
+            self._gained[neighbour] = max(self._gained.get(neighbour, 0.0), gain)
         return neighbours
 
     def _neighbours(self, index: int) -> list[int]:
