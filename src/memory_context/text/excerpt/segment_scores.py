@@ -88,12 +88,14 @@ class SegmentScores:
     Attributes:
         names: The names in each segment.
         worth: What each name is worth.
+        hits: The words of the question in each segment.
         relevance: How much of what is asked for each segment holds, 0 to 1.
         near: The share of its worth that each segment keeps where it stands.
     """
 
     names: list[list[str]]
     worth: dict[str, float]
+    hits: list[frozenset[str]]
     relevance: list[float]
     near: list[float]
 
@@ -142,7 +144,7 @@ def score(
         for index in held_by.get(word, ()):
             words_in[index].add(word)
     hits = [frozenset(words_in.get(index, ())) for index in range(len(starts))]
-    return SegmentScores(names, worth, _relevances(hits, ranking), near)
+    return SegmentScores(names, worth, hits, _relevances(hits, ranking), near)
 
 
 def _collect_names(
@@ -169,7 +171,8 @@ def _collect_names(
             elif _is_field(region, place, behind):
                 fields.add(name)
     for index, segment in enumerate(found.segments):
-        names[index] = list(dict.fromkeys(names[index]))
+        if len(names[index]) > 1:
+            names[index] = list(dict.fromkeys(names[index]))
         is_long = segment.end - segment.start >= LEAST_BLOB
         # A line of base64 is full of strings that look like rare names.
         if is_long and names[index] and BLOB.fullmatch(found.text, segment.start, segment.end):

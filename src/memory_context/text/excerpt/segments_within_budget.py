@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -58,6 +59,7 @@ class SegmentPacker:
         self._shown = set[str]()
         self._forms = {name: name.translate(_FORMS) for name in scores.worth}
         self._shown_of_form = Counter[str]()
+        self._answers = Counter[frozenset[str]]()
 
     def pack(self, budget: float) -> list[int]:
         """Return the segments to show, in the order of their worth, each behind the one that it needs."""
@@ -105,8 +107,11 @@ class SegmentPacker:
             * scores.near[index]
             * (1 + ranking.relevance * relevance)
         )
-        # Cubed, so that one segment with all that is asked beats several that hold a part of it.
-        worth += ranking.asked * relevance**3
+        if relevance:
+            repetitions = self._answers[scores.hits[index]]
+            # Cubed, so that one segment with all that is asked beats several that hold a part of
+            # it.
+            worth += ranking.asked * relevance**3 / math.sqrt(1 + repetitions)
         return worth + self._gained.get(index, 0.0)
 
     def _novelty(self, name: str) -> float:
@@ -145,7 +150,10 @@ class SegmentPacker:
                 if name not in self._shown:
                     self._shown.add(name)
                     self._shown_of_form[self._forms[name]] += 1
-        gain = NEIGHBOUR * self._ranking.asked * scores.relevance[index] ** 3
+        relevance = scores.relevance[index]
+        if relevance:
+            self._answers[scores.hits[index]] += 1
+        gain = NEIGHBOUR * self._ranking.asked * relevance**3
         neighbours = self._neighbours(index)
         for neighbour in neighbours:
             self._gained[neighbour] = max(self._gained.get(neighbour, 0.0), gain)
