@@ -43,7 +43,6 @@ OFF = {
     "fields weigh more": {"field": 1.0},
     "repeated names weigh more": {"repeated": 0.0},
     "names of one form weigh less": {"alike": 0.0},
-    "titles before": {"before": 0.0},
     "what is near weighs more": {"near": 1e9},
     "the end weighs more": {"end": 0.0},
     "the question lifts": {"relevance": 0.0},

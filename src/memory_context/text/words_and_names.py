@@ -84,9 +84,7 @@ def is_pair(word: str) -> bool:
     return len(word) == 2 and UNSPACED_RUN.fullmatch(word) is not None
 
 
-def occurrences(
-    text: str, words: Iterable[str], most: int = MOST_OCCURRENCES
-) -> Iterator[tuple[str, list[int]]]:
+def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int]]]:
     """Yield each of `words`, which are lower-case, with the first places where it stands in `text`, in any case."""
     lower = text.lower()
     for word in words:
@@ -95,7 +93,7 @@ def occurrences(
         else:  # a letter whose lower-case form is two characters has moved everything behind it
             matches = re.finditer(re.escape(word), text, re.IGNORECASE)
             found = (match.start() for match in matches)
-        places = list(islice(found, most))
+        places = list(islice(found, MOST_OCCURRENCES))
         if places:
             yield word, places
 

@@ -44,7 +44,7 @@ class Sample:
         return (first or self.text[:LONGEST_LINE]).strip()
 
 
-def sample_of(text: str, path: str = "") -> Sample:
+def sample_of(text: str, path: str) -> Sample:
     """Return the parts of `text` that are looked at; `path` is where it was read."""
     if not text[:HEAD].strip():
         text = text.lstrip()

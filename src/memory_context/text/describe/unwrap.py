@@ -8,11 +8,11 @@ from typing import Any
 
 from memory_context.text.json_and_repr import (
     PARSED_AT_MOST,
-    is_list,
     is_object,
     read_literal,
     unquote,
 )
+from memory_context.text.read.json_values import wrapped
 
 DEEPEST = 5
 _TEXT_KEYS = ("stdout", "output", "stderr", "text", "content", "result", "data")
@@ -71,16 +71,7 @@ def _in_value(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
         output = "\n".join(filter(None, texts))
         if "stdout" in value or (len(texts) == 1 and "\n" in output):
             return output
-        value = value.get("content")
-    if not is_list(value):
-        return ""
-    texts = list[str]()
-    for part in value:
-        if not is_object(part) or "type" not in part:
-            return ""
-        if isinstance(part.get("text"), str):
-            texts.append(part["text"])
-    return "\n".join(texts)
+    return "\n".join(wrapped(value))
 
 
 def _in_repr(text: str) -> Unwrapped:

@@ -18,7 +18,13 @@ from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
 from memory_context.text.excerpt.question_regions import fill
 from memory_context.text.excerpt.segment_scores import Ranking, from_both_ends, score
 from memory_context.text.excerpt.segments import Segment, Segmentation, split, split_regions
-from memory_context.text.excerpt.segments_within_budget import SAMPLE, SegmentPacker
+from memory_context.text.excerpt.segments_within_budget import (
+    GAP_TOKENS,
+    SAMPLE,
+    SegmentPacker,
+    price_of,
+    with_more,
+)
 from memory_context.text.lines import line_end
 from memory_context.text.ranges import Span, joined
 from memory_context.text.read.line_ranges import LineNumbers
@@ -32,14 +38,15 @@ LEAST_BEST = 400
 # many times as much up to all of it, for beside what folding saves there a preview costs nothing.
 ENDS_PART = 0.3
 FAR_LARGER = 128
-GAP_TOKENS = 2
-READING = Ranking(names=0, plain=0, before=0, share=0.5, least=0, fills=True)
+READING = Ranking(names=0, plain=0, share=0.5, least=0, fills=True)
 ANSWER = replace(READING, fills=False)
 PREVIEW = Ranking()
 ENDS = Ranking(names=0, plain=1, asked=0, near=2000, far=0, end=1, near_end=2000, least=0)
 WHATEVER = Ranking(least=0)
 
 _BREAK_IN_MEMBER = re.compile(r"\s*\n\s*")
+# A slice of what lies between two parts would copy a whole text.
+_SAYS = re.compile(r"\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +101,7 @@ def excerpt(
         # Either end has its room first, unless it is so long that the rest would have none.
         count = len(found.segments)
         outer = [0, count - 1][:count]  # one segment is both, and `[]` has none
-        price = sum(_price(found, index, cost) + GAP_TOKENS for index in outer)
+        price = sum(price_of(found, index, cost) + GAP_TOKENS for index in outer)
         if price <= budget // 2:
             ends, room = outer, budget - price
 
@@ -120,7 +127,8 @@ def excerpt(
         return _beginning(text, budget, cost)
     if is_preview:
         most = budget if is_far_larger else budget * ENDS_PART
-        chosen = _with_ends(found, [*ends, *chosen], most, cost)
+        outermost_first = from_both_ends(range(len(found.segments)))
+        chosen = with_more(found, [*ends, *chosen], outermost_first, most, cost)
     shown = _within(budget, found, first_line, chosen, cost)
     return replace(shown, is_answer=is_answer)
 
@@ -128,28 +136,6 @@ def excerpt(
 def _is_far_larger(text: str, budget: float, cost: Cost) -> bool:
     """Return whether a text costs far more than *budget*, by what its beginning costs."""
     return len(text) * cost(text[:SAMPLE]) > FAR_LARGER * budget * SAMPLE
-
-
-def _with_ends(found: Segmentation, chosen: Sequence[int], budget: float, cost: Cost) -> list[int]:
-    """Return *chosen* with segments from either end of the text, one after the other, as far as *budget* goes."""
-    shown = dict.fromkeys(chosen)
-    left = budget - sum(_price(found, index, cost) for index in shown)
-    for index in from_both_ends(range(len(found.segments))):
-        if index in shown:
-            continue
-        left -= _price(found, index, cost)
-        if index - 1 not in shown and index + 1 not in shown:
-            left -= GAP_TOKENS
-        if left < 0:
-            break
-        shown[index] = None
-    return list(shown)
-
-
-def _price(found: Segmentation, index: int, cost: Cost) -> int:
-    """Return what a segment costs, with the path that stands before it if it is of a record."""
-    container = found.containers[found.segments[index].container]
-    return cost(container.path + found.shown(index))
 
 
 def _within(
@@ -167,7 +153,7 @@ def _within(
             return shown
         # Segments cost more together than one by one: at least one goes, so that this ends.
         while chosen and over > 0:
-            over -= _price(found, chosen.pop(), cost)
+            over -= price_of(found, chosen.pop(), cost)
     return NOTHING_SHOWN
 
 
@@ -186,7 +172,7 @@ def _beginning(text: str, budget: int, cost: Cost) -> Excerpt:
 def _rendered(found: Segmentation, first_line: int, indexes: list[int]) -> Excerpt:
     """Write the segments as one text; each record of JSON on a line of its own."""
     text = found.text
-    lines = _ShownLines(text, first_line)
+    lines = ShownLines(text, first_line)
     shown, behind, is_record = "", 0, False
     for run in _runs(found, indexes):
         start, end = run[0].start, run[-1].end
@@ -198,7 +184,7 @@ def _rendered(found: Segmentation, first_line: int, indexes: list[int]) -> Excer
             for segment in run:
                 lines.show(segment.start, segment.end)
         else:
-            shown += _gap(text, behind, start, lines) + text[start:end]
+            shown += gap_between(text, behind, start, lines) + text[start:end]
             lines.show(start, end)
         behind = end
     shown = shown.rstrip("\n")
@@ -227,12 +213,11 @@ def _runs(found: Segmentation, indexes: list[int]) -> Iterator[list[Segment]]:
         yield [found.segments[index] for _, index in run]
 
 
-def _gap(text: str, behind: int, start: int, lines: _ShownLines) -> str:
-    """Return what stands between two runs of segments."""
-    between = text[behind:start]
-    if not between.strip():
-        return between if behind else lines.opening()
-    if "\n" not in between:
+def gap_between(text: str, behind: int, start: int, lines: ShownLines) -> str:
+    """Return what stands between what is shown already, up to *behind*, and the next part."""
+    if not _SAYS.search(text, behind, start):
+        return text[behind:start] if behind else lines.opening()
+    if text.find("\n", behind, start) < 0:
         return f" {GAP} " if behind else f"{GAP} "
     gap = GAP_AT_LINE.format(line=lines.number_at(start)) + "\n"
     if behind:
@@ -264,14 +249,14 @@ def _record(found: Segmentation, run: Sequence[Segment]) -> str:
     return f"{container.path} {opening}{', '.join(members)}{closing}"
 
 
-class _ShownLines:
+class ShownLines:
     """Numbers the lines of a text, and notes which were shown whole.
 
     Attributes:
         ranges: The first and the last line of what was shown, part by part.
     """
 
-    def __init__(self, text: str, first: int) -> None:
+    def __init__(self, text: str, first: int = 1) -> None:
         self.ranges = list[Span]()
         self._text, self._numbers, self._before = text, LineNumbers(text), first - 1
 

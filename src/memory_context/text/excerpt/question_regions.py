@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import takewhile
 
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.segments import Segmentation
+from memory_context.text.excerpt.segments_within_budget import with_more
 
 # Within so many characters what a segment holds has fallen to a third for its neighbours.
 REACH = 1500
@@ -37,25 +39,10 @@ def fill(
     if not best:
         return []
     density = _densities(found, relevance)
-    chosen = dict.fromkeys(best)
-    left = budget - sum(cost(found.shown(index)) + 1 for index in chosen)
     least = LEAST_OF_BEST * max(density)
-    for index in sorted(range(len(density)), key=density.__getitem__, reverse=True):
-        if density[index] < least:
-            break
-        if index in chosen:
-            continue
-        price = cost(found.shown(index))
-        if not (index - 1 in chosen or index + 1 in chosen):
-            price += 2
-        if price > left:
-            break
-        left -= price
-        parent = found.segments[index].parent
-        if parent is not None:
-            chosen[parent] = None
-        chosen[index] = None
-    return list(chosen)
+    densest = sorted(range(len(density)), key=density.__getitem__, reverse=True)
+    in_regions = takewhile(lambda index: density[index] >= least, densest)
+    return with_more(found, best, in_regions, budget, cost)
 
 
 def _densities(found: Segmentation, relevance: Sequence[float]) -> list[float]:

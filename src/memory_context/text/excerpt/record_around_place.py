@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from memory_context.model.selection import Cost
-from memory_context.text.excerpt.excerpt import Excerpt
+from memory_context.text.excerpt.excerpt import Excerpt, ShownLines, gap_between
 from memory_context.text.excerpt.headed_sections import section_at
 from memory_context.text.excerpt.records_by_line_forms import (
     LONGEST_RECORD,
@@ -23,8 +23,7 @@ from memory_context.text.excerpt.records_by_line_forms import (
 from memory_context.text.excerpt.segments import HEADER_LINES, end_of_header
 from memory_context.text.lines import line_end, line_spans
 from memory_context.text.ranges import Span
-from memory_context.text.read.line_ranges import LineNumbers
-from memory_context.wording_for_models import GAP, GAP_AT_LINE
+from memory_context.wording_for_models import GAP
 
 # A stored conversation has one message a line, as JSON.
 SAID = '{"role": "'
@@ -48,7 +47,6 @@ _ENDS_MEMBER = re.compile(r"\s*(?:[,\]}]|\Z)")
 # A bar, a tab, or the gap that aligns columns; not an indentation.
 _BETWEEN_CELLS = re.compile(r"(?:(?<! ) *+)?[|\t] *|(?<=\S)  ++(?=\S)")
 _FIRST_WORD = re.compile(r"\s*\W?\w+\b(?![:=])")
-# A slice of what lies between two records would copy a whole text.
 _SAYS = re.compile(r"\S")
 
 
@@ -90,29 +88,18 @@ def show_records(text: str, records: Sequence[Record], budget: int, cost: Cost) 
             chosen.append(record)
             left -= price
     chosen.sort(key=lambda record: record.start)
-    shown, ranges, behind = "", list[Span](), 0
-    numbers = LineNumbers(text)
+    lines = ShownLines(text)
+    shown, behind = "", 0
     for start, stop in (span for record in chosen for span in record.spans):
         start = max(start, behind)  # noqa: PLW2901 - records may overlap, or have a head in common
-        if start >= stop:
-            continue
-        shown += _gap_before(text, behind, start, numbers) + text[start:stop].rstrip("\n")
-        behind = stop
-        if text[start - 1 : start] in ("", "\n") and text[stop : stop + 1] in ("", "\n"):
-            ranges.append((numbers.at(start), numbers.at(stop)))
+        if start < stop:
+            shown += gap_between(text, behind, start, lines) + text[start:stop]
+            lines.show(start, stop)
+            behind = stop
+    shown = shown.rstrip("\n")
     if shown and _SAYS.search(text, behind):
         shown += f" {GAP}"
-    return Excerpt(shown, tuple(ranges))
-
-
-def _gap_before(text: str, behind: int, start: int, numbers: LineNumbers) -> str:
-    """Return what stands between what is shown already and the next part."""
-    if not _SAYS.search(text, behind, start):
-        return "\n" if behind else ""
-    if text[start - 1] == "\n":
-        gap = GAP_AT_LINE.format(line=numbers.at(start)) + "\n"
-        return "\n" + gap if behind else gap
-    return f" {GAP} " if behind else f"{GAP} "
+    return Excerpt(shown, tuple(lines.ranges))
 
 
 def record_at(text: str, start: int, stop: int) -> Record:

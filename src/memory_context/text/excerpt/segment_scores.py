@@ -49,7 +49,6 @@ class Ranking:
         field: How much more it is for a name that a line begins with as a key, or that is all of its value.
         repeated: How much more a name is worth that stands at four places or more; half of it at two.
         alike: How fast names of the same form lose worth: by the number of those shown, to this power.
-        before: The share of a segment's worth that the one before it gains if it has no names: often a title.
         plain: The worth of a segment without names.
         near: After how many characters the worth has fallen to a third,
         far: and the share that it keeps at any distance.
@@ -59,7 +58,6 @@ class Ranking:
         asked: What it is worth for that alone.
         share: Segments with a smaller share than this of what the best one holds of the question are left out.
         least: What a segment must be worth, by its price.
-        gist: This much is shown whatever it is worth.
         fills: Whether what the best segments leave of the budget goes to the regions that hold most of the question.
     """
 
@@ -71,7 +69,6 @@ class Ranking:
     field: float = 2.0
     repeated: float = 2.0
     alike: float = 0.4
-    before: float = 0.15
     plain: float = 0.01
     near: float = 5000
     far: float = 0.15
@@ -81,7 +78,6 @@ class Ranking:
     asked: float = 2.0
     share: float = 0.0
     least: float = 0.03
-    gist: int = 40
     fills: bool = False
 
 

@@ -36,7 +36,7 @@ LEAST_LINES = 3
 # of a sentence (without a space behind it in Chinese), a bar between fields, a comma before a quoted field.
 _BREAK = re.compile(
     r"""
-    (?P<line>(?<!\\)\\+n\s*)
+    (?<!\\)\\+n\s*
     | [}\]],?\s*
     | ,\s+
     | [.;!?\u3002\uff1b\uff01\uff1f]\s*(?=\s|[^\x00-\x7f])
@@ -355,9 +355,6 @@ def _breaks(text: str, begin: int, stop: int) -> Iterator[int]:
             yield begin
         while place - begin > LONGEST:
             begin = _at_space(text, begin)
-            yield begin
-        if match["line"] and place - begin >= SHORT:
-            begin = place
             yield begin
         last = place
     while stop - begin > LONGEST:

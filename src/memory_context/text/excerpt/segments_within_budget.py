@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.segment_scores import Ranking, SegmentScores
@@ -13,6 +14,7 @@ from memory_context.text.excerpt.segments import Segmentation
 SAMPLE = 600
 PATH_CHARACTERS = 3
 GAP_CHARACTERS = 3
+GAP_TOKENS = 2
 NEIGHBOUR = 0.3
 GOOD_ENOUGH = 1.15
 # A name's form: its letters as a and A, its digits as 0. Each of the three stands for itself.
@@ -80,7 +82,7 @@ class SegmentPacker:
                 heapq.heappush(heap, (-rate, index))
                 continue
             # The heap gives the best first: the others are worth less still.
-            if rate < self._ranking.least and spent > self._ranking.gist:
+            if rate < self._ranking.least:
                 break
             price = self._price(index)
             if spent + price <= budget:
@@ -139,7 +141,6 @@ class SegmentPacker:
     def _take(self, index: int) -> list[int]:
         """Take a segment and the one that it needs; return its neighbours, whose worth or price changes by that."""
         scores, segment = self._scores, self._segments[index]
-        title_worth = self._ranking.before * self._worth(index)
         for taken in (segment.parent, index):
             if taken is None or taken in self._taken:
                 continue
@@ -155,10 +156,7 @@ class SegmentPacker:
         gain = NEIGHBOUR * self._ranking.asked * relevance**3
         neighbours = self._neighbours(index)
         for neighbour in neighbours:
-            gained = gain
-            if neighbour == index - 1 and not scores.names[neighbour]:
-                gained = max(gain, title_worth)
-            self._gained[neighbour] = max(self._gained.get(neighbour, 0.0), gained)
+            self._gained[neighbour] = max(self._gained.get(neighbour, 0.0), gain)
         return neighbours
 
     def _neighbours(self, index: int) -> list[int]:
@@ -175,3 +173,34 @@ class SegmentPacker:
                 if neighbour not in self._taken:
                     neighbours.append(neighbour)
         return neighbours
+
+
+def with_more(
+    found: Segmentation,
+    chosen: Sequence[int],
+    order: Iterable[int],
+    budget: float,
+    cost: Cost,
+) -> list[int]:
+    """Return *chosen* with those that come next in *order*, each behind the one that it needs, as far as *budget* goes."""
+    shown = dict.fromkeys(chosen)
+    left = budget - sum(price_of(found, index, cost) for index in shown)
+    for index in order:
+        if index in shown:
+            continue
+        left -= price_of(found, index, cost)
+        if index - 1 not in shown and index + 1 not in shown:
+            left -= GAP_TOKENS
+        if left < 0:
+            break
+        parent = found.segments[index].parent
+        if parent is not None:
+            shown[parent] = None
+        shown[index] = None
+    return list(shown)
+
+
+def price_of(found: Segmentation, index: int, cost: Cost) -> int:
+    """Return what a segment costs, with the path that stands before it if it is of a record."""
+    container = found.containers[found.segments[index].container]
+    return cost(container.path + found.shown(index))

@@ -57,14 +57,9 @@ def records(text: str) -> Iterator[Any]:
 def wrapped(value: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds
     """Return the texts of an MCP tool's result, or of the list of parts that AutoGen makes of it."""
     parts = value.get("content") if is_object(value) else value
-    texts = list[str]()
-    for part in parts if is_list(parts) else ():
-        match part:
-            case {"type": "text", "text": str(text)}:
-                texts.append(text)
-            case _:
-                pass
-    return texts
+    if not is_list(parts) or not all(is_object(part) and "type" in part for part in parts):
+        return []
+    return [part["text"] for part in parts if isinstance(part.get("text"), str)]
 
 
 def parse(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
