@@ -344,3 +344,65 @@ def test_names_versions_and_ranges(text: str, sql: str, told: str) -> None:
 def test_other_names_and_orders(text: str, sql: str, expected: list[Any]) -> None:
     """Names in double quotes, addresses, versions that stand well and years of dates are answered."""
     assert expected == [tuple(row) for row in _memory(text).query(sql)]
+
+
+@for_each(
+    "cells, told",
+    [
+        (["15.08.2025", "28.02.2025"], "'15.08.2025' would come before '28.02.2025': put year, month"),
+        (["28.2.2025", "3.11.2025"], "'28.2.2025' would come before '3.11.2025'"),
+        (["03-11-2025", "04-01-2025", "unknown"], "'03-11-2025' would come before '04-01-2025'"),
+        (["3 Nov 2025", "12 Dec 2025"], "'12 Dec 2025' would come before '3 Nov 2025'"),
+        (["Nov 3, 2025", "Dec 1, 2025"], "'Dec 1, 2025' would come before 'Nov 3, 2025'"),
+        (["September 3rd, 2025", "October 1st, 2025"], "'October 1st, 2025' would come before"),
+        (["Thu Nov 26 13:05:06 2026 +0100", "Fri Dec 4 13:05:06 2026 +0100"], "'Fri Dec 4"),
+        (["03/11/25", "04/01/25"], "'03/11/25' would come before '04/01/25'"),
+        (["03/11/2025 9:05", "03/11/2025 10:30"], "'03/11/2025 10:30' would come before"),
+        (["3.11.25", "28.2.25"], "'28.2.25' would come before '3.11.25'.* if they are versions"),
+        (["2025/9/1", "2025/10/1"], "'2025/10/1' would come before '2025/9/1'"),
+        (["2026-01-31T12:00", "2026-01-31 13:00"], "'2026-01-31 13:00' would come before"),
+        (["2026-01-31T23:00-05:00", "2026-02-01T01:00+01:00"], "'2026-01-31T23:00-05:00' would"),
+        (["9:05", "10:30"], r"'10:30' would come before '9:05': write substr\('00000' \|\| x, -5\)"),
+        (["9:05 AM", "10:30 AM"], "'10:30 AM' would come before '9:05 AM': put hours up to 23"),
+        (["01:30 p.m.", "09:05 a.m."], "'01:30 p.m.' would come before '09:05 a.m.'"),
+        (["1:30", "0:45", "12:00"], "'12:00' would come before '1:30'"),
+        (["45:10", "1:02:03"], "'1:02:03' would come before '45:10'"),
+    ],
+)  # fmt: skip
+def test_orders_of_time(cells: list[str], told: str) -> None:
+    """Dates, times and durations that SQLite would put in another order than time's are not ordered or compared."""
+    memory = _memory(json.dumps([{"x": cell} for cell in cells]))
+    later = f"SELECT count(*) FROM t WHERE x > '{cells[0]}'"
+    for sql in ("SELECT min(x) FROM t", "SELECT x FROM t ORDER BY x", later):
+        with pytest.raises(InvalidQueryError, match=told):
+            memory.query(sql)
+
+
+@for_each(
+    "cells, last",
+    [
+        (["09:05", "10:30"], "10:30"),
+        (["1:30", "2:00:00"], "2:00:00"),
+        (["01.02.2025", "03.04.2025"], "03.04.2025"),
+        (["2026-01-31", "2026-01-31 09:05", "2026-02-01"], "2026-02-01"),
+        (["3.11.14", "3.12.1", "3.10.12"], "3.12.1"),
+        (["3.9.2025.1", "10.0.0.10"], "3.9.2025.1"),
+        (["16:9", "4:3"], "4:3"),
+        (["12 Monkeys", "3 Marches"], "3 Marches"),
+    ],
+)
+def test_texts_in_order_of_time(cells: list[str], last: str) -> None:
+    """Times that stand in their order as texts are compared so; versions, addresses and ratios are no times."""
+    memory = _memory(json.dumps([{"x": cell} for cell in cells]))
+    assert [(last,)] == [tuple(row) for row in memory.query("SELECT max(x) FROM t")]
+
+
+def test_casts_of_times() -> None:
+    """CAST takes neither the hours of a time nor the day of a date for all of it; what an error advises is right."""
+    memory = _memory("day,took\n28.02.2025,9:05\n03.03.2025,10:30")
+    for name in ("day", "took"):
+        with pytest.raises(InvalidQueryError, match="for another number"):
+            memory.query(f"SELECT sum(CAST({name} AS REAL)) FROM t")
+    day = "substr(day, 7, 4) || substr(day, 4, 2) || substr(day, 1, 2)"
+    answer = memory.query(f"SELECT max({day}), max(substr('00000' || took, -5)) FROM t")
+    assert [("20250303", "10:30")] == [tuple(row) for row in answer]
