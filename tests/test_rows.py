@@ -172,14 +172,23 @@ def test_rows_of_a_large_text(form: str) -> None:
         ("ann,1,2\nbob,5,6", None),
         ("ann,2024,2019\nbob,5,6", None),
         ("2023,2024\n5,6", None),
+        ("City Museum; opens 9:00; entry 4 euros\nToy Museum; opens 10:30; entry 12 euros", None),
+        ("web-1,up 3 days\nweb-2,up 12 days\ndb-1,stopped", None),
+        ("5 EUR;coffee;Rome\n12 EUR;tea;Oslo", None),
+        ("3 Nov 2025|paid|Rome\n14 Dec 2025|open|Oslo", None),
+        ("room 12 | 2 beds | free\nroom 14 | 1 bed | taken\nroom 7 | 1 bed | free", None),
+        ("node1,node2,weight\nnode3,node14,5\nnode5,node16,7", ("node1", "node2", "weight")),
+        ("name,q1,q2\nann,up 3,up 4\nbob,up 1,up 2", ("name", "q1", "q2")),
+        ("step 1,step 2\nask Ann,ask Bob", ("step 1", "step 2")),
     ],
 )  # fmt: skip
 def test_numbers_as_names(text: str, columns: tuple[str, ...] | None) -> None:
-    """Years, dates and hours name the columns of a pivot; the description counts the same rows."""
+    """Years, dates and hours name the columns of a pivot; a row like those below is one of them, and counted."""
     lines = text.splitlines()
     numbered = tuple(f"column{number}" for number in range(1, len(rows_of(text)[0]) + 1))
     assert (columns or numbered) == rows_of(text)[0]
     assert f" {len(lines) - bool(columns)} row" in describe(text)
+    assert all(cell == cell.strip() for row in rows_of(text)[1] for cell in row)
 
 
 @for_each(

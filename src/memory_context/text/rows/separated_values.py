@@ -29,8 +29,8 @@ _CODE_ENDS = (".", ";", "{", ":", ")", "(", ",")
 def separated_table(text: str) -> TextTable | None:
     """Return the cells between the delimiter that most lines have as often as the first; None for other texts.
 
-    The first row names the columns, unless it has numbers that are no series. Cells lose the blanks around them where
-    names have some.
+    The first row names the columns, unless it looks like the others. Cells lose the blanks around them where those of
+    the first row have some.
     """
     for delimiter, notation in DELIMITERS.items():
         try:
@@ -41,7 +41,7 @@ def separated_table(text: str) -> TextTable | None:
             continue
         width = len(head[0])
         is_named = has_names(head)
-        is_padded = is_named and any(cell != cell.strip() for cell in head[0])
+        is_padded = any(cell != cell.strip() for cell in head[0])
 
         rows = partial(_cells, text, delimiter, width, int(is_named), is_padded=is_padded)
         names = column_names(head[0] if is_named else [""] * width)
