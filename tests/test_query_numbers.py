@@ -57,6 +57,9 @@ def _memory(text: str) -> MemoryManager:
         (MIXED, "SELECT sum(CAST(amount AS REAL)), avg(CAST(amount AS REAL)) FROM t", [(15, 7.5)]),
         (MIXED, "SELECT name FROM t WHERE amount = 'unknown'", [("b",)]),
         ("n,t\na,1.234\nb,1.5", "SELECT sum(t) FROM t", [(2.734,)]),
+        ("n,x\na,42名\nb,7名\nc,-", "SELECT sum(x), max(x), count(x) FROM t", [(49, 42, 2)]),
+        ('n,x\na,"1,297元"\nb,35.50元', "SELECT n FROM t WHERE x > 100", [("a",)]),
+        ("n,x\na,12.50 шт.\nb,5 шт.", "SELECT sum(x) FROM t", [(17.5,)]),
     ],
 )  # fmt: skip
 def test_notations(text: str, sql: str, expected: list[Any]) -> None:
@@ -83,6 +86,9 @@ def test_notations(text: str, sql: str, expected: list[Any]) -> None:
         ["5\n6"],
         ["-", ""],
         ["USD"],
+        ["12\u0410", "14\u0410"],
+        ["5½", "6½"],
+        ["5万", "3000"],
     ],
 )
 def test_no_guesses(cells: list[str]) -> None:
@@ -115,6 +121,7 @@ def test_no_guesses(cells: list[str]) -> None:
         (MIXED, "SELECT name, amount AS x FROM t WHERE x > 6", "'unknown'"),
         ("n,x\na,5ms\nb,12ms", "SELECT max(x) FROM t", "quantities, .*'12ms' would come before '5ms'"),
         ("n,x\na,$900\nb,$1.2K", "SELECT max(x) FROM t", "'\\$1.2K' would come before '\\$900'"),
+        ("n,x\na,5 шт\nb,12 шт.", "SELECT max(x) FROM t", "'12 шт.' would come before '5 шт'"),
         ("n,x\na,0\nb,900\nc,3M", "SELECT max(CAST(x AS REAL)) FROM t", "'900' and '3M' in x"),
         ("n,x\na,~9\nb,~10", "SELECT n FROM t ORDER BY x", "'~10' would come before '~9'"),
         ("n,x\na,900Mi\nb,2Gi", "SELECT n FROM t ORDER BY x", "'2Gi' would come before '900Mi': .* for each unit"),

@@ -22,7 +22,7 @@ _CAST_TAKES = re.compile(
 # Digits as in 007, 1,200 and $2.5K, but neither addresses and versions (1.10.0) nor phones, which have no order of numbers.
 _WITH_UNIT = re.compile(
     r"\s*(?!\+[0-9]{7})[-+]?[$€£~#]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})(?:[.,][0-9]+)?"
-    r"(?:\s?[A-Za-zµ]{1,3}(?:/s|(?:[0-9]+[a-z]{1,2})*)|\s(?:second|minute|hour|day|week|month|year)s?(?:\sago)?|"
+    r"(?:\s?[^\W\d_]{1,3}\.?(?:/s|(?:[0-9]+[a-z]{1,2})*)|\s(?:second|minute|hour|day|week|month|year)s?(?:\sago)?|"
     r"\s*\([^()]*\))?\s*"
 )
 _UNIT = re.compile(r"\s*[-+]?[$€£~#]?[0-9.,]+\s?([A-Za-zµ]+)")

@@ -11,6 +11,7 @@ from typing import Final
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.lines import lines_of
+from memory_context.text.query.unread_quantities import is_quantity
 from memory_context.text.rows.names_in_first_row import has_names
 from memory_context.text.rows.rows_under_columns import (
     Row,
@@ -67,8 +68,8 @@ def _are_rows(rows: list[list[str]], delimiter: str) -> bool:
     # A table that numbers its rows has no name for the numbers.
     if not all(cell.strip() for cell in rows[0][1:]):
         return False
-    last_cells = (row[-1].strip() for row in rows)
     # A cell in parentheses is a bookkeeper's negative amount.
+    last_cells = (row[-1].strip() for row in rows if not is_quantity(row[-1]))
     code = sum(1 for cell in last_cells if cell.endswith(_CODE_ENDS) and not cell.startswith("("))
     return code < 0.5 * len(rows)
 
