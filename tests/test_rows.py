@@ -34,6 +34,7 @@ def rows_of(text: str) -> tuple[tuple[str, ...], list[list[Any]]]:
         ("id,n\n007,\n008,x", ("id", "n"), [["007", None], ["008", "x"]]),
         ('id;n\n1;"a;b"\n2;"c\nd"', ("id", "n"), [["1", "a;b"], ["2", "c\nd"]]),
         ("a,x\nb,(5.00)\nc,(6.00)", ("a", "x"), [["b", "(5.00)"], ["c", "(6.00)"]]),
+        ("name; total, EUR; day\na; 1,5; x\nb; 2,5; y", ("name", "total, EUR", "day"), [["a", "1,5", "x"], ["b", "2,5", "y"]]),
         ("id\tname, first\n1\tDoe, Ann\n2\tRoe, Bo", ("id", "name, first"), [["1", "Doe, Ann"], ["2", "Roe, Bo"]]),
         ("1,2.5\n2,3.5\n3,4.5", ("column1", "column2"), [["1", "2.5"], ["2", "3.5"], ["3", "4.5"]]),
         ('{"a": 1}\n{"a": 2, "b": [1]}', ("a", "b"), [[1, None], [2, [1]]]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -33,11 +34,13 @@ def separated_table(text: str) -> TextTable | None:
     The first row names the columns, unless it looks like the others. Cells lose the blanks around them where those of
     the first row have some.
     """
-    for delimiter, notation in DELIMITERS.items():
-        try:
-            head = list(islice(_rows(text, delimiter), LINES_TRIED))
-        except InvalidSelectionError:  # with another delimiter it may be a table
-            continue
+    heads = list[tuple[str, list[list[str]]]]()
+    for delimiter in DELIMITERS:
+        with suppress(InvalidSelectionError):  # with another delimiter it may be a table
+            heads.append((delimiter, list(islice(_rows(text, delimiter), LINES_TRIED)) or [[]]))
+    # A decimal comma stands once in each line, the semicolons around it more often; no tab is a cell's.
+    heads.sort(key=lambda tried: (tried[0] != "\t", -len(tried[1][0])))
+    for delimiter, head in heads:
         if not _are_rows(head, delimiter) or _are_sentences(text, head, delimiter):
             continue
         width = len(head[0])
@@ -46,7 +49,8 @@ def separated_table(text: str) -> TextTable | None:
 
         rows = partial(_cells, text, delimiter, width, int(is_named), is_padded=is_padded)
         names = column_names(head[0] if is_named else [""] * width)
-        return TextTable(names, rows, f"the {notation}", by_semicolons=delimiter == ";")
+        name = f"the {DELIMITERS[delimiter]}"
+        return TextTable(names, rows, name, by_semicolons=delimiter == ";")
     return None
 
 
@@ -59,7 +63,7 @@ def _cells(
 
 def _are_rows(rows: list[list[str]], delimiter: str) -> bool:
     """Return whether these are rows, not sentences or code with as many commas in each line."""
-    width = len(rows[0]) if rows else 0
+    width = len(rows[0])
     same = sum(1 for row in rows if len(row) == width)
     if len(rows) < 2 or width < 2 or same < LEAST_EVEN * len(rows):
         return False
