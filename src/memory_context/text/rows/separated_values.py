@@ -7,13 +7,13 @@ import io
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from itertools import islice
+from itertools import groupby, islice
 from typing import Final
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.lines import lines_of
 from memory_context.text.query.unread_quantities import is_quantity
-from memory_context.text.rows.names_in_first_row import has_names
+from memory_context.text.rows.names_in_first_row import has_names, names_numbers
 from memory_context.text.rows.rows_under_columns import (
     Row,
     TextTable,
@@ -25,6 +25,9 @@ from memory_context.text.rows.rows_under_columns import (
 LINES_TRIED = 50
 LEAST_EVEN = 0.9
 DELIMITERS: Final = {"\t": "TSV", ",": "CSV", ";": "CSV", "|": "CSV"}
+# A header and two rows, of three cells each, are no chance.
+LEAST_LINES = 3
+LEAST_BARS = 2
 _CODE_ENDS = (".", ";", "{", ":", ")", "(", ",")
 
 
@@ -54,6 +57,17 @@ def separated_table(text: str) -> TextTable | None:
     return None
 
 
+def table_between_bars(text: str) -> TextTable | None:
+    """Return the one table within a text whose lines have as many bars; None where others have bars, too."""
+    blocks = list[list[str]]()
+    for bars, lines in groupby(lines_of(text), key=lambda line: line.count("|")):
+        if bars:
+            blocks.append(list(lines))
+    if len(blocks) != 1 or len(blocks[0]) < LEAST_LINES or blocks[0][0].count("|") < LEAST_BARS:
+        return None
+    return separated_table("\n".join(blocks[0]))
+
+
 def _cells(
     text: str, delimiter: str, width: int, skipped: int, *, is_padded: bool
 ) -> Iterator[Row]:
@@ -74,12 +88,18 @@ def _are_rows(rows: list[list[str]], delimiter: str) -> bool:
         return False
     # A cell in parentheses is a bookkeeper's negative amount.
     last_cells = (row[-1].strip() for row in rows if not is_quantity(row[-1]))
-    code = sum(1 for cell in last_cells if cell.endswith(_CODE_ENDS) and not cell.startswith("("))
+    ends = _CODE_ENDS if delimiter != "|" else (";", "{")
+    code = sum(1 for cell in last_cells if cell.endswith(ends) and not cell.startswith("("))
     return code < 0.5 * len(rows)
 
 
 def _are_sentences(text: str, rows: list[list[str]], delimiter: str) -> bool:
-    """Return whether a comma with a blank behind it stands once in each line, as in sentences."""
+    """Return whether a comma with a blank behind it stands once in each line, as in sentences.
+
+    Between bars, numbers below a name are cells.
+    """
+    if delimiter == "|" and names_numbers(rows):
+        return False
     lines = list(islice(filter(str.strip, lines_of(text)), len(rows)))
     return len(rows[0]) == 2 and all(f"{delimiter} " in line for line in lines)
 
