@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -413,3 +414,23 @@ def test_casts_of_times() -> None:
     day = "substr(day, 7, 4) || substr(day, 4, 2) || substr(day, 1, 2)"
     answer = memory.query(f"SELECT max({day}), max(substr('00000' || took, -5)) FROM t")
     assert [("20250303", "10:30")] == [tuple(row) for row in answer]
+
+
+@for_each(
+    "cell, expression",
+    [
+        ("28.02.2025", "date(x)"),
+        ("28.02.2025", "strftime('%Y-%m', x)"),
+        ("2025-02-28 9:05", "datetime(x)"),
+        ("2025-02-28T10:00:00+0100", "julianday(x)"),
+        ("9:05", "time(x, '+1 hour')"),
+    ],
+)
+def test_functions_of_dates(cell: str, expression: str) -> None:
+    """A date in a form for which SQLite's functions give NULL is not read by them; others, and words, are."""
+    memory = _memory(json.dumps([{"x": cell}, {"x": "unknown"}]))
+    with pytest.raises(InvalidQueryError, match=re.escape(f"gives NULL for '{cell}' in x")):
+        memory.query(f"SELECT {expression} FROM t")
+    memory = _memory(json.dumps([{"x": "2025-02-28T10:00:00Z"}, {"x": "unknown"}]))
+    [[found], [nothing]] = memory.query(f"SELECT {expression} FROM t")
+    assert found is not None and nothing is None

@@ -31,6 +31,12 @@ _TIME = re.compile(
 )
 # Zones with a name are taken for one.
 _ZONE = re.compile(r"\s(?:[A-Z]{1,5}|([-+][0-9]{2}):?([0-9]{2})?)(?=\s|$)")
+# https://sqlite.org/lang_datefunc.html
+_READ_BY_SQLITE = re.compile(
+    r"\s*(?:[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[\sT]+(?=[0-9])|\s*$))?"
+    r"(?:[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?\s*(?:Z|[-+][0-9]{2}:[0-9]{2})?\s*)?",
+    re.IGNORECASE,
+)
 # A two-digit year from here on is one of the last century.
 _CENTURY_BEGINS = 70
 
@@ -51,6 +57,11 @@ def moment(text: str, *, is_month_first: bool = False) -> datetime | None:
         return _read(text.strip(), is_month_first=is_month_first)
     except (ValueError, OverflowError):  # the 31st of February
         return None
+
+
+def is_read_by_sqlite(text: str) -> bool:
+    """Return whether SQLite's functions of dates read a text, and give no NULL for it."""
+    return _READ_BY_SQLITE.fullmatch(text) is not None
 
 
 def _read(text: str, *, is_month_first: bool) -> datetime | None:
