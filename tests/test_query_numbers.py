@@ -123,6 +123,8 @@ def test_no_guesses(cells: list[str]) -> None:
         ("n,x\na,5ms\nb,12ms", "SELECT max(x) FROM t", "quantities, .*'12ms' would come before '5ms'"),
         ("n,x\na,$900\nb,$1.2K", "SELECT max(x) FROM t", "'\\$1.2K' would come before '\\$900'"),
         ("n,x\na,5 шт\nb,12 шт.", "SELECT max(x) FROM t", "'12 шт.' would come before '5 шт'"),
+        ("n,x\na,5\nb,12", "SELECT max(x || 'ms') FROM t", "'12ms' would come before '5ms'"),
+        ("y,m\n2025,9\n2025,10", "SELECT max(y || '-' || m) FROM t", "'2025-10' would come before '2025-9'"),
         ("n,x\na,0\nb,900\nc,3M", "SELECT max(CAST(x AS REAL)) FROM t", "'900' and '3M' in x"),
         ("n,x\na,~9\nb,~10", "SELECT n FROM t ORDER BY x", "'~10' would come before '~9'"),
         ("n,x\na,900Mi\nb,2Gi", "SELECT n FROM t ORDER BY x", "'2Gi' would come before '900Mi': .* for each unit"),

@@ -83,7 +83,7 @@ class _Values:
         notation: How a column that the expression is made of writes numbers, where the database has others.
         reads_texts: Whether SQLite reads a text as a number where it is compared with one of these.
         is_column: Whether they are the cells of columns, as they are.
-        are_joined: Whether they are texts that ``||`` makes, which nobody takes for numbers.
+        are_meant: Whether the statement says ``|| ''`` behind them: texts are meant.
         literal: The text that the statement has there.
     """
 
@@ -93,7 +93,7 @@ class _Values:
     notation: Notation | None
     reads_texts: bool
     is_column: bool
-    are_joined: bool
+    are_meant: bool
     literal: str | None
 
     @property
@@ -241,7 +241,7 @@ class _Uses:
             notation=next((one for one in notations if one.is_rewritten), None),
             reads_texts=bool(given) and all(map(self._reads_texts, alternatives)),
             is_column=is_column,
-            are_joined=all(isinstance(one.unnest(), exp.DPipe) for one in alternatives),
+            are_meant=all(map(_are_meant, alternatives)),
             literal=_text_of(alternatives),
         )
 
@@ -284,6 +284,11 @@ def _used_as_numbers(node: exp.Expr) -> Iterable[exp.Expr]:
 def _read_as_dates(node: exp.Expr) -> Iterable[exp.Expr]:
     is_named = isinstance(node, exp.Anonymous) and node.name.lower() in _NAMES_OF_DATES
     return node.iter_expressions() if is_named or isinstance(node, _OF_DATES) else ()
+
+
+def _are_meant(expanded: exp.Expr) -> bool:
+    joined = expanded.unnest()
+    return isinstance(joined, exp.DPipe) and _text_of([joined.expression]) == ""
 
 
 def _is_of_value(node: exp.If) -> bool:
@@ -367,7 +372,7 @@ def _check_order(*values: _Values, takes_numbers: bool = True) -> None:
     if not takes_numbers and any(one.has_numbers for one in values):
         _refuse_texts(named, "ordered among numbers here")
     pair = out_of_order([text for one in values for text in one.filled])
-    if pair is not None and not named.are_joined:
+    if pair is not None and not named.are_meant:
         _, advice = instead(named.name, named.filled)
         raise InvalidQueryError(
             f"{named.name} holds quantities, dates or versions in texts, of which {shown(pair[1])} would come before "
