@@ -6,8 +6,11 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-_MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec"
-_MONTH: Final = rf"(?P<month>(?:{_MONTHS.replace(' ', '|')})[a-z]*)\.?"
+_MONTHS: Final[tuple[str, ...]] = (
+    *("jan", "feb", "mar", "apr", "may", "jun"),
+    *("jul", "aug", "sep", "oct", "nov", "dec"),
+)
+_MONTH: Final = rf"(?P<month>(?:{'|'.join(_MONTHS)})[a-z]*)\.?"
 _DAY: Final = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
 _WEEKDAY = re.compile(r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*[.,]*\s+", re.IGNORECASE)
 # A month of a year, and a year, are what dates are compared with.
@@ -104,7 +107,7 @@ def _since_midnight(time: re.Match[str], *, are_minutes_first: bool) -> timedelt
 
 
 def _month(text: str) -> int:
-    return int(text) if text.isdigit() else _MONTHS.split().index(text[:3].lower()) + 1
+    return int(text) if text.isdigit() else _MONTHS.index(text[:3].lower()) + 1
 
 
 def _year(text: str) -> int:
