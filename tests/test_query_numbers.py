@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -57,6 +58,9 @@ def _memory(text: str) -> MemoryManager:
         (MIXED, "SELECT sum(CAST(amount AS REAL)), avg(CAST(amount AS REAL)) FROM t", [(15, 7.5)]),
         (MIXED, "SELECT name FROM t WHERE amount = 'unknown'", [("b",)]),
         ("n,t\na,1.234\nb,1.5", "SELECT sum(t) FROM t", [(2.734,)]),
+        ("n,x\na,42名\nb,7名\nc,-", "SELECT sum(x), max(x), count(x) FROM t", [(49, 42, 2)]),
+        ('n,x\na,"1,297元"\nb,35.50元', "SELECT n FROM t WHERE x > 100", [("a",)]),
+        ("n,x\na,12.50 шт.\nb,5 шт.", "SELECT sum(x) FROM t", [(17.5,)]),
     ],
 )  # fmt: skip
 def test_notations(text: str, sql: str, expected: list[Any]) -> None:
@@ -83,6 +87,9 @@ def test_notations(text: str, sql: str, expected: list[Any]) -> None:
         ["5\n6"],
         ["-", ""],
         ["USD"],
+        ["12\u0410", "14\u0410"],
+        ["5½", "6½"],
+        ["5万", "3000"],
     ],
 )
 def test_no_guesses(cells: list[str]) -> None:
@@ -115,6 +122,9 @@ def test_no_guesses(cells: list[str]) -> None:
         (MIXED, "SELECT name, amount AS x FROM t WHERE x > 6", "'unknown'"),
         ("n,x\na,5ms\nb,12ms", "SELECT max(x) FROM t", "quantities, .*'12ms' would come before '5ms'"),
         ("n,x\na,$900\nb,$1.2K", "SELECT max(x) FROM t", "'\\$1.2K' would come before '\\$900'"),
+        ("n,x\na,5 шт\nb,12 шт.", "SELECT max(x) FROM t", "'12 шт.' would come before '5 шт'"),
+        ("n,x\na,5\nb,12", "SELECT max(x || 'ms') FROM t", "'12ms' would come before '5ms'"),
+        ("y,m\n2025,9\n2025,10", "SELECT max(y || '-' || m) FROM t", "'2025-10' would come before '2025-9'"),
         ("n,x\na,0\nb,900\nc,3M", "SELECT max(CAST(x AS REAL)) FROM t", "'900' and '3M' in x"),
         ("n,x\na,~9\nb,~10", "SELECT n FROM t ORDER BY x", "'~10' would come before '~9'"),
         ("n,x\na,900Mi\nb,2Gi", "SELECT n FROM t ORDER BY x", "'2Gi' would come before '900Mi': .* for each unit"),
@@ -344,3 +354,85 @@ def test_names_versions_and_ranges(text: str, sql: str, told: str) -> None:
 def test_other_names_and_orders(text: str, sql: str, expected: list[Any]) -> None:
     """Names in double quotes, addresses, versions that stand well and years of dates are answered."""
     assert expected == [tuple(row) for row in _memory(text).query(sql)]
+
+
+@for_each(
+    "cells, told",
+    [
+        (["15.08.2025", "28.02.2025"], "'15.08.2025' would come before '28.02.2025': put year, month"),
+        (["28.2.2025", "3.11.2025"], "'28.2.2025' would come before '3.11.2025'"),
+        (["03-11-2025", "04-01-2025", "unknown"], "'03-11-2025' would come before '04-01-2025'"),
+        (["3 Nov 2025", "12 Dec 2025"], "'12 Dec 2025' would come before '3 Nov 2025'"),
+        (["Nov 3, 2025", "Dec 1, 2025"], "'Dec 1, 2025' would come before 'Nov 3, 2025'"),
+        (["September 3rd, 2025", "October 1st, 2025"], "'October 1st, 2025' would come before"),
+        (["Thu Nov 26 13:05:06 2026 +0100", "Fri Dec 4 13:05:06 2026 +0100"], "'Fri Dec 4"),
+        (["03/11/25", "04/01/25"], "'03/11/25' would come before '04/01/25'"),
+        (["03/11/2025 9:05", "03/11/2025 10:30"], "'03/11/2025 10:30' would come before"),
+        (["3.11.25", "28.2.25"], "'28.2.25' would come before '3.11.25'.* if they are versions"),
+        (["2025/9/1", "2025/10/1"], "'2025/10/1' would come before '2025/9/1'"),
+        (["2026-01-31T12:00", "2026-01-31 13:00"], "'2026-01-31 13:00' would come before"),
+        (["2026-01-31T23:00-05:00", "2026-02-01T01:00+01:00"], "'2026-01-31T23:00-05:00' would"),
+        (["9:05", "10:30"], r"'10:30' would come before '9:05': write substr\('00000' \|\| x, -5\)"),
+        (["9:05 AM", "10:30 AM"], "'10:30 AM' would come before '9:05 AM': put hours up to 23"),
+        (["01:30 p.m.", "09:05 a.m."], "'01:30 p.m.' would come before '09:05 a.m.'"),
+        (["1:30", "0:45", "12:00"], "'12:00' would come before '1:30'"),
+        (["45:10", "1:02:03"], "'1:02:03' would come before '45:10'"),
+    ],
+)  # fmt: skip
+def test_orders_of_time(cells: list[str], told: str) -> None:
+    """Dates, times and durations that SQLite would put in another order than time's are not ordered or compared."""
+    memory = _memory(json.dumps([{"x": cell} for cell in cells]))
+    later = f"SELECT count(*) FROM t WHERE x > '{cells[0]}'"
+    for sql in ("SELECT min(x) FROM t", "SELECT x FROM t ORDER BY x", later):
+        with pytest.raises(InvalidQueryError, match=told):
+            memory.query(sql)
+
+
+@for_each(
+    "cells, last",
+    [
+        (["09:05", "10:30"], "10:30"),
+        (["1:30", "2:00:00"], "2:00:00"),
+        (["01.02.2025", "03.04.2025"], "03.04.2025"),
+        (["2026-01-31", "2026-01-31 09:05", "2026-02-01"], "2026-02-01"),
+        (["3.11.14", "3.12.1", "3.10.12"], "3.12.1"),
+        (["3.9.2025.1", "10.0.0.10"], "3.9.2025.1"),
+        (["16:9", "4:3"], "4:3"),
+        (["12 Monkeys", "3 Marches"], "3 Marches"),
+    ],
+)
+def test_texts_in_order_of_time(cells: list[str], last: str) -> None:
+    """Times that stand in their order as texts are compared so; versions, addresses and ratios are no times."""
+    memory = _memory(json.dumps([{"x": cell} for cell in cells]))
+    assert [(last,)] == [tuple(row) for row in memory.query("SELECT max(x) FROM t")]
+
+
+def test_casts_of_times() -> None:
+    """CAST takes neither the hours of a time nor the day of a date for all of it; what an error advises is right."""
+    memory = _memory("day,took\n28.02.2025,9:05\n03.03.2025,10:30")
+    for name in ("day", "took"):
+        with pytest.raises(InvalidQueryError, match="for another number"):
+            memory.query(f"SELECT sum(CAST({name} AS REAL)) FROM t")
+    day = "substr(day, 7, 4) || substr(day, 4, 2) || substr(day, 1, 2)"
+    answer = memory.query(f"SELECT max({day}), max(substr('00000' || took, -5)) FROM t")
+    assert [("20250303", "10:30")] == [tuple(row) for row in answer]
+
+
+@for_each(
+    "cell, expression",
+    [
+        ("28.02.2025", "date(x)"),
+        ("28.02.2025", "strftime('%Y-%m', x)"),
+        ("2025-02-28 9:05", "datetime(x)"),
+        ("2025-02-28T10:00:00+0100", "julianday(x)"),
+        ("9:05", "time(x, '+1 hour')"),
+    ],
+)
+def test_functions_of_dates(cell: str, expression: str) -> None:
+    """A date in a form for which SQLite's functions give NULL is not read by them; others, and words, are."""
+    memory = _memory(json.dumps([{"x": cell}, {"x": "unknown"}]))
+    with pytest.raises(InvalidQueryError, match=re.escape(f"gives NULL for '{cell}' in x")):
+        memory.query(f"SELECT {expression} FROM t")
+    memory = _memory(json.dumps([{"x": "2025-02-28T10:00:00Z"}, {"x": "unknown"}]))
+    [[found], [nothing]] = memory.query(f"SELECT {expression} FROM t")
+    assert found is not None and nothing is None

@@ -34,6 +34,11 @@ def rows_of(text: str) -> tuple[tuple[str, ...], list[list[Any]]]:
         ("id,n\n007,\n008,x", ("id", "n"), [["007", None], ["008", "x"]]),
         ('id;n\n1;"a;b"\n2;"c\nd"', ("id", "n"), [["1", "a;b"], ["2", "c\nd"]]),
         ("a,x\nb,(5.00)\nc,(6.00)", ("a", "x"), [["b", "(5.00)"], ["c", "(6.00)"]]),
+        ("name; total, EUR; day\na; 1,5; x\nb; 2,5; y", ("name", "total, EUR", "day"), [["a", "1,5", "x"], ["b", "2,5", "y"]]),
+        ("№ | Name | Phone\n1 | Ann | +7 (5)\n2 | Bob | \n", ("№", "Name", "Phone"), [["1", "Ann", "+7 (5)"], ["2", "Bob", None]]),
+        ("name | n\nann | 5\nbob | 12\n", ("name", "n"), [["ann", "5"], ["bob", "12"]]),
+        ("Report\nof May\n\n№ | Name | Phone\n1 | Ann | ext. 5.\n2 | Bob | ext. 6.\n\nTwo of us.", ("№", "Name", "Phone"), [["1", "Ann", "ext. 5."], ["2", "Bob", "ext. 6."]]),
+        ("a | b | c\n1 | 2 | 3\n4 | 5 | 6\n\n7 | 8\n", ("line", "text"), [[1, "a | b | c"], [2, "1 | 2 | 3"], [3, "4 | 5 | 6"], [4, ""], [5, "7 | 8"]]),
         ("id\tname, first\n1\tDoe, Ann\n2\tRoe, Bo", ("id", "name, first"), [["1", "Doe, Ann"], ["2", "Roe, Bo"]]),
         ("1,2.5\n2,3.5\n3,4.5", ("column1", "column2"), [["1", "2.5"], ["2", "3.5"], ["3", "4.5"]]),
         ('{"a": 1}\n{"a": 2, "b": [1]}', ("a", "b"), [[1, None], [2, [1]]]),
@@ -172,14 +177,23 @@ def test_rows_of_a_large_text(form: str) -> None:
         ("ann,1,2\nbob,5,6", None),
         ("ann,2024,2019\nbob,5,6", None),
         ("2023,2024\n5,6", None),
+        ("City Museum; opens 9:00; entry 4 euros\nToy Museum; opens 10:30; entry 12 euros", None),
+        ("web-1,up 3 days\nweb-2,up 12 days\ndb-1,stopped", None),
+        ("5 EUR;coffee;Rome\n12 EUR;tea;Oslo", None),
+        ("3 Nov 2025|paid|Rome\n14 Dec 2025|open|Oslo", None),
+        ("room 12 | 2 beds | free\nroom 14 | 1 bed | taken\nroom 7 | 1 bed | free", None),
+        ("node1,node2,weight\nnode3,node14,5\nnode5,node16,7", ("node1", "node2", "weight")),
+        ("name,q1,q2\nann,up 3,up 4\nbob,up 1,up 2", ("name", "q1", "q2")),
+        ("step 1,step 2\nask Ann,ask Bob", ("step 1", "step 2")),
     ],
 )  # fmt: skip
 def test_numbers_as_names(text: str, columns: tuple[str, ...] | None) -> None:
-    """Years, dates and hours name the columns of a pivot; the description counts the same rows."""
+    """Years, dates and hours name the columns of a pivot; a row like those below is one of them, and counted."""
     lines = text.splitlines()
     numbered = tuple(f"column{number}" for number in range(1, len(rows_of(text)[0]) + 1))
     assert (columns or numbered) == rows_of(text)[0]
     assert f" {len(lines) - bool(columns)} row" in describe(text)
+    assert all(cell == cell.strip() for row in rows_of(text)[1] for cell in row)
 
 
 @for_each(

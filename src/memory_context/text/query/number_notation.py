@@ -26,11 +26,13 @@ _CURRENCY = (
     r"(?:[$€£¥₹₩₽₺₪₫฿]|(?:US|CA|AU|NZ|HK|A|C|S|R)\$|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|ILS|INR|JPY|"
     r"KRW|MXN|NOK|NZD|PLN|RON|RUB|SEK|SGD|THB|TRY|UAH|USD|ZAR)"
 )
+# What is counted in another script, as in 42名 and 5 шт.; behind Latin letters, as in 12A, stand ids.
+_COUNTER = r"(?P<counter>[^\W\d_A-Za-z]{1,4})\.?"
 # -$5, $ -5, 5 EUR, 45%: a currency on either side of the sign or behind, around digits with any marks between them;
 # which marks these may be is seen over the whole column. A phone such as +4912345678 is none.
 _AMOUNT = re.compile(
     rf"(?!\+[0-9]{{7}})(?:[-+\u2212]?(?P<before>{_CURRENCY})?\s?|(?P<ahead>{_CURRENCY})\s?[-+\u2212])"
-    rf"(?P<body>[0-9.,' \u2019\u00a0\u202f]{{0,23}}[0-9])\s?(?P<after>{_CURRENCY}|%)?"
+    rf"(?P<body>[0-9.,' \u2019\u00a0\u202f]{{0,23}}[0-9])\s?(?P<after>{_CURRENCY}|%|{_COUNTER})?"
 )
 # What bookkeepers write for -500: (500), $(500), 500-; and what tells that it was bookkeepers.
 _OF_BOOKKEEPERS = re.compile(rf"[0-9][.,][0-9]|{_CURRENCY}|%")
@@ -49,7 +51,7 @@ class Notation:
     """How all cells of a column write numbers.
 
     Attributes:
-        unit: The currency, or a percent sign, that each number has.
+        unit: The currency, percent sign or counter that each number has.
         decimal: The decimal mark.
         is_plain: Whether SQLite reads the cells by itself, as it does JSON's true and false.
         is_doubtful: Whether they would be other numbers with the other decimal mark.
@@ -81,7 +83,7 @@ class Notation:
             return {cell: _TRUTHS[cell.strip().lower()] for cell in filled}
         left_out = set(f"{self.unit} \t\n,.'\u2019\u00a0\u202f") - {self.decimal}
         read_as = str.maketrans(dict.fromkeys(left_out) | {self.decimal: ".", "\u2212": "-"})
-        return {cell: _with_sign(cell.strip()).translate(read_as) for cell in filled}
+        return {cell: _with_sign(cell.strip()).rstrip(".").translate(read_as) for cell in filled}
 
 
 _PLAIN_NOTATION: Final = Notation(is_plain=True)
@@ -184,6 +186,9 @@ def _of_amounts(shapes: set[str], *, are_rewritten: bool) -> Notation | None:
     units = {(match["before"] or match["ahead"] or "", match["after"] or "") for match in matches}
     if len(matches) < len(shapes) or len(units) > 1:
         return None
+    counter = matches[0]["counter"]
+    if counter and (counter[0].isupper() or not counter.isalpha()):
+        return None  # a house with a large letter, and 5½
     unit = " ".join(filter(None, units.pop()))
     bodies = [match["body"] for match in matches]
     if not unit and any(" " in body for body in bodies) and not any(map(_DECIMALS.search, bodies)):

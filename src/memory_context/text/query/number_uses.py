@@ -10,6 +10,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from memory_context.exceptions import InvalidQueryError
+from memory_context.text.query.dates_and_times import is_read_by_sqlite, moment
 from memory_context.text.query.expanded_expressions import (
     ExpandedExpressions,
     is_total,
@@ -35,6 +36,8 @@ _OF_TRUTHS = (exp.Where, exp.Having, exp.And, exp.Or, exp.Not)
 _GIVE_NUMBERS = (*_OF_NUMBERS, *_OF_TRUTHS, exp.Count, exp.Placeholder, exp.Predicate, exp.Boolean)
 _OF_EXTREMES = (exp.Max, exp.Min, exp.Greatest, exp.Least)
 _OF_TEXTS = (exp.Like, exp.Glob, exp.Substring, exp.Lower, exp.Upper, exp.StrPosition)
+_OF_DATES = (exp.Date, exp.TimeToStr)
+_NAMES_OF_DATES = ("date", "datetime", "time", "julianday", "unixepoch", "strftime", "timediff")
 _TELL_MORE = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 _COMPARE = (
     *(exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ),
@@ -80,7 +83,7 @@ class _Values:
         notation: How a column that the expression is made of writes numbers, where the database has others.
         reads_texts: Whether SQLite reads a text as a number where it is compared with one of these.
         is_column: Whether they are the cells of columns, as they are.
-        are_joined: Whether they are texts that ``||`` makes, which nobody takes for numbers.
+        are_meant: Whether the statement says ``|| ''`` behind them: texts are meant.
         literal: The text that the statement has there.
     """
 
@@ -90,7 +93,7 @@ class _Values:
     notation: Notation | None
     reads_texts: bool
     is_column: bool
-    are_joined: bool
+    are_meant: bool
     literal: str | None
 
     @property
@@ -128,10 +131,6 @@ class _Uses:
         """
         if isinstance(node, exp.Literal):
             self._check_name(node)
-        elif isinstance(node, (*_OF_NUMBERS, *_OF_TRUTHS)) or is_total(node):
-            self._check_numbers(node.iter_expressions())
-        elif isinstance(node, exp.If) and not _is_of_value(node):
-            self._check_numbers([node.this])
         elif isinstance(node, _OF_EXTREMES):
             _check_order(*map(self._of, node.iter_expressions()), takes_numbers=False)
         elif isinstance(node, exp.Ordered):
@@ -141,6 +140,8 @@ class _Uses:
             _check_order(values, takes_numbers=not is_wrong)
         elif isinstance(node, _OF_TEXTS) or _replaces_in_numbers(node):
             self._check_pattern(node.this)
+        self._check_numbers(_used_as_numbers(node))
+        self._check_dates(_read_as_dates(node))
         for one, others in _compared(node):
             values = self._of(one)
             for other in others:
@@ -168,6 +169,16 @@ class _Uses:
                 # What functions make may be numbers in texts, which SQLite adds: substr(day, 1, 4).
                 if values.is_column or not all(map(is_plain_number, values.filled)):
                     _refuse_texts(values, "used as numbers here")
+
+    def _check_dates(self, nodes: Iterable[exp.Expr]) -> None:
+        """Refuse to read dates in other forms than SQLite's, for which it gives NULL."""
+        for values in map(self._of, nodes):
+            for text in values.filled:
+                if not is_read_by_sqlite(text) and moment(text) is not None:
+                    raise InvalidQueryError(
+                        f"SQLite reads 2026-01-31 and 2026-01-31 09:05:00, and gives NULL for {shown(text)} "
+                        f"in {values.name}: bring it into this form by substr({values.name}, …)"
+                    )
 
     def _check_comparison(self, one: _Values, other: _Values, node: exp.Expr) -> None:
         tells_more = isinstance(node, _TELL_MORE)
@@ -230,7 +241,7 @@ class _Uses:
             notation=next((one for one in notations if one.is_rewritten), None),
             reads_texts=bool(given) and all(map(self._reads_texts, alternatives)),
             is_column=is_column,
-            are_joined=all(isinstance(one.unnest(), exp.DPipe) for one in alternatives),
+            are_meant=all(map(_are_meant, alternatives)),
             literal=_text_of(alternatives),
         )
 
@@ -261,6 +272,23 @@ def _text_of(alternatives: list[exp.Expr]) -> str | None:
     if len(alternatives) == 1 and alternatives[0].is_string:
         return alternatives[0].name
     return None
+
+
+def _used_as_numbers(node: exp.Expr) -> Iterable[exp.Expr]:
+    if isinstance(node, exp.If) and not _is_of_value(node):
+        return [node.this]
+    is_used = isinstance(node, (*_OF_NUMBERS, *_OF_TRUTHS)) or is_total(node)
+    return node.iter_expressions() if is_used else ()
+
+
+def _read_as_dates(node: exp.Expr) -> Iterable[exp.Expr]:
+    is_named = isinstance(node, exp.Anonymous) and node.name.lower() in _NAMES_OF_DATES
+    return node.iter_expressions() if is_named or isinstance(node, _OF_DATES) else ()
+
+
+def _are_meant(expanded: exp.Expr) -> bool:
+    joined = expanded.unnest()
+    return isinstance(joined, exp.DPipe) and _text_of([joined.expression]) == ""
 
 
 def _is_of_value(node: exp.If) -> bool:
@@ -344,7 +372,7 @@ def _check_order(*values: _Values, takes_numbers: bool = True) -> None:
     if not takes_numbers and any(one.has_numbers for one in values):
         _refuse_texts(named, "ordered among numbers here")
     pair = out_of_order([text for one in values for text in one.filled])
-    if pair is not None and not named.are_joined:
+    if pair is not None and not named.are_meant:
         _, advice = instead(named.name, named.filled)
         raise InvalidQueryError(
             f"{named.name} holds quantities, dates or versions in texts, of which {shown(pair[1])} would come before "

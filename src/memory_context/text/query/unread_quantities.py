@@ -8,6 +8,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
+from memory_context.text.query.dates_and_times import moment
 from memory_context.text.query.number_notation import SAMPLED, is_number, notation_of
 
 LONGEST_SHOWN = 40
@@ -21,7 +22,7 @@ _CAST_TAKES = re.compile(
 # Digits as in 007, 1,200 and $2.5K, but neither addresses and versions (1.10.0) nor phones, which have no order of numbers.
 _WITH_UNIT = re.compile(
     r"\s*(?!\+[0-9]{7})[-+]?[$€£~#]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})(?:[.,][0-9]+)?"
-    r"(?:\s?[A-Za-zµ]{1,3}(?:/s|(?:[0-9]+[a-z]{1,2})*)|\s(?:second|minute|hour|day|week|month|year)s?(?:\sago)?|"
+    r"(?:\s?[^\W\d_]{1,3}\.?(?:/s|(?:[0-9]+[a-z]{1,2})*)|\s(?:second|minute|hour|day|week|month|year)s?(?:\sago)?|"
     r"\s*\([^()]*\))?\s*"
 )
 _UNIT = re.compile(r"\s*[-+]?[$€£~#]?[0-9.,]+\s?([A-Za-zµ]+)")
@@ -48,13 +49,14 @@ _BY_THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _BLANK = re.compile(r"(?<=[0-9])\s(?=[0-9])")
 _MARK = re.compile(r"[^-0-9.\s]+")
 _ISO_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
-_DATE = re.compile(r"([0-9]{1,2})([/.-])([0-9]{1,2})\2([0-9]{4})(?![0-9])")
 # 3.10 or v1.10.0-rc1, beside which 3.9 and v1.9.0 are less; an address has four parts, and no such order.
 _VERSION = re.compile(r"v?([0-9]{1,9})\.([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:[-+]?[a-z][\w.+-]*)?")
+_TWO_DIGITS = re.compile(r"\.[0-9]{2}$")
+_HOURS = re.compile(r"\s*[0-9]{1,4}:[0-9]{2}")
+_HOURS_OF_HALVES = re.compile(rf"{_HOURS.pattern}[0-9:.]*\s?[ap]\.?m", re.IGNORECASE)
 _RANGE = re.compile(r"[0-9]\s?[-\u2013]\s?[0-9]")
 
 _Reading = Callable[[str], Any]
-_Filter = Callable[[str], bool]
 
 
 def is_quantity(text: str) -> bool:
@@ -64,35 +66,44 @@ def is_quantity(text: str) -> bool:
 
 def is_cast_whole(text: str) -> bool:
     """Return whether CAST takes a text for the number that it begins with, and nothing else may be meant."""
-    return _CAST_TAKES.fullmatch(text) is not None
+    if _CAST_TAKES.fullmatch(text) is None:
+        return False
+    return is_quantity(text) or _ISO_DATE.match(text) is not None or moment(text) is None
 
 
 def out_of_order(texts: Sequence[str]) -> tuple[str, str] | None:
     """Return a smaller and a larger quantity, or date, that stand the other way round as texts; None where all stand well.
 
-    None also where most texts are neither, as titles of which one is ``300``.
+    None also where most texts are neither, as titles of which one is ``300``. Where they may be read in several ways, as
+    dates of which the day or the month stands first, they stand well if they do in each.
     """
+    sample = texts[:SAMPLED]
     # Texts that are numbers are no versions.
-    for is_read, readings in _READINGS[: None if notation_of(texts) is None else -1]:
-        sample = texts[:SAMPLED]
-        if 2 * sum(map(is_read, sample)) >= len(sample):
-            ordered = sorted(filter(is_read, texts))
-            pairs = [_first_out_of_order(ordered, reading) for reading in readings]
-            # A date may have its day or its month first: it stands well if it does in one of them.
-            if all(pairs):
-                return pairs[0]
+    readings = _READINGS[: None if notation_of(texts) is None else -1]
+    counts = [sum(1 for text in sample if reading(text) is not None) for reading in readings]
+    most = max(counts)
+    ordered = sorted(texts)
+    for reading, count in zip(readings, counts, strict=True):
+        # What reads fewer is wrong: no month is the 28th.
+        if count == most and 2 * count >= len(sample):
+            found = _first_out_of_order(ordered, reading)
+            if found is not None:
+                return found
     return None
 
 
 def _first_out_of_order(ordered: list[str], reading: _Reading) -> tuple[str, str] | None:
-    for before, after in pairwise(ordered):
-        if reading(before) > reading(after):
-            return after, before
+    read = ((value, text) for text in ordered if (value := reading(text)) is not None)
+    for (before, first), (after, second) in pairwise(read):
+        if before > after:
+            return second, first
     return None
 
 
-def _quantity(text: str) -> float:
+def _quantity(text: str) -> float | None:
     """Return what a quantity amounts to: its unit counted, its marks read as they are meant most often."""
+    if not is_quantity(text):
+        return None
     found = _DIGITS.search(text)
     sign, digits = found.groups() if found else ("", "0")
     digits = digits.rstrip(".,")
@@ -115,48 +126,32 @@ def unit_of(text: str) -> tuple[str, float] | None:
     return ("size", 1000.0 ** "BKMGT".index(size[1].upper() or "B")) if size else None
 
 
-def _is_date(text: str) -> bool:
-    return bool(_DATE.match(text) or _ISO_DATE.match(text))
-
-
-def _date(year: int, month: int, day: int, text: str) -> tuple[int, ...]:
-    """Return year, month and day of a date, in which they are the groups of these numbers."""
-    iso = _ISO_DATE.match(text)
-    if iso:
-        return tuple(map(int, iso.groups()))
-    match = _DATE.match(text)
-    return tuple(int(match[part]) for part in (year, month, day)) if match else ()
-
-
-def _is_version(text: str) -> bool:
-    return _VERSION.fullmatch(text) is not None
-
-
-def _version(text: str) -> tuple[int, ...]:
+def _version(text: str) -> tuple[int, ...] | None:
     match = _VERSION.fullmatch(text)
-    return tuple(int(part or 0) for part in match.groups()) if match else ()
+    return tuple(int(part or 0) for part in match.groups()) if match else None
 
 
-_READINGS: Final[tuple[tuple[_Filter, tuple[_Reading, ...]], ...]] = (
-    (is_quantity, (_quantity,)),
-    (_is_date, (partial(_date, 4, 1, 3), partial(_date, 4, 3, 1))),
-    (_is_version, (_version,)),
+_READINGS: Final[tuple[_Reading, ...]] = (
+    *(_quantity, moment, partial(moment, is_month_first=True)),
+    _version,
 )
 
 
 def instead(name: str, texts: Sequence[str]) -> tuple[str, str]:
     """Return an example of texts, quoted, and what SQL to write to have them as numbers."""
-    if _is_date(texts[0]):
-        advice = f"put year, month and day in this order, each taken by substr({name}, …)"
-        if _ISO_DATE.match(texts[0]):
-            advice = f"compare it with a text of this form, or take julianday({name})"
-        return shown(texts[0]), advice
+    first = texts[0]
+    is_dotted = all(map(_VERSION.fullmatch, texts))
+    is_moment = moment(first) is not None and not is_quantity(first)
+    if is_moment and not (is_dotted and _TWO_DIGITS.search(first)):
+        return shown(first), _in_order(name, texts)
     strange = [text for text in texts if not is_cast_whole(text)]
     notation = notation_of(texts)
-    if notation is None and all(map(_is_version, texts)):
-        as_numbers = "" if strange else f"write CAST({name} AS REAL) if they are numbers; "
-        advice = f"{as_numbers}take each part by substr({name}, …) as a number if they are versions"
-        return shown(texts[0]), advice
+    if notation is None and is_dotted:
+        otherwise = "" if strange else f"write CAST({name} AS REAL) if they are numbers; "
+        if is_moment:
+            otherwise = f"{_in_order(name, texts)} if they are dates; "
+        advice = f"{otherwise}take each part by substr({name}, …) as a number if they are versions"
+        return shown(first), advice
     if strange or (notation and notation.is_doubtful):
         cell = (strange or texts)[0]
         return shown(cell), _without_marks(name, cell)
@@ -165,6 +160,21 @@ def instead(name: str, texts: Sequence[str]) -> tuple[str, str]:
     if len(set(filter(None, map(unit_of, texts)))) > 1:
         advice = f"write a CASE with a CAST({name} AS REAL) for each unit"
     return shown(example), advice
+
+
+def _in_order(name: str, texts: Sequence[str]) -> str:
+    """Say what to write to have dates or times as texts in their order."""
+    if _ISO_DATE.match(texts[0]):
+        return f"compare it with a text of this form, or take julianday({name})"
+    if _HOURS_OF_HALVES.match(texts[0]):
+        return f"put hours up to 23 and minutes in this order, each of two digits, taken by substr({name}, …)"
+    if _HOURS.match(texts[0]):
+        width = max(map(len, texts))
+        return (
+            f"write substr('{'0' * width}' || {name}, -{width}) to have them in order, "
+            f"CAST(substr({name}, …) AS REAL) for the number in a part"
+        )
+    return f"put year, month and day in this order, as numbers of one width, each taken by substr({name}, …)"
 
 
 def _without_marks(name: str, cell: str) -> str:

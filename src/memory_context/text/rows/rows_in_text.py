@@ -18,7 +18,7 @@ from memory_context.text.rows.log_lines import log_table
 from memory_context.text.rows.record_blocks import record_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
 from memory_context.text.rows.ruled_tables import markdown_table, ruled_table
-from memory_context.text.rows.separated_values import separated_table
+from memory_context.text.rows.separated_values import separated_table, table_between_bars
 from memory_context.text.rows.values_as_rows import rows_of_values, table_of_value
 
 NO_TABLE = "this text has no rows: it is empty"
@@ -73,6 +73,7 @@ def _of_plain(text: str) -> TextTable | None:
                 or ruled_table(text)
                 or separated_table(text)
                 or command_table(text)
+                or table_between_bars(text)
             )
         case _:
             return markdown_table(text)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
-from itertools import islice
+from itertools import groupby, islice
 from typing import Final
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.lines import lines_of
-from memory_context.text.rows.names_in_first_row import has_names
+from memory_context.text.query.unread_quantities import is_quantity
+from memory_context.text.rows.names_in_first_row import has_names, names_numbers
 from memory_context.text.rows.rows_under_columns import (
     Row,
     TextTable,
@@ -23,30 +25,47 @@ from memory_context.text.rows.rows_under_columns import (
 LINES_TRIED = 50
 LEAST_EVEN = 0.9
 DELIMITERS: Final = {"\t": "TSV", ",": "CSV", ";": "CSV", "|": "CSV"}
+# A header and two rows, of three cells each, are no chance.
+LEAST_LINES = 3
+LEAST_BARS = 2
 _CODE_ENDS = (".", ";", "{", ":", ")", "(", ",")
 
 
 def separated_table(text: str) -> TextTable | None:
     """Return the cells between the delimiter that most lines have as often as the first; None for other texts.
 
-    The first row names the columns, unless it has numbers that are no series. Cells lose the blanks around them where
-    names have some.
+    The first row names the columns, unless it looks like the others. Cells lose the blanks around them where those of
+    the first row have some.
     """
-    for delimiter, notation in DELIMITERS.items():
-        try:
-            head = list(islice(_rows(text, delimiter), LINES_TRIED))
-        except InvalidSelectionError:  # with another delimiter it may be a table
-            continue
+    heads = list[tuple[str, list[list[str]]]]()
+    for delimiter in DELIMITERS:
+        with suppress(InvalidSelectionError):  # with another delimiter it may be a table
+            heads.append((delimiter, list(islice(_rows(text, delimiter), LINES_TRIED)) or [[]]))
+    # A decimal comma stands once in each line, the semicolons around it more often; no tab is a cell's.
+    heads.sort(key=lambda tried: (tried[0] != "\t", -len(tried[1][0])))
+    for delimiter, head in heads:
         if not _are_rows(head, delimiter) or _are_sentences(text, head, delimiter):
             continue
         width = len(head[0])
         is_named = has_names(head)
-        is_padded = is_named and any(cell != cell.strip() for cell in head[0])
+        is_padded = any(cell != cell.strip() for cell in head[0])
 
         rows = partial(_cells, text, delimiter, width, int(is_named), is_padded=is_padded)
         names = column_names(head[0] if is_named else [""] * width)
-        return TextTable(names, rows, f"the {notation}", by_semicolons=delimiter == ";")
+        name = f"the {DELIMITERS[delimiter]}"
+        return TextTable(names, rows, name, by_semicolons=delimiter == ";")
     return None
+
+
+def table_between_bars(text: str) -> TextTable | None:
+    """Return the one table within a text whose lines have as many bars; None where others have bars, too."""
+    blocks = list[list[str]]()
+    for bars, lines in groupby(lines_of(text), key=lambda line: line.count("|")):
+        if bars:
+            blocks.append(list(lines))
+    if len(blocks) != 1 or len(blocks[0]) < LEAST_LINES or blocks[0][0].count("|") < LEAST_BARS:
+        return None
+    return separated_table("\n".join(blocks[0]))
 
 
 def _cells(
@@ -58,7 +77,7 @@ def _cells(
 
 def _are_rows(rows: list[list[str]], delimiter: str) -> bool:
     """Return whether these are rows, not sentences or code with as many commas in each line."""
-    width = len(rows[0]) if rows else 0
+    width = len(rows[0])
     same = sum(1 for row in rows if len(row) == width)
     if len(rows) < 2 or width < 2 or same < LEAST_EVEN * len(rows):
         return False
@@ -67,14 +86,20 @@ def _are_rows(rows: list[list[str]], delimiter: str) -> bool:
     # A table that numbers its rows has no name for the numbers.
     if not all(cell.strip() for cell in rows[0][1:]):
         return False
-    last_cells = (row[-1].strip() for row in rows)
     # A cell in parentheses is a bookkeeper's negative amount.
-    code = sum(1 for cell in last_cells if cell.endswith(_CODE_ENDS) and not cell.startswith("("))
+    last_cells = (row[-1].strip() for row in rows if not is_quantity(row[-1]))
+    ends = _CODE_ENDS if delimiter != "|" else (";", "{")
+    code = sum(1 for cell in last_cells if cell.endswith(ends) and not cell.startswith("("))
     return code < 0.5 * len(rows)
 
 
 def _are_sentences(text: str, rows: list[list[str]], delimiter: str) -> bool:
-    """Return whether a comma with a blank behind it stands once in each line, as in sentences."""
+    """Return whether a comma with a blank behind it stands once in each line, as in sentences.
+
+    Between bars, numbers below a name are cells.
+    """
+    if delimiter == "|" and names_numbers(rows):
+        return False
     lines = list(islice(filter(str.strip, lines_of(text)), len(rows)))
     return len(rows[0]) == 2 and all(f"{delimiter} " in line for line in lines)
 

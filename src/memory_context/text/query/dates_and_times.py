@@ -1,0 +1,116 @@
+"""Dates and times in the forms in which people write them: ``28.02.2025``, ``Nov 3, 2025 9:05 PM``, ``1:30``."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+_MONTHS: Final[tuple[str, ...]] = (
+    *("jan", "feb", "mar", "apr", "may", "jun"),
+    *("jul", "aug", "sep", "oct", "nov", "dec"),
+)
+_MONTH: Final = rf"(?P<month>(?:{'|'.join(_MONTHS)})[a-z]*)\.?"
+_DAY: Final = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
+_WEEKDAY = re.compile(r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*[.,]*\s+", re.IGNORECASE)
+# A month of a year, and a year, are what dates are compared with.
+_YEAR_FIRST = re.compile(
+    r"(?P<year>[0-9]{4})(?:([-/.])(?P<month>[0-9]{1,2})(?:\2(?P<day>[0-9]{1,2}))?)?"
+)
+_YEAR_LAST = re.compile(
+    r"(?P<day>[0-9]{1,2})([-/.])(?P<month>[0-9]{1,2})\2(?P<year>[0-9]{4}|[0-9]{2})"
+)
+_FORMS: Final = (
+    _YEAR_FIRST,
+    _YEAR_LAST,
+    re.compile(rf"{_DAY}[\s./-]*{_MONTH}[\s.,/-]*(?P<year>[0-9]{{4}}|[0-9]{{2}})", re.IGNORECASE),
+    re.compile(rf"{_MONTH}[\s./-]*{_DAY}[\s,/-]+(?P<year>[0-9]{{4}})", re.IGNORECASE),
+)
+# Hours may be those of a duration; in the date's place, before or behind it.
+_TIME = re.compile(
+    r"(?:^|(?<=[0-9])T|[\s,])\s*(?P<first>[0-9]{1,4}):(?P<second>[0-5][0-9])"
+    r"(?::(?P<third>[0-5][0-9](?:[.,][0-9]{1,9})?))?(?![0-9:])(?:\s?(?P<half>[ap])\.?m\b\.?)?",
+    re.IGNORECASE,
+)
+# Zones with a name are taken for one.
+_ZONE = re.compile(r"\s(?:[A-Z]{1,5}|([-+][0-9]{2}):?([0-9]{2})?)(?=\s|$)")
+# https://sqlite.org/lang_datefunc.html
+_READ_BY_SQLITE = re.compile(
+    r"\s*(?:[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[\sT]+(?=[0-9])|\s*$))?"
+    r"(?:[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?\s*(?:Z|[-+][0-9]{2}:[0-9]{2})?\s*)?",
+    re.IGNORECASE,
+)
+# A two-digit year from here on is one of the last century.
+_CENTURY_BEGINS = 70
+
+
+def moment(text: str, *, is_month_first: bool = False) -> datetime | None:
+    """Return the time that a text names, on any day if it names none; None for other texts.
+
+    Args:
+        text: It may be a duration, too, as ``1:30``.
+        is_month_first: Whether 03/11/25 is in March; and whether 1:30 beside 1:02:03 is in minutes.
+    """
+    try:
+        found = datetime.fromisoformat(text)  # nearly every date is one, and this is quick
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+    except ValueError:
+        pass
+    try:
+        return _read(text.strip(), is_month_first=is_month_first)
+    except (ValueError, OverflowError):  # the 31st of February
+        return None
+
+
+def is_read_by_sqlite(text: str) -> bool:
+    """Return whether SQLite's functions of dates read a text, and give no NULL for it."""
+    return _READ_BY_SQLITE.fullmatch(text) is not None
+
+
+def _read(text: str, *, is_month_first: bool) -> datetime | None:
+    time = _TIME.search(text)
+    since_midnight = timedelta()
+    if time:
+        text = f"{text[: time.start()]} {text[time.end() :]}"
+        since_midnight = _since_midnight(
+            time, are_minutes_first=is_month_first and not text.strip()
+        )
+        if zone := _ZONE.search(text):
+            text = text[: zone.start()] + text[zone.end() :]
+            hours, minutes = int(zone[1] or 0), int(zone[2] or 0)
+            since_midnight -= timedelta(hours=hours, minutes=-minutes if hours < 0 else minutes)
+    date = _WEEKDAY.sub("", text, count=1).strip(" ,")
+    if time and not date:
+        return datetime(2000, 1, 1, tzinfo=UTC) + since_midnight
+    for form in _FORMS:
+        if found := form.fullmatch(date):
+            day, month = found["day"] or "1", found["month"] or "1"
+            if form is _YEAR_LAST and is_month_first:
+                day, month = month, day
+            return (
+                datetime(_year(found["year"]), _month(month), int(day), tzinfo=UTC) + since_midnight
+            )
+    return None
+
+
+def _since_midnight(time: re.Match[str], *, are_minutes_first: bool) -> timedelta:
+    hours, minutes, seconds = (
+        int(time["first"]),
+        int(time["second"]),
+        float((time["third"] or "0").replace(",", ".")),
+    )
+    if time["half"]:
+        hours = hours % 12 + 12 * (time["half"].lower() == "p")
+    elif are_minutes_first and time["third"] is None:
+        hours, minutes, seconds = 0, hours, minutes
+    return timedelta(hours=hours, minutes=minutes, seconds=seconds)
+
+
+def _month(text: str) -> int:
+    return int(text) if text.isdigit() else _MONTHS.index(text[:3].lower()) + 1
+
+
+def _year(text: str) -> int:
+    if len(text) > 2:
+        return int(text)
+    return int(text) + (1900 if int(text) >= _CENTURY_BEGINS else 2000)
