@@ -155,7 +155,7 @@ KEY = "aB3xK9mQ7p" + "L2vN8zz"
 FORMS = {
     "password": (
         'os.environ["DB_PASSWORD"] = "{}"', "$config['password'] = '{}';", "'password': b'{}'", "password=r'{}'", "password = f'{}'",
-        "password = '''{}'''", 'password = """{}"""', 'Password = @"{}"', "DB_PASSWORD_PROD={}", "DB_PASSWORD_STAGING={}\n",
+        "password = '''{}'''", 'password = """{}"""', 'Password = @"{}"', "DB_PASSWORD_PROD={}", "DB_PASSWORD_STAGING={}\n", "DB_PASSWORD_PROD: {}", '{{"DB_PASSWORD_PROD": "{}"}}',
         '<password encrypted="false">{}</password>', '<entry key="db.password">{}</entry>', "<password><![CDATA[{}]]></password>",
         '{{"password": ["{}"]}}', "db:\n  password: |\n    {}\n  user: ann\n", "password: >-\r\n  {}\r\nuser: ann",
         '{{"name":"DB_PASSWORD","type":"string","value":"{}"}}', '{{"ParameterKey": "DbPassword", "ParameterValue": "{}"}}',
@@ -163,7 +163,10 @@ FORMS = {
         '{{"log": "A=1\\nDB_PASSWORD={}\\nB=2"}}', "password: {}, user: ann", "connect(\n    password='{}')\n",
     ),
     "api_key": ("config['api_key'] = '{}'", "API_KEY_PROD={}", "API Key: {}", '<string name="api_key">{}</string>'),
-    "secret": ("SECRET_KEY_BASE={}", "Secret Key: {}", "secret access key: {}", '  ~ client_secret = "old" -> "{}"'),
+    "secret": (
+        "SECRET_KEY_BASE={}", "secret_key_base: {}", 'SECRET_KEY_BASE: "{}"', "SECRET_KEY_BASE = '{}'", '{{"SECRET_KEY_BASE": "{}"}}',
+        "Secret Key: {}", "secret access key: {}", '  ~ client_secret = "old" -> "{}"',
+    ),
 }  # fmt: skip
 
 

@@ -234,12 +234,12 @@ _IN_ESCAPED_LINE = regex.compile(_LINE.format(r"[^\s\"'`\\]"), regex.MULTILINE)
 
 # The stages of a deployment that may follow a name: DB_PASSWORD_PROD=…
 _STAGES = (
-    "BASE|PROD|PRODUCTION|LIVE|STAGING|STAGE|DEV|TEST|QA|UAT|CI|LOCAL|OLD|NEW|PRIMARY|SECONDARY"
+    "PROD|PRODUCTION|LIVE|STAGING|STAGE|DEV|TEST|QA|UAT|CI|LOCAL|OLD|NEW|PRIMARY|SECONDARY"
 )
 
 # What must follow a name before it is worth a closer look: a sign and some of a value, as in `_SIGNS`, but cheaper.
 _AHEAD = (
-    rf"(?:_(?:{_STAGES.lower()})(?==)|[0-9_\-]{{0,3}}+)(?![a-z0-9_])"
+    rf"(?:_(?:{_STAGES.lower()})|[0-9_\-]{{0,3}}+)(?![a-z0-9_])"
     r"(?:[\\\"'`]{0,8}\]?[ \t]{0,8}(?:[?+.]?[:=!]{1,4}>?[ \t]{0,8}"
     r"(?:[bfru@]{0,2}[\\\"'`]{1,8}\S{4}|[^\s\"'`]{4}|\[\s{0,40}\"|[|>][+-]?[ \t]{0,8}\r?\n)"
     r"|:[ \t]{0,8}[a-z_&\[?*][a-z0-9_.|\[\]<>&'?* ]{0,40}=[ \t]{0,8}[\\\"'`]|,?\s{0,20}[\\\"'`]{0,8}(?:parameter)?value|'"
@@ -253,7 +253,7 @@ _AHEAD = (
 
 def _assigned(kind: str, hint: str, name: str = "") -> AssignedRule:
     """Compile a rule for a value that is assigned to *name*, or the hint, with a number or a stage behind it."""
-    suffix = rf"(?:[_-]?[0-9]{{1,2}}|_(?-i:{_STAGES})(?==))?"
+    suffix = rf"(?:[_-]?[0-9]{{1,2}}|_(?-i:{_STAGES}))?"
     value_start = rf"(?(markup)|{_SCHEME}{_STRING_PREFIX}(?P<open>{_QUOTE})?)"
     named = rf"(?P<name>(?i:{name or hint})){suffix}(?P<assigned>{_SIGNS}){value_start}"
     return AssignedRule(kind, hint + _AHEAD, regex.compile(named, regex.MULTILINE))
@@ -288,7 +288,7 @@ TOKEN = f"token(?<!(?:{_CURSORS}|{_OF_TOKENIZERS})[_-]?token)"
 SORTS_OF_KEY = "using|api|access|private|account|auth|encryption|signing|master"
 PASSWORD, SECRET = (
     "pass(?:word|wort|wd|phrase|code)",
-    "secret(?:[ ._-]?(?:access[ _-]?)?key)?",
+    "secret(?:[ ._-]?(?:access[ _-]?)?key(?:_base)?)?",
 )
 # Not the name of one that AWS keeps: arn:aws:secretsmanager:eu-west-1:111122223333:secret:prod/db-AbC123.
 NAMED_SECRET = f"(?<!:secretsmanager:[a-z0-9-]{{0,30}}:[0-9]{{0,12}}:){SECRET}"
