@@ -298,6 +298,8 @@ PASSWORD=$DB_PASS1
   ~ password = (sensitive value) -> (sensitive value)
 curl -u ann:<password1> https://example.org; curl -u "ann:${PASS1}" https://example.org; curl -u ann:%PASS1% x
 mysql://root:****@db/x mysql://root:{password1}@db/x https://ann:[password1]@example.org
+opaquelocktoken:927855e7-0cb6-4c22-b462-1119536e5956 lock token: 332eb00f-3c31-498d-9649-e203b0209253
+Lock-Token: <urn:uuid:332eb00f-3c31-498d-9649-e203b0209253>
 TOKEN_HASH=abc12345def67890, SECRET_VERSION=a1b2c3d4e5f6
 password: 12345678, PASSWORD=20260101
 token: AbstractSingletonProxyFactoryBean, secret_key=InternalFrameTitlePaneMaximizeButton

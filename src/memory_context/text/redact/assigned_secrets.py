@@ -278,13 +278,13 @@ def _planned(kind: str, name: str) -> AssignedRule:
     return AssignedRule(kind, '-> "', named)
 
 
-# Tokens that name a place in a list, and keys that are public.
+# Tokens that name a place in a list or a lock of WebDAV, and keys that are public.
 _CURSORS = (
     "page|next|continuation|continue|cursor|sync|resume|pagination|skip|delta|starting|scroll|idempotency"
-    "|public[_-]?key|(?-i:[Cc]lient(?=T))"
+    "|public[_-]?key|(?<!un)lock|(?-i:[Cc]lient(?=T))"
 )
 _OF_TOKENIZERS = "start|end|[beps]os|pad|unk|sep|cls|mask|stop"
-TOKEN = f"token(?<!(?:{_CURSORS}|{_OF_TOKENIZERS})[_-]?token)"
+TOKEN = f"token(?<!(?:{_CURSORS}|{_OF_TOKENIZERS})[ _-]?token)"
 SORTS_OF_KEY = "using|api|access|private|account|auth|encryption|signing|master"
 PASSWORD, SECRET = (
     "pass(?:word|wort|wd|phrase|code)",
