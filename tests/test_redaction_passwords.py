@@ -151,7 +151,7 @@ class TestGenerated:
 
 
 PASSWORD = "Tr0ub" + "4dor!3x"
-KEY = "aB3xK9mQ7p" + "L2vN8zz"
+KEY = "aB3xK9mQ7p" + "L2vN8zzQ4w"
 FORMS = {
     "password": (
         'os.environ["DB_PASSWORD"] = "{}"', "$config['password'] = '{}';", "'password': b'{}'", "password=r'{}'", "password = f'{}'",
@@ -162,8 +162,9 @@ FORMS = {
         '{{"Key": "db_password", "Value": "{}"}}', '  ~ password = "old" -> "{}"', '  + password = null -> "{}"',
         '{{"log": "A=1\\nDB_PASSWORD={}\\nB=2"}}', "password: {}, user: ann", "connect(\n    password='{}')\n",
     ),
-    "api_key": ("config['api_key'] = '{}'", "API_KEY_PROD={}", "API Key: {}", '<string name="api_key">{}</string>'),
+    "api_key": ("config['api_key'] = '{}'", "API_KEY_PROD={}", "APP_KEY=base64:{}", 'app_key: "base64:{}"', "API Key: {}", '<string name="api_key">{}</string>'),
     "secret": (
+        "AUTH_SALT={}", "define('SECURE_AUTH_SALT', '{}');", "NONCE_SALT: {}",
         "SECRET_KEY_BASE={}", "secret_key_base: {}", 'SECRET_KEY_BASE: "{}"', "SECRET_KEY_BASE = '{}'", '{{"SECRET_KEY_BASE": "{}"}}',
         "Secret Key: {}", "secret access key: {}", '  ~ client_secret = "old" -> "{}"',
     ),
@@ -300,6 +301,7 @@ curl -u ann:<password1> https://example.org; curl -u "ann:${PASS1}" https://exam
 mysql://root:****@db/x mysql://root:{password1}@db/x https://ann:[password1]@example.org
 opaquelocktoken:927855e7-0cb6-4c22-b462-1119536e5956 lock token: 332eb00f-3c31-498d-9649-e203b0209253
 Lock-Token: <urn:uuid:332eb00f-3c31-498d-9649-e203b0209253>
+salt=a1b2c3d4e5f6a7b8, key: "base64:aB3xK9mQ7pL2vN8zzQ4w"
 TOKEN_HASH=abc12345def67890, SECRET_VERSION=a1b2c3d4e5f6
 password: 12345678, PASSWORD=20260101
 token: AbstractSingletonProxyFactoryBean, secret_key=InternalFrameTitlePaneMaximizeButton

@@ -233,9 +233,7 @@ _IN_ESCAPED_LINE = regex.compile(_LINE.format(r"[^\s\"'`\\]"), regex.MULTILINE)
 
 
 # The stages of a deployment that may follow a name: DB_PASSWORD_PROD=…
-_STAGES = (
-    "PROD|PRODUCTION|LIVE|STAGING|STAGE|DEV|TEST|QA|UAT|CI|LOCAL|OLD|NEW|PRIMARY|SECONDARY"
-)
+_STAGES = "PROD|PRODUCTION|LIVE|STAGING|STAGE|DEV|TEST|QA|UAT|CI|LOCAL|OLD|NEW|PRIMARY|SECONDARY"
 
 # What must follow a name before it is worth a closer look: a sign and some of a value, as in `_SIGNS`, but cheaper.
 _AHEAD = (
@@ -309,6 +307,8 @@ ASSIGNED = (
     _assigned("password", "senha"),
     _assigned("password", "psk"),
     _assigned("secret", SECRET, NAMED_SECRET),
+    # https://api.wordpress.org/secret-key/1.1/salt/
+    _assigned("secret", "salt(?<=[dehn]_salt)", "salt(?<=(?:auth|nonce|logged_in)_salt)"),
     _assigned("token", "token", TOKEN),
     _assigned("token", "authorization"),
     _assigned("api_key", "key(?<=[iesthngr _-]key)", f"key(?<={_KEY})"),
