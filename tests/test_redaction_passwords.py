@@ -161,6 +161,9 @@ FORMS = {
         '{{"name":"DB_PASSWORD","type":"string","value":"{}"}}', '{{"ParameterKey": "DbPassword", "ParameterValue": "{}"}}',
         '{{"Key": "db_password", "Value": "{}"}}', '  ~ password = "old" -> "{}"', '  + password = null -> "{}"',
         '{{"log": "A=1\\nDB_PASSWORD={}\\nB=2"}}', "password: {}, user: ann", "connect(\n    password='{}')\n",
+        "The password is {}", "La contraseña es: {}", "La contraseña es {}", "Das Passwort ist {}", "Das Passwort lautet {}",
+        "Le mot de passe est {}", "A senha é {}", "la password è {}", "密码\uff1a{}", "密码: {}", "密码是 {}。", "пароль: {}", "Пароль — {}",
+        "パスワードは {} です", "パスワード\uff1a「{}」", "비밀번호는 {}",
     ),
     "api_key": ("config['api_key'] = '{}'", "API_KEY_PROD={}", "APP_KEY=base64:{}", 'app_key: "base64:{}"', "API Key: {}", '<string name="api_key">{}</string>'),
     "secret": (
@@ -302,6 +305,8 @@ mysql://root:****@db/x mysql://root:{password1}@db/x https://ann:[password1]@exa
 opaquelocktoken:927855e7-0cb6-4c22-b462-1119536e5956 lock token: 332eb00f-3c31-498d-9649-e203b0209253
 Lock-Token: <urn:uuid:332eb00f-3c31-498d-9649-e203b0209253>
 salt=a1b2c3d4e5f6a7b8, key: "base64:aB3xK9mQ7pL2vN8zzQ4w"
+Das Passwort ist base64-kodiert, la contraseña es obligatoria
+密码长度8位, 密码 8-32 位, пароль: минимум8символов, пароль OAuth2 сервера, 密码是SHA-256加密的, パスワードは8文字以上
 TOKEN_HASH=abc12345def67890, SECRET_VERSION=a1b2c3d4e5f6
 password: 12345678, PASSWORD=20260101
 token: AbstractSingletonProxyFactoryBean, secret_key=InternalFrameTitlePaneMaximizeButton

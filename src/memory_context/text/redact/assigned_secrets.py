@@ -7,13 +7,14 @@ looks like a word, a name, a path, an expression or a place to fill in is none.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
 import regex
 
 from memory_context.text.ranges import Span
-from memory_context.text.redact.rules import Rule
+from memory_context.text.redact.rules import Rule, SecretSpan
 from memory_context.text.redact.value_looks_secret import (
     RELATIVE_PATH,
     is_code,
@@ -42,10 +43,11 @@ _MARKUP = (
     r">(?:<!\[CDATA\[(?=\S{4,256}\]\]>)|\s{0,40}(?=[^<>\s]{4,256}\s{0,40}</)))"
 )
 # The password is …; a password was generated for user ann: … Not: the password is base64-encoded.
-_WHOSE = r"is|was|generated|set|to|for|user|[\w.-]+@[\w.-]+|(?<=(?:user|for) )[\w.-]+"
+_IS = "is|was|es|ist|lautet|est|é|è"
+_WHOSE = rf"{_IS}|generated|set|to|for|user|[\w.-]+@[\w.-]+|(?<=(?:user|for) )[\w.-]+"
 _SENTENCE = (
-    rf" (?<=(?i:word|code|phrase) )(?:(?:{_WHOSE})(?: |(?=: ))){{1,6}}"
-    r"(?:(?<=(?:is|was) )(?![A-Za-z0-9]+-[a-z]+\b)|: )"
+    rf" (?<=(?i:word|code|phrase|wort|passe|senha|contrase.a) )(?:(?:{_WHOSE})(?: |(?=: ))){{1,6}}"
+    rf"(?:(?<=(?:{_IS}) )(?![A-Za-z0-9]+-[a-z]+\b)|: )"
 )
 _SET_OR_GET = (
     r"(?<=\b(?i:set|put|add|append|define|env|fetch|get|header)\w{0,20}"
@@ -167,6 +169,29 @@ class AssignedRule(Rule):
         return not is_no_secret(value, is_cut=is_cut)
 
 
+_NOT_ASCII = ("密码", "密碼", "ароль", "パスワード", "비밀번호")
+_SAID = regex.compile(
+    rf"(?:{'|'.join(_NOT_ASCII)})[\s\"'`]{{0,2}}(?:[:\uff1a=—は是为為는]|[「“])[\s\"'`「“]{{0,4}}"
+    r"(?P<value>[A-Za-z0-9_!#$%*+./:=?@^~-]{5,64}+)(?!(?!です|입니다)\w)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WordRule(Rule):
+    """Find a password behind a word for one that is not ASCII, which hints do not see."""
+
+    def find_all(self, text: str, flat: bytes) -> Iterator[SecretSpan]:  # noqa: ARG002 - the protocol's
+        """See `Rule.find_all`."""
+        if text.isascii() or not any(word in text for word in _NOT_ASCII):
+            return
+        for said in _SAID.finditer(text):
+            value = said["value"].rstrip(".!?:")
+            if is_made_up(value) and not (
+                is_code(value, is_cut=False) or is_no_secret(value, is_cut=False)
+            ):
+                yield SecretSpan(*said.span("value"), self.kind)
+
+
 def _line_form(text: str, name_start: int) -> regex.Pattern[str] | None:
     """Return the form of a value whose name, known from *name_start* on, begins a line; None if it does not.
 
@@ -243,7 +268,7 @@ _AHEAD = (
     r"|:[ \t]{0,8}[a-z_&\[?*][a-z0-9_.|\[\]<>&'?* ]{0,40}=[ \t]{0,8}[\\\"'`]|,?\s{0,20}[\\\"'`]{0,8}(?:parameter)?value|'"
     r"|,[a-z0-9_.=+/~-]{16})"
     r"|[ \t]{1,4}[a-z_*][a-z0-9_.*\[\]]{0,40}[ \t]{1,4}=[ \t]{0,8}[\\\"'`]|[\\\"'`]{1,8},[ \t]{0,8}[\\\"'`]{1,8}\S{4}"
-    r"|\([\\\"'`]{1,8}\S{4}| (?:is|was|for|set|generated)[ :]"
+    r"|\([\\\"'`]{1,8}\S{4}| (?:is|was|for|set|generated|es|ist|lautet|est|\?)[ :]"
     r"|[\\\"']{1,8}[,\s](?:[^{}v]{0,99}+v(?!alue)){0,4}[^{}v]{0,99}+value|[\\\"']{0,8}>\s{0,40}[^>\s]{4}"
     r"|\s[a-z0-9_:.-]{1,40}=[\\\"'][^<>]{0,80}>)"
 )
@@ -306,6 +331,7 @@ ASSIGNED = (
     _assigned("password", "mot de passe"),
     _assigned("password", "senha"),
     _assigned("password", "psk"),
+    WordRule("password", "password"),
     _assigned("secret", SECRET, NAMED_SECRET),
     # https://api.wordpress.org/secret-key/1.1/salt/
     _assigned("secret", "salt(?<=[dehn]_salt)", "salt(?<=(?:auth|nonce|logged_in)_salt)"),
