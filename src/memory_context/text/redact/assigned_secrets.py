@@ -340,6 +340,8 @@ ASSIGNED = (
     _assigned("api_key", "key(?<=[iesthngr _-]key)", f"key(?<={_KEY})"),
     _argument("password", f"{PASSWORD}?|pwd"),
     _argument("password", "pw", before="bind"),
+    _argument("password", "pass", before="require"),  # of Redis
+    _argument("password", "securestring", before="ConvertTo-"),  # of PowerShell
     _argument("password", "password", before=r"login[ \t]{1,8}[^\s]{1,64}\s{1,8}"),
     _argument("secret", "secret(?:[_-]?key)?"),
     _argument("token", "token", TOKEN),
