@@ -230,6 +230,8 @@ def planted(seed: int) -> list[tuple[str, Planted]]:
             found.append((name, Planted(kind, context.format(value), value)))
     for places, makes in ((_PASSWORD_PLACES, PASSWORDS), (_KEY_PLACES, KEYS)):
         for kind, contexts in places.items():
+            # Not on from what was drawn before: another vendor's form changes nothing here.
+            chosen = random.Random(f"{kind}{seed}")
             for context in contexts:
                 for make in makes:
                     value = make(chosen)

@@ -151,19 +151,28 @@ class TestGenerated:
 
 
 PASSWORD = "Tr0ub" + "4dor!3x"
-KEY = "aB3xK9mQ7p" + "L2vN8zz"
+KEY = "aB3xK9mQ7p" + "L2vN8zzQ4w"
 FORMS = {
     "password": (
         'os.environ["DB_PASSWORD"] = "{}"', "$config['password'] = '{}';", "'password': b'{}'", "password=r'{}'", "password = f'{}'",
-        "password = '''{}'''", 'password = """{}"""', 'Password = @"{}"', "DB_PASSWORD_PROD={}", "DB_PASSWORD_STAGING={}\n",
+        "password = '''{}'''", 'password = """{}"""', 'Password = @"{}"', "DB_PASSWORD_PROD={}", "DB_PASSWORD_STAGING={}\n", "DB_PASSWORD_PROD: {}", '{{"DB_PASSWORD_PROD": "{}"}}',
         '<password encrypted="false">{}</password>', '<entry key="db.password">{}</entry>', "<password><![CDATA[{}]]></password>",
         '{{"password": ["{}"]}}', "db:\n  password: |\n    {}\n  user: ann\n", "password: >-\r\n  {}\r\nuser: ann",
         '{{"name":"DB_PASSWORD","type":"string","value":"{}"}}', '{{"ParameterKey": "DbPassword", "ParameterValue": "{}"}}',
         '{{"Key": "db_password", "Value": "{}"}}', '  ~ password = "old" -> "{}"', '  + password = null -> "{}"',
         '{{"log": "A=1\\nDB_PASSWORD={}\\nB=2"}}', "password: {}, user: ann", "connect(\n    password='{}')\n",
+        "port 6379\nrequirepass {}\n", '$p = ConvertTo-SecureString "{}" -AsPlainText -Force', "openssl rsa -in k.pem -passin pass:{} -out o.pem",
+        'echo "root:{}" | chpasswd', "echo 'root:{}' | sudo chpasswd", "db1.internal:5432:orders:svc_orders:{}\n", "*:5432:*:backup:{}",
+        "The password is {}", "La contraseña es: {}", "La contraseña es {}", "Das Passwort ist {}", "Das Passwort lautet {}",
+        "Le mot de passe est {}", "A senha é {}", "la password è {}", "密码\uff1a{}", "密码: {}", "密码是 {}。", "пароль: {}", "Пароль — {}",
+        "パスワードは {} です", "パスワード\uff1a「{}」", "비밀번호는 {}",
     ),
-    "api_key": ("config['api_key'] = '{}'", "API_KEY_PROD={}", "API Key: {}", '<string name="api_key">{}</string>'),
-    "secret": ("SECRET_KEY_BASE={}", "Secret Key: {}", "secret access key: {}", '  ~ client_secret = "old" -> "{}"'),
+    "api_key": ("config['api_key'] = '{}'", "API_KEY_PROD={}", "APP_KEY=base64:{}", 'app_key: "base64:{}"', "API Key: {}", '<string name="api_key">{}</string>'),
+    "secret": (
+        "AUTH_SALT={}", "define('SECURE_AUTH_SALT', '{}');", "NONCE_SALT: {}",
+        "SECRET_KEY_BASE={}", "secret_key_base: {}", 'SECRET_KEY_BASE: "{}"', "SECRET_KEY_BASE = '{}'", '{{"SECRET_KEY_BASE": "{}"}}',
+        "Secret Key: {}", "secret access key: {}", '  ~ client_secret = "old" -> "{}"',
+    ),
 }  # fmt: skip
 
 
@@ -175,6 +184,20 @@ def test_forms_of_assignment(kind: str, form: str) -> None:
 
     assert Redacted(form.format(f"[redacted {kind}]"), {kind: 1}) == redacted
     assert Redacted(redacted.text) == REDACTOR.redact(redacted.text)
+
+
+def test_signatures_and_tokens() -> None:
+    """What signs a URL goes, and tokens with dollars inside or in another base64."""
+    signed = f"https://b.s3.amazonaws.com/k?X-Amz-Expires=60&X-Amz-Signature={'3f' * 32}"
+    braintree = f"access_token$production${'a1' * 8}${'b2' * 16}"
+    one_password = "ops_" + "eyJzaWdu-_" * 12
+
+    redacted = REDACTOR.redact(f"{signed}&a=1 {braintree} {one_password}")
+
+    assert redacted.text == (
+        "https://b.s3.amazonaws.com/k?X-Amz-Expires=60&X-Amz-Signature=[redacted aws_key]&a=1"
+        " [redacted token] [redacted 1password_token]"
+    )
 
 
 UNTIL_THE_END = {
@@ -295,6 +318,13 @@ PASSWORD=$DB_PASS1
   ~ password = (sensitive value) -> (sensitive value)
 curl -u ann:<password1> https://example.org; curl -u "ann:${PASS1}" https://example.org; curl -u ann:%PASS1% x
 mysql://root:****@db/x mysql://root:{password1}@db/x https://ann:[password1]@example.org
+opaquelocktoken:927855e7-0cb6-4c22-b462-1119536e5956 lock token: 332eb00f-3c31-498d-9649-e203b0209253
+Lock-Token: <urn:uuid:332eb00f-3c31-498d-9649-e203b0209253>
+salt=a1b2c3d4e5f6a7b8, key: "base64:aB3xK9mQ7pL2vN8zzQ4w"
+Das Passwort ist base64-kodiert, la contraseña es obligatoria
+密码长度8位, 密码 8-32 位, пароль: минимум8символов, пароль OAuth2 сервера, 密码是SHA-256加密的, パスワードは8文字以上
+echo "12:30:45x" | cat, listen 0.0.0.0:5432: bind1:2, ConvertTo-SecureString $Plain1 -AsPlainText, -passin pass:$PASS1 -out x, requirepass ${REDIS_PASS1}
+X-Amz-SignedHeaders=host&X-Amz-Signature=..., access_token$production, ops_eyJ
 TOKEN_HASH=abc12345def67890, SECRET_VERSION=a1b2c3d4e5f6
 password: 12345678, PASSWORD=20260101
 token: AbstractSingletonProxyFactoryBean, secret_key=InternalFrameTitlePaneMaximizeButton

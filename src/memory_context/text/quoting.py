@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
+
 import regex
 
 from memory_context import wording_for_models as prompts
@@ -42,36 +44,71 @@ def quoted(text: str) -> str:
     return "".join(f"{MARK}{line}" if _FRAME_LINE.match(line) else line for line in lines)
 
 
-# Below such a line stands a mail that is passed on or answered.
-_FORWARDED = regex.compile(
-    r"\s*(?:-{2,} ?(?:Original|Forwarded) message|Begin forwarded message:"
-    r"|(?:On|Am|Le) .*(?:wrote|schrieb.*|écrit) ?:\s*$|(?:From|Von|De): .*@)",
-    regex.IGNORECASE,
+_ADDRESS = r"<\s{0,4}[^\s<>@]{1,64}@[^\s<>]{1,255}\s{0,4}>"
+_COLON_ENDS = r"[:\uff1a][^\S\n]*$"
+_MARKS = "[ \\t*_•-]*"
+_LABEL = rf"{_MARKS}\p{{L}}[\p{{L}} '-]{{0,30}}+[*_]*\s?[:\uff1a]"
+# A mail that is passed on or answered stands below such lines. Their form tells it in most languages.
+_MAIL = regex.compile(
+    # 5 Jan 2026, Eve <eve@example.org> wrote: - its address may go over two lines, or its end stand on the next one
+    rf"^(?=(?:.*<[^\S\n]*\n)?.*{_COLON_ENDS})[^\n<]*{_ADDRESS}"
+    rf"|^(?=[^\n<]*\d)(?=.*\n[^\n]{{1,40}}{_COLON_ENDS})[^\n<]*{_ADDRESS}[^\S\n]*$"
+    # From: Eve <eve@example.org> - but not "To:", with which a person may begin what is to be sent
+    rf"|^(?!{_MARKS}(?:to|cc|bcc|an|à|para)\b){_LABEL}[^\n<]*{_ADDRESS}\W*$"
+    # -----Original Message-----, or the long line of Outlook
+    rf"|^[^\S\n]*(?:-{{5,}}[^\S\n]*\p{{L}}.*-{{5,}}|_{{10,}})\s*\n{_LABEL}"
+    # What these two do not tell: no address, or none in brackets
+    r"|^[^\S\n]*(?:-{2,} ?(?:Original|Forwarded) message|Begin forwarded message:)"
+    r"|^[^\S\n]*(?:On|Am|Le) .*(?:wrote|schrieb.*|écrit) ?:[^\S\n]*$"
+    rf"|^{_MARKS}(?:From|Von|De)[*_]*\s?:(?:.*@|.*\n(?!{_MARKS}to\b){_LABEL}.*\d)",
+    regex.IGNORECASE | regex.MULTILINE,
 )
 _QUOTED_LINE = regex.compile(r"\s*(?:>|\uff1e|&gt;)")
 _FENCE = regex.compile(r"\s*(?:```|~~~)")
-_IN_MARKS = regex.compile(r'"[^"\n]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»')
+_INDENTED = regex.compile(r" {4}|\t")
+_IN_MARKS = regex.compile(r'"[^"\n]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^「」]*」|『[^『』]*』')
+_TAG = regex.compile(r"<(?P<closes>/?)(?P<name>\w[\w:-]*)(?:\s[^<>]*)?>")
 
 
 def without_quotations(text: str) -> str:
     """Return the words of *text* that are its writer's own, as far as its form shows it.
 
-    Left out are quoted lines with what follows them up to a blank line, fenced blocks, mails that are passed on, and
-    what stands in quotation marks, unless that is a reference alone.
+    Left out are quoted lines with what follows them up to a blank line, fenced and indented blocks, what stands in
+    tags, mails that are passed on, and what stands in quotation marks, unless that is a reference alone.
     """
     own = list[str]()
-    is_quoted = is_fenced = False
+    is_quoted = is_fenced = is_indented = False
+    was_blank = False
+    if mail := _MAIL.search(text):
+        text = text[: mail.start()]
     # Not splitlines: a mail program marks the lines that it sees, and a break of another kind would end the mark.
-    for line in text.split("\n"):
-        if _FORWARDED.match(line):
-            break
+    for line in dedent(_without_elements(text)).split("\n"):
         if _FENCE.match(line):
             is_fenced = not is_fenced
             continue
-        is_quoted = bool(_QUOTED_LINE.match(line)) or (is_quoted and line.strip() != "")
-        if not is_quoted and not is_fenced:
+        is_blank = line.strip() == ""
+        is_quoted = bool(_QUOTED_LINE.match(line)) or (is_quoted and not is_blank)
+        is_indented = bool(_INDENTED.match(line)) and (is_indented or was_blank)
+        was_blank = is_blank
+        if not (is_quoted or is_fenced or is_indented):
             own.append(line)
     return _IN_MARKS.sub(_alone, "\n".join(own))
+
+
+def _without_elements(text: str) -> str:
+    """Return *text* without what stands between a tag and the last one that closes its name.
+
+    The last one, because the first may be part of what is quoted.
+    """
+    tags = list(_TAG.finditer(text))
+    ends = {tag["name"]: tag.end() for tag in tags if tag["closes"]}
+    own, position = list[str](), 0
+    for tag in tags:
+        end = ends.get(tag["name"], 0)
+        if position <= tag.start() < end and not tag["closes"]:
+            own.append(text[position : tag.start()])
+            position = end
+    return "".join([*own, text[position:]])
 
 
 def _alone(quotation: regex.Match[str]) -> str:

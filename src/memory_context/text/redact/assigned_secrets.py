@@ -7,13 +7,14 @@ looks like a word, a name, a path, an expression or a place to fill in is none.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
 import regex
 
 from memory_context.text.ranges import Span
-from memory_context.text.redact.rules import Rule
+from memory_context.text.redact.rules import Rule, SecretSpan
 from memory_context.text.redact.value_looks_secret import (
     RELATIVE_PATH,
     is_code,
@@ -42,10 +43,11 @@ _MARKUP = (
     r">(?:<!\[CDATA\[(?=\S{4,256}\]\]>)|\s{0,40}(?=[^<>\s]{4,256}\s{0,40}</)))"
 )
 # The password is …; a password was generated for user ann: … Not: the password is base64-encoded.
-_WHOSE = r"is|was|generated|set|to|for|user|[\w.-]+@[\w.-]+|(?<=(?:user|for) )[\w.-]+"
+_IS = "is|was|es|ist|lautet|est|é|è"
+_WHOSE = rf"{_IS}|generated|set|to|for|user|[\w.-]+@[\w.-]+|(?<=(?:user|for) )[\w.-]+"
 _SENTENCE = (
-    rf" (?<=(?i:word|code|phrase) )(?:(?:{_WHOSE})(?: |(?=: ))){{1,6}}"
-    r"(?:(?<=(?:is|was) )(?![A-Za-z0-9]+-[a-z]+\b)|: )"
+    rf" (?<=(?i:word|code|phrase|wort|passe|senha|contrase.a) )(?:(?:{_WHOSE})(?: |(?=: ))){{1,6}}"
+    rf"(?:(?<=(?:{_IS}) )(?![A-Za-z0-9]+-[a-z]+\b)|: )"
 )
 _SET_OR_GET = (
     r"(?<=\b(?i:set|put|add|append|define|env|fetch|get|header)\w{0,20}"
@@ -167,6 +169,29 @@ class AssignedRule(Rule):
         return not is_no_secret(value, is_cut=is_cut)
 
 
+_NOT_ASCII = ("密码", "密碼", "ароль", "パスワード", "비밀번호")
+_SAID = regex.compile(
+    rf"(?:{'|'.join(_NOT_ASCII)})[\s\"'`]{{0,2}}(?:[:\uff1a=—は是为為는]|[「“])[\s\"'`「“]{{0,4}}"
+    r"(?P<value>[A-Za-z0-9_!#$%*+./:=?@^~-]{5,64}+)(?!(?!です|입니다)\w)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WordRule(Rule):
+    """Find a password behind a word for one that is not ASCII, which hints do not see."""
+
+    def find_all(self, text: str, flat: bytes) -> Iterator[SecretSpan]:  # noqa: ARG002 - the protocol's
+        """See `Rule.find_all`."""
+        if text.isascii() or not any(word in text for word in _NOT_ASCII):
+            return
+        for said in _SAID.finditer(text):
+            value = said["value"].rstrip(".!?:")
+            if is_made_up(value) and not (
+                is_code(value, is_cut=False) or is_no_secret(value, is_cut=False)
+            ):
+                yield SecretSpan(*said.span("value"), self.kind)
+
+
 def _line_form(text: str, name_start: int) -> regex.Pattern[str] | None:
     """Return the form of a value whose name, known from *name_start* on, begins a line; None if it does not.
 
@@ -233,19 +258,17 @@ _IN_ESCAPED_LINE = regex.compile(_LINE.format(r"[^\s\"'`\\]"), regex.MULTILINE)
 
 
 # The stages of a deployment that may follow a name: DB_PASSWORD_PROD=…
-_STAGES = (
-    "BASE|PROD|PRODUCTION|LIVE|STAGING|STAGE|DEV|TEST|QA|UAT|CI|LOCAL|OLD|NEW|PRIMARY|SECONDARY"
-)
+_STAGES = "PROD|PRODUCTION|LIVE|STAGING|STAGE|DEV|TEST|QA|UAT|CI|LOCAL|OLD|NEW|PRIMARY|SECONDARY"
 
 # What must follow a name before it is worth a closer look: a sign and some of a value, as in `_SIGNS`, but cheaper.
 _AHEAD = (
-    rf"(?:_(?:{_STAGES.lower()})(?==)|[0-9_\-]{{0,3}}+)(?![a-z0-9_])"
+    rf"(?:_(?:{_STAGES.lower()})|[0-9_\-]{{0,3}}+)(?![a-z0-9_])"
     r"(?:[\\\"'`]{0,8}\]?[ \t]{0,8}(?:[?+.]?[:=!]{1,4}>?[ \t]{0,8}"
     r"(?:[bfru@]{0,2}[\\\"'`]{1,8}\S{4}|[^\s\"'`]{4}|\[\s{0,40}\"|[|>][+-]?[ \t]{0,8}\r?\n)"
     r"|:[ \t]{0,8}[a-z_&\[?*][a-z0-9_.|\[\]<>&'?* ]{0,40}=[ \t]{0,8}[\\\"'`]|,?\s{0,20}[\\\"'`]{0,8}(?:parameter)?value|'"
     r"|,[a-z0-9_.=+/~-]{16})"
     r"|[ \t]{1,4}[a-z_*][a-z0-9_.*\[\]]{0,40}[ \t]{1,4}=[ \t]{0,8}[\\\"'`]|[\\\"'`]{1,8},[ \t]{0,8}[\\\"'`]{1,8}\S{4}"
-    r"|\([\\\"'`]{1,8}\S{4}| (?:is|was|for|set|generated)[ :]"
+    r"|\([\\\"'`]{1,8}\S{4}| (?:is|was|for|set|generated|es|ist|lautet|est|\?)[ :]"
     r"|[\\\"']{1,8}[,\s](?:[^{}v]{0,99}+v(?!alue)){0,4}[^{}v]{0,99}+value|[\\\"']{0,8}>\s{0,40}[^>\s]{4}"
     r"|\s[a-z0-9_:.-]{1,40}=[\\\"'][^<>]{0,80}>)"
 )
@@ -253,7 +276,7 @@ _AHEAD = (
 
 def _assigned(kind: str, hint: str, name: str = "") -> AssignedRule:
     """Compile a rule for a value that is assigned to *name*, or the hint, with a number or a stage behind it."""
-    suffix = rf"(?:[_-]?[0-9]{{1,2}}|_(?-i:{_STAGES})(?==))?"
+    suffix = rf"(?:[_-]?[0-9]{{1,2}}|_(?-i:{_STAGES}))?"
     value_start = rf"(?(markup)|{_SCHEME}{_STRING_PREFIX}(?P<open>{_QUOTE})?)"
     named = rf"(?P<name>(?i:{name or hint})){suffix}(?P<assigned>{_SIGNS}){value_start}"
     return AssignedRule(kind, hint + _AHEAD, regex.compile(named, regex.MULTILINE))
@@ -278,17 +301,17 @@ def _planned(kind: str, name: str) -> AssignedRule:
     return AssignedRule(kind, '-> "', named)
 
 
-# Tokens that name a place in a list, and keys that are public.
+# Tokens that name a place in a list or a lock of WebDAV, and keys that are public.
 _CURSORS = (
     "page|next|continuation|continue|cursor|sync|resume|pagination|skip|delta|starting|scroll|idempotency"
-    "|public[_-]?key|(?-i:[Cc]lient(?=T))"
+    "|public[_-]?key|(?<!un)lock|(?-i:[Cc]lient(?=T))"
 )
 _OF_TOKENIZERS = "start|end|[beps]os|pad|unk|sep|cls|mask|stop"
-TOKEN = f"token(?<!(?:{_CURSORS}|{_OF_TOKENIZERS})[_-]?token)"
+TOKEN = f"token(?<!(?:{_CURSORS}|{_OF_TOKENIZERS})[ _-]?token)"
 SORTS_OF_KEY = "using|api|access|private|account|auth|encryption|signing|master"
 PASSWORD, SECRET = (
     "pass(?:word|wort|wd|phrase|code)",
-    "secret(?:[ ._-]?(?:access[ _-]?)?key)?",
+    "secret(?:[ ._-]?(?:access[ _-]?)?key(?:_base)?)?",
 )
 # Not the name of one that AWS keeps: arn:aws:secretsmanager:eu-west-1:111122223333:secret:prod/db-AbC123.
 NAMED_SECRET = f"(?<!:secretsmanager:[a-z0-9-]{{0,30}}:[0-9]{{0,12}}:){SECRET}"
@@ -308,12 +331,17 @@ ASSIGNED = (
     _assigned("password", "mot de passe"),
     _assigned("password", "senha"),
     _assigned("password", "psk"),
+    WordRule("password", "password"),
     _assigned("secret", SECRET, NAMED_SECRET),
+    # https://api.wordpress.org/secret-key/1.1/salt/
+    _assigned("secret", "salt(?<=[dehn]_salt)", "salt(?<=(?:auth|nonce|logged_in)_salt)"),
     _assigned("token", "token", TOKEN),
     _assigned("token", "authorization"),
     _assigned("api_key", "key(?<=[iesthngr _-]key)", f"key(?<={_KEY})"),
     _argument("password", f"{PASSWORD}?|pwd"),
     _argument("password", "pw", before="bind"),
+    _argument("password", "pass", before="require"),  # of Redis
+    _argument("password", "securestring", before="ConvertTo-"),  # of PowerShell
     _argument("password", "password", before=r"login[ \t]{1,8}[^\s]{1,64}\s{1,8}"),
     _argument("secret", "secret(?:[_-]?key)?"),
     _argument("token", "token", TOKEN),

@@ -44,7 +44,7 @@ _STEP = rf"(?:(?:{_WORDS})(?![A-Za-z0-9_])|[A-Za-z_][A-Za-z0-9_.:]{{0,40}}(?=[({
 _BETWEEN = rf"{_SIGNS}(?:{_STEP}){{0,4}}"
 # The same, but cheaper: any words.
 _ANY_STEP = r"(?:[a-z]{1,11}+8?+(?![a-z0-9_.:])|[a-z_][a-z0-9_.:]{0,40}+(?=[({]))\W{1,24}+"
-_AHEAD = rf"\W{{1,24}}+(?:{_ANY_STEP}){{0,4}}(?=[a-z_+/-]{{0,40}}[0-9])[a-z0-9][a-z0-9_+/-]{{{_SHORTEST - 2}}}"
+_AHEAD = rf"\W{{1,24}}+(?:{_ANY_STEP}){{0,4}}(?:base64:)?(?=[a-z_+/-]{{0,40}}[0-9])[a-z0-9][a-z0-9_+/-]{{{_SHORTEST - 2}}}"
 # In one of the alphabets of base64, or with dots.
 _VALUE = (
     r"(?P<value>(?:[A-Za-z0-9+/]{20,512}|[\w-][\w.~-]{18,511}\w)={0,2})"
@@ -90,7 +90,9 @@ def _is_said(text: str, position: int, value: Span) -> bool:
 def _near(kind: str, hint: str, name: str = "", start: str = _START) -> NearRule:
     """Compile a rule for a key behind *name*, or behind the hint without one."""
     named = rf"{start}(?i:{name or hint}{_SUFFIX}{_BETWEEN})"
-    return NearRule(kind, hint + _SUFFIX + _AHEAD, rf"{named}(?<![\w+/.~-]){_VALUE}", _is_key)
+    return NearRule(
+        kind, hint + _SUFFIX + _AHEAD, rf"{named}(?<![\w+/.~-])(?:base64:)?{_VALUE}", _is_key
+    )
 
 
 def _is_key(value: str) -> bool:

@@ -150,6 +150,37 @@ CARRIED = (
         "bundle_",
         r"BUNDLE_[A-Z0-9_]{3,80}[\"']?\s{0,3}[=:,>]{1,4}\s{0,3}[\"']?(?P<value>[^\s\"':]{4,64}:[^\s\"':,;]{4,64})",
     ),
+    # How openssl, chpasswd and PostgreSQL's .pgpass are given one.
+    PatternRule(
+        "password",
+        r"pass:[^\s]{4}",
+        rf"(?<=-pass(?:in|out)?[ =][\"']?)pass:{_ARGUMENT}",
+        _is_password,
+    ),
+    PatternRule(
+        "password",
+        r"echo [\"']?[a-z0-9_.-]{1,32}:",
+        r"(?i:echo) [\"']?[\w.-]{1,32}:(?P<value>[^\s\"']{4,128})[\"']?\s{0,4}\|\s{0,4}(?:sudo )?chpasswd\b",
+        _is_password,
+    ),
+    PatternRule(
+        "password",
+        ":5432:",
+        r"(?<=(?:\A|\s)[\w.*-]{1,100}):5432:[\w.*-]{1,64}:[\w.*-]{1,64}:(?P<value>[^\s:]{4,128})(?=\s|\Z)",
+        is_made_up,
+    ),
+    # https://developer.paypal.com/braintree/docs/guides/extend/oauth/access-tokens
+    PatternRule(
+        "token",
+        r"access_token\$[a-z]",
+        r"access_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[a-f0-9]{32}",
+    ),
+    # https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html
+    PatternRule(
+        "aws_key",
+        "x-amz-signature=",
+        r"(?i:x-amz-signature)=(?P<value>[a-f0-9]{64})",
+    ),
     PatternRule("azure_key", "sig=", r"(?<=[?&;])sig=(?P<value>[A-Za-z0-9%+/_-]{40,100}={0,2})"),
     # https://learn.microsoft.com/en-us/microsoftteams/platform/webhooks-and-connectors/how-to/add-incoming-webhook
     PatternRule(
