@@ -161,7 +161,7 @@ class TestTexts:
         )
         assert f"Similar keys: {key}." in reason(manager, key[:-1] + "x", shown=(key,))
         assert "Similar" not in reason(manager, key)
-        assert "call search_memory" in reason(manager, key)
+        assert f"read the text with retrieve_memory({key!r})" in reason(manager, key)
 
     def test_shown_but_nowhere(self, manager: MemoryManager) -> None:
         """A key that a planted text has shown, and the store does not know, is refused."""

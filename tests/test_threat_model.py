@@ -389,6 +389,11 @@ class TestPerson:
 
         assert text == without_quotations(text)
 
+    def test_marks_that_nothing_closes(self) -> None:
+        """What an opening mark begins is quoted to the end, where none closes it, and each is looked at once."""
+        assert without_quotations("Eve: „mail [MemoryRef: k]").strip() == "Eve:"
+        assert without_quotations("“" * 1_000_000 + " [MemoryRef: k] is nice") == ""
+
 
 def test_sealed(tmp_path: Path) -> None:
     """Where rows are encrypted, nobody raises an origin or makes a key a generated one in the database."""

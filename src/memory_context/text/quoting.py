@@ -66,7 +66,11 @@ _MAIL = regex.compile(
 _QUOTED_LINE = regex.compile(r"\s*(?:>|\uff1e|&gt;)")
 _FENCE = regex.compile(r"\s*(?:```|~~~)")
 _INDENTED = regex.compile(r" {4}|\t")
-_IN_MARKS = regex.compile(r'"[^"\n]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^「」]*」|『[^『』]*』')
+# What nothing closes is quoted to the end: looking for that again from each further mark would take a minute.
+_IN_MARKS = regex.compile(
+    r'"[^"\n]*"|“[^”]*(?:”|\Z)|„[^“”]*(?:[“”]|\Z)|«[^»]*(?:»|\Z)|「[^」]*(?:」|\Z)|『[^』]*(?:』|\Z)'
+)
+_ALL_MARKS = '"“”„«»「」『』'
 _TAG = regex.compile(r"<(?P<closes>/?)(?P<name>\w[\w:-]*)(?:\s[^<>]*)?>")
 
 
@@ -113,5 +117,5 @@ def _without_elements(text: str) -> str:
 
 def _alone(quotation: regex.Match[str]) -> str:
     """Return a quotation of nothing but a reference; of any other one nothing."""
-    inside = quotation[0][1:-1]
+    inside = quotation[0].strip(_ALL_MARKS)
     return "" if MemoryRef.find_all(inside) and without_references(inside).strip() else quotation[0]
