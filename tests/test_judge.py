@@ -1013,3 +1013,34 @@ def test_in_much_text_a_plain_word_stands_somewhere_by_chance() -> None:
     text = "\n".join(walks)
     assert [walks[17]] == _shown("Where do I find the moonpetal?", text)
     assert not _shown("How does one cook moonpetal?", text)
+
+
+@for_each(
+    "asked, row",
+    [
+        ("大阪支店の店長は誰ですか?", 1),
+        ("札幌支店の店長の名前は?", 2),
+        ("福岡支店の店長は誰ですか?", None),
+        ("りんごはいくらですか?", 3),
+    ],
+)
+def test_particles_of_japanese_ask_for_nothing(asked: str, row: int | None) -> None:
+    """What is written in hiragana beside other letters joins the words of a question."""
+    lines = [
+        "拠点,店長,開店",
+        "大阪支店,藤堂千代子,9:00",
+        "札幌支店,水野京,10:00",
+        "りんご売場,森,8:00",
+    ]
+    lines += [f"第{n}支店,係{n},7:{n}" for n in range(10, 40)]
+    shown = _shown(asked, "\n".join(lines))
+    assert shown == ([] if row is None else [lines[row]])
+
+
+def test_the_header_of_a_table_is_no_record() -> None:
+    """It names what stands in each row, and is not what a question about one of them means."""
+    rows = [f"site {n} west,Person {n},7:{n}" for n in range(10, 40)]
+    table = "\n".join(["site,manager,opens", "osaka branch,Toyo Chi,9:00", *rows])
+    shown = ["osaka branch,Toyo Chi,9:00"]
+    assert shown == _shown("Who is the manager of the osaka branch?", table)
+    assert shown == _shown("Which manager does osaka have?", table)

@@ -338,3 +338,19 @@ def test_headings_are_looked_for_near_a_place_in_a_long_line() -> None:
     for _ in range(20):
         assert section_at(text, 0) is None
     assert time.process_time() - started < 0.2
+
+
+def test_a_heading_of_html_stands_above_what_follows_it() -> None:
+    """Up to the next one of its level; the headings of a menu above the title make no difference."""
+    topics = [
+        f"<h2>Topic {n}</h2>\n<p>Press {n} keys.</p>\n<h3>Hint</h3>\n<p>Not {n * 7}.</p>"
+        for n in range(9)
+    ]
+    text = "<h3>Menu</h3>\n<p>Home</p>\n<h1>Manual</h1>\n" + "\n".join(topics)
+    place = text.index("Topic 4")
+    record = record_at(text, place, place + 7)
+    assert text[record.start : record.stop] == topics[4]
+    place = text.index("Not 28")
+    record = record_at(text, place, place + 6)
+    shown = [text[start:stop] for start, stop in record.spans]
+    assert shown == ["<h1>Manual</h1>", "<h2>Topic 4</h2>", "<h3>Hint</h3>\n<p>Not 28.</p>"]

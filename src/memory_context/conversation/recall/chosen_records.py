@@ -267,9 +267,10 @@ class _Asked:
         if not rare:
             return []
 
-        def worth(place: Occurrence) -> tuple[float, int, int]:
-            held = found.held_by_record(place) | found.held_near(place)
-            return found.weight_of(held), calls.recency_of(place), -place.start
+        def worth(place: Occurrence) -> tuple[float, float, int, int]:
+            held = found.weight_of(found.held_by_record(place))
+            near = found.weight_of(found.held_near(place))
+            return held, near, calls.recency_of(place), -place.start
 
         best = max(rare, key=worth)
         met = found.held_by_record(best) & self.words
@@ -282,7 +283,8 @@ class _Asked:
             return []
         if self.found.chunks > MANY_CHUNKS and not is_pointed_at(self.message, term):
             return []
-        places = [place for place in _told(calls.newest(self.found.of(number))) if place.is_exact]
+        places = _told(calls.newest(self.found.of(number)))
+        places = [place for place in places if place.is_exact and not place.names_a_column]
         records = {(place.key, place.record.start) for place in places}
         return places if len(records) == 1 else []
 

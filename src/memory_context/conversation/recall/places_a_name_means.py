@@ -104,6 +104,8 @@ def is_distinctive(
     beside = found.held_near(places[0]) | found.held_above(places[0])
     if term.is_capitalised and (is_in_address or len(beside) > 1):
         return True
+    if any(place.names_a_column for place in places):
+        return False
     return all(map(_is_whole_value, places)) and any(
         _is_spoken_of(found, place) for place in places
     )

@@ -53,6 +53,7 @@ _BEGINS_SENTENCE = re.compile(r"(?:^|[.!?:\n])[\W_]*(?:\w{1,2}\s+)?$")
 _IS_ASKED = re.compile(r"[^\n?\uff1f\u061f]*[?\uff1f\u061f]")
 # "ferme-t-il" asks whether "il ferme".
 _INVERTED = re.compile(r"(?<=[^\W\d_])-(?:t-)?(?:ils?|elles?|nous|vous)$")
+_HIRAGANA = re.compile("[\u3041-\u309f]")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n])\W*$")
 
 
@@ -183,7 +184,12 @@ def _words(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
         compound = match.group()
         is_whole = (compound.isalpha() and compound in foreign) or compound in quoted
         # Who writes without spaces says the words of a whole sentence at once.
-        for written in [compound] if is_whole else words_in(compound):
+        words = [compound] if is_whole else words_in(compound)
+        content = [word for word in words if not _HIRAGANA.search(word)]
+        # Japanese writes endings, particles and question words in hiragana, beside other letters.
+        is_japanese = 0 < len(content) < len(words)
+        begins_question = not is_japanese and _begins_question(text, match)
+        for written in content if is_japanese else words:
             word = _INVERTED.sub("", _OUTER_SIGNS.sub("", written))
             is_letter = len(word) == 1 and word.isascii() and not word.isdigit()
             is_negation = _CONTRACTED_NOT.match(text, match.end()) is not None
@@ -192,7 +198,8 @@ def _words(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
             is_usual = word[1:].islower() or word.isupper() or not _has_case(word)
             is_name = is_whole or not word.isalpha() or not (is_usual or len(word) == 1)
             is_capitalised = _is_capitalised(text, match)
-            may_only_ask = not (is_name or is_capitalised) and _begins_question(text, match)
+            is_plain = not (is_name or is_capitalised)
+            may_only_ask = is_plain and begins_question
             yield AskedTerm(word, (word,), is_name, is_capitalised, may_only_ask)
 
 

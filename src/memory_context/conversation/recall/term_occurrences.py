@@ -13,7 +13,12 @@ from itertools import chain
 
 from memory_context.conversation.recall.numbers_with_names import is_named
 from memory_context.conversation.recall.question_terms import NUMBER_SIGN, TIME, AskedTerm
-from memory_context.text.excerpt.record_around_place import LONG_LINE, Record, record_at
+from memory_context.text.excerpt.record_around_place import (
+    LONG_LINE,
+    Record,
+    end_of_column_names,
+    record_at,
+)
 from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.index.analyzer import COMPOUND, held_by, lexemes_of
 from memory_context.text.index.term_hits import ChunkPlace, TermHits
@@ -75,6 +80,11 @@ class Occurrence:
         """Return whether a value follows that the place names: of JSON, of a repr, or behind an equals sign."""
         behind = self.text[self.stop : self.stop + 2]
         return behind in ('":', "':") or behind.startswith("=")
+
+    @property
+    def names_a_column(self) -> bool:
+        """Return whether the place is in the header of a table."""
+        return self.start < end_of_column_names(self.text)
 
     def is_in(self, key: str, record: Record) -> bool:
         """Return whether the place is in a record of the text under a key."""

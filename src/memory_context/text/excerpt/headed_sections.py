@@ -1,4 +1,4 @@
-"""Sections under headings that no text writes by chance: a title behind a rule, as test runners draw it, and a diff's.
+"""Sections under headings that no text writes by chance: a title behind a rule, as test runners draw it, a diff's, HTML's.
 
 The files of a diff are such sections, and its hunks are within them.
 """
@@ -21,9 +21,10 @@ LONG_HEADING = 160
 # Of a longer one so much is shown before what is looked for.
 BEFORE = 400
 # What a heading begins with: looked for first, for few texts have one.
-_MARKS = ("====", "____", "----", "~~~~", "****", "@@ -", "diff --git ", "commit ")
+_MARKS = ("====", "____", "----", "~~~~", "****", "@@ -", "diff --git ", "commit ", "<h", "<H")
 # The outermost first.
 _OF_DIFFS = ("commit", "file", "hunk")
+_OF_HTML = ("<h1", "<h2", "<h3", "<h4", "<h5", "<h6")
 _HEADING = re.compile(
     r"""
     ^(?: (?P<rule>[=_*~-])(?P=rule){3,}[ ]*[^\W_]
@@ -32,6 +33,7 @@ _HEADING = re.compile(
        # Without git a file begins with its old name, above its new one.
        | (?P<old>---\ )(?=.*\n\+\+\+\ )
        | (?P<hunk>@@\ -\d)
+       | [ \t]*(?P<html><[hH][1-6])[\s>]
     )
     """,
     re.MULTILINE | re.VERBOSE,
@@ -107,16 +109,17 @@ def _headings(text: str, start: int) -> list[_Heading]:
     begin = text.find("\n", begin, start) + 1 if begin else 0
     found = list[tuple[int, str]]()
     for match in _HEADING.finditer(text, begin, start + FARTHEST_END):
-        kind = match["rule"] or match.lastgroup or ""
+        kind = match["rule"] or (match["html"] or "").lower() or match.lastgroup or ""
         if kind == "old":
             kind = "file"
             if found and found[-1][1] == kind:
                 continue  # git has named it in the line before
         found.append((match.start(), kind))
     ranks = {kind: rank for rank, kind in enumerate(dict.fromkeys(kind for _, kind in found))}
-    # Far down in a diff a hunk may be what is met first.
-    of_diff = [kind for kind in _OF_DIFFS if kind in ranks]
-    ranks |= zip(of_diff, sorted(map(ranks.__getitem__, of_diff)), strict=True)
+    # Far down in a diff a hunk may be what is met first, and above a page's title the headings of its menu.
+    for ordered in (_OF_DIFFS, _OF_HTML):
+        present = [kind for kind in ordered if kind in ranks]
+        ranks |= zip(present, sorted(map(ranks.__getitem__, present)), strict=True)
     return [_Heading(place, kind, ranks[kind]) for place, kind in found]
 
 

@@ -151,10 +151,16 @@ def _beside(place: Span, line: Span) -> Span:
 
 def row_at(text: str, start: int, stop: int) -> Record | None:
     """Return the row of a table that a line is, with its header; None if it is none."""
-    header = end_of_header(text, 0, len(text))
-    if header and not _is_data(text[:header]):
+    header = end_of_column_names(text)
+    if header:
         return Record(start, stop, [(0, header)] if start > header else [])
     return _row_of_columns(text, start, stop)
+
+
+def end_of_column_names(text: str) -> int:
+    """Return where the header of a table ends that a text begins with; 0 if it begins with none."""
+    header = end_of_header(text, 0, len(text))
+    return 0 if _is_data(text[:header]) else header
 
 
 def _row_of_columns(text: str, start: int, stop: int) -> Record | None:
