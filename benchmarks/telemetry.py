@@ -75,8 +75,8 @@ def works_of(way: str, folder: str) -> dict[str, Callable[[int], object]]:
     """What is measured; each takes the number of its turn."""
     from memory_context import MemoryManager  # noqa: PLC0415 - after `prepare`
     from memory_context.conversation.context_stats import ContextStats  # noqa: PLC0415 - as above
-    from memory_context.conversation.conversation_settings import FoldPolicy  # noqa: PLC0415 - as above
     from memory_context.conversation.fail_open import FailOpen  # noqa: PLC0415 - as above
+    from memory_context.conversation.fold_recall_notes_policies import FoldPolicy  # noqa: PLC0415 - as above
     from memory_context.conversation.folding.fold_messages import MessageFolder  # noqa: PLC0415 - as above
     from memory_context.conversation.message import Message  # noqa: PLC0415 - as above
     from memory_context.conversation.token_ledger import Ledger  # noqa: PLC0415 - as above

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 
-from memory_context.model import keys
+from memory_context.model import generated_keys
 from memory_context.stores.sql import engine_setup
 from memory_context.testing import seeded_keys
 from memory_context.testing.host_contract import (
@@ -67,7 +67,7 @@ def repeatable_keys() -> Iterator[None]:
 @pytest.fixture
 def drawn_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys that nobody can guess, as they are outside of tests; those of a seed are not trusted in an agent's words."""
-    monkeypatch.setattr(keys, "process_source", SystemRandom())
+    monkeypatch.setattr(generated_keys, "process_source", SystemRandom())
 
 
 @pytest.fixture(scope="session")

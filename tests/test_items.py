@@ -16,6 +16,7 @@ from examples import examples
 from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.exceptions import InvalidContentError
+from memory_context.model.generated_keys import KeyGenerator
 from memory_context.model.item import (
     BINARY,
     JSON,
@@ -30,7 +31,6 @@ from memory_context.model.item import (
     is_storable,
     to_content,
 )
-from memory_context.model.keys import KeyGenerator
 from memory_context.model.reference import MemoryRef
 
 any_text = st.text(st.characters(exclude_categories=()))

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from for_each import for_each
 from memory_context import MemoryContext, MemoryManager
 from memory_context.exceptions import KeyExistsError
+from memory_context.model.generated_keys import KeyGenerator
 from memory_context.model.item import hash_content
-from memory_context.model.keys import KeyGenerator
 from memory_context.model.reference import MemoryRef
 from memory_context.testing import seeded_keys
 
@@ -67,7 +67,7 @@ def test_nobody_guesses_them() -> None:
     """Two processes generate different keys, and a seed of Python's generator changes nothing."""
     code = (
         "import random; random.seed(1)\n"
-        "from memory_context.model.keys import KeyGenerator\n"
+        "from memory_context.model.generated_keys import KeyGenerator\n"
         "print([KeyGenerator().new_key('x') for _ in range(20)])"
     )
     runs = [

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ValidationError
 
 from examples import examples
 from memory_context import FoldPolicy, MemoryContext, MemoryManager
-from memory_context.autogen.saved_state import parse_state
+from memory_context.autogen.saved_state_format import parse_state
 from memory_context.cli.filter_options import condition, moment
 from memory_context.conversation.recall.model_judge import parse_answer
 from memory_context.exceptions import (
@@ -42,7 +42,7 @@ from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.transfer import import_memories
 from memory_context.model.category import check_category
 from memory_context.model.item import Deletion, MemoryItem
-from memory_context.model.record_json import deletion_from, item_from
+from memory_context.model.record_fields_in_json import deletion_from, item_from
 from memory_context.model.scope import Scope
 from memory_context.stores import FileStore
 from memory_context.stores.codec import Codec

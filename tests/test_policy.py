@@ -20,7 +20,7 @@ from memory_context import (
     MemoryManager,
     RecallPolicy,
 )
-from memory_context.conversation.conversation_settings import LEAST_THRESHOLD, PERSON_THRESHOLD
+from memory_context.conversation.fold_recall_notes_policies import LEAST_THRESHOLD, PERSON_THRESHOLD
 from memory_context.conversation.folding.fold_messages import shared_threshold
 from memory_context.conversation.folding.fold_text import fold
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError

@@ -12,7 +12,7 @@ from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.exceptions import InvalidQueryError, InvalidSelectionError
 from memory_context.text.query.number_notation import notation_of
-from memory_context.text.query.table_line import table_line
+from memory_context.text.query.preview_of_table_columns import table_line
 
 MONEY = 'name,amount\nA,"$1,200.50"\nB,$300.00\nC,$5.00\n'
 GERMAN = "id;kunde;betrag;gewicht\n1;Müller;1.234,50;1.234\n2;Öz;99,90;2.500\n3;Weiß;12,00;3.125"

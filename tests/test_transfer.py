@@ -32,7 +32,12 @@ from memory_context.memory.transfer import (
 )
 from memory_context.model.batches import CHARACTERS, MOST, batches_of
 from memory_context.model.item import Deletion, MemoryItem, hash_content
-from memory_context.model.record_json import deletion_from, deletion_record, item_from, record_of
+from memory_context.model.record_fields_in_json import (
+    deletion_from,
+    deletion_record,
+    item_from,
+    record_of,
+)
 from memory_context.model.scope import Scope
 from memory_context.stores import FileStore, MemoryStore, SQLAlchemyStore
 from memory_context.testing.sample_memories import ANN, BOB, memory

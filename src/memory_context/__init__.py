@@ -1,4 +1,4 @@
-"""Keep the prompts of AutoGen and LangChain agents small without losing anything.
+"""Keep the prompts of AutoGen, LangChain and Agent Framework agents small without losing anything.
 
 Two concepts teach it all. A *memory* (`MemoryItem`) is a record in a store; it lives as long as its tier says.
 A *context* (`MemoryContext`) is one conversation; it holds messages and references to memories, and can be thrown
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         SQLMemory,
         build_model_context,
     )
-    from memory_context.conversation.conversation_settings import (
+    from memory_context.conversation.fold_recall_notes_policies import (
         FoldPolicy,
         NotesPolicy,
         RecallPolicy,
@@ -173,7 +173,7 @@ _HOMES = {
     "Encrypted": "stores",
     "FileEntry": "agent_files.service",
     "FileStore": "stores",
-    "FoldPolicy": "conversation.conversation_settings",
+    "FoldPolicy": "conversation.fold_recall_notes_policies",
     "Judge": "conversation.recall.judge_within_limits",
     "JudgeLimits": "conversation.recall.judge_within_limits",
     "LLMJudge": "autogen",
@@ -193,10 +193,10 @@ _HOMES = {
     "MemoryRef": "model.reference",
     "MemoryStore": "stores",
     "MemoryWorkbench": "autogen",
-    "NotesPolicy": "conversation.conversation_settings",
+    "NotesPolicy": "conversation.fold_recall_notes_policies",
     "Observed": "memory.metrics",
     "PassingPolicy": "conversation.references.pass_by_reference",
-    "RecallPolicy": "conversation.conversation_settings",
+    "RecallPolicy": "conversation.fold_recall_notes_policies",
     "Page": "model.selection",
     "QueryResult": "model.query_result",
     "Quota": "model.tiers_and_limits",

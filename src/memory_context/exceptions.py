@@ -26,10 +26,12 @@
     ├── KeyExistsError
     ├── TierFullError
     ├── RecordChangedError
+    ├── DeclinedError
     ├── StoreError
     │   ├── StoreUnavailableError
     │   │   └── StoreLockedError
     │   ├── QuotaExceededError
+    │   ├── EmbedderError
     │   ├── EncryptionError
     │   │   └── SealError
     │   ├── RedactionTimeoutError (TimeoutError)

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 
-from memory_context.conversation.conversation_settings import PERSON
+from memory_context.conversation.fold_recall_notes_policies import PERSON
 from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message, MessageFacts
 from memory_context.conversation.nested_json import members_of
 from memory_context.model.item import hash_content

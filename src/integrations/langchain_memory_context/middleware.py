@@ -53,14 +53,14 @@ from memory_context.conversation.conversation import (
     Conversation,
     ConversationSettings,
 )
-from memory_context.conversation.conversation_settings import (
+from memory_context.conversation.decision_note import DecisionNote, note_of
+from memory_context.conversation.fold_recall_notes_policies import (
     FoldPolicy,
     NotesPolicy,
     RecallPolicy,
     fold_policy_of,
     recall_policy_of,
 )
-from memory_context.conversation.decision_note import DecisionNote, note_of
 from memory_context.conversation.hosted_conversations import (
     HostedConversations,
     HostOfConversations,

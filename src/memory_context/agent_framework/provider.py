@@ -22,7 +22,7 @@ from memory_context.agent_framework.run_middleware import (
 )
 from memory_context.agent_framework.tools import MemoryFunctionTool, memory_tools
 from memory_context.conversation.conversation import ConversationSettings, new_message_id
-from memory_context.conversation.conversation_settings import (
+from memory_context.conversation.fold_recall_notes_policies import (
     FoldPolicy,
     NotesPolicy,
     RecallPolicy,

@@ -35,12 +35,12 @@ from memory_context.autogen.context_config import (
 from memory_context.autogen.loop_lock import LoopLock
 from memory_context.autogen.message_list import MessageList
 from memory_context.autogen.messages import neutral_of
-from memory_context.autogen.saved_state import ContextFacts, ContextState, parse_state
+from memory_context.autogen.saved_state_format import ContextFacts, ContextState, parse_state
 from memory_context.autogen.toolbox import AnyTool
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import ConversationSettings
-from memory_context.conversation.conversation_settings import (
+from memory_context.conversation.fold_recall_notes_policies import (
     PERSON,
     FoldPolicy,
     NotesPolicy,

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from memory_context.autogen.chat_client_judge import LLMJudge
 from memory_context.autogen.llm_summarizer import LLMSummarizer
-from memory_context.conversation.conversation_settings import (
+from memory_context.conversation.fold_recall_notes_policies import (
     FoldMoment,
     FoldPolicy,
     NotesPolicy,

@@ -10,7 +10,7 @@ from autogen_core.models import FunctionExecutionResultMessage, LLMMessage
 
 from memory_context.autogen.cancelled_calls import is_late, with_answers
 from memory_context.autogen.messages import hosts_id, made_of, neutral_of, sendable
-from memory_context.autogen.saved_state import ContextFacts
+from memory_context.autogen.saved_state_format import ContextFacts
 from memory_context.conversation.held_conversation import HeldConversation
 from memory_context.conversation.message import Message, MessageFacts
 from memory_context.exceptions import StateError

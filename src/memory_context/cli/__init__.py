@@ -1,9 +1,10 @@
 """The command ``memory-context``.
 
-Each command is a function with typer's options, in the module that is named after it. These modules import nothing
-heavy at the top, so that help and completion stay fast: a command imports what it needs when it runs. Nor do they have
-``from __future__ import annotations``: typer would compile each annotation again. A command returns its exit code, or
-None for 0.
+Each command is a function with typer's options. A module holds related ones and is named after most of them; `ui` stands
+in `mcp_demo_replay`, `calls` in `threads_stats_audit`, `confirm`, `redact` and `forget-user` in `forget_gc_consolidate`.
+These modules import nothing heavy at the top, so that help and completion stay fast: a command imports what it needs when
+it runs. Nor do they have ``from __future__ import annotations``: typer would compile each annotation again. A command
+returns its exit code, or None for 0.
 """
 
 import sys

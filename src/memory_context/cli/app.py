@@ -79,7 +79,7 @@ def run(arguments: list[str]) -> int:
     except (MemoryContextError, _UsageError) as error:
         _print_error(error)
         return FAILED
-    except (KeyboardInterrupt, typer.Abort):  # what is left then: see interruption.py
+    except (KeyboardInterrupt, typer.Abort):  # what is left then: see progress_and_ctrl_c.py
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of the pipe has seen enough; without this Python would complain when it flushes at exit.

@@ -1,6 +1,6 @@
 """One conversation, whichever host keeps it: fold, recall, compact, judge, pass by reference.
 
-What a host needs is importable from here (see "Add a host" in CONTRIBUTING.md). `conversation_settings`
+What a host needs is importable from here (see "Add a host" in CONTRIBUTING.md). `fold_recall_notes_policies`
 has the policies, `message` what is decided on, `conversation` the decisions.
 """
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from memory_context import wording_for_models as prompts
-from memory_context.conversation.conversation_settings import is_whole
+from memory_context.conversation.fold_recall_notes_policies import is_whole
 from memory_context.conversation.folding.fold_after_reading import (
     fold_what_was_read,
     saved_by_folding,

@@ -10,12 +10,12 @@ from uuid import uuid4
 from memory_context import wording_for_models as prompts
 from memory_context.conversation.ask_texts import LightModel
 from memory_context.conversation.compaction import Compactor, check_limit
-from memory_context.conversation.conversation_settings import (
+from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.fold_recall_notes_policies import (
     LEAST_THRESHOLD,
     FoldPolicy,
     RecallPolicy,
 )
-from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.folding.fold_after_reading import due_messages, fold_what_was_read
 from memory_context.conversation.folding.fold_messages import MessageFolder
 from memory_context.conversation.kept_calls import DecisionLog, model_call

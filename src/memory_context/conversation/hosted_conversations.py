@@ -13,8 +13,8 @@ from memory_context.conversation.conversation import (
     ConversationCache,
     ConversationSettings,
 )
-from memory_context.conversation.conversation_settings import NotesPolicy, notes_policy_of
 from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.fold_recall_notes_policies import NotesPolicy, notes_policy_of
 from memory_context.conversation.kept_calls import DecisionLog, Decisions, stats_of_thread
 from memory_context.conversation.memory_reader import MemoryReader
 from memory_context.conversation.run_notes import AgentRun, offered_places

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from memory_context.conversation.conversation_settings import PERSON
+from memory_context.conversation.fold_recall_notes_policies import PERSON
 from memory_context.conversation.recall.questions_and_verdicts import Ranges
 from memory_context.model.reference import KEPT_REFERENCES, MemoryRef, leading_key
 

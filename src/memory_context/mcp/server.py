@@ -12,7 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from memory_context.conversation.conversation import ConversationSettings
-from memory_context.conversation.conversation_settings import FoldPolicy
+from memory_context.conversation.fold_recall_notes_policies import FoldPolicy
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.mcp.connections import WrappedServer

@@ -4,8 +4,9 @@
   `search_filters` and `reopening` beside it.
 - `scoped_memory`: notes in tiers (`ScopedMemory`), with `open_tiers`.
 - `chat_history`: the turns of chats (`ConversationMemory`).
-- `assembler`: what an agent starts with (`ContextAssembler`): `assembly_budget` chooses,
+- `assembler`: what an agent starts with (`ContextAssembler`): `chosen_within_budget` chooses,
   `assembled_package` writes the text, `allocation_advice` learns from it; `user_layer` uses it.
 - `retention_rules`, `consolidation`, `transfer` with `export_file_format`: expiry, merging, moving.
+- `redaction`: secrets in what is stored; `sql_over_memories`: queries over the rows of several.
 - `doctor_checks`, `metrics`: what is well, and how much there is.
 """

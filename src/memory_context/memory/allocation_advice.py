@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from memory_context.memory.assembled_package import ContextPackage
-from memory_context.memory.assembly_budget import Allocation, AssemblyCandidate, choose
+from memory_context.memory.chosen_within_budget import Allocation, AssemblyCandidate, choose
 
 STEPS = 10
 LEFT_OUT_RECORDED = 100

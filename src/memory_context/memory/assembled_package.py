@@ -10,7 +10,7 @@ from itertools import count as count_from
 from uuid import uuid4
 
 from memory_context import wording_for_models as prompts
-from memory_context.memory.assembly_budget import (
+from memory_context.memory.chosen_within_budget import (
     Allocation,
     Allotment,
     AssemblyCandidate,

@@ -22,7 +22,7 @@ from memory_context.memory.assembled_package import (
     RankedMemory,
     make_package,
 )
-from memory_context.memory.assembly_budget import Allocation, score
+from memory_context.memory.chosen_within_budget import Allocation, score
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import ALWAYS, ASSEMBLY, JSON, PREFERENCE, MemoryItem, now
 from memory_context.model.origin import CONFIRMED, PROGRAM
@@ -113,8 +113,8 @@ class ContextAssembler:
     ) -> ContextPackage:
         """Assemble the memories that serve `task` best, in a text of at most `budget_tokens`.
 
-        Ranked by relevance, importance and recency (`memory.assembly_budget.score`), each tier within its
-        share; what one does not need goes to the others (`memory.assembly_budget.choose`). Long memories
+        Ranked by relevance, importance and recency (`memory.chosen_within_budget.score`), each tier within its
+        share; what one does not need goes to the others (`memory.chosen_within_budget.choose`). Long memories
         come as excerpts for the task, or as references; secrets and binary contents as references.
         Of equal texts one is shown.
 

@@ -34,7 +34,12 @@ from memory_context.model.item import (
     identity_of,
     is_intact,
 )
-from memory_context.model.record_json import deletion_from, deletion_record, item_from, record_of
+from memory_context.model.record_fields_in_json import (
+    deletion_from,
+    deletion_record,
+    item_from,
+    record_of,
+)
 from memory_context.model.scope import Scope
 from memory_context.runtime.atomic_file import draft_of
 

@@ -36,6 +36,7 @@ from memory_context.model.call_records import (
     KeptTotals,
     ModelCall,
 )
+from memory_context.model.generated_keys import KeyGenerator
 from memory_context.model.item import (
     SECRET,
     AnyContent,
@@ -54,7 +55,6 @@ from memory_context.model.item import (
     to_content,
     with_zone,
 )
-from memory_context.model.keys import KeyGenerator
 from memory_context.model.origin import ORIGINS, PERSON, PROGRAM, Origin
 from memory_context.model.query_result import QueryResult
 from memory_context.model.reference import check_key, one_line

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from memory_context.conversation.message import Message
-from memory_context.model.keys import KeyGenerator
+from memory_context.model.generated_keys import KeyGenerator
 from memory_context.model.reference import MemoryRef
 from memory_context.replay.prices import charged, tokens_of
 from memory_context.replay.recordings import together

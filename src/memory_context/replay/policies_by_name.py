@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from memory_context.conversation.conversation import ConversationSettings
-from memory_context.conversation.conversation_settings import (
+from memory_context.conversation.fold_recall_notes_policies import (
     FoldMoment,
     FoldPolicy,
     RecallPolicy,

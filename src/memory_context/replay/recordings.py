@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from typing import cast
 
-from memory_context.conversation.conversation_settings import PERSON
+from memory_context.conversation.fold_recall_notes_policies import PERSON
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.replay.formats.content_parts import (
     Json,

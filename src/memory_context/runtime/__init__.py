@@ -1,1 +1,1 @@
-"""What every package may use: threads, deadlines, forks, events and telemetry."""
+"""What every package may use: threads, deadlines, forks, signals, files, patterns, events and telemetry."""

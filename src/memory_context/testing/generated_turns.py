@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from memory_context.conversation.conversation import ConversationSettings
-from memory_context.conversation.conversation_settings import FoldPolicy, RecallPolicy
+from memory_context.conversation.fold_recall_notes_policies import FoldPolicy, RecallPolicy
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.model.tool_names import RETRIEVE, SAVE
 from memory_context.testing.scripted_turns import ScriptedReply, ScriptedResult, ScriptedTurn

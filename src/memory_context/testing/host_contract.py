@@ -15,7 +15,7 @@ import pytest
 from hypothesis import Phase, given, settings
 
 from memory_context.conversation.conversation import ConversationSettings
-from memory_context.conversation.conversation_settings import FoldPolicy
+from memory_context.conversation.fold_recall_notes_policies import FoldPolicy
 from memory_context.conversation.message import Message
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.reference import MemoryRef

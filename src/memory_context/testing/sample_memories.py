@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from memory_context.model.generated_keys import KeyGenerator
 from memory_context.model.item import (
     BINARY,
     Content,
@@ -12,7 +13,6 @@ from memory_context.model.item import (
     hash_content,
     identity_of,
 )
-from memory_context.model.keys import KeyGenerator
 from memory_context.model.scope import Scope
 from memory_context.stores import MemoryStore
 

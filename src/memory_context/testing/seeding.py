@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from random import Random
 
-from memory_context.model import keys
+from memory_context.model import generated_keys
 
 
 @contextmanager
@@ -20,9 +20,9 @@ def seeded_keys(seed: int = 0) -> Generator[None]:
     Args:
         seed: Begins the sequence.
     """
-    before = keys.process_source
-    keys.process_source = Random(seed)  # noqa: S311 - repeatable on purpose
+    before = generated_keys.process_source
+    generated_keys.process_source = Random(seed)  # noqa: S311 - repeatable on purpose
     try:
         yield
     finally:
-        keys.process_source = before
+        generated_keys.process_source = before

@@ -1,1 +1,5 @@
-"""Functions of a text, without state and without I/O: describe, excerpt, read, index, count, redact."""
+"""Functions of a text, without I/O: describe, excerpt, read, index, count, redact.
+
+State have only the describers that a user has registered, and the token counter; a table of tokens that is not at hand
+is downloaded (`tokens.ranks`).
+"""

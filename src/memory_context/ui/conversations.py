@@ -18,7 +18,7 @@ from memory_context.model.call_records import CallRecord, CallTotals, Decision, 
 from memory_context.model.reference import MemoryRef
 from memory_context.model.transcript import Transcript
 from memory_context.stores.sql.catalog import Catalog, ThreadSummary
-from memory_context.ui.page_request import Visit, listing, when
+from memory_context.ui.visit_and_page_parts import Visit, listing, when
 
 ROWS = 100
 # A chart and its days are made of so many of the newest calls.

@@ -13,13 +13,21 @@ from memory_context.display.reports import answer
 from memory_context.exceptions import InvalidArgumentError, InvalidQueryError
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.search_filters import search_filters
+from memory_context.model.generated_keys import made_by
 from memory_context.model.item import MemoryItem, is_secret
-from memory_context.model.keys import made_by
 from memory_context.model.origin import CONFIRMED, PERSON
 from memory_context.model.scope import DETAIL
 from memory_context.stores.sql.catalog import Catalog
 from memory_context.text.describe.description import counted
-from memory_context.ui.page_request import Visit, button, choice, field, labelled, listing, when
+from memory_context.ui.visit_and_page_parts import (
+    Visit,
+    button,
+    choice,
+    field,
+    labelled,
+    listing,
+    when,
+)
 
 ROWS = 50
 HITS = 20

@@ -17,8 +17,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from memory_context.display.documents import CONTENT_POLICY
 from memory_context.display.escaped_html import Html, tag
+from memory_context.display.html_page_and_style import CONTENT_POLICY
 from memory_context.exceptions import (
     InvalidArgumentError,
     MemoryContextError,
@@ -42,7 +42,7 @@ from memory_context.ui.memories import (
     one_memory,
     query,
 )
-from memory_context.ui.page_request import Visit
+from memory_context.ui.visit_and_page_parts import Visit
 
 LOOPBACK = "127.0.0.1"
 LARGEST_FORM = 20_000_000

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memory_context import wording_for_models as prompts
-from memory_context.conversation.conversation_settings import PREVIEW_PART
+from memory_context.conversation.fold_recall_notes_policies import PREVIEW_PART
 from memory_context.conversation.folding.fold_messages import MessageFolder
 from memory_context.conversation.folding.fold_text import Folded
 from memory_context.conversation.message import FunctionCall, Message

@@ -9,8 +9,12 @@ from itertools import groupby
 from typing import Any
 
 from memory_context import wording_for_models as prompts
-from memory_context.conversation.conversation_settings import LEAST_THRESHOLD, PERSON, FoldPolicy
 from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.fold_recall_notes_policies import (
+    LEAST_THRESHOLD,
+    PERSON,
+    FoldPolicy,
+)
 from memory_context.conversation.folding.fold_text import Folded, PreviewFocus, fold
 from memory_context.conversation.folding.repeated_outputs import earlier_outputs, shown_before
 from memory_context.conversation.message import (

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from memory_context.conversation.conversation_settings import PREVIEW_PART
+from memory_context.conversation.fold_recall_notes_policies import PREVIEW_PART
 from memory_context.model.item import MemoryItem, encodable
 from memory_context.text.excerpt.changed_lines import changed_lines
 from memory_context.text.excerpt.excerpt import ENDS, PREVIEW, Excerpt, excerpt
-from memory_context.text.query.table_line import table_line
+from memory_context.text.query.preview_of_table_columns import table_line
 from memory_context.text.tokens.counter import TokenCounter
 from memory_context.text.words_and_names import names
 

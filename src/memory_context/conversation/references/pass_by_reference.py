@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from memory_context import wording_for_models as prompts
-from memory_context.conversation.conversation_settings import is_whole, policy_of
+from memory_context.conversation.fold_recall_notes_policies import is_whole, policy_of
 from memory_context.conversation.nested_json import Schema, strings_in, takes_text, with_strings
 from memory_context.exceptions import (
     InvalidArgumentError,

@@ -4,7 +4,7 @@ A message has a ``role`` (OpenAI, Anthropic, Agent Framework, OpenTelemetry), th
 Responses, or a ``type`` that names a class of AutoGen's or a kind of LangChain's, whose fields stand beside it, below
 ``data`` (``messages_to_dict``) or below ``kwargs`` (``dumpd``, ``dumps``). A run is a list of such messages, or an object
 that has one under ``messages``: itself, or inside of what a framework puts around it when it saves a state. What
-telemetry and Claude Code write is a run in many pieces: see `traced_calls` and `session_lines`.
+telemetry and Claude Code write is a run in many pieces: see `traced_calls` and `claude_code_sessions`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Memories in SQLite or PostgreSQL. `sqlalchemy_store` is the front; every statement runs in one of `transactions`."""
+"""Memories in SQLite or PostgreSQL. `sqlalchemy_store` is the front; its statements run in `transactions`."""

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidRecordError, SchemaVersionError, StoreError
 from memory_context.model.item import MemoryItem, is_secret, recounted
-from memory_context.model.record_json import item_from
+from memory_context.model.record_fields_in_json import item_from
 from memory_context.stores.sql.dialects import advisory_lock
 from memory_context.stores.sql.index import keyword_index
 from memory_context.stores.sql.migrate import LOCK, create_all, is_foreign
@@ -22,7 +22,7 @@ from memory_context.stores.sql.restore import insert_record
 from memory_context.text.describe import describe
 from memory_context.text.tokens.counter import default_counter
 
-# Each row as the record of `record_json`. PostgreSQL's CURRENT_TIMESTAMP was stored in the time zone
+# Each row as the record of `record_fields_in_json`. PostgreSQL's CURRENT_TIMESTAMP was stored in the time zone
 # of the database, SQLite's in UTC, both without saying so.
 _RECORDS = {
     "postgresql": """

@@ -12,8 +12,8 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidArgumentError, StoreError
+from memory_context.model.generated_keys import RANDOM_CHARACTERS
 from memory_context.model.item import MemoryItem
-from memory_context.model.keys import RANDOM_CHARACTERS
 from memory_context.model.scope import Scope
 from memory_context.stores.protocol import Filters, MemoryStore, keeper_of
 from memory_context.stores.sql.filters import Conditions, matching, within

@@ -22,8 +22,8 @@ from memory_context.text.query.number_notation import (
     notation_of,
     notations_of,
 )
-from memory_context.text.read.hints import listed
 from memory_context.text.read.json_values import to_json
+from memory_context.text.read.nearest_lines import listed
 from memory_context.text.read.pattern_time_limit import TimeLimit, too_slow
 from memory_context.text.rows.rows_under_columns import Row, TextTable
 
@@ -141,7 +141,7 @@ class LockedDatabase:
         """
         # Here: they load sqlglot, which takes a tenth of the time of a command that asks no query.
         from memory_context.text.query import checked_casts  # noqa: PLC0415
-        from memory_context.text.query.number_uses import check_numbers  # noqa: PLC0415
+        from memory_context.text.query.refused_comparisons import check_numbers  # noqa: PLC0415
         from memory_context.text.query.ungrouped_columns import checked_statement  # noqa: PLC0415
 
         casts = None

@@ -7,7 +7,7 @@ from typing import Any
 
 from memory_context import wording_for_models as prompts
 from memory_context.text.json_and_repr import is_list, is_object
-from memory_context.text.read.hints import listed
+from memory_context.text.read.nearest_lines import listed
 
 SHORTEST_TEXT = 8
 LONGEST_KEY = 60

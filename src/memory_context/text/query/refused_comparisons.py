@@ -1,4 +1,4 @@
-"""Texts that a statement takes for numbers, and numbers that it takes for texts: SQLite would compare or add them anyhow."""
+"""Refuse texts that a statement takes for numbers, and numbers that it takes for texts: SQLite would add them anyhow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,12 @@ from memory_context.text.query.number_notation import (
     is_plain_number,
     notation_of,
 )
-from memory_context.text.query.unread_quantities import instead, is_quantity, out_of_order, shown
+from memory_context.text.query.units_and_cast_advice import (
+    instead,
+    is_quantity,
+    out_of_order,
+    shown,
+)
 from memory_context.text.rows.rows_under_columns import TextTable
 
 _OF_NUMBERS = (

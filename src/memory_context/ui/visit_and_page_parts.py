@@ -1,4 +1,7 @@
-"""What one request is about: whose memories, which page, and what was asked; and links to other pages."""
+"""A visit of the web page, with whose memories and which page are meant; and parts of pages: forms, buttons, links.
+
+What keeps strangers out is in `page_server`.
+"""
 
 from __future__ import annotations
 

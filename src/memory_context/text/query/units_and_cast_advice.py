@@ -1,4 +1,4 @@
-"""Quantities and dates in texts, as ``12 (3m ago)`` and ``5ms``: in which order they stand, and what SQL makes of them."""
+"""Advice on quantities in texts, as ``12 (3m ago)`` and ``5ms``: in which order they stand, and how a CAST reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an error tells of the text that it is about: the lines that come near, the names that are there."""
+"""What an error tells of a text in which something was not found: the lines that come near, the names that are there."""
 
 from __future__ import annotations
 
