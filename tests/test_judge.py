@@ -1044,3 +1044,23 @@ def test_the_header_of_a_table_is_no_record() -> None:
     shown = ["osaka branch,Toyo Chi,9:00"]
     assert shown == _shown("Who is the manager of the osaka branch?", table)
     assert shown == _shown("Which manager does osaka have?", table)
+
+
+@for_each(
+    "asked, shown",
+    [
+        ("Who works as a glassblower?", True),
+        ("What may the glassblower do?", True),
+        ("May I go?", False),
+        ("ガラス職人は誰ですか。", True),
+        ("硝子工在吗", True),
+        ("Is a glassblower an artist?", False),
+        ("How does a glassblower work?", False),
+        ("Is a sculptor a glassblower?", False),
+    ],
+)
+def test_a_modal_is_no_month_and_a_question_may_end_in_a_word(asked: str, *, shown: bool) -> None:
+    """Who asks of a kind ("Is a sculptor …?") means none of the records."""
+    rows = [f"P{n},clerk,In May {n} days" for n in range(40)]
+    rows[7] = "Mirela Ask,glassblower ガラス職人 硝子工,none"
+    assert ([rows[7]] if shown else []) == _shown(asked, "\n".join(["name,job,leave", *rows]))

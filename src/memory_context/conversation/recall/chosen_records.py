@@ -27,6 +27,7 @@ from memory_context.conversation.recall.places_a_name_means import (
     places_meant,
 )
 from memory_context.conversation.recall.question_terms import (
+    AskedTerm,
     asks,
     content_terms,
     is_any_one,
@@ -63,6 +64,8 @@ SEVERAL_CHARACTERS = 1500
 LINE_CHARACTERS = 160
 # In more chunks than these, each of 2,000 characters, most words of a language stand somewhere, if by chance.
 MANY_CHUNKS = 100
+# A word that stands in more records than these means none of them.
+MOST_RARE = 2
 # Of a question's words the record of a rare one must hold so much.
 LEAST_BESIDE_RARE = 0.5
 
@@ -257,12 +260,10 @@ class _Asked:
         """
         found = self.found
         unknown = [term for number, term in enumerate(found.terms) if not found.of(number)]
-        # "Why is the sky blue?" is about the sky, where that stands nowhere.
-        is_on_others = any(not one.is_plain or is_the_one(self.message, one) for one in unknown)
-        if is_on_others or not self.is_question:
+        if not self.is_question or any(map(self._is_subject, unknown)):
             return []
         rare = list(
-            chain.from_iterable(self._places_in_one_record(one, calls) for one in self.words)
+            chain.from_iterable(self._places_in_few_records(one, calls) for one in self.words)
         )
         if not rare:
             return []
@@ -276,8 +277,13 @@ class _Asked:
         met = found.held_by_record(best) & self.words
         return [best] if len(met) >= LEAST_BESIDE_RARE * len(self.words) else []
 
-    def _places_in_one_record(self, number: int, calls: Calls) -> list[Occurrence]:
-        """Return the places of a word if it means one record: it stands in no other, and not by chance."""
+    def _is_subject(self, term: AskedTerm) -> bool:
+        """Return whether the message is about *term*, as "Why is the sky blue?" is about the sky, whatever else it says."""
+        of_one, of_kind = is_the_one(self.message, term), is_any_one(self.message, term)
+        return of_one or of_kind or not term.is_plain
+
+    def _places_in_few_records(self, number: int, calls: Calls) -> list[Occurrence]:
+        """Return the places of a word if it means a record: it stands in hardly any other, and not by chance."""
         term = self.found.terms[number]
         if term.is_small or is_any_one(self.message, term):
             return []
@@ -286,7 +292,7 @@ class _Asked:
         places = _told(calls.newest(self.found.of(number)))
         places = [place for place in places if place.is_exact and not place.names_a_column]
         records = {(place.key, place.record.start) for place in places}
-        return places if len(records) == 1 else []
+        return places if len(records) <= MOST_RARE else []
 
     def _compared(self, calls: Calls) -> Iterable[Occurrence]:
         """Return the places, each in another record, beside which most stands of the words that stand at fewest places."""

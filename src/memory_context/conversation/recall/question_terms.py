@@ -28,6 +28,8 @@ afternoon ahead bye evening fine go good great hello hey hi morning much nice ni
 thanks welcome wonderful work yes
 """
 _PLEASANTRIES = frozenset(_POLITE.split())
+# "May I?" asks, and is no month.
+_MODALS = frozenset(("may", "might", "must", "shall"))
 # A message with a verb of reporting speaks of something that is known already; one in the past tense mostly does.
 _REPORTS = re.compile(
     r"\b(?:discuss|said|mention|decide|decision|agree|summar|recap|conclu|according to|presented|presentation)",
@@ -41,12 +43,13 @@ _OUTER_SIGNS = re.compile(r"^[./:@#\\-]+|[./:@#\\-]+$|^_+(?=.*_$)|_+$|^_+$")
 # "don't" is not about a Don.
 _CONTRACTED_NOT = re.compile(r"['\u2019]t\b")
 QUESTION_MARKS = ("?", "\uff1f", "\u061f")
+# Japanese and Chinese end a question with a word, and need no mark behind it.
+_ASKS_AT_ITS_END = re.compile(r"[\u304b\u5417\u5462][\u3002.!]?\s*$")
 _BEGINS_TO_ASK = re.compile(
     r"\W*(?:what|which|who|whose|whom|when|where|why|how|show|tell|give)\b", re.IGNORECASE
 )
 TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 _DEFINITE = "the|this|that|my|our|your|his|her|their"
-_INDEFINITE = r"an?(?:\s+[\w-]+)?"
 _TAKEN_AS_KNOWN = rf"\b(?:{_DEFINITE}|which)\s+(?:[\w-]+\s+)?{{word}}\b"
 # Nearly every language begins a question with what asks in it, or with a preposition before that: "\u00e0 quelle heure".
 _BEGINS_SENTENCE = re.compile(r"(?:^|[.!?:\n])[\W_]*(?:\w{1,2}\s+)?$")
@@ -106,7 +109,9 @@ class AskedTerm:
 
 def asks(message: str) -> bool:
     """Return whether a message is a question, or begins as one or as a wish to be shown something."""
-    return message.rstrip().endswith(QUESTION_MARKS) or _BEGINS_TO_ASK.match(message) is not None
+    if message.rstrip().endswith(QUESTION_MARKS) or _BEGINS_TO_ASK.match(message):
+        return True
+    return _ASKS_AT_ITS_END.search(message[-8:]) is not None
 
 
 def refers_back(message: str) -> int:
@@ -129,17 +134,14 @@ def is_pointed_at(message: str, term: AskedTerm) -> bool:
 
 def is_the_one(message: str, term: AskedTerm) -> bool:
     """Return whether a message speaks of one thing by *term*: "the sky", "our landlord"."""
-    return _stands_behind(_DEFINITE, message, term)
+    pattern = rf"\b(?:{_DEFINITE})\s+{re.escape(term.text)}\b"
+    return re.search(pattern, message[:READ_AT_MOST], re.IGNORECASE) is not None
 
 
 def is_any_one(message: str, term: AskedTerm) -> bool:
-    """Return whether a message asks of a kind by *term*, and not of one thing: "a prime number"."""
-    return _stands_behind(_INDEFINITE, message, term)
-
-
-def _stands_behind(article: str, message: str, term: AskedTerm) -> bool:
-    pattern = rf"\b(?:{article})\s+{re.escape(term.text)}\b"
-    return re.search(pattern, message[:READ_AT_MOST], re.IGNORECASE) is not None
+    """Return whether a message asks of a kind by *term*, and not of one thing: "What is a prime number?"."""
+    pattern = rf"\W*(?:(?!there\b)\w+\s+){{1,2}}an?\s+(?:[\w-]+\s+)?{re.escape(term.text)}\b"
+    return re.match(pattern, message, re.IGNORECASE) is not None
 
 
 def content_terms(message: str, terms: Sequence[AskedTerm]) -> set[int]:
@@ -195,6 +197,8 @@ def _words(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
             is_negation = _CONTRACTED_NOT.match(text, match.end()) is not None
             if not lexemes_of(word) or word.lower() in _PLEASANTRIES or is_letter or is_negation:
                 continue
+            if word.lower() in _MODALS and not _is_capitalised(text, match):
+                continue
             is_usual = word[1:].islower() or word.isupper() or not _has_case(word)
             is_name = is_whole or not word.isalpha() or not (is_usual or len(word) == 1)
             is_capitalised = _is_capitalised(text, match)
@@ -224,7 +228,7 @@ def _phrases(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
     for match in COMPOUND.finditer(text):
         word = match.group()
         follows = previous is not None and text[previous.end() : match.start()] in (" ", " #")
-        begins_name = word[0].isupper() or word in foreign
+        begins_name = (word[0].isupper() and word != "I") or word in foreign
         if not (begins_name and follows and run):
             yield from _run(text, run)
             run = []
