@@ -43,6 +43,7 @@ from memory_context.conversation.recall.windows_of_text import (
     windows_of,
 )
 from memory_context.text.excerpt.record_around_place import Record
+from memory_context.text.words_and_names import is_pair
 
 # So many terms must a window hold of a message, and so much must their rarities be together: less if it refers back.
 LEAST_HELD = ((3, 7.0), (2, 4.0), (1, 2.5))
@@ -290,7 +291,13 @@ class _Asked:
         if self.found.chunks > MANY_CHUNKS and not is_pointed_at(self.message, term):
             return []
         places = _told(calls.newest(self.found.of(number)))
-        places = [place for place in places if place.is_exact and not place.names_a_column]
+        # A pair of characters stands inside what is written without spaces.
+        is_pair_of_characters = is_pair(term.text)
+        places = [
+            place
+            for place in places
+            if (place.is_exact or is_pair_of_characters) and not place.names_a_column
+        ]
         records = {(place.key, place.record.start) for place in places}
         return places if len(records) <= MOST_RARE else []
 
