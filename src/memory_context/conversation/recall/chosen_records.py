@@ -255,7 +255,7 @@ class _Asked:
         return [place for place in best if place.term == rarest][:FEW]
 
     def place_of_rare_word(self, calls: Calls) -> list[Occurrence]:
-        """Return a place of a word that stands in one record alone, and that with at least half of what a question asks with.
+        """Return a place of a word that hardly any other record holds, with at least half of what a question asks with in its own.
 
         People ask in words of their own: "Where do I find the moonpetal?" means the line that has the moonpetal.
         """
