@@ -255,7 +255,7 @@ class _Asked:
         return [place for place in best if place.term == rarest][:FEW]
 
     def place_of_rare_word(self, calls: Calls) -> list[Occurrence]:
-        """Return a place of a word that hardly any other record holds, with at least half of what a question asks with in its own.
+        """Return the place of a word that hardly any other record holds, where its record holds half of what is asked with.
 
         People ask in words of their own: "Where do I find the moonpetal?" means the line that has the moonpetal.
         """
