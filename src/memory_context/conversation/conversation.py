@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 from uuid import uuid4
@@ -265,22 +266,32 @@ class Conversation:
         await off_loop(self.fail_open.run_without_store, self._note_call, shown_before, prompt)
         # Kept apart from the messages, which a host may drop.
         trusted = trusted_keys(prompt, facts.trusted)
-        heard = await off_loop(self._heard_from_others, messages, trusted)
+        said = self._said_by_others(messages, trusted)
+        # Most agents hear nothing of others, and need no look into the store.
+        heard = await off_loop(self._generated_among, said) if said else ()
         return prompt, replace(facts, trusted=(*trusted, *heard))
 
-    def _heard_from_others(self, messages: Sequence[Message], trusted: Sequence[str]) -> list[str]:
-        """Return the keys that may be passed on because of what other agents said, where it stands as a model's words.
+    def _said_by_others(
+        self, messages: Sequence[Message], trusted: Sequence[str]
+    ) -> dict[str, set[str]]:
+        """Return what stands as a model's words and may be another agent's, with the keys that it may pass on.
 
-        These may be the own model's as well. What that has said counts for nothing but what is *trusted*.
+        It may be the own model's as well. What that has said counts for nothing but what is *trusted*.
         """
         user_id = self.manager.scope.user_id
+        said = dict[str, set[str]]()
+        for message in messages:
+            for text in message.texts.values() if message.role == "assistant" else ():
+                if keys := said_here(user_id, text).difference(trusted):
+                    said[text] = keys
+        return said
+
+    def _generated_among(self, said: Mapping[str, AbstractSet[str]]) -> list[str]:
+        """Return the generated ones among the keys that others may pass on."""
         keys = dict[str, None]()
-        saying = (message for message in messages if message.role == "assistant")
-        for text in (text for message in saying for text in message.texts.values()):
-            said = said_here(user_id, text).difference(trusted)
-            if said:
-                generated = self.fail_open.run(generated_in, self.manager, text) or ()
-                keys |= dict.fromkeys(key for key in generated if key in said)
+        for text, passable in said.items():
+            generated = self.fail_open.run(generated_in, self.manager, text) or ()
+            keys |= dict.fromkeys(key for key in generated if key in passable)
         return list(keys)
 
     def _note_call(self, shown_before: Sequence[Message], prompt: Sequence[Message]) -> None:

@@ -2,7 +2,7 @@
 
 First the records that it names (`places_a_name_means`), then the places that hold all that it asks with, and where there are
 none, or it refers back, the lines that hold most of it (`windows_of_text`). Where nothing of that is found, a question gets
-the one record that holds a word of it that no other record holds.
+the record of a word of it that hardly any other record holds.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from itertools import chain
 from typing import TypeAlias
 
@@ -134,7 +135,7 @@ def relevant(
     """
     chosen = _Chosen(found, is_seen)
     others_may_say_more = _choose_records(chosen, found, calls)
-    asked = _Asked.of(message, found)
+    asked = _Asked(message, found)
     if not chosen.covered:
         others_may_say_more = True
         chosen.take_all(asked.places_of_all(calls) or _places_called(message, found, calls))
@@ -203,37 +204,41 @@ def _written(place: Occurrence) -> str:
     return "\n".join(place.text[start:stop] for start, stop in place.record.spans)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Asked:
     """What a message asks with.
 
     Attributes:
         message: The message.
         found: Where its terms stand.
-        words: Its single words.
-        known: Those that stand anywhere, if it is a question and that is most of it.
-        least: So many words must it be that a record holds: several, or one that a question means something by.
-        is_question: Whether it asks for something.
     """
 
     message: str
     found: FoundTerms
-    words: AbstractSet[int]
-    known: AbstractSet[int]
-    least: int
-    is_question: bool
 
-    @classmethod
-    def of(cls, message: str, found: FoundTerms) -> _Asked:
-        """Return what *message* asks with."""
-        words, is_question = content_terms(message, found.terms), asks(message)
-        known: AbstractSet[int] = words
-        least = LEAST_ASKED
-        if is_question:
-            is_meant = all(is_pointed_at(message, found.terms[number]) for number in words)
-            least = 1 if is_meant else LEAST_ASKED - 1
-            known = _known_of(words, found)
-        return cls(message, found, words, known, least, is_question)
+    @cached_property
+    def is_question(self) -> bool:
+        """Return whether it asks for something."""
+        return asks(self.message)
+
+    @cached_property
+    def words(self) -> AbstractSet[int]:
+        """Return its single words."""
+        return content_terms(self.message, self.found.terms)
+
+    @cached_property
+    def known(self) -> AbstractSet[int]:
+        """Return the words that stand anywhere, if it is a question and that is most of it; else all."""
+        return _known_of(self.words, self.found) if self.is_question else self.words
+
+    @cached_property
+    def least(self) -> int:
+        """Return how many words a record must hold: several, or one that a question means something by."""
+        if not self.is_question:
+            return LEAST_ASKED
+        terms = self.found.terms
+        is_meant = all(is_pointed_at(self.message, terms[number]) for number in self.words)
+        return 1 if is_meant else LEAST_ASKED - 1
 
     def places_of_all(self, calls: Calls) -> list[Occurrence]:
         """Return the places whose records hold all that is asked with, best first; of a question all but one word.
@@ -260,8 +265,11 @@ class _Asked:
         People ask in words of their own: "Where do I find the moonpetal?" means the line that has the moonpetal.
         """
         found = self.found
-        unknown = [term for number, term in enumerate(found.terms) if not found.of(number)]
-        if not self.is_question or any(map(self._is_subject, unknown)):
+        if not self.is_question:
+            return []
+        met = found.met
+        unknown = [term for number, term in enumerate(found.terms) if number not in met]
+        if any(map(self._is_subject, unknown)):
             return []
         rare = list(
             chain.from_iterable(self._places_in_few_records(one, calls) for one in self.words)
@@ -275,8 +283,8 @@ class _Asked:
             return held, near, calls.recency_of(place), -place.start
 
         best = max(rare, key=worth)
-        met = found.held_by_record(best) & self.words
-        return [best] if len(met) >= LEAST_BESIDE_RARE * len(self.words) else []
+        held = found.held_by_record(best) & self.words
+        return [best] if len(held) >= LEAST_BESIDE_RARE * len(self.words) else []
 
     def _is_subject(self, term: AskedTerm) -> bool:
         """Return whether the message is about *term*, as "Why is the sky blue?" is about the sky, whatever else it says."""
@@ -290,16 +298,17 @@ class _Asked:
             return []
         if self.found.chunks > MANY_CHUNKS and not is_pointed_at(self.message, term):
             return []
-        places = _told(calls.newest(self.found.of(number)))
         # A pair of characters stands inside what is written without spaces.
-        is_pair_of_characters = is_pair(term.text)
-        places = [
-            place
-            for place in places
-            if (place.is_exact or is_pair_of_characters) and not place.names_a_column
-        ]
-        records = {(place.key, place.record.start) for place in places}
-        return places if len(records) <= MOST_RARE else []
+        may_be_within = is_pair(term.text)
+        places, records = list[Occurrence](), set[tuple[str, int]]()
+        for place in _told(calls.newest(self.found.of(number))):
+            if (place.is_exact or may_be_within) and not place.names_a_column:
+                places.append(place)
+                records.add((place.key, place.record.start))
+                # A common word stands in hundreds of records, and each takes time to find.
+                if len(records) > MOST_RARE:
+                    return []
+        return places
 
     def _compared(self, calls: Calls) -> Iterable[Occurrence]:
         """Return the places, each in another record, beside which most stands of the words that stand at fewest places."""
@@ -368,7 +377,7 @@ def _known_of(asked: AbstractSet[int], found: FoundTerms) -> AbstractSet[int]:
 
     A name or a number that stands nowhere is no such word: the question is about something else.
     """
-    known = asked & {place.term for place in found.occurrences.values()}
+    known = asked & found.met
     unknown = asked - known
     is_named = not all(found.terms[number].is_plain for number in unknown)
     telling = [number for number in known if not found.terms[number].is_short_number]

@@ -88,7 +88,7 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
         hits = term_hits(candidates.items(), list(map(wanted_lexemes, asked)))
     said, given = candidates.said_and_given(hits)
     found = found_in(asked, hits, given, candidates.text_of, candidates.card_of)
-    meant = without_question_words(asked, {place.term for place in found.occurrences.values()})
+    meant = without_question_words(asked, found.met)
     if meant != asked:
         found = found_in(meant, hits, given, candidates.text_of, candidates.card_of)
     relevances, is_clear = relevant(message, found, candidates.is_seen, candidates.calls())

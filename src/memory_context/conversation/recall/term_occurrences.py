@@ -113,6 +113,11 @@ class FoundTerms:
     described: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
     chunks: int = 0
 
+    @property
+    def met(self) -> set[int]:
+        """Return the terms that stand anywhere."""
+        return {place.term for place in self.occurrences.values()}
+
     def of(self, term: int) -> list[Occurrence]:
         """Return the places of a term: where it is written as in the message, if there are any, else its other forms."""
         places = [one for one in self.occurrences.values() if one.term == term]
@@ -196,7 +201,7 @@ def _start(place: Occurrence) -> int:
 def _add_named_numbers(found: FoundTerms, described: Mapping[str, AbstractSet[str]]) -> None:
     """Add where a number with a noun ("order 22") stands without it, but called by it, if it stands nowhere with it."""
     of_number = {term.words: number for number, term in enumerate(found.terms)}
-    met = {place.term for place in found.occurrences.values()}
+    met = found.met
     for number, term in enumerate(found.terms):
         noun, digits = term.words[0], term.words[-1]
         alone = of_number.get((digits,))

@@ -20,11 +20,15 @@ LONGEST_SECTION = 1200
 LONG_HEADING = 160
 # Of a longer one so much is shown before what is looked for.
 BEFORE = 400
-# What a heading begins with: looked for first, for few texts have one.
-_MARKS = ("====", "____", "----", "~~~~", "****", "@@ -", "diff --git ", "commit ", "<h", "<H")
 # The outermost first.
 _OF_DIFFS = ("commit", "file", "hunk")
 _OF_HTML = ("<h1", "<h2", "<h3", "<h4", "<h5", "<h6")
+# What a heading begins with: looked for first, for few texts have one.
+_MARKS = (
+    *("====", "____", "----", "~~~~", "****", "@@ -", "diff --git ", "commit "),
+    *_OF_HTML,
+    *map(str.upper, _OF_HTML),
+)
 _HEADING = re.compile(
     r"""
     ^(?: (?P<rule>[=_*~-])(?P=rule){3,}[ ]*[^\W_]

@@ -17,6 +17,7 @@ _WEEKDAY = re.compile(r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*[.,]*\s+", re.IGNOR
 _YEAR_FIRST = re.compile(
     r"(?P<year>[0-9]{4})(?:([-/.])(?P<month>[0-9]{1,2})(?:\2(?P<day>[0-9]{1,2}))?)?"
 )
+# The same sign between all three, so that 3.10-14 is none. Which of day and month is first, the text does not say.
 _YEAR_LAST = re.compile(
     r"(?P<day>[0-9]{1,2})([-/.])(?P<month>[0-9]{1,2})\2(?P<year>[0-9]{4}|[0-9]{2})"
 )
@@ -53,13 +54,12 @@ def moment(text: str, *, is_month_first: bool = False) -> datetime | None:
     """
     try:
         found = datetime.fromisoformat(text)  # nearly every date is one, and this is quick
-        return found if found.tzinfo else found.replace(tzinfo=UTC)
     except ValueError:
-        pass
-    try:
-        return _read(text.strip(), is_month_first=is_month_first)
-    except (ValueError, OverflowError):  # the 31st of February
-        return None
+        try:
+            return _read(text.strip(), is_month_first=is_month_first)
+        except (ValueError, OverflowError):  # the 31st of February
+            return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def is_read_by_sqlite(text: str) -> bool:
