@@ -1013,6 +1013,8 @@ def test_in_much_text_a_plain_word_stands_somewhere_by_chance() -> None:
     text = "\n".join(walks)
     assert [walks[17]] == _shown("Where do I find the moonpetal?", text)
     assert not _shown("How does one cook moonpetal?", text)
+    assert not _shown("How does moonpetal taste?", text)
+    assert [walks[17]] == _shown("How does moonpetal taste?", "\n".join(walks[:40]))
 
 
 @for_each(
