@@ -18,17 +18,7 @@ import anyio
 
 from memory_context import wording_for_models as prompts
 from memory_context.conversation.references.pass_by_reference import NotPassedError
-from memory_context.mcp.connections import (
-    CANCELLED,
-    PATIENCE,
-    START_PATIENCE,
-    Upstream,
-    WrappedServer,
-    asked_side_by_side,
-    result_of,
-    written,
-)
-from memory_context.mcp.folded_results import WrappedMemory
+from memory_context.mcp.memory_beside_servers import WrappedMemory
 from memory_context.mcp.requests import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -38,8 +28,18 @@ from memory_context.mcp.requests import (
     member,
     on_wire,
 )
-from memory_context.mcp.sdk import NAME, wire_of
+from memory_context.mcp.server_on_either_sdk import NAME, wire_of
 from memory_context.mcp.tool_list import failed
+from memory_context.mcp.wrapped_servers import (
+    CANCELLED,
+    PATIENCE,
+    START_PATIENCE,
+    Upstream,
+    WrappedServer,
+    asked_side_by_side,
+    result_of,
+    written,
+)
 from memory_context.runtime import events
 from memory_context.runtime.version import __version__
 
