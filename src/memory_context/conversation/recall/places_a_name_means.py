@@ -52,10 +52,10 @@ def places_meant(found: FoundTerms, number: int) -> list[Occurrence]:
     meant = list(filter(is_value, meant)) or meant
     # In prose and in what people say in turns, a passage with fewer of the names may say the same in other words.
     has_digit = any(map(str.isdigit, term.text))
-    is_structured = is_listed if has_digit else _has_head_or_is_value
+    has_structure = is_listed if has_digit else _has_head_or_is_value
     # "Flight" in a message is not the name of something because a text has a "flight_number".
     is_name = term.is_name or all(place.text[place.start].isupper() for place in meant)
-    return meant if is_name and all(map(is_structured, meant)) else places
+    return meant if is_name and all(map(has_structure, meant)) else places
 
 
 def _with_most_names(found: FoundTerms, places: Sequence[Occurrence]) -> list[Occurrence]:
@@ -113,7 +113,7 @@ def is_distinctive(
         # If as many are meant as were compared, there may be further ones.
         are_all = len(places) < _most_compared(found.of(number))
         may_mean_all = of_list and term.is_name and are_all
-        return may_mean_all and all(map(is_no_prose, places))
+        return may_mean_all and all(map(is_structured, places))
     if term.is_name:
         return True
     is_in_address = all("@" in place.text[place.start : place.stop] for place in places)
@@ -133,10 +133,10 @@ def _records_of(places: Iterable[Occurrence]) -> set[tuple[str, int, int]]:
 
 def is_listed(place: Occurrence) -> bool:
     """Return whether a place is in one of several records of a kind: an item, a row, a value, a line of a log."""
-    return place.record.comes_again or is_no_prose(place)
+    return place.record.comes_again or is_structured(place)
 
 
-def is_no_prose(place: Occurrence) -> bool:
+def is_structured(place: Occurrence) -> bool:
     """Return whether a place is in a line of a list, a record with a head, or a value: not in a sentence or a turn."""
     return _is_line_of_list(place) or _has_head_or_is_value(place)
 
