@@ -1,4 +1,4 @@
-"""What an error tells of a text in which something was not found: the lines that come near, the names that are there."""
+"""Hints for an error about something that was not found in a text: the most similar lines, the names that exist."""
 
 from __future__ import annotations
 
@@ -23,21 +23,23 @@ _WORD = regex.compile(r"\w{3,40}")
 
 
 def listed(names: Iterable[object]) -> str:
-    """Write `names` with commas, cut where they are many or long."""
+    """Return `names` joined with commas: 20 at most, each cut to 40 characters."""
     texts = [str(name) for name in names]
-    told = list[str]()
+    names_shown = list[str]()
     for text in texts[:NAMES_TOLD]:
-        told.append(text if len(text) <= LONGEST_NAME_TOLD else f"{text[:LONGEST_NAME_TOLD]}…")
-    sentence = ", ".join(told)
+        names_shown.append(
+            text if len(text) <= LONGEST_NAME_TOLD else f"{text[:LONGEST_NAME_TOLD]}…"
+        )
+    sentence = ", ".join(names_shown)
     if len(texts) > NAMES_TOLD:
         sentence += " " + AND_MORE.format(count=len(texts) - NAMES_TOLD)
     return sentence
 
 
 def nearest_lines(text: str, wanted: str) -> list[str]:
-    """Return lines of the first 500,000 characters that share words with `wanted`, or have words like them.
+    """Return up to three lines that share words with `wanted`, or else have similar words, each after its number.
 
-    Each has its number before it, as grep writes it.
+    Only the first 500,000 characters are searched.
     """
     head = text[:CHARACTERS_SEARCHED]
     lower = head.lower()

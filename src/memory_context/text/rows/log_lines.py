@@ -24,7 +24,7 @@ _STAMP = re.compile(
 )
 # A level, perhaps in brackets. It may stand before or after the source.
 _LEVEL_FIRST = re.compile(rf"[\[(<|]?(?P<level>{_LEVEL})[\])>|]?(?:[\s:|-]+|$)", re.IGNORECASE)
-# `[main]`, `app.orders:` or `app.orders -` before the message; the drive in `C:\\` and the words of a sentence do not match.
+# `[main]`, `app.orders:` or `app.orders -` before the message; the drive in `C:\` and the words of a sentence do not match.
 _SOURCE = re.compile(
     r"\[(?P<thread>[^\]\n]{1,80})\][\s:|-]*|(?P<name>[\w./$@#-]{1,80}(?:\[\d+\])?)(?::\s+|\s+[-|]\s+)"
 )
