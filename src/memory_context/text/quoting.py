@@ -85,7 +85,7 @@ def without_quotations(text: str) -> str:
     Left out are quoted lines and the lines after them up to a blank line, fenced and indented blocks, text between tags,
     forwarded mails, and text in quotation marks, unless it is only a reference.
     """
-    own = list[str]()
+    kept = list[str]()
     is_quoted = is_fenced = is_indented = False
     was_blank = False
     if mail := _MAIL.search(text):
@@ -100,8 +100,8 @@ def without_quotations(text: str) -> str:
         is_indented = bool(_INDENTED.match(line)) and (is_indented or was_blank)
         was_blank = is_blank
         if not (is_quoted or is_fenced or is_indented):
-            own.append(line)
-    return _IN_MARKS.sub(_alone, "\n".join(own))
+            kept.append(line)
+    return _IN_MARKS.sub(_alone, "\n".join(kept))
 
 
 def _without_elements(text: str) -> str:
@@ -111,13 +111,13 @@ def _without_elements(text: str) -> str:
     """
     tags = list(_TAG.finditer(text))
     ends = {tag["name"]: tag.end() for tag in tags if tag["closes"]}
-    own, position = list[str](), 0
+    kept, position = list[str](), 0
     for tag in tags:
         end = ends.get(tag["name"], 0)
         if position <= tag.start() < end and not tag["closes"]:
-            own.append(text[position : tag.start()])
+            kept.append(text[position : tag.start()])
             position = end
-    return "".join([*own, text[position:]])
+    return "".join([*kept, text[position:]])
 
 
 def _alone(quotation: regex.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Describe tracebacks: the exception, and the place in the user's own_frames code."""
+"""Describe tracebacks: the exception, and the place in the user's own code."""
 
 from __future__ import annotations
 

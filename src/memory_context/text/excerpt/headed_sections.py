@@ -86,27 +86,27 @@ def section_at(text: str, start: int) -> Section | None:
     last = bisect_right(headings, start, key=_place) - 1
     if last < 0:
         return None
-    own = headings[last]
-    is_heading = own.place == start
-    behind = [one for one in headings[last + 1 :] if not is_heading or one.rank <= own.rank]
-    stop = behind[0].place if behind else min(len(text), start + FARTHEST_END)
-    if own.kind == "hunk":
-        stop = _end_of_hunk(text, own.place, stop)
+    heading = headings[last]
+    is_heading = heading.place == start
+    following = [one for one in headings[last + 1 :] if not is_heading or one.rank <= heading.rank]
+    stop = following[0].place if following else min(len(text), start + FARTHEST_END)
+    if heading.kind == "hunk":
+        stop = _end_of_hunk(text, heading.place, stop)
         if stop < start:
             return None
-    is_of_diff = own.kind in _OF_DIFFS
+    is_of_diff = heading.kind in _OF_DIFFS
     # An outermost section of a text with nested ones is not a record, but a part such as "all failures of this run".
     # Neither is a long section.
-    is_nested_or_flat = own.rank > 0 or not any(one.rank for one in headings)
-    is_short = stop - own.place <= LONGEST_SECTION
+    is_nested_or_flat = heading.rank > 0 or not any(one.rank for one in headings)
+    is_short = stop - heading.place <= LONGEST_SECTION
     is_record = is_of_diff or is_heading or (is_nested_or_flat and is_short)
     nearest = start
     if is_heading and not is_of_diff and (fault := _FAULT.search(text, start, stop)):
         nearest = fault.start()
-    span = _shown(text, own.place, stop, nearest)
-    heads = [_head(text, one) for one in _around(headings[:last], own.rank)]
-    if span[0] > own.place or not is_record:
-        heads.append(_head(text, own))
+    span = _shown(text, heading.place, stop, nearest)
+    heads = [_head(text, one) for one in _around(headings[:last], heading.rank)]
+    if span[0] > heading.place or not is_record:
+        heads.append(_head(text, heading))
     return Section(span, heads, is_record, is_of_diff)
 
 
@@ -151,20 +151,20 @@ def _head(text: str, heading: _Heading) -> Span:
     """Return the span of a heading; for a commit this includes its author and date."""
     start = heading.place
     if heading.kind == "commit":
-        behind = text.find("\n\n", start, start + LONG_HEADING)
-        if behind > 0:
-            return start, behind
+        blank_line = text.find("\n\n", start, start + LONG_HEADING)
+        if blank_line > 0:
+            return start, blank_line
     return start, min(line_end(text, start), start + LONG_HEADING)
 
 
 def _end_of_hunk(text: str, start: int, stop: int) -> int:
     """Return where the hunk that begins at `start` ends: at the first line that is neither changed nor context."""
-    behind = line_end(text, start) + 1
-    for begin, end in line_spans(text, behind, stop):
+    hunk_end = line_end(text, start) + 1
+    for begin, end in line_spans(text, hunk_end, stop):
         if not text.startswith(_IN_HUNK, begin):
             return begin
-        behind = end
-    return behind
+        hunk_end = end
+    return hunk_end
 
 
 def _shown(text: str, start: int, stop: int, place: int) -> Span:

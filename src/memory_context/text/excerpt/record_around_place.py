@@ -77,7 +77,7 @@ class Record:
 def show_records(text: str, records: Sequence[Record], budget: int, cost: Cost) -> Excerpt:
     """Return an excerpt of the records with their heads, in the order of the text, with gap marks between them.
 
-    A record that no longer fits the budget is remaining out.
+    A record that no longer fits the budget is left out.
 
     Args:
         text: The whole text.
@@ -174,11 +174,11 @@ def _row_of_columns(text: str, start: int, stop: int) -> Record | None:
     """Return the line as a row of columns; None if neither the line below nor the one above has as many cells."""
     cells = _cells(text, start, stop)
     # Either of the two is enough: below the last row may be a footer, above the first one a rule.
-    beside = (
+    adjacent_lines = (
         (stop + 1, line_end(text, stop + 1)),
         (text.rfind("\n", 0, max(0, start - 1)) + 1, start - 1),
     )
-    if cells < LEAST_CELLS or cells not in (_cells(text, *line) for line in beside):
+    if cells < LEAST_CELLS or cells not in (_cells(text, *line) for line in adjacent_lines):
         return None
     for begin, end in islice(line_spans(text, 0, start - 1), HEADER_LINES):
         if _cells(text, begin, end) == cells:
@@ -225,7 +225,7 @@ def _object_at(text: str, start: int) -> Record | None:
     remaining = list(opened)
     while remaining:
         begin = remaining[-1]
-        end = _closed_behind(text, begin)
+        end = _closed_after(text, begin)
         if end is None:
             break
         remaining.pop()
@@ -256,7 +256,7 @@ def _opened_before(text: str, begin: int, place: int) -> list[int]:
     return opened
 
 
-def _closed_behind(text: str, begin: int) -> int | None:
+def _closed_after(text: str, begin: int) -> int | None:
     """Return where the container that begins at `begin` ends; None if it is too long."""
     depth = 0
     for token in _TOKEN.finditer(text, begin, begin + LONGEST_RECORD):
@@ -334,8 +334,8 @@ def _item_at(text: str, start: int, stop: int) -> Record:
     return Record(begin, stop, heads_above(text, begin, depth))
 
 
-def _begins_alike(text: str, line: Span, beside: Sequence[Span]) -> bool:
+def _begins_alike(text: str, line: Span, adjacent_lines: Sequence[Span]) -> bool:
     """Return whether a line next to one begins with the same word at the same column, and so is of the same kind."""
-    begun = [_FIRST_WORD.match(text, start, stop) for start, stop in [line, *beside]]
+    begun = [_FIRST_WORD.match(text, start, stop) for start, stop in [line, *adjacent_lines]]
     first, *others = [match.group() if match else "" for match in begun]
     return first != "" and first in others

@@ -77,8 +77,8 @@ def repeated_block(text: str, start: int, stop: int) -> tuple[Span, list[Span]] 
     nearest = start - 2 * LONGEST_RECORD
     begin = text.find("\n", nearest, start) + 1 if nearest > 0 else 0
     before = list(_lines(text, begin, start, words))
-    behind = _lines(text, start, stop + 2 * LONGEST_RECORD, words)
-    lines, place = [*before, *behind], len(before)
+    after = _lines(text, start, stop + 2 * LONGEST_RECORD, words)
+    lines, place = [*before, *after], len(before)
     if place == len(lines):
         return None
     openers = _openers(text, [*beginning, *lines])
@@ -154,9 +154,9 @@ def _line(text: str, start: int, stop: int, words: AbstractSet[str]) -> _Line:
     match = _FORM.match(text, start, stop)
     indentation, marks, key = match.groups() if match else ("", "", "")
     depth, closes = len(indentation), marks.startswith(_CLOSING)
-    behind = start + len(indentation + marks + key)
+    key_end = start + len(indentation + marks + key)
     marks = _DIGITS.sub("1", marks)
-    if _next_depth(text, stop) > depth and (not key or _ALONE.match(text, behind, stop)):
+    if _next_depth(text, stop) > depth and (not key or _ALONE.match(text, key_end, stop)):
         return _Line(start, stop, f"{indentation}{marks}{OPENS}", depth, closes)
     form = f"{indentation}{marks}{key}"
     word = None if form else _WORD.match(text, start, stop)

@@ -170,13 +170,13 @@ def _collect_names(
             name = match[1]
             if name in known:
                 continue
-            place, behind = match.span(1)
+            place, name_end = match.span(1)
             while index < last and found.segments[index].end <= start + place:
                 index += 1
             names[index].append(name)
             if match[2]:
                 keys.add(name)
-            elif _is_field(region, place, behind):
+            elif _is_field(region, place, name_end):
                 fields.add(name)
     for index, segment in enumerate(found.segments):
         if len(names[index]) > 1:

@@ -168,9 +168,9 @@ class SegmentPacker:
         container = self._segments[index].container
         is_object = self._containers[container].kind == "object"
         reach = None if is_object and self._scores.relevance[index] else 1
-        before, behind = range(index)[::-1], range(index + 1, len(self._segments))
+        before, after = range(index)[::-1], range(index + 1, len(self._segments))
         neighbours = list[int]()
-        for side in (before, behind):
+        for side in (before, after):
             for neighbour in side[:reach]:
                 if self._segments[neighbour].container != container:
                     break

@@ -88,10 +88,10 @@ class ExpandedExpressions:
 
     def _guarded(self, alternatives: list[exp.Expr], node: exp.Expr) -> list[exp.Expr]:
         """Make expressions NULL in rows for which a WHERE condition fails, other than the condition that holds *node*."""
-        conditions = list(islice(self._conditions_beside(node), MOST_CONDITIONS))
+        conditions = list(islice(self._other_conditions(node), MOST_CONDITIONS))
         return [_where(one, conditions) for one in alternatives]
 
-    def _conditions_beside(self, node: exp.Expr) -> Iterator[list[exp.Expr]]:
+    def _other_conditions(self, node: exp.Expr) -> Iterator[list[exp.Expr]]:
         """Yield the expanded conditions of the WHERE clause around *node*, without the condition that *node* is in."""
         select = node.find_ancestor(exp.Select)
         where = select.args.get("where") if select else None

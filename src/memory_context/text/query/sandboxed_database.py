@@ -417,11 +417,11 @@ class LockedDatabase:
             problem = "only the rows of memories and SQL's plain functions are in reach"
         parts = [problem]
         for name, table in self.tables.items():
-            parts.append(f"{name} has the columns {columns_told(table)}")
+            parts.append(f"{name} has the columns {columns_with_examples(table)}")
         return "; ".join(parts)
 
 
-def columns_told(table: TextTable) -> str:
+def columns_with_examples(table: TextTable) -> str:
     """Return the names of a table's columns, each with its cell in the first row as an example."""
     row = next(table.rows(), [None] * len(table.columns))
     named = list[str]()

@@ -24,7 +24,7 @@ from memory_context.text.read.abridged_values import LIMITS, abridged, gist
 from memory_context.text.read.json_values import documents, is_json_lines, to_json
 from memory_context.text.read.pattern_time_limit import TimeLimit, too_slow
 
-LONGEST_PATH_TOLD = 80
+LONGEST_PATH_SHOWN = 80
 DEEPEST = 6
 
 
@@ -126,7 +126,7 @@ def _records(text: str, root: Any) -> Sequence[Any]:  # noqa: ANN401 - whatever 
 
 
 def _path_in_message(path: str) -> str:
-    return to_json(path[:LONGEST_PATH_TOLD])
+    return to_json(path[:LONGEST_PATH_SHOWN])
 
 
 def _nothing_found(

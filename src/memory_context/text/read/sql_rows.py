@@ -19,7 +19,7 @@ from memory_context.model.selection import Selection
 from memory_context.text.query.sandboxed_database import (
     LockedDatabase,
     cell_text,
-    columns_told,
+    columns_with_examples,
 )
 from memory_context.text.read.abridged_values import LIMITS, abridged
 from memory_context.text.read.json_values import to_json
@@ -28,7 +28,7 @@ from memory_context.text.read.pattern_time_limit import TimeLimit
 from memory_context.text.rows.rows_in_text import table_of
 from memory_context.text.rows.rows_under_columns import Row, TextTable
 
-LONGEST_TOLD = 80
+LONGEST_SHOWN = 80
 TABLE: Final = "data"
 _ROW_NUMBERS: Final = ("_rowid_", "rowid", "oid")
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]""")
@@ -104,8 +104,8 @@ def found_rows(text: str, selection: Selection, offset: int, budget: int | None)
         message = prompts.NO_ROW.format(
             count=count,
             name=table.name,
-            where=to_json((selection.where or "")[:LONGEST_TOLD]),
-            columns=prompts.COLUMNS.format(columns=columns_told(table)),
+            where=to_json((selection.where or "")[:LONGEST_SHOWN]),
+            columns=prompts.COLUMNS.format(columns=columns_with_examples(table)),
         )
         raise NothingMatchedError(message)
     return FoundRows(names, rows, offset, total, count, table.name)
@@ -156,5 +156,5 @@ def _error_message(selection: Selection, error: InvalidQueryError) -> str:
     given = list[str]()
     for name, value in (("where", selection.where), ("columns", selection.columns)):
         if value:
-            given.append(f"{name}={to_json(value[:LONGEST_TOLD])}")
+            given.append(f"{name}={to_json(value[:LONGEST_SHOWN])}")
     return f"{', '.join(given)} cannot be used: {error}"

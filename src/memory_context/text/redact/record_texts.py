@@ -110,7 +110,7 @@ class Redaction:
             return [self._leaves(member, form, name) for member in value]
         if isinstance(value, str):
             value = self._without(value, "own")
-        return self._beside(name, value)
+        return self._without_by_name(name, value)
 
     def _members(self, values: Mapping[str, Any], form: JsonForm) -> Iterator[tuple[str, Any]]:
         for name, value in values.items():
@@ -121,7 +121,7 @@ class Redaction:
             inner = form if name in form.nested else NO_FORM
             yield shown, self._leaves(value, inner, name)
 
-    def _beside(self, name: str, value: Any) -> Any:  # noqa: ANN401 - a text or a number
+    def _without_by_name(self, name: str, value: Any) -> Any:  # noqa: ANN401 - a text or a number
         """Return a value without the secrets that a user's patterns find in ``{name: value}``; a number becomes a text."""
         if self.redactor is None:
             return value

@@ -71,21 +71,21 @@ class VendorKey:
 
     def parts(self) -> tuple[str, list[str], str]:
         """Return the expression before the name, the names, and the expression after the name."""
-        before, names, behind = _NAMES.fullmatch(self.form).groups()  # type: ignore[union-attr] # a test reads all
-        if behind.startswith("!"):
-            behind = _MIXED + behind[1:]
-        return before, names.split(" "), behind
+        before, names, after = _NAMES.fullmatch(self.form).groups()  # type: ignore[union-attr] # a test reads all
+        if after.startswith("!"):
+            after = _MIXED + after[1:]
+        return before, names.split(" "), after
 
     def rules(self) -> Iterator[KeyRule]:
         """Yield a rule for each name. No letter or digit may precede or follow a key. Classes are ASCII only."""
-        before, names, behind = self.parts()
+        before, names, after = self.parts()
         start = f"(?<=(?P<head>{START}{before}))" if before else START
         for name in names:
             words, head = _words_of(before, name)
             yield KeyRule(
                 self.kind,
-                re.escape(name.lower()) + _hint_of(behind),
-                f"(?a){start}{regex.escape(name)}{behind}{END}",
+                re.escape(name.lower()) + _hint_of(after),
+                f"(?a){start}{regex.escape(name)}{after}{END}",
                 words=words,
                 head=head,
             )
