@@ -56,10 +56,8 @@ def find_traceback(sample: Sample) -> Description | None:
         return None
     if error is None or (start < 0 and not frames):
         return None
-    own_frames = [frame for frame in frames if not _LIBRARY.search(frame[0])] or frames
-    location = (
-        f" in {shortened(own_frames[0]['path'])}:{own_frames[0]['line']}" if own_frames else ""
-    )
+    own = [frame for frame in frames if not _LIBRARY.search(frame[0])] or frames
+    location = f" in {shortened(own[0]['path'])}:{own[0]['line']}" if own else ""
     facts = f"{'traceback' if start >= 0 else 'stack trace'}: {error['name']}"
     room = MAX_DESCRIPTION - len(facts) - len(location) - 1
     if error["message"] and room > SHORTEST_MESSAGE:

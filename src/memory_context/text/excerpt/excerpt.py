@@ -102,9 +102,8 @@ def excerpt(
     if is_far_larger or (is_preview and len(text) > LARGE):
         # Both ends are budgeted for first, unless they take more than half.
         count = len(found.segments)
-        outer = [0, count - 1][
-            :count
-        ]  # a single segment is both ends; the text `[]` has no segment
+        # A single segment is both ends, and the text `[]` has no segment.
+        outer = [0, count - 1][:count]
         price = sum(price_of(found, index, cost) + GAP_TOKENS for index in outer)
         if price <= budget // 2:
             ends, room = outer, budget - price

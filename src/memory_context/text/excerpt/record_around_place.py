@@ -298,7 +298,7 @@ def _block_at(text: str, line_start: int, line_stop: int) -> Record:
 
 
 def _end_of_headed(text: str, start: int, stop: int) -> int:
-    """Return the end of a paragraph or, if it is one short line, of the longer paragraph below, which it is heading."""
+    """Return the end of a paragraph; if it is a single short line, a heading, the end of the longer one below it."""
     if stop - start > LONG_HEAD or "\n" in text[start:stop]:
         return stop
     begin = stop + 2

@@ -82,17 +82,14 @@ def repeated_block(text: str, start: int, stop: int) -> tuple[Span, list[Span]] 
     if place == len(lines):
         return None
     openers = _openers(text, [*beginning, *lines])
-    own_form = lines[place].form
+    form = lines[place].form
     attempts = product((LEAST_KINDS, 0), (LONG_RECORD, LONGEST_RECORD), range(len(openers)))
     for kinds, longest, rank in attempts:
         around = openers[: rank + 1]
         bounds = _bounds(lines, place, around)
         if bounds is None or not _comes_again(lines, bounds, around, kinds):
             continue
-        if (
-            own_form.endswith(OPENS)
-            and [line.form for line in lines[slice(*bounds)]].count(own_form) > 1
-        ):
+        if form.endswith(OPENS) and [line.form for line in lines[slice(*bounds)]].count(form) > 1:
             continue  # the line is one of several names in this record: its own block is wanted, not all of them
         first, end = _without_rule(text, lines, bounds)
         span = lines[first].start, lines[end - 1].stop

@@ -62,7 +62,7 @@ class Ranking:
         end: The share of its worth that a segment has at the very end of the text, where results stand.
         near_end: The distance from the end, in characters, at which that share has fallen to a third.
         relevance: How much a segment gains, in times its worth, if it holds all of the question.
-        asked: The worth that such a segment has for the question alone.
+        asked: What such a segment is worth in addition, even without names.
         share: Segments whose relevance is below this share of the best one's count as irrelevant.
         least: The least worth for its price that a segment needs to be shown.
         fills: Whether the rest of the budget goes to the regions that hold most of the question.

@@ -145,9 +145,8 @@ def _of_any_script(word: str) -> Iterator[str]:
     letters = _ACCENT.sub("", unicodedata.normalize("NFKD", word))
     runs = UNSPACED_RUN.split(unicodedata.normalize("NFKC", letters))
     for index, run in enumerate(runs):
-        if (
-            index % 2
-        ):  # split() puts the pattern's group, a run of a script without spaces, at odd indexes
+        # At odd indexes split() returns the pattern's group: a run of a script without spaces.
+        if index % 2:
             yield from run
             yield from map("".join, pairwise(run))
         elif run:

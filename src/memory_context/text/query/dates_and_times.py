@@ -52,7 +52,7 @@ def moment(text: str, *, is_month_first: bool = False) -> datetime | None:
 
     Args:
         text: The text; it may also be a duration, such as ``1:30``.
-        is_month_first: Whether 03/11/25 is in March; also whether 1:30 means minutes and seconds.
+        is_month_first: Whether 03/11/25 is in March; also whether 1:30 without a date is minutes and seconds.
     """
     try:
         found = datetime.fromisoformat(text)  # fast, and nearly every date has this form

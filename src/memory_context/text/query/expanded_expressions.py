@@ -44,7 +44,7 @@ class ExpandedExpressions:
     def of(self, node: exp.Expr) -> list[exp.Expr]:
         """Return expressions over columns of tables that together give the values of *node*.
 
-        There are several for the parts of a UNION, and none if the values cannot be told. ``max(a)``, and any other
+        There are several for the parts of a UNION, and none if the values cannot be determined. ``max(a)``, and any other
         function that returns one of the values of its argument, is expanded to this argument. A count, a sum, or a
         question about other rows becomes a placeholder. The expressions give NULL in rows that the query leaves out;
         `of_all_rows` removes this guard.

@@ -1,6 +1,6 @@
 """Recognise quantities in texts, such as ``12 (3m ago)`` and ``5ms``, and advise which SQL makes numbers of them.
 
-Here is decided whether texts sort as the quantities in them do, and whether CAST reads a text correctly.
+It also decides whether texts sort in the order of the quantities in them, and whether CAST reads a text correctly.
 """
 
 from __future__ import annotations

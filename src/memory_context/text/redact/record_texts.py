@@ -88,9 +88,8 @@ class Redaction:
         if self.redactor is None or not self.redactor.has_own:
             return self.text(text)
         self._until = self.redactor.deadline_for(text)
-        for _ in range(
-            PASSES
-        ):  # once a secret is gone, the text next to it may be recognised as another one
+        # Once a secret is gone, the text next to it may be recognised as another one.
+        for _ in range(PASSES):
             before = text
             text = self._without(text, "known")
             value = json.loads(text, object_pairs_hook=_with_free_names)

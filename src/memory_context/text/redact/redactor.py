@@ -156,9 +156,8 @@ class Redactor:
             until: The moment of the monotonic clock until which a user's patterns may run; None for the usual time.
         """
         secrets = list[Secret]()
-        for _ in range(
-            PASSES
-        ):  # once a secret is gone, the text next to it may be recognised as another one
+        # Once a secret is gone, the text next to it may be recognised as another one.
+        for _ in range(PASSES):
             spans = self._spans(text, rules, until)
             if not spans:
                 break
