@@ -174,7 +174,7 @@ class HostedConversations:
 
         Raises:
             InvalidScopeError: No user.
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         policies = self.notes_policy.tiers
         return ScopedMemory(self.memories(user_id), task_id=task, policies=policies).end("task")

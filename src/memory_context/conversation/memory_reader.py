@@ -61,7 +61,7 @@ class MemoryReader:
         Raises:
             MemoryNotFoundError: There is no such memory.
             InvalidArgumentError: No question, or more than ten memories; or one is a secret, or binary.
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         if len(keys) > MOST_MEMORIES:
             raise InvalidArgumentError(

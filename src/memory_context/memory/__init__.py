@@ -1,4 +1,4 @@
-"""What an application calls, synchronous and for one user: every public verb but those of a host.
+"""The synchronous API for applications, for one user at a time: every public verb but those of a host.
 
 - `manager`: store, retrieve, search, forget (`MemoryManager`), with `descriptions`, `summaries`,
   `search_filters` and `reopening` beside it.
@@ -7,6 +7,6 @@
 - `assembler`: what an agent starts with (`ContextAssembler`): `chosen_within_budget` chooses,
   `assembled_package` writes the text, `allocation_advice` learns from it; `user_layer` uses it.
 - `retention_rules`, `consolidation`, `transfer` with `export_file_format`: expiry, merging, moving.
-- `redaction`: secrets in what is stored; `sql_over_memories`: queries over the rows of several.
-- `doctor_checks`, `metrics`: what is well, and how much there is.
+- `redaction`: removing secrets from records; `sql_over_memories`: queries over the rows of several memories.
+- `doctor_checks`, `metrics`: the health of an installation, and how much it stores.
 """
