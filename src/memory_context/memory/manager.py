@@ -649,7 +649,7 @@ class MemoryManager(ClosedAtExit):
         """
         given: object = limit  # whatever a caller gives
         if not (isinstance(given, int) and given >= 1):
-            raise InvalidArgumentError(f"the limit of a search must be 1 or more, not {limit!r}")
+            raise InvalidArgumentError(f"a search needs a limit of 1 or more, not {limit!r}")
         if mode not in MODES:
             raise InvalidArgumentError(
                 f"the mode of a search must be {' or '.join(MODES)}, not {mode!r}"
