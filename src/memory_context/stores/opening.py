@@ -1,4 +1,4 @@
-"""Opening a store by whatever a caller names it by."""
+"""Opening the store that a caller names by a URL, an engine, a pool or the store itself."""
 
 from __future__ import annotations
 
@@ -23,31 +23,33 @@ if TYPE_CHECKING:
     from memory_context.text.redact import Redactor
 
 AnyStore: TypeAlias = str | sa.URL | sa.Engine | sa.Pool | MemoryStore
-"""All that a caller may name a store by: see `as_store`."""
+"""Everything that a caller may name a store by: see `as_store`."""
 
 FILES = "file:"
 CODECS = ("compressed", "encrypted")
 REDACTED = "redacted"
-# Weak: a store lives as long as somebody uses it.
+# By URL prefix and folder. Weak references: a store lives only as long as it is used.
 _file_stores: WeakValueDictionary[str, FileStore] = WeakValueDictionary()
 _lock = Lock()
 
 
 def as_store(store: AnyStore | None, password_variable: str = PASSWORD_VARIABLE) -> MemoryStore:
-    """Return the store that a caller names: itself, or a `SQLAlchemyStore`, or a `FileStore`.
+    """Return the store that a caller names.
 
-    A `FileStore` is named by a URL such as ``file:///folder``.
+    A store is returned as it is. A URL such as ``file:///folder`` opens a `FileStore`; any other
+    URL, an engine or a pool opens a `SQLAlchemyStore`. None stands for the environment variable
+    ``MEMORY_CONTEXT_STORE``, or for ``sqlite:///memory.db`` if that is not set.
 
     ``compressed+`` before a URL gives the store the codec `Compressed`, ``encrypted+`` the codec
-    `Encrypted` with the keys in ``MEMORY_CONTEXT_KEYS``, and ``redacted+``, before or behind them,
+    `Encrypted` with the keys in ``MEMORY_CONTEXT_KEYS``, and ``redacted+``, before or after them,
     a `Redactor` without settings.
 
-    None is the variable ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db``. All users of a
-    folder in this process share one `FileStore`, because one may write into it.
+    A folder that is opened repeatedly in this process is one shared `FileStore`, because only one
+    store at a time may write into a folder.
 
     Raises:
-        InvalidArgumentError: It is no store and names none.
-        UnsupportedDatabaseError: A URL, engine or pool of another database than SQLite and
+        InvalidArgumentError: *store* neither is a store nor names one.
+        UnsupportedDatabaseError: A URL, engine or pool of a database other than SQLite and
             PostgreSQL.
     """
     named = os.environ.get(STORE_VARIABLE) if store is None else store
@@ -89,7 +91,7 @@ def _store_at(url: str, password_variable: str) -> MemoryStore:
 
 
 def database_url(url: str) -> str:
-    """Return the URL of the database or folder itself, without what stands before it."""
+    """Return the URL of the database or folder itself, without prefixes such as ``encrypted+``."""
     name, plus, inside = url.partition("+")
     return database_url(inside) if plus and name in (*CODECS, REDACTED) else url
 
@@ -98,8 +100,8 @@ def _file_store(url: str, named: str, codec: Codec, redactor: Redactor | None) -
     from memory_context.stores.files.file_store import FileStore  # noqa: PLC0415 - for POSIX systems only
 
     path = unquote(named.removeprefix(FILES))
-    # file:///folder, file://localhost/folder and file:folder name a folder; file://host/folder
-    # names another machine's.
+    # file:///folder, file://localhost/folder and file:folder name a folder of this machine;
+    # file://host/folder is one of another machine.
     if path.startswith("//localhost/"):
         path = path.removeprefix("//localhost")
     is_on_another_host = path.startswith("//") and not path.startswith("///")
