@@ -1,4 +1,4 @@
-"""The verb by which an agent keeps files of its own, as Anthropic's memory tool has it.
+"""The tool by which an agent keeps its own files, with the interface of Anthropic's memory tool.
 
 See docs.claude.com, "Memory tool": one tool with a ``command``, and paths below ``/memories``.
 """
@@ -57,17 +57,17 @@ class FileArgs(LenientArgs):
         if isinstance(value, str):
             numbers = re.findall(r"(?<!\d)-?\d+", value)
             if value.rstrip(" ]").endswith("-"):
-                numbers.append("-1")  # "5-" goes on to the end
+                numbers.append("-1")  # "5-" means from line 5 to the end
             value = numbers
         return value or None
 
     @property
     def lines(self) -> tuple[int, int] | None:
-        """Return the first and the last line that are meant; None for all."""
+        """Return the first and the last line of the range; None for all lines."""
         return (self.view_range[0], self.view_range[-1]) if self.view_range else None
 
     def needed(self, name: str) -> Any:  # noqa: ANN401 - each argument's own
-        """Return the argument `name`, which the command cannot do without."""
+        """Return the argument `name`, or raise MemoryToolError if it is missing."""
         value = getattr(self, name)
         if value is None:
             raise MemoryToolError(
@@ -76,7 +76,7 @@ class FileArgs(LenientArgs):
         return value
 
     def path_inside(self, name: str = "path") -> str:
-        """Return the path of the argument `name`, which must lie inside the agent's folder."""
+        """Return the argument `name` as a path relative to the agent's folder, which must not be the folder itself."""
         path = _inside(self.needed(name))
         if not path:
             raise MemoryToolError(prompts.FILES_ROOT.format(command=self.command))
@@ -88,8 +88,8 @@ class AgentFiles:
     """The files of one agent.
 
     Attributes:
-        service: Where they are.
-        agent_instance_id: Whose they are.
+        service: The service that stores the files.
+        agent_instance_id: The agent.
     """
 
     service: AgentMemoryService
@@ -97,12 +97,12 @@ class AgentFiles:
 
     @property
     def counter(self) -> TokenCounter:
-        """Return what counts tokens."""
+        """Return the token counter."""
         return default_counter()
 
 
 def _run(files: AgentFiles, args: FileArgs, most: int) -> ToolAnswer:
-    """Run the command, and answer in a line, or with the text."""
+    """Run the command. The answer is one line, or for `view` the text."""
     path = args.path
     if args.command == "rename":
         path = args.old_path or args.path
@@ -126,7 +126,7 @@ def _advice(error: AgentMemoryError, path: str) -> str:
 
 
 def _inside(path: str) -> str:
-    """Return a model's path relative to the agent's folder; one outside it stays as it is."""
+    """Return a path that a model wrote, relative to the agent's folder. A path that is not below `ROOT` is unchanged."""
     for root in (ROOT, ROOT.removeprefix("/")):
         if path.rstrip("/") == root:
             return ""
@@ -136,7 +136,7 @@ def _inside(path: str) -> str:
 
 
 def _shown(path: str) -> str:
-    """Return the path as models write it."""
+    """Return a path in the form that models use, below `ROOT`."""
     inside = _inside(path)
     return f"{ROOT}/{inside}" if inside else ROOT
 
@@ -170,12 +170,12 @@ def _view_file(files: AgentFiles, args: FileArgs, path: str, most: int) -> str:
 
 
 def _filled(template: str, count: int, path: str) -> str:
-    """Return the template with count and path in it, and the rest still to be filled in."""
+    """Return the template with its count and path filled in; its other fields stay."""
     return template.replace("{count}", str(count)).replace("{path}", _shown(path))
 
 
 def _page(files: AgentFiles, template: str, text: str, first: int, offset: int, most: int) -> str:
-    """Return as much of `text` from `offset` on as fits, and how to get the next page."""
+    """Return as much of `text` from `offset` on as fits into `most` tokens, and how to get the next page."""
     if offset >= len(text):
         return prompts.NO_MORE
     count = files.counter.count
@@ -206,7 +206,7 @@ def _str_replace(files: AgentFiles, args: FileArgs, _: int) -> str:
 def _insert(files: AgentFiles, args: FileArgs, _: int) -> str:
     path = args.path_inside()
     line = args.needed("insert_line")
-    # Some models give the text under the name that it has in str_replace.
+    # Some models give the text under the name of the argument of str_replace.
     is_misnamed = args.insert_text is None and args.new_str
     text = args.needed("new_str" if is_misnamed else "insert_text")
     files.service.insert(files.agent_instance_id, path, line, text)

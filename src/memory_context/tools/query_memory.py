@@ -1,4 +1,4 @@
-"""The verb by which an agent computes over its memories without reading them."""
+"""The tool by which an agent queries its memories with SQL instead of reading them; and the tools that an agent gets."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _query(manager: MemoryManager, args: QueryArgs, most: int) -> ToolAnswer:
 
 
 def _table(result: QueryResult, most: int, cost: Cost) -> str:
-    """Return the rows that *most* allows, below how many there are; and how to get the others."""
+    """Return the number of rows, as many rows as fit into *most* tokens, and how to get the rest."""
     total = len(result)
     if not total:
         return prompts.NO_ANSWER.format(columns=", ".join(result.columns))
@@ -54,12 +54,15 @@ QUERYING = Verb(QUERY, prompts.QUERY_TOOL, QueryArgs, _query)
 
 
 def memory_verbs(*, queries: bool) -> tuple[Verb[MemoryManager], ...]:
-    """Return the verbs on a user's memories; with *queries* the one that computes over them, too."""
+    """Return the verbs on a user's memories; if *queries* is true, `query_memory`, too."""
     return (RETRIEVING, SEARCHING, *([QUERYING] if queries else []), STORING)
 
 
 def verbs_on(memories: object, *, queries: bool) -> Mapping[Verb[Any], Any]:
-    """Return the verbs that an agent gets for these memories, each with what it works on; of notes those on them too."""
+    """Return the verbs that an agent gets, each with the object that it works on.
+
+    For a `ScopedMemory` these include the verbs on notes.
+    """
     verbs = memory_verbs(queries=queries)
     if not isinstance(memories, ScopedMemory):
         return dict.fromkeys(verbs, memories)

@@ -139,7 +139,7 @@ def put_all(
 
 def _taken(item: MemoryItem) -> KeyExistsError:
     return KeyExistsError(
-        f"the key {item.memory_key!r} holds another memory; choose another key, or forget or replace that memory"
+        f"the key {item.memory_key!r} holds another memory; choose another key, forget it, or replace it"
     )
 
 

@@ -71,7 +71,7 @@ def synchronous(source: Any) -> Any:  # noqa: ANN401 - whatever a front end has
     url = sa.make_url(given)
     if is_memory(url):
         raise UnsupportedDatabaseError(
-            "an in-memory database of an asynchronous engine cannot be shared; use a file"
+            "the database in memory of an asynchronous engine cannot be shared; use a file"
         )
     query = dict(url.query)
     query.pop(
