@@ -135,7 +135,7 @@ def test_files_that_were_changed(tmp_path: Path) -> None:
     with FileStore(tmp_path, codec=Encrypted(KEY)) as store:
         assert [kept] == list(store.list_all(ANN))
         assert [changed.name, "plain.json"] == [one.path for one in store.damaged()]
-    with pytest.raises(EncryptionError, match="which is not at hand"):
+    with pytest.raises(EncryptionError, match="which is not available"):
         FileStore(tmp_path, codec=Encrypted(NEW)).get(ANN, "kept")
 
 
@@ -172,7 +172,7 @@ def test_wrong_key(sqlite_url: str) -> None:
         store.put(ANN, memory("text", memory_key="mine"))
     for keys, said in (
         ({"k": b"b" * 32}, "cannot be decrypted: .* the key 'k' is not the one"),
-        ({"other": b"a" * 32}, "the key 'k', which is not at hand; known: other"),
+        ({"other": b"a" * 32}, "the key 'k', which is not available; known keys: other"),
     ):
         with encrypting(sqlite_url, keys) as wrong:
             for use in (

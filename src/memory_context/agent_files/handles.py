@@ -37,7 +37,7 @@ FILE_MODE = 0o600
 # The number is limited because each write walks through all files and folders to add up their sizes.
 MOST_ENTRIES = 10_000
 TRIES = 10
-LOOK_AGAIN_SECONDS = 0.002
+POLL_SECONDS = 0.002
 Parts: TypeAlias = tuple[str, ...]
 # The handles of the locks that are held. A forked child has copies of them, and a lock is released only when all copies
 # are closed.
@@ -118,7 +118,7 @@ def _step(handle: int, name: str, *, make: bool) -> int:
                 raise
             # With O_NOFOLLOW, a link is ELOOP on Linux and macOS, and EMLINK on FreeBSD.
             if error.errno in {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}:
-                raise _in_the_way(handle, name) from error
+                raise _not_a_folder(handle, name) from error
             raise
     raise FileOperationError(f"the folder {name!r} vanished whenever it was made")
 
@@ -127,8 +127,8 @@ def _is_file(handle: int, name: str) -> bool:
     return stat.S_ISREG(os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode)
 
 
-def _in_the_way(handle: int, name: str) -> FileOperationError | InvalidPathError:
-    """Return the error for *name*, which is not a folder of the agent."""
+def _not_a_folder(handle: int, name: str) -> FileOperationError | InvalidPathError:
+    """Return the error to raise for *name*, which is not a folder of the agent."""
     if _is_file(handle, name):
         return FileOperationError(f"{name!r} is a file, not a folder")
     return InvalidPathError(f"{name!r} is a link or not a folder of the agent, and is not followed")
@@ -197,7 +197,7 @@ def _opened(parent: int, name: str) -> int:
         return os.open(name, _FILE, dir_fd=parent)
     except OSError as error:
         if error.errno in {errno.ELOOP, errno.EMLINK, errno.ENXIO}:
-            raise _in_the_way(parent, name) from error
+            raise _not_a_folder(parent, name) from error
         raise
 
 
@@ -210,11 +210,11 @@ def _refuse_unreadable(status: os.stat_result, name: str) -> None:
 def replace(start: int, parts: Parts, data: bytes) -> None:
     """Replace the content of a file by *data* atomically: readers see the old or the new one, even after a crash."""
     with folder(start, parts[:-1], make=True) as parent:
-        replace_in(parent, parts[-1], data, FILE_MODE, _own_name())
+        replace_in(parent, parts[-1], data, FILE_MODE, _temporary_name())
         _sync(parent)
 
 
-def _own_name() -> str:
+def _temporary_name() -> str:
     return OWN_PREFIX + secrets.token_hex(8)
 
 
@@ -235,7 +235,7 @@ def remove(start: int, parts: Parts) -> None:
         status = os.stat(parts[-1], dir_fd=parent, follow_symlinks=False)
         _refuse_foreign(status, parts[-1])
         if stat.S_ISDIR(status.st_mode):
-            doomed = _own_name()
+            doomed = _temporary_name()
             # It is renamed first, which is atomic, so that nobody ever sees it half deleted.
             os.rename(parts[-1], doomed, src_dir_fd=parent, dst_dir_fd=start)
             _sync(start)
@@ -283,7 +283,7 @@ def walk(handle: int, before: Parts = (), *, sweep: bool = False) -> Iterator[Fi
     """
     if len(before) > DEEPEST:
         raise FileOperationError(f"folders are nested deeper than {DEEPEST}, below {before[0]!r}")
-    for name, status in _inside(handle, sweep=sweep):
+    for name, status in _entries_of(handle, sweep=sweep):
         path = (*before, name)
         if stat.S_ISDIR(status.st_mode):
             yield FileEntry("/".join(path), 0, is_folder=True)
@@ -296,7 +296,7 @@ def walk(handle: int, before: Parts = (), *, sweep: bool = False) -> Iterator[Fi
             yield FileEntry("/".join(path), status.st_size)
 
 
-def _inside(handle: int, *, sweep: bool) -> Iterator[tuple[str, os.stat_result]]:
+def _entries_of(handle: int, *, sweep: bool) -> Iterator[tuple[str, os.stat_result]]:
     with os.scandir(handle) as entries:
         names = sorted(entry.name for entry in entries)
     for name in names:
@@ -324,7 +324,7 @@ def locked(parent: int, name: str, seconds: float) -> Generator[None]:
                 raise FileOperationError(
                     f"another writer holds the lock of the agent {name!r}; try again"
                 )
-            time.sleep(LOOK_AGAIN_SECONDS)
+            time.sleep(POLL_SECONDS)
         yield
     finally:
         _held_locks.discard(handle)

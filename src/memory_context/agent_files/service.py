@@ -84,7 +84,7 @@ class AgentMemoryService:
         Raises:
             AgentMemoryFileNotFoundError: There is no such file.
         """
-        with self._explained("read", agent_instance_id, relative_file_path):
+        with self._logged("read", agent_instance_id, relative_file_path):
             return self._text_of(agent_instance_id, relative_file_path)
 
     def write_memory_file(
@@ -156,7 +156,7 @@ class AgentMemoryService:
             AgentMemoryFileNotFoundError: There is nothing at this path.
         """
         with (
-            self._explained("delete", agent_instance_id, relative_path),
+            self._logged("delete", agent_instance_id, relative_path),
             self._writing(agent_instance_id, make=False) as root,
         ):
             handles.remove(root, path_parts(relative_path))
@@ -167,7 +167,7 @@ class AgentMemoryService:
         Raises:
             AgentMemoryFileNotFoundError: There is nothing at *old_path*.
         """
-        with self._explained("rename", agent_instance_id, old_path, new_path):
+        with self._logged("rename", agent_instance_id, old_path, new_path):
             old = path_parts(old_path)
             new = path_parts(new_path)
             with self._writing(agent_instance_id, make=False) as root:
@@ -191,7 +191,7 @@ class AgentMemoryService:
         Raises:
             AgentMemoryFileNotFoundError: There is no such file.
         """
-        with self._explained("view", agent_instance_id, relative_file_path):
+        with self._logged("view", agent_instance_id, relative_file_path):
             return numbered(self._text_of(agent_instance_id, relative_file_path), view_range)
 
     def list(self, agent_instance_id: str, relative_path: str = "") -> builtins.list[FileEntry]:
@@ -203,7 +203,7 @@ class AgentMemoryService:
         Raises:
             AgentMemoryFileNotFoundError: There is nothing at this path.
         """
-        with self._explained("list", agent_instance_id, relative_path):
+        with self._logged("list", agent_instance_id, relative_path):
             # For an agent that has written nothing yet, the list is empty, and not an error.
             parts = path_parts(relative_path) if relative_path != "" else ()
             try:
@@ -221,7 +221,7 @@ class AgentMemoryService:
 
         The function returns None if there is no file.
         """
-        with self._explained("write", agent_instance_id, relative_file_path):
+        with self._logged("write", agent_instance_id, relative_file_path):
             parts = path_parts(relative_file_path)
             with self._writing(agent_instance_id) as root:
                 status = handles.look(root, parts)
@@ -278,7 +278,7 @@ class AgentMemoryService:
         """Yield the handle of the agent's folder, and hold the agent's lock."""
         name = agent_folder(agent_instance_id)
         with contextlib.ExitStack() as stack:
-            with _unusable(name):
+            with _as_agent_not_found(name):
                 base = stack.enter_context(self._base())
                 locks = stack.enter_context(handles.folder(base, (LOCKS,), make=True))
             stack.enter_context(handles.locked(locks, name, self.lock_seconds))
@@ -293,10 +293,10 @@ class AgentMemoryService:
         """
         name = agent_folder(agent_instance_id)
         with contextlib.ExitStack() as stack:
-            with _unusable(name):
+            with _as_agent_not_found(name):
                 base = stack.enter_context(self._base())
                 root = stack.enter_context(handles.folder(base, (name,), make=make))
-                _refuse_other(base, name)
+                _refuse_colliding_id(base, name)
             yield root
 
     @contextlib.contextmanager
@@ -323,7 +323,7 @@ class AgentMemoryService:
         return base
 
     @contextlib.contextmanager
-    def _explained(self, verb: str, agent_instance_id: str, *paths: str) -> Generator[None]:
+    def _logged(self, verb: str, agent_instance_id: str, *paths: str) -> Generator[None]:
         """Log the outcome of the body, and turn errors of the system into errors that name the file and the agent."""
         what = " to ".join(map(brief, paths))
         agent = brief(agent_instance_id)
@@ -346,7 +346,7 @@ class AgentMemoryService:
 
 
 @contextlib.contextmanager
-def _unusable(name: str) -> Generator[None]:
+def _as_agent_not_found(name: str) -> Generator[None]:
     """Turn errors on the way to an agent's folder into an `AgentNotFoundError`, except that it does not exist yet."""
     try:
         yield
@@ -358,7 +358,7 @@ def _unusable(name: str) -> Generator[None]:
         ) from error
 
 
-def _refuse_other(base: int, name: str) -> None:
+def _refuse_colliding_id(base: int, name: str) -> None:
     """Refuse an id that the file system takes for that of another agent, as macOS does with b and B."""
     if name not in os.listdir(base):
         raise InvalidPathError(

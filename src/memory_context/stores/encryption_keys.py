@@ -65,7 +65,7 @@ class Keyring:
             self._load()
         if key_id not in self._keys:
             raise EncryptionError(
-                f"this is encrypted with the key {key_id!r}, which is not at hand; known: {', '.join(self._keys)}"
+                f"this is encrypted with the key {key_id!r}, which is not available; known keys: {', '.join(self._keys)}"
             )
         return self._keys[key_id]
 

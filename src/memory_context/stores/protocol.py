@@ -59,8 +59,8 @@ class MemoryStore(Protocol):
 
         If the user already has a record with the same `identity`, no second one is made and the
         existing record is returned: it becomes active again, takes the later `expires_at` of the
-        two, and its `updated_at` is set to now, to within a minute. It keeps its own key, even if
-        several writers put the same content at once.
+        two, and its `updated_at` tells when it was last put, to within a minute. It keeps its own
+        key, even if several writers put the same content at once.
 
         Args:
             scope: The scope that the record belongs to.
@@ -276,7 +276,7 @@ class Administration(Protocol):
 
 @runtime_checkable
 class CallKeeper(Protocol):
-    """A store that keeps the prompts sent to models, and the decisions made before each call."""
+    """A store that keeps records of the calls of models, and of the decisions made before them."""
 
     def note_call(self, record: CallRecord) -> None:
         """Schedule *record* to be written soon. This never waits and never fails."""

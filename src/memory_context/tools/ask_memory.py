@@ -37,7 +37,7 @@ class AskArgs(LenientArgs):
         return self.key.split(",") if self.key else []
 
 
-def _ask(reader: MemoryReader, args: AskArgs, most: int) -> ToolAnswer:
+def _ask(reader: MemoryReader, args: AskArgs, max_tokens: int) -> ToolAnswer:
     answer = reader.ask(args.keys, args.question)
     facts = told_cost(answer)
     if not answer.text:
@@ -46,7 +46,7 @@ def _ask(reader: MemoryReader, args: AskArgs, most: int) -> ToolAnswer:
         prompts.ASK_QUOTATION.format(key=one.key, line=one.line, text=one.text)
         for one in answer.quotations
     ]
-    budget = most - reader.counter.count(facts) - 1
+    budget = max_tokens - reader.counter.count(facts) - 1
     # A long answer leaves a third of the budget for the quotations, without which it cannot be relied on.
     text = truncated(answer.text, budget * 2 // 3, reader.counter.count)
     shown = truncated("\n".join([text, *quoted]), budget, reader.counter.count)

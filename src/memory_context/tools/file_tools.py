@@ -77,7 +77,7 @@ class FileArgs(LenientArgs):
 
     def path_inside(self, name: str = "path") -> str:
         """Return the argument `name` as a path relative to the agent's folder, which must not be the folder itself."""
-        path = _inside(self.needed(name))
+        path = _relative(self.needed(name))
         if not path:
             raise MemoryToolError(prompts.FILES_ROOT.format(command=self.command))
         return path
@@ -101,16 +101,16 @@ class AgentFiles:
         return default_counter()
 
 
-def _run(files: AgentFiles, args: FileArgs, most: int) -> ToolAnswer:
+def _run(files: AgentFiles, args: FileArgs, max_tokens: int) -> ToolAnswer:
     """Run the command. The answer is one line, or for `view` the text."""
     path = args.path
     if args.command == "rename":
         path = args.old_path or args.path
     try:
-        return ToolAnswer(_COMMANDS[args.command](files, args, most))
+        return ToolAnswer(_COMMANDS[args.command](files, args, max_tokens))
     except AgentMemoryError as error:
         advice = _advice(error, _shown(path or ""))
-        raise MemoryToolError(truncated(advice, most, files.counter.count)) from None
+        raise MemoryToolError(truncated(advice, max_tokens, files.counter.count)) from None
 
 
 def _advice(error: AgentMemoryError, path: str) -> str:
@@ -125,7 +125,7 @@ def _advice(error: AgentMemoryError, path: str) -> str:
             return prompts.FILES_FAILED.format(message=error)
 
 
-def _inside(path: str) -> str:
+def _relative(path: str) -> str:
     """Return a path that a model wrote, relative to the agent's folder. A path that is not below `ROOT` is unchanged."""
     for root in (ROOT, ROOT.removeprefix("/")):
         if path.rstrip("/") == root:
@@ -137,22 +137,22 @@ def _inside(path: str) -> str:
 
 def _shown(path: str) -> str:
     """Return a path in the form that models use, below `ROOT`."""
-    inside = _inside(path)
+    inside = _relative(path)
     return f"{ROOT}/{inside}" if inside else ROOT
 
 
-def _view(files: AgentFiles, args: FileArgs, most: int) -> str:
-    path = _inside(args.path or ROOT).rstrip("/")
+def _view(files: AgentFiles, args: FileArgs, max_tokens: int) -> str:
+    path = _relative(args.path or ROOT).rstrip("/")
     entries = files.service.list(files.agent_instance_id, path)
     path = "/".join(path_parts(path)) if path else path
     is_file = [entry.path for entry in entries if not entry.is_folder] == [path]
     if is_file:
-        return _view_file(files, args, path, most)
+        return _view_file(files, args, path, max_tokens)
     if not entries:
         return prompts.FILES_EMPTY.format(path=_shown(path))
     text = "\n".join(_entry_line(entry) for entry in entries)
     template = _filled(prompts.FILES_LISTED, len(entries), path)
-    return _page(files, template, text, 1, args.offset, most)
+    return _page(files, template, text, 1, args.offset, max_tokens)
 
 
 def _entry_line(entry: FileEntry) -> str:
@@ -160,13 +160,13 @@ def _entry_line(entry: FileEntry) -> str:
     return f"{path}/" if entry.is_folder else prompts.FILES_ENTRY.format(path=path, size=entry.size)
 
 
-def _view_file(files: AgentFiles, args: FileArgs, path: str, most: int) -> str:
+def _view_file(files: AgentFiles, args: FileArgs, path: str, max_tokens: int) -> str:
     text = files.service.read_memory_file(files.agent_instance_id, path)
     if not text:
         return prompts.FILES_EMPTY.format(path=_shown(path))
     template = _filled(prompts.FILES_LINES, len(lines_of(text)), path)
     first = args.lines[0] if args.lines else 1
-    return _page(files, template, numbered(text, args.lines), first, args.offset, most)
+    return _page(files, template, numbered(text, args.lines), first, args.offset, max_tokens)
 
 
 def _filled(template: str, count: int, path: str) -> str:
@@ -174,14 +174,16 @@ def _filled(template: str, count: int, path: str) -> str:
     return template.replace("{count}", str(count)).replace("{path}", _shown(path))
 
 
-def _page(files: AgentFiles, template: str, text: str, first: int, offset: int, most: int) -> str:
-    """Return as much of `text` from `offset` on as fits into `most` tokens, and how to get the next page."""
+def _page(
+    files: AgentFiles, template: str, text: str, first: int, offset: int, max_tokens: int
+) -> str:
+    """Return as much of `text` from `offset` on as fits into `max_tokens`, and how to get the next page."""
     if offset >= len(text):
         return prompts.NO_MORE
     count = files.counter.count
     further = "\n" + prompts.NEXT_PAGE_BRIEFLY.format(offset=len(text))
     frame = template.format(first=first, last=first + text.count("\n"), text=further)
-    page = next_page(text, offset, len(text), most - count(frame) - SLACK, count)
+    page = next_page(text, offset, len(text), max_tokens - count(frame) - SLACK, count)
     shown = text[page.start : page.end].rstrip("\n")
     answer = template.format(first=first + page.first - 1, last=first + page.last - 1, text=shown)
     if page.end < len(text):

@@ -117,22 +117,30 @@ def _save(notes: ScopedMemory, args: SaveArgs, _: int) -> ToolAnswer:
     return ToolAnswer(prompts.SAVED.format(tier=tier, ref=MemoryRef(key)), (key,))
 
 
-def _get(notes: ScopedMemory, args: GetArgs, most: int) -> ToolAnswer:
+def _get(notes: ScopedMemory, args: GetArgs, max_tokens: int) -> ToolAnswer:
     tier = args.tier or None
     if args.key:
         note = notes.get(args.key, tier=tier)
         if note is None:
             raise MemoryToolError(prompts.NO_NOTE.format(key=args.key))
-        return ToolAnswer(answer(note, Selection(), 0, most, notes.counter.count), (args.key,))
+        return ToolAnswer(
+            answer(note, Selection(), 0, max_tokens, notes.counter.count), (args.key,)
+        )
     all_notes = notes.get(category=args.category or None, tags=args.tags, tier=tier)
     page = all_notes[args.offset :]
-    return _listed(notes, page, args.offset, most) if page else ToolAnswer(prompts.NO_NOTES)
+    return _listed(notes, page, args.offset, max_tokens) if page else ToolAnswer(prompts.NO_NOTES)
 
 
-def _listed(notes: ScopedMemory, page: list[MemoryItem], offset: int, most: int) -> ToolAnswer:
+def _listed(
+    notes: ScopedMemory, page: list[MemoryItem], offset: int, max_tokens: int
+) -> ToolAnswer:
     """Answer with as many notes as fit, but at least the first one, which is cut off if necessary."""
     count = notes.counter.count
-    budget = most - count(prompts.NOTES_LEFT.format(count=len(page), offset=offset + len(page))) - 1
+    budget = (
+        max_tokens
+        - count(prompts.NOTES_LEFT.format(count=len(page), offset=offset + len(page)))
+        - 1
+    )
     lines = list[str]()
     for note in page:
         line = note_line(note)
@@ -179,9 +187,9 @@ def _clear(notes: ScopedMemory, args: ClearArgs, _: int) -> ToolAnswer:
     return ToolAnswer(prompts.CLEARED.format(count=number, tier=args.tier))
 
 
-def _list(notes: ScopedMemory, _: ListArgs, most: int) -> ToolAnswer:
+def _list(notes: ScopedMemory, _: ListArgs, max_tokens: int) -> ToolAnswer:
     text = "\n".join(_tree(notes.list_categories())) or prompts.NO_NOTES
-    return ToolAnswer(truncated(text, most, notes.counter.count))
+    return ToolAnswer(truncated(text, max_tokens, notes.counter.count))
 
 
 def _tree(categories: Iterable[Category], depth: int = 0) -> Iterator[str]:

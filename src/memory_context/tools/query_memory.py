@@ -26,24 +26,24 @@ class QueryArgs(LenientArgs):
     save_as: Key = ""
 
 
-def _query(manager: MemoryManager, args: QueryArgs, most: int) -> ToolAnswer:
+def _query(manager: MemoryManager, args: QueryArgs, max_tokens: int) -> ToolAnswer:
     result = manager.query(args.sql, save_as=args.save_as or None)
     if result.key is None:
-        return ToolAnswer(_table(result, most, manager.counter.count), result.sources)
+        return ToolAnswer(_table(result, max_tokens, manager.counter.count), result.sources)
     kept = prompts.QUERY_KEPT.format(ref=manager.get(result.key).ref)
-    most -= manager.counter.count(f"{kept}\n")
-    table = _table(result, most, manager.counter.count)
+    max_tokens -= manager.counter.count(f"{kept}\n")
+    table = _table(result, max_tokens, manager.counter.count)
     return ToolAnswer(f"{kept}\n{table}", (result.key, *result.sources))
 
 
-def _table(result: QueryResult, most: int, cost: Cost) -> str:
-    """Return the number of rows, as many rows as fit into *most* tokens, and how to get the rest."""
+def _table(result: QueryResult, max_tokens: int, cost: Cost) -> str:
+    """Return the number of rows, as many rows as fit into *max_tokens*, and how to get the rest."""
     total = len(result)
     if not total:
         return prompts.NO_ANSWER.format(columns=", ".join(result.columns))
     rows = FoundRows(result.columns, [list(row) for row in result.rows], 0, total)
     around = cost(f"{rows.part(total, total)}\n\n{prompts.QUERY_MORE.format(offset=total)}")
-    page = page_of(rows, 0, max(most - around, 1), cost)
+    page = page_of(rows, 0, max(max_tokens - around, 1), cost)
     shown = prompts.ANSWER.format(part=page.part, text=page.text)
     if page.next_offset is None:
         return shown

@@ -102,12 +102,12 @@ class StoreArgs(LenientArgs):
     type: SkipJsonSchema[str] = "note"
 
 
-def _retrieve(manager: MemoryManager, args: RetrieveArgs, most: int) -> ToolAnswer:
-    text = manager.answer(args.key, args.selection, offset=args.offset, max_tokens=most)
+def _retrieve(manager: MemoryManager, args: RetrieveArgs, max_tokens: int) -> ToolAnswer:
+    text = manager.answer(args.key, args.selection, offset=args.offset, max_tokens=max_tokens)
     return ToolAnswer(text, (args.key,))
 
 
-def _search(manager: MemoryManager, args: SearchArgs, most: int) -> ToolAnswer:
+def _search(manager: MemoryManager, args: SearchArgs, max_tokens: int) -> ToolAnswer:
     search = partial(
         manager.search,
         args.query,
@@ -127,7 +127,7 @@ def _search(manager: MemoryManager, args: SearchArgs, most: int) -> ToolAnswer:
     for hit in hits:
         shown.append(_hit_text(manager, hit, args.query))
         # The first hit is always shown, so that a search that found something has a non-empty answer.
-        if len(shown) > 1 and manager.counter.exceeds("\n".join(shown), most):
+        if len(shown) > 1 and manager.counter.exceeds("\n".join(shown), max_tokens):
             shown.pop()
             break
     return ToolAnswer("\n".join(shown), tuple(hit.memory_key for hit in hits[: len(shown)]))

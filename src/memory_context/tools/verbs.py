@@ -95,12 +95,12 @@ class Verb(Generic[Memories]):
         Raises:
             MemoryToolError: The call failed; the message says what to do next.
         """
-        most = max(max_tokens, LEAST_ANSWER)
+        limit = max(max_tokens, LEAST_ANSWER)
         try:
-            return self.work(memories, args, most)
+            return self.work(memories, args, limit)
         except MemoryContextError as error:
             message = advice(error, getattr(args, "key", ""))
-            raise MemoryToolError(truncated(message, most, memories.counter.count)) from None
+            raise MemoryToolError(truncated(message, limit, memories.counter.count)) from None
 
 
 def answer_limit(verb: Verb[Any], max_tokens: int | None, page_tokens: int | None = None) -> int:
@@ -108,10 +108,10 @@ def answer_limit(verb: Verb[Any], max_tokens: int | None, page_tokens: int | Non
 
     A page of `retrieve_memory` has *page_tokens*, and the last page of a text up to half as much again.
     """
-    most = max_tokens or USUAL_ANSWER
+    limit = max_tokens or USUAL_ANSWER
     if verb.name == RETRIEVE and (page_tokens or not max_tokens):
-        most = (page_tokens or PAGE_TOKENS) * 3 // 2
-    return max(most, LEAST_ANSWER)
+        limit = (page_tokens or PAGE_TOKENS) * 3 // 2
+    return max(limit, LEAST_ANSWER)
 
 
 def check_owner(owner: object, *kinds: type) -> None:

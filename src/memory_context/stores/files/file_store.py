@@ -117,7 +117,7 @@ class FileStore(ClosedAtExit):
         self._writer = WriterLock(self._folder)
         self._calls = CallFile(self._folder, self.codec, calls_kept)
         self._embedding: dict[str, Any] = {"embedder": embedder, "embedding_model": embedding_model}
-        self._records: IndexedFolder | None = None
+        self._indexed: IndexedFolder | None = None
         self._lock = Lock()
         self.has_embedder = embedder is not None
         in_child(self)
@@ -145,12 +145,12 @@ class FileStore(ClosedAtExit):
             StoreUnavailableError: The folder cannot be read.
         """
         with self._lock:
-            before, self._records = self._records, None
+            before, self._indexed = self._indexed, None
             try:
-                records = self._opened()
+                indexed = self._opened()
                 if before is not None:
                     with self._errors():
-                        records.note_removed_since(before, write=self._writer.held)
+                        indexed.note_removed_since(before, write=self._writer.held)
             finally:
                 if before is not None:
                     before.index.close()
@@ -197,9 +197,9 @@ class FileStore(ClosedAtExit):
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
         """See `MemoryStore.touch`. It needs no writer lock; in a folder that cannot be written to, reads are not noted."""
         with self._lock:
-            records = self._opened()
-            touched = records.index.touch(scope, keys)
-            records.save_reads()
+            indexed = self._opened()
+            touched = indexed.index.touch(scope, keys)
+            indexed.save_reads()
             return touched
 
     def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
@@ -272,7 +272,7 @@ class FileStore(ClosedAtExit):
         """See `MemoryStore.close`. After it another process may write."""
         self._calls.close()
         with self._lock:
-            self._drop_records()
+            self._drop_index()
             self._writer.release()
 
     @contextmanager
@@ -280,15 +280,15 @@ class FileStore(ClosedAtExit):
         """Yield the index to be changed, and save the changes as files at the end."""
         with self._lock:
             self._hold_lock()
-            records = self._opened()
+            indexed = self._opened()
             try:
-                yield records.index
+                yield indexed.index
             finally:
                 try:
                     with self._errors():
-                        records.save()
+                        indexed.save()
                 except BaseException:
-                    self._drop_records()  # so that the next use reads the folder again
+                    self._drop_index()  # so that the next use reads the folder again
                     raise
 
     def _ask_calls(self, ask: Callable[[CallFile], T], nothing: T) -> T:
@@ -301,8 +301,8 @@ class FileStore(ClosedAtExit):
             with self._errors():
                 self._writer.acquire()
                 self._folder.remove_drafts()
-                if self._records is not None and self._records.is_outdated():
-                    self._drop_records()
+                if self._indexed is not None and self._indexed.is_outdated():
+                    self._drop_index()
         self._writer.check()
 
     def _without_damaged(
@@ -322,23 +322,23 @@ class FileStore(ClosedAtExit):
 
     def _opened(self) -> IndexedFolder:
         """Return the folder with its index, which is read at the first use."""
-        if self._records is None:
+        if self._indexed is None:
             index = SQLAlchemyStore("sqlite://", quota=self.quota, **self._embedding)
             index.most_caught_up = (
                 math.inf
             )  # nothing is indexed yet, and the first search must index everything
             try:
                 with self._errors():
-                    self._records = IndexedFolder(self._folder, index, self.codec)
+                    self._indexed = IndexedFolder(self._folder, index, self.codec)
             except BaseException:
                 index.close()
                 raise
-        return self._records
+        return self._indexed
 
-    def _drop_records(self) -> None:
-        records, self._records = self._records, None
-        if records is not None:
-            records.index.close()
+    def _drop_index(self) -> None:
+        indexed, self._indexed = self._indexed, None
+        if indexed is not None:
+            indexed.index.close()
 
     @contextmanager
     def _errors(self) -> Generator[None]:
@@ -350,5 +350,5 @@ class FileStore(ClosedAtExit):
 
     def after_fork(self) -> None:
         """In a forked child, drop the index and the lock, which are the parent's."""
-        self._records = None
+        self._indexed = None
         self._writer.release()

@@ -66,7 +66,7 @@ def deletion_line(user_id: str, key: str, deletion: Deletion | None) -> Line:
 
 
 def reads_line(user_id: str, memory_id: UUID, reads: Reads, noted: Reads | None) -> Line:
-    """Return the line that adds the reads made since the last line was written, at which there were *noted*."""
+    """Return the line that adds the reads beyond *noted*, which earlier lines hold already."""
     count, moment = reads
     if noted is not None:
         count -= noted[0]

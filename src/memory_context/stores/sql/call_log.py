@@ -36,10 +36,10 @@ from memory_context.stores.sql.schema import AnyRow, calls, in_period, narrowed,
 from memory_context.stores.sql.transactions import Database
 
 # How many records wait to be written at most. The oldest are dropped while the database is unreachable.
-WAITING = 1000
+MAX_WAITING = 1000
 # Records that arrive within this many seconds are written in one transaction.
-GATHERED = 0.2
-SWEPT_EVERY = 3600.0
+GATHER_SECONDS = 0.2
+SWEEP_SECONDS = 3600.0
 _PROMPTS = (calls.c.prompt, calls.c.prompt_sealed)
 
 _open_logs = WeakSet["CallLog"]()
@@ -58,7 +58,7 @@ class CallLog:
     def __init__(self, database: Database, kept: timedelta | None) -> None:
         self._database = database
         self._kept = kept
-        self._waiting = deque[CallRecord](maxlen=WAITING)
+        self._waiting = deque[CallRecord](maxlen=MAX_WAITING)
         self._lock = Lock()
         self._writing = Lock(deadlines.patience)
         self._timer: threading.Timer | None = None
@@ -77,7 +77,7 @@ class CallLog:
         if self._kept is None or self._database.reads_only:
             return
         with self._lock:
-            if len(self._waiting) == WAITING:
+            if len(self._waiting) == MAX_WAITING:
                 count("calls_dropped")
             self._waiting.append(record)
             if time.monotonic() >= self._paused_until:
@@ -89,7 +89,7 @@ class CallLog:
             return
         # In the caller's context, so that the write appears in the caller's traces.
         run = contextvars.copy_context().run
-        self._timer = threading.Timer(GATHERED, run, [self._write_waiting])
+        self._timer = threading.Timer(GATHER_SECONDS, run, [self._write_waiting])
         self._timer.name = "memory-context-calls"
         self._timer.daemon = True
         self._timer.start()
@@ -156,11 +156,11 @@ class CallLog:
         """Write the records that wait now; return whether any were written."""
         try:
             with self._writing:
-                return self._write_taken()
+                return self._write_batch()
         except StoreUnavailableError:
             return False
 
-    def _write_taken(self) -> bool:
+    def _write_batch(self) -> bool:
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
@@ -195,7 +195,7 @@ class CallLog:
     def _insert(self, connection: sa.Connection, records: Sequence[CallRecord]) -> None:
         rows = [_row_of(record, self._database.codec) for record in records]
         connection.execute(sa.insert(calls), rows)
-        is_due = self._swept_at is None or time.monotonic() - self._swept_at > SWEPT_EVERY
+        is_due = self._swept_at is None or time.monotonic() - self._swept_at > SWEEP_SECONDS
         if is_due and self._kept is not None:
             connection.execute(sa.delete(calls).where(calls.c.at < now() - self._kept))
             self._swept_at = time.monotonic()

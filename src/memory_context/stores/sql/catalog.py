@@ -303,7 +303,7 @@ class Catalog:
         return self._tables.delete_rows(user, where, expiry.reason)
 
     def keys_from(self, scope: Scope, start: str, limit: int) -> list[str]:
-        """Return the first *limit* keys, in alphabetical order, that begin with *start*."""
+        """Return the keys that begin with *start*, sorted; the first *limit* of them."""
         begins = sa.func.substr(memories.c.memory_key, 1, len(start)) == start
         statement = sa.select(memories.c.memory_key).where(*within(scope), begins)
         rows = rows_of(self._tables, statement.order_by(memories.c.memory_key).limit(limit))

@@ -33,7 +33,7 @@ CONNECT_SECONDS = 5
 CACHE_KIB = 16_000
 Transaction: TypeAlias = Literal["statement", "read", "write"]
 """The kind of a transaction: a single reading statement, several reading ones, or also writing ones."""
-_OVERWRITES = "memory_context_overwrites"
+_SECURE_DELETE = "memory_context_overwrites"
 # WAL lets others read while one connection writes. With synchronous=NORMAL a power failure may undo
 # the last commits, but never damages the file. If only the process is killed, nothing is lost.
 _SQLITE_PRAGMAS: tuple[str, ...] = (
@@ -100,7 +100,7 @@ before_fork(registry.close_idle)
 _write_locks = WeakValueDictionary[str, Lock]()
 
 
-def writers_turn(url: sa.URL) -> Lock:
+def write_lock(url: sa.URL) -> Lock:
     """Return the lock that lets only one thread of this process at a time write to the SQLite database at *url*.
 
     Waiting for SQLite's own lock means polling at growing intervals, so that with many threads some may never get it.
@@ -198,9 +198,9 @@ def begin(connection: sa.Connection, kind: Transaction) -> None:
         return
     # Overwrite deleted data, whatever the default of this build of SQLite is. Only then does
     # `forget_user` leave nothing of a user behind in free pages.
-    if not connection.info.get(_OVERWRITES):
+    if not connection.info.get(_SECURE_DELETE):
         execute(connection, "PRAGMA secure_delete=ON")
-        connection.info[_OVERWRITES] = True
+        connection.info[_SECURE_DELETE] = True
     execute(connection, "BEGIN IMMEDIATE")
 
 

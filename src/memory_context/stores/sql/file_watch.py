@@ -32,8 +32,8 @@ FileId: TypeAlias = tuple[int, int]
 
 TRIES = 20
 WAIT_SECONDS = 5.0
-LOOK_SECONDS = 0.01
-_LOG, _LOG_INDEX = "-wal", "-shm"
+POLL_SECONDS = 0.01
+_LOG_SUFFIX, _LOG_INDEX_SUFFIX = "-wal", "-shm"
 _OPENED = "memory_context_file"
 
 
@@ -58,7 +58,7 @@ def _may_write(path: str | Path) -> bool:
 def _read_only_uri(path: str) -> str:
     """Return the URI by which SQLite opens a file that it cannot write to."""
     uri = f"{Path(path).as_uri()}?mode=ro"
-    if _may_write(Path(path).parent) or file_at(path + _LOG):
+    if _may_write(Path(path).parent) or file_at(path + _LOG_SUFFIX):
         return uri
     # The header says that the file has a write-ahead log, and SQLite would try to create it. As there
     # is no log, the file is complete, and can be opened as immutable.
@@ -90,7 +90,7 @@ class OpenedFile:
         A file that was opened as complete no longer counts once it has a log, because then another
         machine writes to it.
         """
-        if self.complete and file_at(self.path + _LOG):
+        if self.complete and file_at(self.path + _LOG_SUFFIX):
             return False
         return not self.path or self.file == file_at(self.path)
 
@@ -175,9 +175,9 @@ class FileWatch:
         connection.opened = OpenedFile(
             self.path,
             file_at(self.path),
-            file_at(self.path + _LOG),
-            file_at(self.path + _LOG_INDEX),
-            complete=may_only_read(self.path) and file_at(self.path + _LOG) is None,
+            file_at(self.path + _LOG_SUFFIX),
+            file_at(self.path + _LOG_INDEX_SUFFIX),
+            complete=may_only_read(self.path) and file_at(self.path + _LOG_SUFFIX) is None,
         )
         connection.watch = self
         return connection
@@ -220,7 +220,7 @@ class FileWatch:
         Raises:
             sqlite3.OperationalError: The log cannot be renamed or removed.
         """
-        log, log_index = self.path + _LOG, self.path + _LOG_INDEX
+        log, log_index = self.path + _LOG_SUFFIX, self.path + _LOG_INDEX_SUFFIX
         try:
             with _folder_locked(Path(self.path).parent):
                 gone = self._gone()
@@ -282,7 +282,7 @@ def _lock(handle: int) -> None:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
         except OSError:
             return
         else:

@@ -83,7 +83,7 @@ class Prepared:
 
     def rows(self, connection: sa.Connection, values: Values) -> list[list[Any]]:
         """Execute the statement with *values* and return its rows."""
-        compiled = self._for(connection.dialect)
+        compiled = self._compiled_for(connection.dialect)
         cursor = execute(connection, compiled.text, compiled.parameters(values))
         return compiled.decoded(cursor, connection.dialect)
 
@@ -91,19 +91,19 @@ class Prepared:
         self, pooled: sa.PoolProxiedConnection, engine: sa.Engine, values: Values
     ) -> list[list[Any]]:
         """Execute the statement as `rows` does, on a connection of the engine's pool, without a transaction."""
-        compiled = self._for(engine.dialect)
-        cursor = _driven(pooled, engine, compiled.text, compiled.parameters(values))
+        compiled = self._compiled_for(engine.dialect)
+        cursor = _executed_by_driver(pooled, engine, compiled.text, compiled.parameters(values))
         return compiled.decoded(cursor, engine.dialect)
 
     def run(self, connection: sa.Connection, values: Sequence[Values]) -> None:
         """Execute the statement with each of *values*."""
-        compiled = self._for(connection.dialect)
+        compiled = self._compiled_for(connection.dialect)
         parameters = list(map(compiled.parameters, values))
         execute(connection, compiled.text, parameters[0] if len(parameters) == 1 else parameters)
 
     def counts(self, connection: sa.Connection, values: Sequence[Values]) -> list[int]:
         """Execute the statement with each of *values*; return the numbers of rows that they changed."""
-        compiled = self._for(connection.dialect)
+        compiled = self._compiled_for(connection.dialect)
         parameters = list(map(compiled.parameters, values))
         if len(parameters) < 2 or connection.dialect.name == "sqlite" or _has_listeners(connection):
             return [execute(connection, compiled.text, one).rowcount for one in parameters]
@@ -114,7 +114,7 @@ class Prepared:
             counts.append(cursor.rowcount)
         return counts
 
-    def _for(self, dialect: sa.Dialect) -> _Compiled:
+    def _compiled_for(self, dialect: sa.Dialect) -> _Compiled:
         compiled = self._compiled.get(dialect)
         if compiled is None:
             compiled = _compile(self._statement, dialect, self._columns)
@@ -146,10 +146,10 @@ def execute(connection: sa.Connection, text: str, parameters: Any = (), **option
     """Execute the driver's SQL with its parameters, or with each of a list of them; return a cursor or result."""
     if _has_listeners(connection):
         return connection.exec_driver_sql(text, parameters or None)
-    return _driven(connection, connection.engine, text, parameters, **options)
+    return _executed_by_driver(connection, connection.engine, text, parameters, **options)
 
 
-def _driven(
+def _executed_by_driver(
     connection: AnyConnection,
     engine: sa.Engine,
     text: str,

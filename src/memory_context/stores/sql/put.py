@@ -95,7 +95,7 @@ def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOpt
             if not _locked(connection, holder):
                 continue
             return _overwrite(connection, holder, item, options.batch)
-        raise _taken(item)
+        raise _key_exists(item)
     indexing.insert(connection, item.user_id, [(item, options.batch)])
     return item
 
@@ -127,7 +127,7 @@ def put_all(
             for item in clashing:
                 holder = _by_key(connection, item)
                 if holder is not None and not scope.sees(holder.tier, holder.tier_id):
-                    raise _taken(item)
+                    raise _key_exists(item)
                 if holder is not None and _locked(connection, holder):
                     held.append((holder, item))
                 else:
@@ -137,7 +137,7 @@ def put_all(
         indexing.insert(connection, scope.user_id, [(item, batches[item.id]) for item in new])
 
 
-def _taken(item: MemoryItem) -> KeyExistsError:
+def _key_exists(item: MemoryItem) -> KeyExistsError:
     return KeyExistsError(
         f"the key {item.memory_key!r} holds another memory; choose another key, forget it, or replace it"
     )
@@ -180,14 +180,14 @@ def _by_identity(connection: sa.Connection, item: MemoryItem) -> MemoryItem | No
     identity = format_of(connection).identity_of(item)
     if identity is None:
         return None
-    return _one(connection, _BY_IDENTITY, item.user_id, identity)
+    return _first_record(connection, _BY_IDENTITY, item.user_id, identity)
 
 
 def _by_key(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
-    return _one(connection, _BY_KEY, item.user_id, item.memory_key)
+    return _first_record(connection, _BY_KEY, item.user_id, item.memory_key)
 
 
-def _one(
+def _first_record(
     connection: sa.Connection, statement: Prepared, user: str, wanted: str
 ) -> MemoryItem | None:
     for row in statement.rows(connection, {"user": user, "wanted": wanted}):
@@ -222,8 +222,8 @@ def _overwrite(
 
 def rewrite(connection: sa.Connection, item: MemoryItem) -> MemoryItem:
     """Write *item* into its row, and return it as it is stored. The index is not touched."""
-    # Another record of the user has the same identity: both had different contents, and this one becomes equal to the
-    # other. Only one of them can keep the identity.
+    # Another record of the user has this identity already, and only one can keep it. For example the same content was
+    # stored once in plain and once encrypted, with different identities, and is now encrypted in both records.
     if twin_of(connection, item) is not None:
         item = replace(item, identity=None)
     update = sa.update(memories).where(*this_memory(item.user_id, item.id))

@@ -92,7 +92,7 @@ def encode_row(connection: sa.Connection, item: MemoryItem) -> dict[str, Any]:
     item = row_format.codec.encode(item)
     values = {name: getattr(item, name) for name in _FIELDS}
     values["identity"] = identity
-    # A list, because JSON has no tuples, and SQLAlchemy compares with what is read back.
+    # As JSON has them: lists instead of tuples, and plain dicts.
     values["tags"] = list(item.tags)
     values["content_metadata"] = dict(item.content_metadata)
     if isinstance(item.content, str) and is_storable(item.content):

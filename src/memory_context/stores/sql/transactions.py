@@ -82,7 +82,7 @@ class Database:
         self._ready_pool: sa.Pool | None = None
         # With a timeout, because whoever holds it may be waiting for a database that hangs.
         self._lock = Lock(deadlines.patience, f"{urls.shown_url(self.url)} cannot be opened")
-        self._write_lock = engine_setup.writers_turn(self.url)
+        self._write_lock = engine_setup.write_lock(self.url)
         in_child(self)
 
     def after_fork(self) -> None:
@@ -190,7 +190,7 @@ class Database:
         """Return the rows that a prepared statement selects with *values*, as `rows` does."""
         self._prepare_schema()
         if self.dialect == "sqlite" and not has_listeners(self.engine):
-            return self._read_alone(statement, values)
+            return self._read_without_transaction(statement, values)
         with self._transaction("statement") as connection:
             return statement.rows(connection, values)
 
@@ -205,7 +205,7 @@ class Database:
         with self._transaction("statement" if is_sent_together else "write") as connection:
             return statement.counts(connection, values)
 
-    def _read_alone(self, statement: Prepared, values: Values) -> list[list[Any]]:
+    def _read_without_transaction(self, statement: Prepared, values: Values) -> list[list[Any]]:
         """Return a statement's rows without a transaction of SQLAlchemy's, which would take longer than the statement."""
         engine = self.engine
         with self.errors(), operation("transaction", backend=self.dialect, writes=False):

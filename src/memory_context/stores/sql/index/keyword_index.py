@@ -46,13 +46,15 @@ ANALYZER = "analyzer"
 # The size of a hashed lexeme: with 80 bits, no two words of a database will have the same hash.
 HASHED_BYTES = 10
 MemoryIds: TypeAlias = AnySelect
-_mine = owners.c.user_id == sa.bindparam("user")
-_STATISTICS = Prepared(sa.select(owners.c.number, owners.c.passages, owners.c.length).where(_mine))
-_more = {
+_OF_USER = owners.c.user_id == sa.bindparam("user")
+_STATISTICS = Prepared(
+    sa.select(owners.c.number, owners.c.passages, owners.c.length).where(_OF_USER)
+)
+_NEW_TOTALS = {
     "passages": owners.c.passages + sa.bindparam("more", type_=sa.BigInteger),
     "length": owners.c.length + sa.bindparam("longer", type_=sa.BigInteger),
 }
-_COUNT = Prepared(sa.update(owners).where(_mine).values(_more))
+_COUNT = Prepared(sa.update(owners).where(_OF_USER).values(_NEW_TOTALS))
 _CHUNK_FIELDS = ("ordinal", "start", "stop", "line", "length")
 _INDEXES = {"sqlite": fts5, "postgresql": tsvector}
 

@@ -72,11 +72,11 @@ def best_if_indexed(
 def best(connection: sa.Connection, request: SearchRequest) -> list[tuple[MemoryItem, ChunkHit]]:
     """Return the memories with the best chunks, each with its best chunk, best first."""
     if request.narrowed:
-        hits = _hits_meeting(connection, request)
+        hits = _hits_under_conditions(connection, request)
         # A long query is reduced to the words that are rarest in all of the user's memories. If the
         # memories that meet the conditions lack these words, more of the query's words are tried.
         if len(hits) < request.limit and request.terms < len(request.wanted):
-            hits = _hits_meeting(connection, replace(request, terms=MAX_TRIED))
+            hits = _hits_under_conditions(connection, replace(request, terms=MAX_TRIED))
         return _with_items(connection, hits, request)
     hits = _hits(connection, request, None)
     found = _with_items(connection, hits, request)
@@ -86,14 +86,16 @@ def best(connection: sa.Connection, request: SearchRequest) -> list[tuple[Memory
     return found
 
 
-def _hits_meeting(connection: sa.Connection, request: SearchRequest) -> dict[UUID, ChunkHit]:
+def _hits_under_conditions(
+    connection: sa.Connection, request: SearchRequest
+) -> dict[UUID, ChunkHit]:
     """Return the best chunks of the memories that meet the conditions.
 
     If ranking all memories is cheap, it is tried first, and the conditions are checked afterwards.
     """
     if request.vector is None and keyword_index.ranks_all_cheaply(connection):
         hits = _hits(connection, request, None)
-        statement = _meeting(sa.select(memories.c.id), hits, request)
+        statement = _restricted(sa.select(memories.c.id), hits, request)
         allowed = set(connection.execute(statement).scalars())
         if len(allowed) >= request.limit or len(hits) < request.limit:
             return {memory_id: hit for memory_id, hit in hits.items() if memory_id in allowed}
@@ -117,11 +119,11 @@ def _hits(
             inside,
             terms=request.terms,
         )
-        by_keywords = _best_passages(rank, request.limit)
+        by_keywords = _best_chunks(rank, request.limit)
     if request.vector is not None:
         table, vector = request.vector
         rank = partial(vector_index.nearest, connection, table, request.user_id, vector, inside)
-        by_vectors = _best_passages(rank, request.limit)
+        by_vectors = _best_chunks(rank, request.limit)
         if by_keywords and by_vectors:
             chance = vector_index.chance(connection, table, request.user_id, vector)
     if chance is None:
@@ -136,7 +138,7 @@ def _scores(hits: Mapping[UUID, ChunkHit]) -> dict[UUID, float]:
     return {memory_id: hit.score for memory_id, hit in hits.items()}
 
 
-def _best_passages(rank: Callable[[int], list[ChunkHit]], limit: int) -> dict[UUID, ChunkHit]:
+def _best_chunks(rank: Callable[[int], list[ChunkHit]], limit: int) -> dict[UUID, ChunkHit]:
     """Return the best chunk of each memory, of at least *limit* memories if there are as many."""
     pool = POOL * limit
     while True:
@@ -163,7 +165,7 @@ def _with_items(
         return []
     least = chosen[: request.limit][-1].score
     tied = {hit.memory_id: hit for hit in chosen if hit.score >= least}
-    rows = connection.execute(_meeting(RECORDS, tied, request))
+    rows = connection.execute(_restricted(RECORDS, tied, request))
     items = [decode_row(connection, row) for row in rows]
     # Sorting is stable, so it is sorted by the minor criterion first, and then by the major one.
     items.sort(key=lambda item: item.accessed_at or item.created_at, reverse=True)
@@ -172,7 +174,7 @@ def _with_items(
     return [(item, tied[item.id]) for item in items[: request.limit]]
 
 
-def _meeting(statement: AnySelect, ids: Iterable[UUID], request: SearchRequest) -> AnySelect:
+def _restricted(statement: AnySelect, ids: Iterable[UUID], request: SearchRequest) -> AnySelect:
     """Narrow *statement* to those of *ids* that meet the conditions."""
     mine = (memories.c.user_id == request.user_id, memories.c.id.in_(list(ids)))
     return statement.where(*mine, checked_last(request.conditions))

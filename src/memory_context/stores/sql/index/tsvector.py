@@ -22,9 +22,9 @@ from memory_context.text.index.bm25 import Owner, Statistics
 ENOUGH = 300
 # array_to_tsvector takes lexemes as they are; to_tsvector would parse and stem them.
 _NAMES = sa.func.string_to_array(sa.bindparam("names", type_=sa.Text), " ")
-_add = sa.insert(passages).values(lexemes=sa.func.array_to_tsvector(_NAMES))
+_INSERT = sa.insert(passages).values(lexemes=sa.func.array_to_tsvector(_NAMES))
 _ADD = Prepared(
-    _add, [column.name for column in passages.c if column.name not in ("id", "lexemes")]
+    _INSERT, [column.name for column in passages.c if column.name not in ("id", "lexemes")]
 )
 _FREQUENCIES = sa.text("""
 SELECT q.lexeme, (

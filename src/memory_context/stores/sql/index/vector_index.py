@@ -262,11 +262,11 @@ def nearest(
         # and filter them afterwards, which may leave too few of this user's.
         connection.exec_driver_sql("SET LOCAL hnsw.iterative_scan = strict_order")
         measure = MEASURES[distance]
-        apart = getattr(table.c.vector, measure.distance)(query).label("apart")
-        ranked = mine.add_columns(apart).order_by(apart).limit(limit)
+        separation = getattr(table.c.vector, measure.distance)(query).label("apart")
+        ranked = mine.add_columns(separation).order_by(separation).limit(limit)
         similarities = {
-            (memory_id, ordinal): measure.most - far
-            for memory_id, ordinal, far in connection.execute(ranked)
+            (memory_id, ordinal): measure.most - separation
+            for memory_id, ordinal, separation in connection.execute(ranked)
         }
     columns = (passages.c.memory_id, passages.c.ordinal)
     places = sa.select(*columns, passages.c.start, passages.c.stop, passages.c.line)
@@ -308,8 +308,8 @@ def _compared(
     data = b"".join(row.vector for row in rows)
     matrix = numpy.frombuffer(data, dtype=numpy.float32).reshape(len(rows), -1)
     if distance == "l2":
-        apart = matrix - query
-        similarities = -numpy.sqrt(numpy.einsum("ij,ij->i", apart, apart))
+        deltas = matrix - query
+        similarities = -numpy.sqrt(numpy.einsum("ij,ij->i", deltas, deltas))
     else:
         similarities = matrix @ query
     best: list[int] = numpy.argsort(-similarities, kind="stable")[:limit].tolist()
