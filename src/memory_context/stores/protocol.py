@@ -33,12 +33,12 @@ class MemoryStore(Protocol):
     Every method takes a `Scope` first and never looks outside it.
 
     Filters map a column to a value (equality), to operators, or to a list of either, of which at
-    least one must hold: ``{"importance": {"$gte": 0.5}}``. The operators are ``$eq $ne $gt $gte
-    $lt $lte``, ``$under`` for a path and everything below it (``{"category": {"$under":
-    "project"}}``), and ``$contains`` for a part of a text. ``content`` can be filtered by
-    ``$contains`` only. ``None`` is a value: ``{"category": None}`` matches records without a
-    category, and so does ``$ne`` with a text. ``tags`` matches if the record has the tag, or one
-    of the listed tags. Texts are compared by code point.
+    least one must hold: ``{"importance": {"$gte": 0.5}}``. The operators are
+    ``$eq $ne $gt $gte $lt $lte``, ``$under`` for a path and everything below it
+    (``{"category": {"$under": "project"}}``), and ``$contains`` for a part of a text. ``content``
+    can be filtered by ``$contains`` only. ``None`` is a value: ``{"category": None}`` matches
+    records without a category, and so does ``$ne`` with a text. ``tags`` matches if the record has
+    the tag, or one of the listed tags. Texts are compared by code point.
 
     Raises:
         StoreError: The operation failed. Nothing was changed.

@@ -324,9 +324,8 @@ class FileStore(ClosedAtExit):
         """Return the folder with its index, which is read at the first use."""
         if self._indexed is None:
             index = SQLAlchemyStore("sqlite://", quota=self.quota, **self._embedding)
-            index.most_caught_up = (
-                math.inf
-            )  # nothing is indexed yet, and the first search must index everything
+            # Nothing is indexed yet, and the first search must index everything.
+            index.most_caught_up = math.inf
             try:
                 with self._errors():
                     self._indexed = IndexedFolder(self._folder, index, self.codec)

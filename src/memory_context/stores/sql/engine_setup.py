@@ -168,9 +168,8 @@ def _make_sqlite_engine(url: sa.URL) -> sa.Engine:
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _record: object = None) -> None:
-    connection.isolation_level = (
-        None  # so that transactions begin at our BEGIN, not where sqlite3 inserts one
-    )
+    # Transactions begin at our BEGIN, not where sqlite3 would insert one.
+    connection.isolation_level = None
     deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
     for pragma in _SQLITE_PRAGMAS:
         while True:

@@ -151,9 +151,9 @@ class ScopeShape(NamedTuple):
         if self.open_ids is not None:
             # The same rule as `Scope.sees`.
             in_sight = [memories.c.tier_id.is_(None), _is_one_of(memories.c.tier, OPEN_TIERS)]
-            for tier, count in enumerate(self.open_ids):
-                ids = [value_of(f"open_{tier}_{number}") for number in range(count)]
-                is_tier = memories.c.tier == value_of(f"open_{tier}")
+            for position, count in enumerate(self.open_ids):
+                ids = [value_of(f"open_{position}_{number}") for number in range(count)]
+                is_tier = memories.c.tier == value_of(f"open_{position}")
                 in_sight.append(is_tier & _is_one_of(memories.c.tier_id, ids))
             conditions.append(sa.or_(*in_sight))
         return conditions
@@ -379,9 +379,8 @@ def _checked(column: sa.Column[Any], value: object) -> object:
         InvalidFilterError: It cannot be compared.
     """
     if isinstance(value, sa.BindParameter):
-        return sa.bindparam(
-            value.key, type_=column.type
-        )  # from `FilterShape.bound`; its value is checked already
+        # From `FilterShape.bound`; its value is checked already.
+        return sa.bindparam(value.key, type_=column.type)
     if value is None:
         return None
     kind = column.type.python_type

@@ -235,9 +235,8 @@ def _store_again(connection: sa.Connection, known: MemoryItem, item: MemoryItem)
     """Update the record *known* after the equal *item* was put; see `stored_again`."""
     again = stored_again(known, item)
     if again.origin != known.origin:
-        return rewrite(
-            connection, again
-        )  # the whole row, because a codec binds the content to the origin
+        # The whole row is written, because a codec binds the content to the origin.
+        return rewrite(connection, again)
     # If nothing has changed, nothing is written, so that other writers do not wait.
     if again is not known:
         update = sa.update(memories).where(*this_memory(known.user_id, known.id))

@@ -222,9 +222,8 @@ class Database:
     @property
     def engine(self) -> sa.Engine:
         """Return the engine: the caller's, or one that all stores on this URL share."""
-        engine = (
-            self._engine
-        )  # a local variable, as another thread may close the database meanwhile
+        # Read once, as another thread may close the database meanwhile.
+        engine = self._engine
         if engine is not None:
             return engine
         with self._lock:

@@ -74,9 +74,8 @@ def synchronous(source: Any) -> Any:  # noqa: ANN401 - whatever a front end has
             "the database in memory of an asynchronous engine cannot be shared; use a file"
         )
     query = dict(url.query)
-    query.pop(
-        "prepared_statement_cache_size", None
-    )  # an option of asyncpg, which libpq would refuse
+    # An option of asyncpg, which libpq would refuse.
+    query.pop("prepared_statement_cache_size", None)
     if "ssl" in query:
         query["sslmode"] = query.pop("ssl")
     return url.set(drivername=_ASYNCHRONOUS[url.drivername], query=query)

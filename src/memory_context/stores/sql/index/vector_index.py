@@ -139,9 +139,8 @@ def _vector_type(dimensions: int, dialect: str) -> Any:  # noqa: ANN401 - pgvect
 
 def ensure(connection: sa.Connection, table: sa.Table, dimensions: int) -> None:
     """Create a model's table if there is none; on PostgreSQL with an HNSW index."""
-    advisory_lock(
-        connection, LOCK
-    )  # else two processes could create the table at once, and one of them would fail
+    # Else two processes could create the table at once, and one of them would fail.
+    advisory_lock(connection, LOCK)
     if sa.inspect(connection).has_table(table.name):
         return
     if is_postgresql(connection):
