@@ -1,7 +1,7 @@
 """The `MemoryStore` in SQLite or PostgreSQL: one set of SQLAlchemy Core statements for both databases.
 
-Each method runs functions of the other modules of this package in a transaction of its `Database`. Statements that are
-executed often are made once for each *shape* of a scope and filters (see `filters`), and kept.
+Each method runs functions of this package's other modules in a transaction of its `Database`. Frequent statements are
+made once for each *shape* of a scope and filters (see `filters_as_sql`), and kept.
 """
 
 from __future__ import annotations
@@ -274,11 +274,9 @@ class SQLAlchemyStore(ClosedAtExit):
             return self.query(scope, filters, limit=limit)
         if self.codec.index == "none":
             # The newest memories are indexed in memory, for this search alone.
-            with SQLAlchemyStore("sqlite://") as in_memory:
-                in_memory.restore(Scope(scope.user_id), self._newest(scope, filters))
-                return in_memory.search(
-                    scope, query, limit=limit, filters=filters, passages=passages
-                )
+            with SQLAlchemyStore("sqlite://") as opened:
+                opened.restore(Scope(scope.user_id), self._newest(scope, filters))
+                return opened.search(scope, query, limit=limit, filters=filters, passages=passages)
         request = search.SearchRequest(
             user_id=scope.user_id,
             wanted=() if mode == "semantic" else wanted,

@@ -100,7 +100,7 @@ def values_of(
     """Return the parameters of `SCORED`. Of a query with more than *terms* lexemes, only the rarest ones count."""
     rows: list[dict[str, Any]] = []
     if len(wanted) > terms:
-        # A second attempt (see `search.best`) tries more lexemes, and counts further, so that the ones that are
+        # A second attempt (see `hits_to_memories.best`) tries more lexemes, and counts further, so that the ones that are
         # cheapest to read can be chosen.
         enough = ENOUGH if terms == bm25.MAX_TERMS else bm25.MAX_READ // bm25.MAX_TERMS
         found = _counted(connection, user_id, statistics.owner, wanted, enough)
