@@ -52,23 +52,23 @@ def as_store(store: AnyStore | None, password_variable: str = PASSWORD_VARIABLE)
         UnsupportedDatabaseError: A URL, engine or pool of a database other than SQLite and
             PostgreSQL.
     """
-    named = os.environ.get(STORE_VARIABLE) if store is None else store
-    if isinstance(named, str):
-        return _store_at(named, password_variable)
-    if named is None or isinstance(named, sa.URL | sa.Engine | sa.Pool):
-        return SQLAlchemyStore(named, password_variable=password_variable)
-    if isinstance(named, MemoryStore):
-        return named
-    right = f"; write 'sqlite:///{named}' or 'file:{named}'" if isinstance(named, Path) else ""
+    given = os.environ.get(STORE_VARIABLE) if store is None else store
+    if isinstance(given, str):
+        return _store_at(given, password_variable)
+    if given is None or isinstance(given, sa.URL | sa.Engine | sa.Pool):
+        return SQLAlchemyStore(given, password_variable=password_variable)
+    if isinstance(given, MemoryStore):
+        return given
+    suggestion = f"; write 'sqlite:///{given}' or 'file:{given}'" if isinstance(given, Path) else ""
     raise InvalidArgumentError(
-        f"a store is a URL, an engine, a pool or a MemoryStore, not {type(store).__name__}{right}"
+        f"a store is a URL, an engine, a pool or a MemoryStore, not {type(store).__name__}{suggestion}"
     )
 
 
 def _store_at(url: str, password_variable: str) -> MemoryStore:
-    named = database_url(url)
-    before = url.removesuffix(named).split("+")[:-1]
-    codecs = [name for name in before if name != REDACTED]
+    inner_url = database_url(url)
+    prefixes = url.removesuffix(inner_url).split("+")[:-1]
+    codecs = [name for name in prefixes if name != REDACTED]
     if len(codecs) > 1:
         raise InvalidArgumentError(
             f"a store has one codec, so one of {', '.join(CODECS)} stands before its URL: {unread_url(url)!r}"
@@ -79,14 +79,14 @@ def _store_at(url: str, password_variable: str) -> MemoryStore:
 
         codec = Encrypted()
     redactor = None
-    if REDACTED in before:
+    if REDACTED in prefixes:
         from memory_context.text.redact import Redactor  # noqa: PLC0415 - compiles many patterns
 
         redactor = Redactor()
-    if named.startswith(FILES):
-        return _file_store(url, named, codec, redactor)
+    if inner_url.startswith(FILES):
+        return _file_store(url, inner_url, codec, redactor)
     return SQLAlchemyStore(
-        named, password_variable=password_variable, codec=codec, redactor=redactor
+        inner_url, password_variable=password_variable, codec=codec, redactor=redactor
     )
 
 
@@ -96,10 +96,10 @@ def database_url(url: str) -> str:
     return database_url(inside) if plus and name in (*CODECS, REDACTED) else url
 
 
-def _file_store(url: str, named: str, codec: Codec, redactor: Redactor | None) -> FileStore:
+def _file_store(url: str, inner_url: str, codec: Codec, redactor: Redactor | None) -> FileStore:
     from memory_context.stores.files.file_store import FileStore  # noqa: PLC0415 - for POSIX systems only
 
-    path = unquote(named.removeprefix(FILES))
+    path = unquote(inner_url.removeprefix(FILES))
     # file:///folder, file://localhost/folder and file:folder name a folder of this machine;
     # file://host/folder is one of another machine.
     if path.startswith("//localhost/"):

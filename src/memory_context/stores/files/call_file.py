@@ -62,8 +62,8 @@ class CallFile(SQLAlchemyStore):
         if self._is_made:
             super().note_call(record)
 
-    def answer(self, ask: Callable[[Self], T], nothing: T) -> T:
-        """Return what *ask* returns for this store; *nothing* if there is no file, or it is damaged.
+    def answer(self, ask: Callable[[Self], T], default: T) -> T:
+        """Return what *ask* returns for this store; *default* if there is no file, or it is damaged.
 
         A damaged file is logged, and left as it is.
 
@@ -73,12 +73,12 @@ class CallFile(SQLAlchemyStore):
         """
         if not self._is_there():
             self.problem = ""
-            return nothing
+            return default
         try:
             self.call_log.flush()
             # The file has no tables before its first row. Reading does not make them: the folder may be read-only.
             if self.database.run_as_it_is(revision_of) is None:
-                return nothing
+                return default
             found = ask(self)
         except (StoreUnavailableError, EncryptionError, SchemaVersionError):
             raise
@@ -86,7 +86,7 @@ class CallFile(SQLAlchemyStore):
             if not self.problem:
                 events.FILE_SKIPPED.log(file=str(self._folder.path / PATH))
             self.problem = str(error.__cause__ or error)
-            return nothing
+            return default
         self.problem = ""
         return found
 

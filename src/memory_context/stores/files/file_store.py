@@ -291,9 +291,9 @@ class FileStore(ClosedAtExit):
                     self._drop_index()  # so that the next use reads the folder again
                     raise
 
-    def _ask_calls(self, ask: Callable[[CallFile], T], nothing: T) -> T:
+    def _ask_calls(self, ask: Callable[[CallFile], T], default: T) -> T:
         with self._errors():
-            return self._calls.answer(ask, nothing)
+            return self._calls.answer(ask, default)
 
     def _hold_lock(self) -> None:
         """Become the writing process. If another one wrote to the folder before, the next use reads it again."""

@@ -96,8 +96,10 @@ def supported(url: sa.URL) -> sa.URL:
             f"{backend!r} databases are not supported; use SQLite ({DEFAULT_URL}) or postgresql+psycopg://…"
         )
     if driver not in _DRIVERS[backend]:
-        right = f"{backend}+{_DRIVERS[backend][1]}"
-        raise UnsupportedDatabaseError(f"the driver {driver!r} is not supported; write {right}://…")
+        suggestion = f"{backend}+{_DRIVERS[backend][1]}"
+        raise UnsupportedDatabaseError(
+            f"the driver {driver!r} is not supported; write {suggestion}://…"
+        )
     return url.set(drivername="postgresql+psycopg" if backend == "postgresql" else "sqlite")
 
 
