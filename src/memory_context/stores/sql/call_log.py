@@ -39,6 +39,7 @@ from memory_context.stores.sql.transactions import Database
 MAX_WAITING = 1000
 # Records that arrive within this many seconds are written in one transaction.
 GATHER_SECONDS = 0.2
+# Rows that were kept long enough are deleted at most once in so many seconds.
 SWEEP_SECONDS = 3600.0
 _PROMPTS = (calls.c.prompt, calls.c.prompt_sealed)
 

@@ -94,7 +94,8 @@ def insert(
         elif batch.memory.memory_key == item.memory_key:
             chunks.append((item.id, batch.chunks))
         else:
-            # The key has changed since the chunks were made, and keys are indexed, too.
+            # Two versions of this memory, with different keys, were restored together, and the batch is that of the
+            # other one. Its chunks cannot be used, because keys are indexed, too.
             chunks.append((item.id, list(chunks_of(item))))
     if to_do_later:
         connection.execute(sa.insert(pending), to_do_later)
