@@ -118,7 +118,7 @@ def lists_of(client: str) -> list[ServerList]:
     }
     if client not in users:
         raise InvalidArgumentError(
-            f"unknown client {client!r}; known clients are {', '.join(CLIENTS)}; use --file for others"
+            f"there is no client {client!r}: use one of {', '.join(CLIENTS)}, or --file for another"
         )
     places = [ServerList(users[client])]
     project = Path.cwd() / here.get(client, "")
