@@ -62,7 +62,7 @@ from memory_context.replay import (
 )
 from memory_context.replay.html_report import FEWEST
 from memory_context.replay.prices import parse_price
-from memory_context.replay.summary import Summary
+from memory_context.replay.verdict_and_json import Summary
 
 OUTPUTS = 12
 OUTPUT_BYTES = 50_000

@@ -79,7 +79,7 @@ def works_of(way: str, folder: str) -> dict[str, Callable[[int], object]]:
     from memory_context.conversation.fold_recall_notes_policies import FoldPolicy  # noqa: PLC0415 - as above
     from memory_context.conversation.folding.fold_messages import MessageFolder  # noqa: PLC0415 - as above
     from memory_context.conversation.message import Message  # noqa: PLC0415 - as above
-    from memory_context.conversation.token_ledger import Ledger  # noqa: PLC0415 - as above
+    from memory_context.conversation.message_tokens import Ledger  # noqa: PLC0415 - as above
 
     memory = MemoryManager(f"sqlite:///{folder}/{way}.db", user_id="ann", audit=way == "audit")
     folder_ = MessageFolder(memory, FoldPolicy(), FailOpen(ContextStats()), Ledger(memory))

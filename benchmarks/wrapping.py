@@ -31,8 +31,8 @@ from rich.table import Table
 from memory_context import FoldPolicy, MemoryManager
 from memory_context.conversation import ConversationSettings, Message
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
-from memory_context.mcp.connections import WrappedServer
-from memory_context.mcp.folded_results import WrappedMemory
+from memory_context.mcp.memory_beside_servers import WrappedMemory
+from memory_context.mcp.wrapped_servers import WrappedServer
 from memory_context.mcp.wrapper import Wrapper
 from memory_context.replay import (
     Figures,

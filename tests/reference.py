@@ -116,7 +116,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "upkeep": (
         "Retention",
-        "memory_context.memory.retention_rules",
+        "memory_context.memory.gc_by_retention_rules",
         ("RetentionRule", "delete_expired", "count_expired"),
     ),
     "consolidation": (

@@ -21,6 +21,7 @@ from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryContext, MemoryManager, RecallPolicy, Redactor, SQLAlchemyStore
 from memory_context import wording_for_models as prompts
 from memory_context.agent_framework import MemoryContextProvider
+from memory_context.conversation.ask_a_users_memories import MemoryReader
 from memory_context.conversation.ask_texts import (
     AskLimits,
     Quotation,
@@ -31,7 +32,6 @@ from memory_context.conversation.ask_texts import (
     reading_plan,
     worth_reading,
 )
-from memory_context.conversation.memory_reader import MemoryReader
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.testing import ScriptedChatClient, ScriptedProvider, calling
 from memory_context.tools.ask_memory import ASKING, AskArgs

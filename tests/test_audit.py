@@ -48,7 +48,7 @@ from memory_context.exceptions import (
     StoreError,
     StoreUnavailableError,
 )
-from memory_context.memory.retention_rules import delete_expired
+from memory_context.memory.gc_by_retention_rules import delete_expired
 from memory_context.model import audit as audit_module
 from memory_context.model.audit import ACTIONS, WAITING, Auditor
 from memory_context.stores import Compressed

@@ -22,7 +22,7 @@ from memory_context.exceptions import (
     InvalidRecordError,
     SealError,
 )
-from memory_context.memory.retention_rules import delete_expired
+from memory_context.memory.gc_by_retention_rules import delete_expired
 from memory_context.memory.transfer import copy_memories
 from memory_context.model.item import MemoryItem, now
 from memory_context.model.scope import Scope

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memory_context import MemoryManager, SQLAlchemyStore
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.consolidation import ModelConsolidator, consolidate
-from memory_context.text.similarity import groups, merged, resemblance, shingles
+from memory_context.text.notes_that_say_the_same import groups, merged, resemblance, shingles
 from memory_context.text.words_and_names import names
 
 PORTS = (

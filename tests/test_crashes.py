@@ -25,7 +25,7 @@ import pytest
 import crash_writer
 from memory_context import MemoryContext, MemoryItem, MemoryManager, MemoryRef
 from memory_context.memory.doctor_checks import CheckStatus, examined
-from memory_context.memory.retention_rules import delete_expired
+from memory_context.memory.gc_by_retention_rules import delete_expired
 from memory_context.memory.transfer import backup_database
 from memory_context.model.item import hash_content, now
 from memory_context.stores import SQLAlchemyStore, as_store

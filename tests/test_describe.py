@@ -35,7 +35,7 @@ from memory_context.model.item import Content
 from memory_context.text import describe as describing
 from memory_context.text.describe import Description, Kind, describe, identify
 from memory_context.text.describe.description import counted, plural, singular
-from memory_context.text.json_and_repr import parse_literal, read_literal
+from memory_context.text.python_literals import parse_literal, read_literal
 
 PACKAGES = [{"name": "left-pad", "version": "1.3.0"}, {"name": "react", "version": "19.0.0"}]
 PIECES = [

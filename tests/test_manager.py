@@ -17,7 +17,7 @@ import pytest
 from for_each import for_each
 from memory_context import MemoryManager, Selection, exceptions
 from memory_context.stores.sql import engine_setup
-from memory_context.text.read.partial_read import read_part
+from memory_context.text.read.read_by_selection import read_part
 from messages import LOG
 
 

@@ -13,7 +13,7 @@ import pytest
 from autogen_core.models import LLMMessage
 
 from memory_context import MemoryContext, MemoryManager
-from memory_context.conversation.token_ledger import Ledger
+from memory_context.conversation.message_tokens import Ledger
 from messages import LOG, call, neutral, results, user
 from patient import PATIENT
 

@@ -37,7 +37,7 @@ TALKATIVE = """
 import os, subprocess, sys, threading
 from pydantic import BaseModel
 from memory_context import MemoryManager
-from memory_context.mcp.sdk import mcp_server
+from memory_context.mcp.server_on_either_sdk import mcp_server
 from memory_context.mcp.stdio_server import serve_stdio
 from memory_context.tools.verbs import ToolAnswer, Verb
 

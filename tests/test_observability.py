@@ -28,8 +28,8 @@ from memory_context import (
     identify_users,
     observe,
 )
+from memory_context.conversation.ask_a_users_memories import MemoryReader
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.memory_reader import MemoryReader
 from memory_context.conversation.recall.questions_and_verdicts import Question, Verdict
 from memory_context.exceptions import MemoryNotFoundError
 from memory_context.runtime.telemetry import ATTRIBUTES, METRICS, WHO, Operation

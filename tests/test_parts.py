@@ -21,7 +21,7 @@ from memory_context import MemoryManager, exceptions
 from memory_context import wording_for_models as prompts
 from memory_context.model.item import MemoryItem, count_lines
 from memory_context.model.selection import Cost, Page, Selection
-from memory_context.text.read.partial_read import answer, read_part
+from memory_context.text.read.read_by_selection import answer, read_part
 from memory_context.text.tokens.counter import default_counter
 
 COUNT = default_counter().count

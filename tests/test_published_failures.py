@@ -27,7 +27,7 @@ from langchain_memory_context.testing import ScriptedChatModel
 from langchain_memory_context.testing import call as tool_call
 from memory_context import MemoryContext, MemoryManager, MemoryRef, Room
 from memory_context.exceptions import MemoryDeletedError
-from memory_context.memory.retention_rules import RetentionRule, delete_expired
+from memory_context.memory.gc_by_retention_rules import RetentionRule, delete_expired
 from memory_context.model.item import now
 from memory_context.testing import Fault, FaultyStore, ScriptedChatClient, random_faults
 from messages import LOG, call, results, stored_messages, user

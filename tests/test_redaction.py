@@ -20,8 +20,8 @@ from for_each import for_each
 from memory_context import Redacted, RedactionPattern, Redactor
 from memory_context.exceptions import InvalidArgumentError, RedactionTimeoutError
 from memory_context.text.redact import Redaction, without_pieces
+from memory_context.text.redact.kinds_of_rules import Rule, Runs
 from memory_context.text.redact.redactor import KINDS, RULES
-from memory_context.text.redact.rules import Rule, Runs
 from memory_context.text.redact.vendor_keys import VENDOR_KEYS
 from planted import CONTEXTS, HEX, LETTERS, MIXED, TOKENS, WORD, pem, planted, some
 from sources import SOURCES

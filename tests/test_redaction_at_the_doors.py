@@ -55,7 +55,7 @@ from memory_context.conversation.folding.fold_text import fold
 from memory_context.conversation.message import from_lines
 from memory_context.exceptions import NotSerializableError, RedactionTimeoutError
 from memory_context.memory.consolidation import consolidate
-from memory_context.memory.redaction import redact_memories
+from memory_context.memory.redacted_records import redact_memories
 from memory_context.memory.transfer import copy_memories, export_memories, import_memories
 from memory_context.model.item import Deletion, hash_content, now
 from memory_context.stores import SQLAlchemyStore

@@ -30,7 +30,7 @@ from memory_context import (
 from memory_context.conversation.message import from_lines
 from memory_context.exceptions import StoreError
 from memory_context.memory.chat_history import ChatTurn
-from memory_context.memory.redaction import redact_memories
+from memory_context.memory.redacted_records import redact_memories
 from memory_context.stores import SQLAlchemyStore
 from memory_context.text.redact import Redaction, Secret, without_pieces
 

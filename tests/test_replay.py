@@ -55,7 +55,6 @@ from memory_context.replay import (
     read_recordings,
     squash,
 )
-from memory_context.replay.baselines import GONE, removed
 from memory_context.replay.compacting_contexts import (
     SUMMARY,
     SUMMARY_PROMPT,
@@ -63,12 +62,13 @@ from memory_context.replay.compacting_contexts import (
     SummarizingContext,
 )
 from memory_context.replay.measure import StoredTexts, figures_of, sight_of
-from memory_context.replay.model_calls import NeededValue, needs_by_call
 from memory_context.replay.needed_values import passages, shows
+from memory_context.replay.needs_by_call import NeededValue, needs_by_call
 from memory_context.replay.policies_by_name import Policy, Replayed, check_policy
 from memory_context.replay.prices import ChargedMessage, charged, tokens_of, tokens_of_prefix
-from memory_context.replay.recordings import to_messages, together
+from memory_context.replay.recording_as_messages import to_messages, together
 from memory_context.replay.remembering_context import RememberingContext
+from memory_context.replay.shortening_contexts import GONE, removed
 from memory_context.replay.terminal_report import report
 from memory_context.testing import ScriptedChatClient
 from memory_context.text.tokens.counter import CallableCounter, TokenCounter

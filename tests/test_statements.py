@@ -46,7 +46,7 @@ from memory_context.exceptions import KeyExistsError
 from memory_context.mcp.resources import Resources
 from memory_context.mcp.tool_list import Tools
 from memory_context.memory.consolidation import consolidate
-from memory_context.memory.retention_rules import delete_expired
+from memory_context.memory.gc_by_retention_rules import delete_expired
 from memory_context.memory.transfer import (
     ALL_USERS,
     copy_memories,

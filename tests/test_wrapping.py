@@ -18,10 +18,10 @@ from for_each import for_each
 from memory_context import FoldPolicy, MemoryManager, ModelCall
 from memory_context.conversation import ConversationSettings
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
-from memory_context.mcp.connections import WrappedServer
-from memory_context.mcp.folded_results import WrappedMemory
+from memory_context.mcp.memory_beside_servers import WrappedMemory
 from memory_context.mcp.requests import RequestError
-from memory_context.mcp.sdk import message_of, wire_of
+from memory_context.mcp.server_on_either_sdk import message_of, wire_of
+from memory_context.mcp.wrapped_servers import WrappedServer
 from memory_context.mcp.wrapper import Wrapper, WrapSettings
 from memory_context.model.reference import MemoryRef
 

@@ -50,9 +50,9 @@ if TYPE_CHECKING:
     from memory_context.memory.assembler import ContextAssembler
     from memory_context.memory.chat_history import ConversationMemory
     from memory_context.memory.manager import MemoryManager
-    from memory_context.memory.metrics import Observed, observe
     from memory_context.memory.scoped_memory import ScopedMemory
-    from memory_context.memory.summaries import Summaries, Summarizer, SummaryLimits
+    from memory_context.memory.summarizer_within_limits import Summaries, Summarizer, SummaryLimits
+    from memory_context.memory.usage_gauges import Observed, observe
     from memory_context.model.audit import AuditEntry, AuditTrail
     from memory_context.model.call_records import CallRecord, CallTotals, Decision, ModelCall
     from memory_context.model.category import Category
@@ -194,7 +194,7 @@ _HOMES = {
     "MemoryStore": "stores",
     "MemoryWorkbench": "autogen",
     "NotesPolicy": "conversation.fold_recall_notes_policies",
-    "Observed": "memory.metrics",
+    "Observed": "memory.usage_gauges",
     "PassingPolicy": "conversation.references.pass_by_reference",
     "RecallPolicy": "conversation.fold_recall_notes_policies",
     "Page": "model.selection",
@@ -209,9 +209,9 @@ _HOMES = {
     "SQLMemory": "autogen",
     "Scope": "model.scope",
     "ScopedMemory": "memory.scoped_memory",
-    "Summaries": "memory.summaries",
-    "Summarizer": "memory.summaries",
-    "SummaryLimits": "memory.summaries",
+    "Summaries": "memory.summarizer_within_limits",
+    "Summarizer": "memory.summarizer_within_limits",
+    "SummaryLimits": "memory.summarizer_within_limits",
     "Selection": "model.selection",
     "TierPolicy": "model.tiers_and_limits",
     "TokenCounter": "text.tokens.counter",
@@ -220,7 +220,7 @@ _HOMES = {
     "default_counter": "text.tokens.counter",
     "identify_users": "runtime.telemetry",
     "mcp_server": "mcp",
-    "observe": "memory.metrics",
+    "observe": "memory.usage_gauges",
     "set_default_counter": "text.tokens.counter",
 }
 

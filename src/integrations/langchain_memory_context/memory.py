@@ -19,7 +19,7 @@ from pydantic import ConfigDict, Field, PrivateAttr
 
 from langchain_memory_context.chat_model_judge import ChatModelJudge
 from langchain_memory_context.messages import neutral_of, plain_texts
-from langchain_memory_context.stored_turns import append, messages_of
+from langchain_memory_context.turns_as_messages import append, messages_of
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import Conversation, ConversationSettings
 from memory_context.conversation.fail_open import FailOpen
@@ -27,7 +27,7 @@ from memory_context.conversation.fold_recall_notes_policies import (
     fold_at_once_policy,
     recall_policy_of,
 )
-from memory_context.conversation.kept_calls import DecisionLog, Decisions
+from memory_context.conversation.kept_calls_and_decisions import DecisionLog, Decisions
 from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message
 from memory_context.conversation.recall.recall_request import recall_request
 from memory_context.exceptions import InvalidArgumentError

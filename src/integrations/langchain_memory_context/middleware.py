@@ -32,9 +32,9 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from langchain_memory_context.agent_runs import called_in, calling, endings
 from langchain_memory_context.chat_model_judge import ChatModelJudge
 from langchain_memory_context.messages import ids_of, neutral_of, own, shown_as
-from langchain_memory_context.run_endings import called_in, calling, endings
 from langchain_memory_context.state_through_parent_graphs import (
     CarriedConversation,
     carried_by,
@@ -53,7 +53,10 @@ from memory_context.conversation.conversation import (
     Conversation,
     ConversationSettings,
 )
-from memory_context.conversation.decision_note import DecisionNote, note_of
+from memory_context.conversation.conversations_of_many_users import (
+    HostedConversations,
+    HostOfConversations,
+)
 from memory_context.conversation.fold_recall_notes_policies import (
     FoldPolicy,
     NotesPolicy,
@@ -61,10 +64,7 @@ from memory_context.conversation.fold_recall_notes_policies import (
     fold_policy_of,
     recall_policy_of,
 )
-from memory_context.conversation.hosted_conversations import (
-    HostedConversations,
-    HostOfConversations,
-)
+from memory_context.conversation.inserted_and_folded_messages import DecisionNote, note_of
 from memory_context.conversation.message import Edits, edits_between, trusted_keys
 from memory_context.conversation.references.key_trust import RunningCall
 from memory_context.conversation.references.pass_by_reference import NotPassedError, PassingPolicy

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from langchain_core.messages import AIMessage, AnyMessage
 
 from langchain_memory_context.messages import ids_of, neutral_of, noted_on, with_note
-from memory_context.conversation.decision_note import DecisionNote, as_shown
+from memory_context.conversation.inserted_and_folded_messages import DecisionNote, as_shown
 from memory_context.conversation.message import Message
 from memory_context.conversation.nested_json import members_of
 

@@ -42,8 +42,8 @@ from memory_context.exceptions import (
     StoreError,
     StoreUnavailableError,
 )
+from memory_context.memory.gc_by_retention_rules import delete_expired
 from memory_context.memory.manager import MemoryManager
-from memory_context.memory.retention_rules import delete_expired
 from memory_context.model.item import (
     STORE_ITEM,
     MemoryItem,

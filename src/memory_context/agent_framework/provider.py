@@ -22,6 +22,10 @@ from memory_context.agent_framework.run_middleware import (
 )
 from memory_context.agent_framework.tools import MemoryFunctionTool, memory_tools
 from memory_context.conversation.conversation import ConversationSettings, new_message_id
+from memory_context.conversation.conversations_of_many_users import (
+    HostedConversations,
+    HostOfConversations,
+)
 from memory_context.conversation.fold_recall_notes_policies import (
     FoldPolicy,
     NotesPolicy,
@@ -29,10 +33,6 @@ from memory_context.conversation.fold_recall_notes_policies import (
     fold_policy_of,
     recall_policy_of,
     refuse_middleware_settings,
-)
-from memory_context.conversation.hosted_conversations import (
-    HostedConversations,
-    HostOfConversations,
 )
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
 from memory_context.conversation.run_notes import AgentRun

@@ -44,6 +44,7 @@ from memory_context.autogen.toolbox import AnyTool
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import ConversationSettings
+from memory_context.conversation.conversations_of_many_users import ENDING, HostedConversations
 from memory_context.conversation.fold_recall_notes_policies import (
     PERSON,
     FoldPolicy,
@@ -53,8 +54,7 @@ from memory_context.conversation.fold_recall_notes_policies import (
     recall_policy_of,
     refuse_middleware_settings,
 )
-from memory_context.conversation.hosted_conversations import ENDING, HostedConversations
-from memory_context.conversation.kept_calls import Decisions, stats_of_thread
+from memory_context.conversation.kept_calls_and_decisions import Decisions, stats_of_thread
 from memory_context.conversation.message import Message, references_of, trusted_keys
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
 from memory_context.conversation.run_notes import offered_places

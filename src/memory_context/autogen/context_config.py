@@ -19,7 +19,7 @@ from memory_context.conversation.fold_recall_notes_policies import (
 )
 from memory_context.conversation.recall.judge_within_limits import Judge, JudgeLimits, LexicalJudge
 from memory_context.exceptions import NotSerializableError
-from memory_context.memory.summaries import Summaries, Summarizer, SummaryLimits
+from memory_context.memory.summarizer_within_limits import Summaries, Summarizer, SummaryLimits
 from memory_context.model.tiers_and_limits import Lifetime, TierPolicy
 from memory_context.model.tool_names import PAGE_TOKENS
 

@@ -1,7 +1,6 @@
 """The command ``memory-context``.
 
-Each command is a function with typer's options. A module holds related ones and is named after most of them; `ui` stands
-in `mcp_demo_replay`, `calls` in `threads_stats_audit`, `confirm`, `redact` and `forget-user` in `forget_gc_consolidate`.
+Each command is a function with typer's options, in a module named after the commands in it.
 These modules import nothing heavy at the top, so that help and completion stay fast: a command imports what it needs when
 it runs. Nor do they have ``from __future__ import annotations``: typer would compile each annotation again. A command
 returns its exit code, or None for 0.
@@ -14,11 +13,13 @@ try:
     # isort: off
     from memory_context.cli import list_search_show as list_search_show
     from memory_context.cli import query as query
-    from memory_context.cli import threads_stats_audit as threads_stats_audit
-    from memory_context.cli import forget_gc_consolidate as forget_gc_consolidate
+    from memory_context.cli import threads_stats_calls_audit as threads_stats_calls_audit
+    from memory_context.cli import (
+        confirm_forget_gc_redact_consolidate as confirm_forget_gc_redact_consolidate,
+    )
     from memory_context.cli import reindex_doctor_migrate_adopt as reindex_doctor_migrate_adopt
     from memory_context.cli import export_import_backup as export_import_backup
-    from memory_context.cli import mcp_demo_replay as mcp_demo_replay
+    from memory_context.cli import mcp_ui_demo_replay as mcp_ui_demo_replay
     from memory_context.cli import wrap as wrap
     # isort: on
 

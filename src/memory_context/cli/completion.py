@@ -45,7 +45,7 @@ def _offered(
     of_one_user: bool = True,
 ) -> list[str]:
     # Completion of options needs no store: these load a database library.
-    from memory_context.cli.open_store import only_user, opened_store
+    from memory_context.cli.open_store_and_user import only_user, opened_store
     from memory_context.model.scope import Scope
     from memory_context.stores.sql.catalog import Catalog
 

@@ -9,7 +9,7 @@ import typer
 
 from memory_context.cli import options as opt
 from memory_context.cli.app import FAILED, MOVE, app
-from memory_context.cli.open_store import check_given, opened_store
+from memory_context.cli.open_store_and_user import check_given, opened_store
 from memory_context.cli.progress_and_ctrl_c import interruptible
 from memory_context.cli.screen import print_json, print_paged, say
 

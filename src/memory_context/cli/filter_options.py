@@ -31,7 +31,7 @@ def read_filters(
         InvalidArgumentError: A time cannot be read, or a column is given twice.
         InvalidFilterError: A condition cannot be read, or there is no such column.
     """
-    from memory_context.memory.search_filters import search_filters
+    from memory_context.memory.filters_from_keywords import search_filters
 
     filters = search_filters(
         types=types or None,
@@ -76,7 +76,7 @@ def condition(text: str) -> tuple[str, dict[str, Any]]:
     """
     from pydantic import TypeAdapter
 
-    from memory_context.stores.sql.filters import column_named
+    from memory_context.stores.sql.filters_as_sql import column_named
 
     match = _FILTER.fullmatch(text)
     if match is None:

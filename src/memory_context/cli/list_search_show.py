@@ -15,7 +15,7 @@ from memory_context.cli import options as opt
 from memory_context.cli.app import FIND, NOTHING_FOUND, app
 from memory_context.cli.completion import complete_keys
 from memory_context.cli.filter_options import read_filters
-from memory_context.cli.open_store import only_user, opened, opened_store
+from memory_context.cli.open_store_and_user import only_user, opened, opened_store
 from memory_context.cli.screen import (
     LINE,
     NAME,

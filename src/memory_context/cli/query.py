@@ -7,7 +7,7 @@ import typer
 
 from memory_context.cli import options as opt
 from memory_context.cli.app import FIND, NOTHING_FOUND, app
-from memory_context.cli.open_store import opened
+from memory_context.cli.open_store_and_user import opened
 from memory_context.cli.screen import (
     NAME,
     NUMBER,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from memory_context.cli import options as opt
 from memory_context.cli.app import FAILED, KEEP, app
-from memory_context.cli.open_store import (
+from memory_context.cli.open_store_and_user import (
     check_database,
     check_given,
     database_here,
@@ -102,7 +102,7 @@ def migrate(
 @app.command(rich_help_panel=KEEP)
 def adopt(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
     """Take over the rows of a table agent_memories that another program has made."""
-    from memory_context.memory.redaction import redact_memories
+    from memory_context.memory.redacted_records import redact_memories
     from memory_context.text.describe.description import counted
 
     with _database(check_database(store, "adopt")) as database:

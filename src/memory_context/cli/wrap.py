@@ -17,7 +17,7 @@ from memory_context.exceptions import InvalidArgumentError
 
 if TYPE_CHECKING:
     from memory_context.mcp.client_config import Change, ServerList
-    from memory_context.mcp.connections import WrappedServer
+    from memory_context.mcp.wrapped_servers import WrappedServer
 
 _CLIENT = (
     "Wrap the servers of a client, by its configuration: claude, claude-code, cursor or vscode."
@@ -115,7 +115,7 @@ def _servers(
     command: Sequence[str], urls: Sequence[str], file: Path | None, name: str
 ) -> "list[WrappedServer]":
     from memory_context.mcp.client_config import servers_in
-    from memory_context.mcp.connections import WrappedServer
+    from memory_context.mcp.wrapped_servers import WrappedServer
 
     servers = [WrappedServer(name, url=url) for url in urls]
     if command:

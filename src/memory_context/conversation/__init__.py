@@ -4,6 +4,7 @@ What a host needs is importable from here (see "Add a host" in CONTRIBUTING.md).
 has the policies, `message` what is decided on, `conversation` the decisions.
 """
 
+from memory_context.conversation.ask_a_users_memories import MemoryReader
 from memory_context.conversation.ask_texts import AskAnswer, AskLimits, Quotation
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import (
@@ -16,7 +17,6 @@ from memory_context.conversation.conversation import (
 )
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.held_conversation import HeldConversation
-from memory_context.conversation.memory_reader import MemoryReader
 from memory_context.conversation.message import (
     Edits,
     FunctionCall,

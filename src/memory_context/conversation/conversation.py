@@ -19,7 +19,7 @@ from memory_context.conversation.fold_recall_notes_policies import (
 )
 from memory_context.conversation.folding.fold_after_reading import due_messages, fold_what_was_read
 from memory_context.conversation.folding.fold_messages import MessageFolder
-from memory_context.conversation.kept_calls import DecisionLog, model_call
+from memory_context.conversation.kept_calls_and_decisions import DecisionLog, model_call
 from memory_context.conversation.message import (
     MEMORY_SOURCE,
     NO_FACTS,
@@ -32,6 +32,7 @@ from memory_context.conversation.message import (
     trusted_keys,
 )
 from memory_context.conversation.message_groups import recall_position
+from memory_context.conversation.message_tokens import Ledger
 from memory_context.conversation.recall.judge_within_limits import BoundedJudge, LexicalJudge
 from memory_context.conversation.recall.recall_request import recall_request
 from memory_context.conversation.recall.recaller import Recaller
@@ -42,7 +43,6 @@ from memory_context.conversation.references.key_trust import (
     tell_caller,
 )
 from memory_context.conversation.run_notes import unseen_notes
-from memory_context.conversation.token_ledger import Ledger
 from memory_context.exceptions import StateError, StateOwnerError
 from memory_context.memory.assembler import ContextAssembler
 from memory_context.memory.manager import MemoryManager

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
 from memory_context.conversation.ask_texts import AskLimits
 from memory_context.conversation.recall.judge_within_limits import Judge, JudgeLimits
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
-from memory_context.memory.summaries import Summaries, Summarizer
+from memory_context.memory.summarizer_within_limits import Summaries, Summarizer
 from memory_context.model.tiers_and_limits import TierPolicy
 from memory_context.model.tool_names import FILE_READERS, PAGE_TOKENS
 from memory_context.text.tokens.counter import TokenCounter

@@ -8,8 +8,8 @@ from typing import Self
 
 from memory_context import wording_for_models as prompts
 from memory_context.conversation.message import Message, MessageFacts, own_message
-from memory_context.memory.open_tiers import NEWEST_FIRST
 from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.memory.tier_notes import NEWEST_FIRST
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.origin import CONFIRMED
 from memory_context.model.reference import MemoryRef

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from memory_context.display.escaped_html import Html, folded, image, joined, soft
 from memory_context.display.json_tree import JsonTree, rows_of
-from memory_context.display.numbered_lines import (
+from memory_context.display.log_diff_and_numbered_lines import (
     LOOKED_AT,
     diff_line,
     head_and_tail,
@@ -21,7 +21,7 @@ from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.media import data_url, embedded_bytes, media_type_of
 from memory_context.text.describe import Kind, identify
 from memory_context.text.describe.unwrap import unwrap
-from memory_context.text.read.json_values import NOTHING, is_json_lines, parse
+from memory_context.text.json_documents import NOTHING, is_json_lines, parse
 from memory_context.text.rows.rows_in_text import table_of
 from memory_context.text.rows.rows_under_columns import TextTable
 

@@ -11,7 +11,12 @@ from math import fsum
 
 from memory_context.display.drawn_contents import SECRET_NOTE, content_of
 from memory_context.display.escaped_html import Html, folded, joined, soft, table, tag
-from memory_context.display.numbered_lines import NumberedLine, marked_line, numbered, shortened
+from memory_context.display.log_diff_and_numbered_lines import (
+    NumberedLine,
+    marked_line,
+    numbered,
+    shortened,
+)
 from memory_context.model.item import Match, MemoryItem, is_secret
 from memory_context.model.scope import DETAIL
 from memory_context.text.index.analyzer import wanted_by, words_found_by

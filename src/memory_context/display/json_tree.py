@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, cast
 
 from memory_context.display.escaped_html import Html, folded, joined, soft, table, tag
-from memory_context.text.read.json_values import to_json
+from memory_context.text.json_documents import to_json
 from memory_context.text.rows.rows_under_columns import TextTable
 
 ROWS = 20

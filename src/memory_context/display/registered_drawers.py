@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.kept_calls import Decisions
-from memory_context.display import drawn_memory_lists, reports, transcripts
+from memory_context.conversation.kept_calls_and_decisions import Decisions
+from memory_context.display import decision_stats_and_package_tables as tables
+from memory_context.display import drawn_conversation, drawn_memory_lists
 from memory_context.display.escaped_html import Html, as_text, page
 from memory_context.memory.assembled_package import ContextPackage
 from memory_context.model import drawers
@@ -33,10 +34,10 @@ def _register(shown: type[T], draw: Callable[[T], Html]) -> None:
 
 _register(MemoryItem, drawn_memory_lists.memory)
 _register(MemoryList, drawn_memory_lists.memories)
-_register(QueryResult, reports.answer)
-_register(Transcript, transcripts.conversation)
-_register(ContextPackage, reports.package)
-_register(ContextStats, reports.stats)
-_register(Decisions, reports.decisions)
-_register(KeptCalls, reports.calls)
-_register(KeptTotals, reports.call_totals)
+_register(QueryResult, tables.answer)
+_register(Transcript, drawn_conversation.conversation)
+_register(ContextPackage, tables.package)
+_register(ContextStats, tables.stats)
+_register(Decisions, tables.decisions)
+_register(KeptCalls, tables.calls)
+_register(KeptTotals, tables.call_totals)

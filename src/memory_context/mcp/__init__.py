@@ -3,8 +3,8 @@
 from memory_context.exceptions import MissingDependencyError
 
 try:
-    from memory_context.mcp.sdk import mcp_server
-    from memory_context.mcp.server import Served, Wrapping, serve, serve_wrapped
+    from memory_context.mcp.serve_process import Served, Wrapping, serve, serve_wrapped
+    from memory_context.mcp.server_on_either_sdk import mcp_server
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "mcp":
         raise

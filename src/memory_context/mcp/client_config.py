@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.mcp.connections import WrappedServer
 from memory_context.mcp.requests import Wire, member
+from memory_context.mcp.wrapped_servers import WrappedServer
 from memory_context.runtime.atomic_file import draft_of
 
 _LIST_NAMES = ("mcpServers", "servers")  # the name that most clients use, and VS Code's

@@ -19,17 +19,7 @@ import anyio
 
 from memory_context import wording_for_models as prompts
 from memory_context.conversation.references.pass_by_reference import NotPassedError
-from memory_context.mcp.connections import (
-    CANCELLED,
-    PATIENCE,
-    START_PATIENCE,
-    Upstream,
-    WrappedServer,
-    ask_concurrently,
-    result_of,
-    write_messages,
-)
-from memory_context.mcp.folded_results import WrappedMemory
+from memory_context.mcp.memory_beside_servers import WrappedMemory
 from memory_context.mcp.requests import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -39,8 +29,18 @@ from memory_context.mcp.requests import (
     member,
     on_wire,
 )
-from memory_context.mcp.sdk import NAME, wire_of
+from memory_context.mcp.server_on_either_sdk import NAME, wire_of
 from memory_context.mcp.tool_list import failed
+from memory_context.mcp.wrapped_servers import (
+    CANCELLED,
+    PATIENCE,
+    START_PATIENCE,
+    Upstream,
+    WrappedServer,
+    ask_concurrently,
+    result_of,
+    write_messages,
+)
 from memory_context.runtime import events
 from memory_context.runtime.version import __version__
 

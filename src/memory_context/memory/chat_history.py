@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from memory_context.exceptions import InvalidArgumentError, KeyExistsError
 from memory_context.memory.manager import MemoryManager
-from memory_context.memory.redaction import MESSAGES
+from memory_context.memory.redacted_records import MESSAGES
 from memory_context.model.item import (
     CONVERSATION,
     RECALLED,

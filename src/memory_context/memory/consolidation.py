@@ -17,7 +17,7 @@ from memory_context.model.scope import DETAIL
 from memory_context.runtime import events
 from memory_context.runtime.deadlines import within
 from memory_context.stores.protocol import Progress
-from memory_context.text.similarity import groups, merged, shingles, word_set
+from memory_context.text.notes_that_say_the_same import groups, merged, shingles, word_set
 from memory_context.text.words_and_names import names
 
 FROM = "consolidated_from"
@@ -125,7 +125,7 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
     soon has lost nothing, and the next one finishes its work.
 
     Without a merger, and where it fails, is late, loses a fifth of the names or does not get
-    shorter, near-duplicates are merged line by line (`text.similarity.merged`); what is only
+    shorter, near-duplicates are merged line by line (`text.notes_that_say_the_same.merged`); what is only
     related or oversized stays as it is.
 
     Args:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, cast
 
 from memory_context.exceptions import MemoryContextError
-from memory_context.memory.search_filters import ANY_STATE
+from memory_context.memory.filters_from_keywords import ANY_STATE
 from memory_context.model.scope import Scope
 from memory_context.runtime.version import __version__
 from memory_context.stores import SQLAlchemyStore, as_store

@@ -21,11 +21,11 @@ from memory_context.exceptions import (
     StoreError,
 )
 from memory_context.memory import reopening
-from memory_context.memory.descriptions import summary_of
-from memory_context.memory.redaction import redacted_facts, with_redacted_content
-from memory_context.memory.search_filters import as_list, search_filters
+from memory_context.memory.filters_from_keywords import as_list, search_filters
+from memory_context.memory.redacted_records import redacted_facts, with_redacted_content
 from memory_context.memory.sql_over_memories import query
-from memory_context.memory.summaries import Summaries, Summarizer, as_summaries
+from memory_context.memory.summarizer_within_limits import Summaries, Summarizer, as_summaries
+from memory_context.memory.summary_of_a_memory import summary_of
 from memory_context.model.audit import Action, Auditor, AuditTrail
 from memory_context.model.call_records import (
     CallFilter,
@@ -69,7 +69,7 @@ from memory_context.stores import Filters, Mode, SQLAlchemyStore, as_auditor, as
 from memory_context.stores.protocol import Progress, keeper_of, redactor_of, replace_all
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.read.line_ranges import parse_lines, span_of_lines
-from memory_context.text.read.partial_read import DEFAULT_ANSWER, answer, read_part
+from memory_context.text.read.read_by_selection import DEFAULT_ANSWER, answer, read_part
 from memory_context.text.redact import Redaction
 from memory_context.text.tokens.counter import TokenCounter, as_counter
 from memory_context.wording_for_models import HIDDEN

@@ -13,10 +13,10 @@ from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidTierError,
 )
+from memory_context.memory.filters_from_keywords import ANY_STATE, as_list
 from memory_context.memory.manager import SearchMode
-from memory_context.memory.open_tiers import NEWEST_FIRST, TierNotes, check_content, first_line
-from memory_context.memory.redaction import redacted_record
-from memory_context.memory.search_filters import ANY_STATE, as_list
+from memory_context.memory.redacted_records import redacted_record
+from memory_context.memory.tier_notes import NEWEST_FIRST, TierNotes, check_content, first_line
 from memory_context.model.category import Category, check_category, trees
 from memory_context.model.item import (
     PATTERN,

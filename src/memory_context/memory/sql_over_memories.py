@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from memory_context import wording_for_models as prompts
 from memory_context.exceptions import InvalidQueryError, InvalidSelectionError
-from memory_context.memory.search_filters import beginning_with
+from memory_context.memory.filters_from_keywords import beginning_with
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.query_result import QueryResult
 from memory_context.model.scope import Scope

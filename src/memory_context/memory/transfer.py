@@ -27,8 +27,8 @@ from memory_context.memory.export_file_format import (
     new_file,
     write_line,
 )
-from memory_context.memory.redaction import redacted_import, users_of
-from memory_context.memory.search_filters import ANY_STATE
+from memory_context.memory.filters_from_keywords import ANY_STATE
+from memory_context.memory.redacted_records import redacted_import, users_of
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.item import Conflict, MemoryItem, Restored, now
 from memory_context.model.origin import IMPORT

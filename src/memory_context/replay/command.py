@@ -27,11 +27,11 @@ from memory_context.replay.one_run import (
 )
 from memory_context.replay.policies_by_name import check_policy, default_policies, parse_policy
 from memory_context.replay.prices import parse_price
+from memory_context.replay.recording_as_messages import Recording
 from memory_context.replay.recording_files import Watch, stream_recordings
-from memory_context.replay.recordings import Recording
-from memory_context.replay.summary import Summary, verdict
 from memory_context.replay.terminal_report import report
 from memory_context.replay.token_meter import TokenMeter
+from memory_context.replay.verdict_and_json import Summary, verdict
 
 PIPED_WIDTH = 110
 # So many runs an error names.

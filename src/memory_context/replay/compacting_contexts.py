@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from memory_context.conversation.message import Message
 from memory_context.conversation.message_groups import groups
-from memory_context.replay.baselines import ShorteningContext, flat
 from memory_context.replay.prices import charged, tokens_of
+from memory_context.replay.shortening_contexts import ShorteningContext, flat
 from memory_context.text.tokens.counter import TokenCounter
 
 # What LangChain 1.5 asks for a summary by, in tokens of o200k_base, and the most tokens of messages that it shows.

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from memory_context.replay.measure import Figures, replay, summed
-from memory_context.replay.model_calls import needs_by_call
+from memory_context.replay.needs_by_call import needs_by_call
 from memory_context.replay.policies_by_name import Policy, is_ours, parse_policy, reference_policy
 from memory_context.replay.prices import Price
-from memory_context.replay.recordings import Recording
+from memory_context.replay.recording_as_messages import Recording
 from memory_context.replay.token_meter import TokenMeter
 
 

@@ -10,8 +10,8 @@ from memory_context.display.html_page_and_style import document
 from memory_context.display.line_charts import Mark, line_chart
 from memory_context.replay.figure_definitions import DEFINITIONS, POLICIES
 from memory_context.replay.policies_by_name import is_ours
-from memory_context.replay.summary import Summary, verdict
 from memory_context.replay.terminal_report import COLUMNS, cells
+from memory_context.replay.verdict_and_json import Summary, verdict
 
 FEWEST = 10
 """The mean over runs is drawn as far as one in so many of them goes: the few longest say little about a mean."""

@@ -10,11 +10,11 @@ from time import perf_counter
 from typing import TypeAlias, TypeVar
 
 from memory_context.model.reference import MemoryRef
-from memory_context.replay.model_calls import NeededValue, needs_by_call
 from memory_context.replay.needed_values import shows
+from memory_context.replay.needs_by_call import NeededValue, needs_by_call
 from memory_context.replay.policies_by_name import Policy
 from memory_context.replay.prices import ChargedMessage, Price, charged, tokens_of, tokens_of_prefix
-from memory_context.replay.recordings import Recording, together
+from memory_context.replay.recording_as_messages import Recording, together
 from memory_context.replay.token_meter import TokenMeter
 
 T = TypeVar("T")

@@ -16,7 +16,9 @@ from memory_context.conversation.fold_recall_notes_policies import (
 )
 from memory_context.conversation.message import Message
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.replay.baselines import (
+from memory_context.replay.compacting_contexts import CompactingContext, SummarizingContext
+from memory_context.replay.remembering_context import RememberingContext
+from memory_context.replay.shortening_contexts import (
     Ends,
     OffloadContext,
     ShorteningContext,
@@ -25,8 +27,6 @@ from memory_context.replay.baselines import (
     removed,
     token_limited,
 )
-from memory_context.replay.compacting_contexts import CompactingContext, SummarizingContext
-from memory_context.replay.remembering_context import RememberingContext
 from memory_context.text.tokens.counter import TokenCounter
 
 # Of deepagents 0.7.32 (`FilesystemMiddleware`): the schemas of its tools without `execute`, in tokens of o200k_base, and

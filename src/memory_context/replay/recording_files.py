@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, TypeAlias, cast
 
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.formats.recording_formats import RIGHT, is_piece, recordings_in
-from memory_context.replay.recordings import Recording
+from memory_context.replay.recording_as_messages import Recording
 
 Watch: TypeAlias = Callable[[BinaryIO], BinaryIO]
 """Takes an open file and returns one that somebody sees being read."""

@@ -22,7 +22,7 @@ from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 if TYPE_CHECKING:
     from memory_context.stores.encryption import Encrypted
     from memory_context.stores.files.file_store import FileStore
-    from memory_context.stores.files.indexed_folder import DamagedFile
+    from memory_context.stores.files.folder_read_into_index import DamagedFile
 
 __all__ = [
     "Administration",

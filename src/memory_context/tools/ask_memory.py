@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 from pydantic import BeforeValidator
 
 from memory_context import wording_for_models as prompts
-from memory_context.conversation.memory_reader import MemoryReader, told_cost
+from memory_context.conversation.ask_a_users_memories import MemoryReader, told_cost
 from memory_context.model.tool_names import ASK
 from memory_context.text.read.paging import truncated
 from memory_context.tools.lenient_arguments import LenientArgs, Text, as_key

@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from memory_context.conversation.message import Message, from_lines
 from memory_context.conversation.transcript_entries import entries_of, stored_behind
 from memory_context.display.drawn_contents import content_of
+from memory_context.display.drawn_conversation import conversation, split_at_references
 from memory_context.display.escaped_html import Html, bar, folded, joined, soft, tag
 from memory_context.display.line_charts import Mark, line_chart
-from memory_context.display.transcripts import conversation, split_at_references
 from memory_context.exceptions import InvalidArgumentError, MemoryNotFoundError
 from memory_context.model.call_records import CallRecord, CallTotals, Decision, ModelCall
 from memory_context.model.reference import MemoryRef

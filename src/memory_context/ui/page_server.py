@@ -30,9 +30,9 @@ from memory_context.runtime.web_server import serve_web
 from memory_context.stores import MemoryStore
 from memory_context.stores.sql.catalog import Catalog
 from memory_context.ui.conversations import one_call, overview, timeline
-from memory_context.ui.health_pages import audit, health
+from memory_context.ui.health_and_audit_pages import audit, health
 from memory_context.ui.layout import message, page
-from memory_context.ui.memories import (
+from memory_context.ui.memories_notes_and_sql import (
     confirm,
     edit,
     expire,

@@ -24,6 +24,7 @@ from memory_context.conversation.message import (
     named_keys,
     references_of,
 )
+from memory_context.conversation.message_tokens import Ledger
 from memory_context.conversation.recall.questions_and_verdicts import Ranges
 from memory_context.conversation.references.key_trust import (
     generated_in,
@@ -34,7 +35,6 @@ from memory_context.conversation.references.key_trust import (
     typed_in,
 )
 from memory_context.conversation.retrieved_lines import lines_shown
-from memory_context.conversation.token_ledger import Ledger
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.user_layer import begins_layer
 from memory_context.model.item import SECRET, MemoryItem

@@ -9,7 +9,7 @@ from itertools import chain, compress
 
 from memory_context import wording_for_models as prompts
 from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.kept_calls import DecisionLog
+from memory_context.conversation.kept_calls_and_decisions import DecisionLog
 from memory_context.conversation.recall.chosen_records import best_lines
 from memory_context.conversation.recall.judge_within_limits import BoundedJudge
 from memory_context.conversation.recall.keyword_judge import is_answered, relevant_candidates

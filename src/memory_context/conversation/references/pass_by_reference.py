@@ -23,7 +23,7 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, bytes_of, is_secret
 from memory_context.model.reference import MemoryRef
 from memory_context.runtime.telemetry import operation
-from memory_context.text.json_and_repr import parse_literal
+from memory_context.text.python_literals import parse_literal
 
 DEFAULT_ARGUMENT_BYTES = 10_000_000
 MAX_NEAR_KEYS = 3

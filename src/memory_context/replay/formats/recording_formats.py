@@ -30,7 +30,7 @@ from memory_context.replay.formats.langsmith_and_opentelemetry import (
     traced_calls,
 )
 from memory_context.replay.formats.openai_responses import chat_of_items, is_item
-from memory_context.replay.recordings import Recording, to_messages
+from memory_context.replay.recording_as_messages import Recording, to_messages
 
 RIGHT = (
     "a recording is an object with \"messages\" or a list of messages, in OpenAI's chat form or Anthropic's (role, content), "

@@ -19,7 +19,7 @@ from memory_context.exceptions import (
 from memory_context.model.call_records import CallRecord
 from memory_context.runtime import events
 from memory_context.stores.codec import Codec
-from memory_context.stores.files.folder import STATE, MemoryFolder
+from memory_context.stores.files.safe_folder import STATE, MemoryFolder
 from memory_context.stores.sql.migrate import revision_of
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 

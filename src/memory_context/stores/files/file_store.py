@@ -22,10 +22,10 @@ from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.codec import Codec, check_embedder, url_prefix
 from memory_context.stores.files.call_file import PATH, CallFile
-from memory_context.stores.files.folder import DIRECTORY_MODE, FILE_MODE, MemoryFolder
-from memory_context.stores.files.indexed_folder import DamagedFile, IndexedFolder
+from memory_context.stores.files.folder_read_into_index import DamagedFile, IndexedFolder
+from memory_context.stores.files.safe_folder import DIRECTORY_MODE, FILE_MODE, MemoryFolder
 from memory_context.stores.files.writer_lock import WriterLock
-from memory_context.stores.sql.scan import scan, scan_deletions
+from memory_context.stores.sql.read_everything_by_pages import scan, scan_deletions
 from memory_context.stores.sql.sqlalchemy_store import CALLS_KEPT, SQLAlchemyStore
 from memory_context.text.index.embedders import AnyEmbedder
 

@@ -17,7 +17,7 @@ from memory_context.model.record_fields_in_json import item_from, record_of
 from memory_context.model.reference import check_key
 from memory_context.stores.codec import Codec
 from memory_context.stores.files.category_folders import category_in, folder_of
-from memory_context.stores.files.folder import SUFFIX
+from memory_context.stores.files.safe_folder import SUFFIX
 from memory_context.text.tokens.counter import default_counter
 
 _FILE_IDS = UUID("6b1f3a9e-2c0d-5a44-9d57-0f2f7d6f1c11")

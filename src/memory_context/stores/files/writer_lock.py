@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from memory_context.exceptions import StoreLockedError, StoreUnavailableError
 from memory_context.model.item import now
-from memory_context.stores.files.folder import STATE, MemoryFolder
+from memory_context.stores.files.safe_folder import STATE, MemoryFolder
 
 LOCK = "lock"
 

@@ -16,7 +16,7 @@ from memory_context.model.scope import Scope
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.opening import as_store
 from memory_context.stores.protocol import MemoryStore
-from memory_context.stores.sql.filters import Condition
+from memory_context.stores.sql.filters_as_sql import Condition
 from memory_context.stores.sql.schema import audit, in_period, narrowed
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.stores.sql.urls import PASSWORD_VARIABLE

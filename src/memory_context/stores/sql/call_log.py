@@ -30,7 +30,7 @@ from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.circuit_breaker import PAUSE
 from memory_context.runtime.telemetry import count
 from memory_context.stores.codec import Codec
-from memory_context.stores.sql.filters import Condition
+from memory_context.stores.sql.filters_as_sql import Condition
 from memory_context.stores.sql.row_encoding import format_of
 from memory_context.stores.sql.schema import AnyRow, calls, in_period, narrowed, total_of
 from memory_context.stores.sql.transactions import Database

@@ -12,7 +12,7 @@ from memory_context.model.item import MemoryItem
 from memory_context.model.tiers_and_limits import Capacity, Quota, check_quota, check_room
 from memory_context.runtime import events
 from memory_context.stores.sql.dialects import advisory_lock
-from memory_context.stores.sql.filters import Conditions
+from memory_context.stores.sql.filters_as_sql import Conditions
 from memory_context.stores.sql.row_deletion import evict
 from memory_context.stores.sql.schema import memories, total_of
 

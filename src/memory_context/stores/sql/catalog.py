@@ -16,7 +16,7 @@ from memory_context.model.generated_keys import RANDOM_CHARACTERS
 from memory_context.model.item import MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.stores.protocol import Filters, MemoryStore, keeper_of
-from memory_context.stores.sql.filters import Conditions, matching, within
+from memory_context.stores.sql.filters_as_sql import Conditions, matching, within
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, format_of
 from memory_context.stores.sql.schema import (
     AnyRow,

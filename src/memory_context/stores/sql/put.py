@@ -15,7 +15,7 @@ from memory_context.model.item import MemoryItem, is_same, now, stored_again
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity, Quota
 from memory_context.stores.sql.capacity import make_room, quota_kept
-from memory_context.stores.sql.filters import within
+from memory_context.stores.sql.filters_as_sql import within
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import Batches, ChunkBatch
 from memory_context.stores.sql.prepared_statements import Prepared

@@ -7,7 +7,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from memory_context.model.item import now
 from memory_context.stores.sql.dialects import insert_into, is_postgresql, upsert
-from memory_context.stores.sql.filters import Conditions
+from memory_context.stores.sql.filters_as_sql import Conditions
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.schema import UTCDateTime, access, deletions, memories
 

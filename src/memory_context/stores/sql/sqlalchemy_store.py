@@ -30,15 +30,15 @@ from memory_context.runtime import deadlines, events
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.codec import Codec, check_embedder, url_prefix
 from memory_context.stores.protocol import Filters, Mode, Progress
-from memory_context.stores.sql import backup as _backup
-from memory_context.stores.sql import forget_user, migrate, partitions, row_deletion, urls
+from memory_context.stores.sql import copy_sqlite_file as _backup
+from memory_context.stores.sql import forget_user_and_scrub, migrate, partitions, row_deletion, urls
 from memory_context.stores.sql import put as _put
 from memory_context.stores.sql import reencode_rows as recoding
 from memory_context.stores.sql import restore as _restore
 from memory_context.stores.sql.call_log import CallLog, recode_calls
 from memory_context.stores.sql.capacity import quota_kept
 from memory_context.stores.sql.dialects import insert_into, upsert
-from memory_context.stores.sql.filters import (
+from memory_context.stores.sql.filters_as_sql import (
     Condition,
     Conditions,
     FilterShape,
@@ -51,11 +51,11 @@ from memory_context.stores.sql.filters import (
     shape_of_filters,
     within,
 )
-from memory_context.stores.sql.index import indexing, keyword_index, search, vector_index
+from memory_context.stores.sql.index import hits_to_memories, indexing, keyword_index, vector_index
 from memory_context.stores.sql.index.embedding_worker import EmbeddingWorker
 from memory_context.stores.sql.prepared_statements import Prepared
+from memory_context.stores.sql.read_everything_by_pages import scan, scan_deletions
 from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS
-from memory_context.stores.sql.scan import scan, scan_deletions
 from memory_context.stores.sql.schema import (
     AnySelect,
     UTCDateTime,
@@ -261,7 +261,7 @@ class SQLAlchemyStore(ClosedAtExit):
         What is still to be indexed is indexed first, newest first, at most 32 million characters of
         it at a time. Vectors are those that *by* has made, in place of the store's own embedder.
         """
-        wanted = search.wanted_of(query)
+        wanted = hits_to_memories.wanted_of(query)
         says_something = bool(query.strip()) if mode == "semantic" else bool(wanted)
         if not says_something:
             return self.query(scope, filters, limit=limit)
@@ -270,7 +270,7 @@ class SQLAlchemyStore(ClosedAtExit):
             with SQLAlchemyStore("sqlite://") as opened:
                 opened.restore(Scope(scope.user_id), self._opened(scope, filters))
                 return opened.search(scope, query, limit=limit, filters=filters, passages=passages)
-        request = search.SearchRequest(
+        request = hits_to_memories.SearchRequest(
             user_id=scope.user_id,
             wanted=() if mode == "semantic" else wanted,
             vector=self._vector(query, mode, by or self._embedding),
@@ -278,13 +278,13 @@ class SQLAlchemyStore(ClosedAtExit):
             narrowed=bool(filters) or len(scope.narrowed()) > 1,
             limit=limit,
         )
-        found = self.database.read(search.best_if_indexed, request)
+        found = self.database.read(hits_to_memories.best_if_indexed, request)
         if found is None:
             self._catch_up(scope.user_id)
-            found = self.database.read(search.best, request)
+            found = self.database.read(hits_to_memories.best, request)
         if not passages:
             return [replace(item, match=Match(hit.score, "")) for item, hit in found]
-        return [search.with_match(item, hit, query, wanted) for item, hit in found]
+        return [hits_to_memories.with_match(item, hit, query, wanted) for item, hit in found]
 
     def term_hits(self, scope: Scope, terms: Sequence[Sequence[str]], filters: Filters) -> TermHits:
         """Return where terms stand, each given by its lexemes, and how rare these are (see `TermHits`)."""
@@ -451,9 +451,9 @@ class SQLAlchemyStore(ClosedAtExit):
         """See `Administration.forget_user`."""
         scope = Scope(user_id)
         self.call_log.flush()
-        removed = self.database.read(forget_user.counts, scope.user_id)
+        removed = self.database.read(forget_user_and_scrub.counts, scope.user_id)
         self.delete_rows(scope.user_id, within(scope), "forgotten")
-        self.database.write(forget_user.remove_notes, scope.user_id)
+        self.database.write(forget_user_and_scrub.remove_notes, scope.user_id)
         return Receipt(scope.user_id, now(), **removed, scrubbed=self._scrubbed(scope.user_id))
 
     @deadlines.waiting(None)
@@ -471,9 +471,9 @@ class SQLAlchemyStore(ClosedAtExit):
         return self._scrubbed()
 
     def _scrubbed(self, user_id: str | None = None) -> bool:
-        self.database.write(forget_user.merge_index)
+        self.database.write(forget_user_and_scrub.merge_index)
         with self.database.errors():
-            return forget_user.scrub(self.database.engine, user_id)
+            return forget_user_and_scrub.scrub(self.database.engine, user_id)
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
         """See `MemoryStore.clear`."""

@@ -15,7 +15,7 @@ from memory_context.text.describe.description import (
     unique_names,
 )
 from memory_context.text.describe.sample import Sample, count_lines_starting
-from memory_context.text.json_and_repr import (
+from memory_context.text.python_literals import (
     BEGINNING,
     Literal,
     begins_value,

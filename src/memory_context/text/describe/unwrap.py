@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from memory_context.text.json_and_repr import (
+from memory_context.text.json_documents import wrapped
+from memory_context.text.python_literals import (
     PARSED_AT_MOST,
     is_object,
     read_literal,
     unquote,
 )
-from memory_context.text.read.json_values import wrapped
 
 DEEPEST = 5
 _TEXT_KEYS = ("stdout", "output", "stderr", "text", "content", "result", "data")

@@ -7,7 +7,7 @@ from typing import Any
 
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.sample import Sample
-from memory_context.text.json_and_repr import is_list, is_object
+from memory_context.text.python_literals import is_list, is_object
 from memory_context.text.rows.configuration_values import yaml_documents
 
 # Where values are aligned by blanks, people are to read it: ``Status:    Running``.

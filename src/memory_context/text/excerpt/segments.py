@@ -14,8 +14,8 @@ from itertools import islice, pairwise
 from json.decoder import scanstring  # type: ignore[attr-defined] # where a JSON string ends, at the speed of C
 from typing import TypeAlias, cast
 
-from memory_context.text.json_and_repr import is_repr
 from memory_context.text.lines import line_spans
+from memory_context.text.python_literals import is_repr
 from memory_context.text.ranges import Span
 from memory_context.text.rows.ruled_tables import DELIMITER_ROW
 

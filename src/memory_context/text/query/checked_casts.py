@@ -10,7 +10,7 @@ from sqlglot import Token, TokenType, tokenize
 from sqlglot.errors import SqlglotError
 
 from memory_context.exceptions import InvalidQueryError
-from memory_context.text.query.number_notation import is_filled, is_plain_number
+from memory_context.text.query.numbers_and_missing_values import is_filled, is_plain_number
 from memory_context.text.query.units_and_cast_advice import instead, is_cast_whole, shown, unit_of
 
 FUNCTION: Final = "number_to_cast"

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from memory_context.text.query.dates_and_times import moment
-from memory_context.text.query.number_notation import SAMPLED, is_number, notation_of
+from memory_context.text.query.numbers_and_missing_values import SAMPLED, is_number, notation_of
 
 LONGEST_SHOWN = 40
 # What CAST takes whole: no digits, or a number before anything that continues none, as in `12 (3m ago)`. A minus behind it

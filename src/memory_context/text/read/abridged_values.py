@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 from memory_context import wording_for_models as prompts
-from memory_context.text.json_and_repr import is_list, is_object
+from memory_context.text.python_literals import is_list, is_object
 from memory_context.text.read.nearest_lines import listed
 
 SHORTEST_TEXT = 8

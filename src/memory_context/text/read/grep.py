@@ -18,8 +18,8 @@ from memory_context.exceptions import (
 from memory_context.model.item import count_lines
 from memory_context.model.selection import Selection
 from memory_context.runtime.regexes import compiled
+from memory_context.text.json_documents import to_json
 from memory_context.text.lines import line_end
-from memory_context.text.read.json_values import to_json
 from memory_context.text.read.nearest_lines import nearest_lines
 from memory_context.text.read.pattern_time_limit import TimeLimit, too_slow
 

@@ -19,9 +19,9 @@ from memory_context.exceptions import (
     SelectionTimeoutError,
 )
 from memory_context.runtime.regexes import compiled
-from memory_context.text.json_and_repr import is_list, is_object
+from memory_context.text.json_documents import documents, is_json_lines, to_json
+from memory_context.text.python_literals import is_list, is_object
 from memory_context.text.read.abridged_values import LIMITS, abridged, gist
-from memory_context.text.read.json_values import documents, is_json_lines, to_json
 from memory_context.text.read.pattern_time_limit import TimeLimit, too_slow
 
 LONGEST_PATH_TOLD = 80

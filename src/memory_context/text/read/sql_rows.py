@@ -16,13 +16,13 @@ from memory_context.exceptions import (
 )
 from memory_context.model.query_result import csv_text
 from memory_context.model.selection import Selection
+from memory_context.text.json_documents import to_json
 from memory_context.text.query.sandboxed_database import (
     LockedDatabase,
     cell_text,
     columns_told,
 )
 from memory_context.text.read.abridged_values import LIMITS, abridged
-from memory_context.text.read.json_values import to_json
 from memory_context.text.read.paging import CHARACTERS_TRIED_PER_TOKEN
 from memory_context.text.read.pattern_time_limit import TimeLimit
 from memory_context.text.rows.rows_in_text import table_of

@@ -14,7 +14,7 @@ from functools import cache
 import regex
 
 from memory_context.text.ranges import Span
-from memory_context.text.redact.rules import Rule, SecretSpan
+from memory_context.text.redact.kinds_of_rules import Rule, SecretSpan
 from memory_context.text.redact.value_looks_secret import (
     RELATIVE_PATH,
     is_code,

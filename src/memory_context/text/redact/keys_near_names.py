@@ -19,7 +19,7 @@ from memory_context.text.redact.assigned_secrets import (
     SORTS_OF_KEY,
     TOKEN,
 )
-from memory_context.text.redact.rules import PatternRule
+from memory_context.text.redact.kinds_of_rules import PatternRule
 from memory_context.text.redact.value_looks_secret import is_no_secret, is_surely_random
 
 _SHORTEST = 20

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import regex
 
-from memory_context.text.redact.rules import Rule, SecretSpan
+from memory_context.text.redact.kinds_of_rules import Rule, SecretSpan
 from memory_context.text.redact.value_looks_secret import is_placeholder
 
 # The name of a field in YAML may stand behind the mark of a list's item.

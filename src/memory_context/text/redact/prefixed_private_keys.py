@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memory_context.text.ranges import Span
+from memory_context.text.redact.kinds_of_rules import Rule
 from memory_context.text.redact.private_keys import FOOT, HEAD, HEAD_HINT
-from memory_context.text.redact.rules import Rule
 
 LONGEST_LINE = 600
 LONGEST_PREFIX = 300

@@ -7,7 +7,7 @@ in code. Lines with something else before each of them are found by `prefixed_pr
 
 from __future__ import annotations
 
-from memory_context.text.redact.rules import PatternRule
+from memory_context.text.redact.kinds_of_rules import PatternRule
 
 _NAME = "[A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?"
 HEAD = f"-----BEGIN {_NAME}-----"

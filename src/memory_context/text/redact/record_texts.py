@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from memory_context.text.json_and_repr import is_list, is_object
+from memory_context.text.python_literals import is_list, is_object
 
 if TYPE_CHECKING:
     from memory_context.text.redact.redactor import Redactor, Rules

@@ -11,11 +11,11 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime import events
 from memory_context.text.redact.assigned_secrets import ASSIGNED
 from memory_context.text.redact.keys_near_names import NEAR
+from memory_context.text.redact.kinds_of_rules import Rule, Runs, SecretSpan, joint
 from memory_context.text.redact.kubernetes_secrets import KUBERNETES
 from memory_context.text.redact.prefixed_private_keys import PREFIXED_KEYS
 from memory_context.text.redact.private_keys import BLOCKS
 from memory_context.text.redact.record_texts import PASSES
-from memory_context.text.redact.rules import Rule, Runs, SecretSpan, joint
 from memory_context.text.redact.secret_columns import COLUMNS
 from memory_context.text.redact.secret_pieces import Secret, without_pieces
 from memory_context.text.redact.spans import (

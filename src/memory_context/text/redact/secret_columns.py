@@ -13,7 +13,7 @@ import regex
 from memory_context.text.lines import line_end, line_spans
 from memory_context.text.ranges import Span
 from memory_context.text.redact.assigned_secrets import PASSWORD, SECRET, SORTS_OF_KEY, TOKEN
-from memory_context.text.redact.rules import Rule, SecretSpan, compiled_hint
+from memory_context.text.redact.kinds_of_rules import Rule, SecretSpan, compiled_hint
 from memory_context.text.redact.value_looks_secret import is_made_up, is_no_secret, is_random
 
 # A cell that is such a name alone, perhaps with a word or two before it, between signs that part cells.

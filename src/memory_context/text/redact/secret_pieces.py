@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from memory_context.text.redact.rules import SecretSpan
+from memory_context.text.redact.kinds_of_rules import SecretSpan
 from memory_context.text.redact.spans import merged, outside_markers, without_spans
 
 _PIECE = 6

@@ -9,8 +9,8 @@ from operator import attrgetter, itemgetter
 import regex
 
 from memory_context.text.ranges import Span
+from memory_context.text.redact.kinds_of_rules import SecretSpan
 from memory_context.text.redact.private_keys import JOINT
-from memory_context.text.redact.rules import SecretSpan
 
 MARKER = regex.compile(r"\[redacted [a-z][a-z0-9_]{0,39}\]")
 # Tokens of JSON, of which only numbers and the words of JSON are wanted, in a group: strings are read to pass over them.

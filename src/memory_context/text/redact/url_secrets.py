@@ -11,7 +11,7 @@ from functools import cache
 import regex
 
 from memory_context.text.ranges import Span
-from memory_context.text.redact.rules import PatternRule, Rule
+from memory_context.text.redact.kinds_of_rules import PatternRule, Rule
 from memory_context.text.redact.value_looks_secret import (
     is_made_up,
     is_placeholder,

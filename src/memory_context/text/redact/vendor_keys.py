@@ -13,7 +13,7 @@ from importlib.resources import files
 
 import regex
 
-from memory_context.text.redact.rules import (
+from memory_context.text.redact.kinds_of_rules import (
     END,
     HEAD_BYTES,
     START,

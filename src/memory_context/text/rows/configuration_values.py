@@ -10,9 +10,9 @@ import yaml
 from yaml.constructor import ConstructorError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from memory_context.text.json_and_repr import REPR_AT_MOST, is_list, is_object
+from memory_context.text.json_documents import plain
 from memory_context.text.lines import lines_of
-from memory_context.text.read.json_values import plain
+from memory_context.text.python_literals import REPR_AT_MOST, is_list, is_object
 from memory_context.text.rows.rows_under_columns import TextTable
 from memory_context.text.rows.values_as_rows import KEY, pairs_of, records_in
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from memory_context.text.json_and_repr import is_list, is_object
+from memory_context.text.python_literals import is_list, is_object
 
 
 def records_by_columns(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - whatever JSON holds

@@ -9,9 +9,9 @@ from memory_context.text.describe.choose_describer import behind_lead, identify
 from memory_context.text.describe.description import Kind
 from memory_context.text.describe.sample import HEAD
 from memory_context.text.describe.unwrap import unwrap
-from memory_context.text.json_and_repr import is_object, objects_in
+from memory_context.text.json_documents import NOTHING, is_json_lines, parse, records
 from memory_context.text.lines import lines_of
-from memory_context.text.read.json_values import NOTHING, is_json_lines, parse, records
+from memory_context.text.python_literals import is_object, objects_in
 from memory_context.text.rows.command_columns import command_table
 from memory_context.text.rows.configuration_values import configuration_table
 from memory_context.text.rows.log_lines import log_table

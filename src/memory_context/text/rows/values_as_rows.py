@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memory_context.text.json_and_repr import is_list, is_object
+from memory_context.text.python_literals import is_list, is_object
 from memory_context.text.rows.lists_as_columns import records_by_columns
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names, evened
 

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from memory_context.model.item import MemoryItem
 from memory_context.stores.sql.dialects import insert_into, is_postgresql, is_sqlite, upsert
-from memory_context.stores.sql.filters import Conditions
+from memory_context.stores.sql.filters_as_sql import Conditions
 from memory_context.stores.sql.index import fts5, keyword_index, vector_index
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row
 from memory_context.stores.sql.schema import (

@@ -8,7 +8,7 @@ import typer
 from memory_context.cli import options as opt
 from memory_context.cli.app import KEEP, NOTHING_FOUND, app
 from memory_context.cli.completion import complete_users
-from memory_context.cli.open_store import login, opened, opened_store
+from memory_context.cli.open_store_and_user import login, opened, opened_store
 from memory_context.cli.progress_and_ctrl_c import interruptible
 from memory_context.cli.screen import confirm, print_json, print_paged, say
 from memory_context.exceptions import StoreError
@@ -87,7 +87,11 @@ def gc(
     as_json: opt.AsJson = False,
 ) -> None:
     """Delete expired memories for good. With --keep, older ones too."""
-    from memory_context.memory.retention_rules import RetentionRule, count_expired, delete_expired
+    from memory_context.memory.gc_by_retention_rules import (
+        RetentionRule,
+        count_expired,
+        delete_expired,
+    )
     from memory_context.text.describe.description import counted
 
     user_id = Scope(user).user_id if user else None
@@ -127,7 +131,7 @@ def redact(
     as_json: opt.AsJson = False,
 ) -> None:
     """Take secrets out of memories that were stored without redaction, for good."""
-    from memory_context.memory.redaction import redact_memories
+    from memory_context.memory.redacted_records import redact_memories
     from memory_context.text.redact import Redactor
 
     left_behind = "Redacted memories stay so; redact again to do the rest."

@@ -10,7 +10,7 @@ from memory_context.cli import options as opt
 from memory_context.cli.app import FIND, NOTHING_FOUND, app
 from memory_context.cli.completion import complete_keys
 from memory_context.cli.filter_options import moment
-from memory_context.cli.open_store import only_user, opened, opened_store
+from memory_context.cli.open_store_and_user import only_user, opened, opened_store
 from memory_context.cli.screen import (
     LINE,
     NAME,
@@ -75,7 +75,7 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
     from rich.filesize import decimal
 
     from memory_context.display.terminal import facts
-    from memory_context.memory.retention_rules import count_expired
+    from memory_context.memory.gc_by_retention_rules import count_expired
     from memory_context.stores.sql.catalog import Catalog
 
     user_id = Scope(user).user_id if user else None

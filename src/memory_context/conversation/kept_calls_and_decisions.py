@@ -10,7 +10,7 @@ from functools import partial
 
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.message import Message
-from memory_context.conversation.token_ledger import Ledger
+from memory_context.conversation.message_tokens import Ledger
 from memory_context.exceptions import RedactionTimeoutError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.call_records import Decision, KeptCalls, ModelCall

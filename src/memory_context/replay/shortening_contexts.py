@@ -11,7 +11,7 @@ from memory_context.conversation.message import Message
 from memory_context.model.generated_keys import KeyGenerator
 from memory_context.model.reference import MemoryRef
 from memory_context.replay.prices import charged, tokens_of
-from memory_context.replay.recordings import together
+from memory_context.replay.recording_as_messages import together
 from memory_context.text.describe import describe
 from memory_context.text.tokens.counter import TokenCounter
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from memory_context.exceptions import InvalidArgumentError, RecordChangedError
-from memory_context.memory.search_filters import ANY_STATE
+from memory_context.memory.filters_from_keywords import ANY_STATE
 from memory_context.model.item import (
     ASSEMBLY,
     CONVERSATION,

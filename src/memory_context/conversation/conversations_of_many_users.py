@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import uuid4
 
+from memory_context.conversation.ask_a_users_memories import MemoryReader
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import (
     Conversation,
@@ -15,13 +16,16 @@ from memory_context.conversation.conversation import (
 )
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.fold_recall_notes_policies import NotesPolicy, notes_policy_of
-from memory_context.conversation.kept_calls import DecisionLog, Decisions, stats_of_thread
-from memory_context.conversation.memory_reader import MemoryReader
+from memory_context.conversation.kept_calls_and_decisions import (
+    DecisionLog,
+    Decisions,
+    stats_of_thread,
+)
 from memory_context.conversation.run_notes import AgentRun, offered_places
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.memory.summaries import as_summaries
+from memory_context.memory.summarizer_within_limits import as_summaries
 from memory_context.model.audit import AuditTrail
 from memory_context.model.scope import UserId
 from memory_context.model.tiers_and_limits import Lifetime

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from memory_context.display.decision_stats_and_package_tables import answer
 from memory_context.display.drawn_memory_lists import memory, passage
 from memory_context.display.escaped_html import Html, folded, joined, soft, tag
-from memory_context.display.reports import answer
 from memory_context.exceptions import InvalidArgumentError, InvalidQueryError
+from memory_context.memory.filters_from_keywords import search_filters
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.memory.search_filters import search_filters
 from memory_context.model.generated_keys import made_by
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.origin import CONFIRMED, PERSON

@@ -16,8 +16,8 @@ from memory_context.exceptions import (
     RecordChangedError,
     StoreError,
 )
+from memory_context.memory.filters_from_keywords import as_list, search_filters
 from memory_context.memory.manager import MemoryManager
-from memory_context.memory.search_filters import as_list, search_filters
 from memory_context.model.category import check_category
 from memory_context.model.item import (
     ALWAYS,

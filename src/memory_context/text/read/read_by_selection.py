@@ -8,8 +8,8 @@ from memory_context.model.item import MemoryItem, count_lines, encodable
 from memory_context.model.media import described, embedded_bytes
 from memory_context.model.selection import Cost, Page, Selection
 from memory_context.text.excerpt.excerpt import excerpt
+from memory_context.text.json_documents import to_json
 from memory_context.text.read.grep import matching_lines
-from memory_context.text.read.json_values import to_json
 from memory_context.text.read.paging import (
     CHARACTERS_TRIED_PER_TOKEN,
     fits,

@@ -23,7 +23,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 from memory_context import wording_for_models as prompts
 from memory_context.mcp.requests import INTERNAL_ERROR, RequestError, Wire, member
-from memory_context.mcp.sdk import IS_SDK_1, NAME, message_of, wire_of
+from memory_context.mcp.server_on_either_sdk import IS_SDK_1, NAME, message_of, wire_of
 
 T = TypeVar("T")
 

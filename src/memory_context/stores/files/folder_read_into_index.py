@@ -17,7 +17,6 @@ from memory_context.runtime import events
 from memory_context.stores.codec import Codec
 from memory_context.stores.files import changed_rows as changes
 from memory_context.stores.files.changed_rows import UserAndId
-from memory_context.stores.files.folder import MemoryFolder
 from memory_context.stores.files.journals import (
     DELETED,
     READ,
@@ -30,6 +29,7 @@ from memory_context.stores.files.journals import (
     reads_line,
 )
 from memory_context.stores.files.memory_file import parse, path_of, render
+from memory_context.stores.files.safe_folder import MemoryFolder
 from memory_context.stores.sql import restore
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.schema import access

@@ -10,7 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.model.item import Match, MemoryItem, is_secret
-from memory_context.stores.sql.filters import Conditions, checked_last
+from memory_context.stores.sql.filters_as_sql import Conditions, checked_last
 from memory_context.stores.sql.index import indexing, keyword_index, vector_index
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row

@@ -7,7 +7,7 @@ import typer
 
 from memory_context.cli import options as opt
 from memory_context.cli.app import RUN, app
-from memory_context.cli.open_store import check_given, login, opened_store
+from memory_context.cli.open_store_and_user import check_given, login, opened_store
 
 _PORT = (
     "Serve streamable HTTP at this port (0: any free one) in place of standard input and output."

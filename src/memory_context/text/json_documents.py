@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, cast
 
-from memory_context.text.json_and_repr import begins_value, is_list, is_object, parse_literal
 from memory_context.text.lines import lines_of
+from memory_context.text.python_literals import begins_value, is_list, is_object, parse_literal
 
 NOTHING: Final = object()
 
