@@ -259,7 +259,7 @@ class TestQuery:
     async def test_bad_queries(self, memory: SQLMemory) -> None:
         """A query of bytes or an image, and a limit below 1, say what is wrong."""
         for content in (b"abc", picture()):
-            with pytest.raises(exceptions.InvalidArgumentError, match="searched by words, not by"):
+            with pytest.raises(exceptions.InvalidArgumentError, match="a query must be text, not"):
                 await memory.query(MemoryContent(content=content, mime_type="x"))
         with pytest.raises(exceptions.InvalidArgumentError, match="limit must be 1 or more, not 0"):
             await memory.query("x", limit=0)

@@ -1,4 +1,4 @@
-"""AutoGen: the context that folds, and the tools that open what it folded."""
+"""AutoGen: a model context that stores large texts and shows references, and the tools that read the stored texts."""
 
 from memory_context.exceptions import MissingDependencyError
 

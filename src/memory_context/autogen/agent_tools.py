@@ -1,4 +1,7 @@
-"""AutoGen's tools by which an agent reads, searches and keeps memories."""
+"""The memory tools for AutoGen agents: read, search, query and store memories, and keep notes and files.
+
+A *verb* is a tool as the library defines it for all frameworks; a class here makes an AutoGen component of it.
+"""
 
 from __future__ import annotations
 
@@ -46,18 +49,18 @@ from memory_context.tools.verbs import (
     problem_with,
 )
 
-# What OpenAI's strict schemas do not take.
+# Keywords that OpenAI's strict schemas do not allow.
 _NOT_STRICT = {"default", "minimum"}
 
 
 class MemoryToolConfig(ConnectionConfig):
-    """What leads a dumped tool to the same memories, behind the same walls."""
+    """The settings to load a tool on the same memories, limited to the same places."""
 
     max_tokens: int
     places: list[tuple[str, str]] | None = None
 
     def manager(self) -> MemoryManager:
-        """Return the memories."""
+        """Return a manager of the memories."""
         manager = MemoryManager(
             self.store,
             user_id=self.user_id,
@@ -69,7 +72,7 @@ class MemoryToolConfig(ConnectionConfig):
 
 
 class FilesToolConfig(BaseModel):
-    """What leads a dumped tool to the same agent's files."""
+    """The settings to load a tool on the same agent's files."""
 
     app_cache_dir: str
     agent_instance_id: str
@@ -79,23 +82,23 @@ class FilesToolConfig(BaseModel):
 
 
 class NoteToolConfig(MemoryToolConfig):
-    """What leads a dumped tool to the same notes; run, task and project are those of the agent that calls it."""
+    """The settings to load a tool on the same notes. Run, task and project are those of the agent that calls the tool."""
 
     session_id: str | None = None
     policies: list[TierConfig] = Field(default_factory=list[TierConfig])
 
 
 _TOOLS = dict[Verb[Any], Callable[..., BaseTool[Any, Any]]]()
-"""The class of the tool of each verb."""
+"""The tool class of each verb."""
 
 
 class _VerbTool(BaseTool[Any, Any]):
-    """A verb as a tool; its answers never take more than *max_tokens*."""
+    """A verb as an AutoGen tool; its answers have at most *max_tokens* tokens."""
 
     verb: ClassVar[Verb[Any]]
 
     def __init_subclass__(cls, *, verb: Verb[Any] | None = None, **kwargs: Any) -> None:  # noqa: ANN401 - AutoGen's
-        """Note the tool's verb, and the public name under which a dumped one is found."""
+        """Register the class as the tool of *verb*, and set the public name by which AutoGen loads it."""
         if verb is not None:
             cls.verb = verb
             _TOOLS[verb] = cls
@@ -108,12 +111,12 @@ class _VerbTool(BaseTool[Any, Any]):
 
     @property
     def schema(self) -> ToolSchema:
-        """Return a strict schema: a model gives every argument, "" or 0 for none.
+        """Return a strict schema: a model must give every argument, and gives "" or 0 for an argument it does not need.
 
-        A client that is to parse an answer by a schema (``output_content_type=``) takes no other tools.
+        Clients that parse answers by a schema (``output_content_type=``) reject tools that are not strict.
         """
-        told = super().schema
-        arguments = told["parameters"]["properties"] if "parameters" in told else {}
+        schema = super().schema
+        arguments = schema["parameters"]["properties"] if "parameters" in schema else {}
         for argument in arguments.values():
             for keyword in _NOT_STRICT & argument.keys():
                 del argument[keyword]
@@ -129,7 +132,7 @@ class _VerbTool(BaseTool[Any, Any]):
 
     @abstractmethod
     def _memories(self) -> CountsTokens:
-        """Return what the verb works on."""
+        """Return the object that the verb works on."""
 
     async def run_json(
         self,
@@ -137,17 +140,17 @@ class _VerbTool(BaseTool[Any, Any]):
         cancellation_token: CancellationToken,
         call_id: str | None = None,
     ) -> Any:  # noqa: ANN401 - AutoGen's signature
-        """See `BaseTool.run_json`; invalid arguments are answered with what would be valid."""
+        """See `BaseTool.run_json`. For invalid arguments, the error tells the model which ones would be valid."""
         try:
             return await super().run_json(args, cancellation_token, call_id)
         except ValidationError as error:
             raise MemoryToolError(problem_with(error)) from None
 
     async def run(self, args: Any, cancellation_token: CancellationToken) -> str:  # noqa: ANN401, ARG002 - AutoGen's signature
-        """Return the answer, for a model.
+        """Return the answer for a model.
 
         Raises:
-            MemoryToolError: What went wrong, and what to do next.
+            MemoryToolError: The verb failed; the message tells the model what went wrong, and what to do next.
         """
         answer = await off_loop(self.verb.answer, self._memories(), args, self._max_tokens)
         report(answer.keys)
@@ -155,7 +158,10 @@ class _VerbTool(BaseTool[Any, Any]):
 
 
 class _MemoryTool(_VerbTool, Component[MemoryToolConfig]):
-    """A tool on one user's memories."""
+    """A tool on one user's memories.
+
+    A loaded tool that was limited to some places uses what the context of the calling agent sees, if there is one.
+    """
 
     component_config_schema = MemoryToolConfig
 
@@ -188,29 +194,29 @@ class _MemoryTool(_VerbTool, Component[MemoryToolConfig]):
 
 
 class RetrieveMemoryTool(_MemoryTool, verb=RETRIEVING):
-    """Reads a memory: from its beginning or a part of it, page by page."""
+    """Reads a memory, or a part of it, page by page."""
 
 
 class SearchMemoryTool(_MemoryTool, verb=SEARCHING):
-    """Finds memories by words."""
+    """Searches memories by words."""
 
 
 class QueryMemoryTool(_MemoryTool, verb=QUERYING):
-    """Computes over memories by SQL."""
+    """Runs SQL on the contents of memories."""
 
 
 class AskToolConfig(MemoryToolConfig):
-    """What leads a dumped tool to the same memories, and to the same light model."""
+    """The settings to load a tool on the same memories with the same lightweight model."""
 
     judge: ComponentModel
 
 
 class AskMemoryTool(_VerbTool, Component[AskToolConfig], verb=ASKING):
-    """Lets a light model read memories, and answer with checked quotations.
+    """Lets a lightweight model read memories and answer a question, with checked quotations.
 
     Args:
         reader: The memories, and the model that reads them.
-        max_tokens: The most that an answer takes; 200, if that is less. Without one, 500.
+        max_tokens: The most tokens of an answer, 500 by default; less than 200 counts as 200.
     """
 
     component_config_schema = AskToolConfig
@@ -226,7 +232,7 @@ class AskMemoryTool(_VerbTool, Component[AskToolConfig], verb=ASKING):
         model = self._reader.model
         if not isinstance(model, LLMJudge):
             raise NotSerializableError(
-                f"ask_memory on {type(model).__name__} cannot be serialized; an LLMJudge can"
+                f"ask_memory with a {type(model).__name__} cannot be serialized; with an LLMJudge it can"
             )
         manager = self._reader.manager
         return AskToolConfig(
@@ -244,12 +250,12 @@ class StoreMemoryTool(_MemoryTool, verb=STORING):
 
 
 class AgentFilesTool(_VerbTool, Component[FilesToolConfig], verb=FILES):
-    """Keeps the files of one agent, by the commands of Anthropic's memory tool; its answers take at most `max_tokens`.
+    """Keeps one agent's files, with the commands of Anthropic's memory tool.
 
     Args:
-        service: Where the files are.
-        agent_instance_id: Whose they are.
-        max_tokens: The most that an answer takes; 200, if that is less.
+        service: The service that stores the files.
+        agent_instance_id: The agent whose files these are.
+        max_tokens: The most tokens of an answer; less than 200 counts as 200.
     """
 
     component_config_schema = FilesToolConfig
@@ -282,7 +288,7 @@ class AgentFilesTool(_VerbTool, Component[FilesToolConfig], verb=FILES):
 
 
 class _NoteTool(_VerbTool, Component[NoteToolConfig]):
-    """A tool on the notes of an agent: those that are open when it is called."""
+    """A tool on those notes of an agent that are open when the tool is called."""
 
     component_config_schema = NoteToolConfig
 
@@ -296,7 +302,7 @@ class _NoteTool(_VerbTool, Component[NoteToolConfig]):
 
     @property
     def schema(self) -> ToolSchema:
-        """Return what a model is told of the tool: of tiers those that are open now."""
+        """Return the tool's schema, with the tiers that are open now."""
         schema = super().schema
         arguments = cast("dict[str, Any]", schema)["parameters"]["properties"]
         offer_tiers(self.name, arguments, self._memories().open_tiers)
@@ -317,11 +323,11 @@ class _NoteTool(_VerbTool, Component[NoteToolConfig]):
     @classmethod
     def _from_config(cls, config: NoteToolConfig) -> Self:
         policies = loaded_tiers(config.policies)
-        own = ScopedMemory(config.manager(), session_id=config.session_id, policies=policies)
+        default = ScopedMemory(config.manager(), session_id=config.session_id, policies=policies)
 
         def notes() -> ScopedMemory:
             context = caller(config.user_id)
-            return context.notes if context else own
+            return context.notes if context else default
 
         return cls(notes, max_tokens=config.max_tokens)
 
@@ -353,16 +359,17 @@ def memory_tools(
     page_tokens: int | None = None,
     queries: bool = False,
 ) -> list[BaseTool[Any, Any]]:
-    """Return the tools on the memories of a manager; of a `ScopedMemory` those on its notes too.
+    """Return the tools on the memories of a manager; for a `ScopedMemory`, also those on its notes.
 
     Args:
         memories: The memories.
-        max_tokens: The most that an answer takes; 200, if that is less. Without one, 500.
-        page_tokens: The most that a page of `retrieve_memory` takes; without one `max_tokens`, and without both 4,000.
-        queries: Whether `query_memory` is among them.
+        max_tokens: The most tokens of an answer, 500 by default; less than 200 counts as 200.
+        page_tokens: The most tokens of a page of `retrieve_memory`; by default `max_tokens`, or 4,000 if that is not
+            given either.
+        queries: Whether `query_memory` is among the tools.
 
     Raises:
-        InvalidArgumentError: They are of another kind.
+        InvalidArgumentError: *memories* is neither a `MemoryManager` nor a `ScopedMemory`.
     """
     return [
         _TOOLS[verb](owner, max_tokens=answer_limit(verb, max_tokens, page_tokens))
@@ -373,7 +380,7 @@ def memory_tools(
 def file_tools(
     service: AgentMemoryService, agent_instance_id: str, *, max_tokens: int = 500
 ) -> list[BaseTool[Any, Any]]:
-    """Return the tool `memory` on the files of one agent; its answers take at most `max_tokens` (200, if that is less)."""
+    """Return the tool `memory` on one agent's files; its answers have at most `max_tokens` tokens (200 or more)."""
     return [AgentFilesTool(service, agent_instance_id, max_tokens=max_tokens)]
 
 
@@ -383,7 +390,7 @@ def note_tools(
     """Return the tools on notes: `save_memory`, `get_memory`, `delete_memory`, `clear_memory`, `list_categories`.
 
     Args:
-        notes: The notes; or a callable that gives, at each call, those that are open then.
-        max_tokens: The most that an answer takes; 200, if that is less.
+        notes: The notes; or a callable that returns, at each call of a tool, the notes that are open then.
+        max_tokens: The most tokens of an answer; less than 200 counts as 200.
     """
     return [_TOOLS[verb](notes, max_tokens=max_tokens) for verb in NOTE_VERBS]

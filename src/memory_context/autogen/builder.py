@@ -1,4 +1,4 @@
-"""What a web front end's builder of agents calls."""
+"""Build a `MemoryContext` on the database of a web front end, such as Chainlit."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ def build_model_context(
 
     Args:
         user_id: The signed-in user.
-        data_layer: Chainlit's `SQLAlchemyDataLayer`, or anything else with an `engine`; an
-            asynchronous or synchronous engine; a URL, also of asyncpg and aiosqlite; or a store.
-            An asynchronous engine only names the database: the context has a synchronous one of its
-            own. None: as `MemoryContext`.
+        data_layer: Chainlit's `SQLAlchemyDataLayer`, or another object with an `engine`; an asynchronous or synchronous
+            engine; a URL, also one for asyncpg or aiosqlite; or a store. Of an asynchronous engine only the URL is
+            used: the context opens a synchronous engine of its own. None: see `MemoryContext`.
         thread_id: The front end's conversation.
-        settings: All others of `MemoryContext`.
+        settings: All other settings of `MemoryContext`.
 
     Raises:
-        UnsupportedDatabaseError: Not SQLite or PostgreSQL, or a database in an asynchronous
-            engine's memory.
+        UnsupportedDatabaseError: The database is neither SQLite nor PostgreSQL, or is an in-memory database of an
+            asynchronous engine.
     """
     store = synchronous(data_layer)
     return MemoryContext(user_id, store=store, thread_id=thread_id, **settings)

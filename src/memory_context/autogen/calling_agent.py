@@ -1,4 +1,7 @@
-"""Whose turn it is: a workbench that was loaded from a configuration finds the context of the agent that calls it."""
+"""Find the context of the agent that calls a tool, and collect the keys that memory tools report.
+
+A tool or workbench that was loaded from a configuration has no reference to the agent's own `MemoryContext`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from weakref import ref
 if TYPE_CHECKING:
     from memory_context.autogen.context import MemoryContext
 
-# An agent asks its context for the messages and then starts its tool calls as tasks, which inherit the variable.
+# An agent gets the messages from its context and then starts its tool calls as tasks, which inherit this variable.
 _caller: ContextVar[ref[MemoryContext] | None] = ContextVar("memory_context_caller", default=None)
 
 _reported: ContextVar[list[str] | None] = ContextVar("memory_context_reported", default=None)
@@ -23,7 +26,7 @@ def set_caller(context: MemoryContext) -> None:
 
 
 def caller(user_id: str) -> MemoryContext | None:
-    """Return the context of the agent that calls a tool here, if it belongs to this user."""
+    """Return the context of the agent that makes the current tool call; None if it belongs to another user."""
     reference = _caller.get()
     context = reference() if reference else None
     return context if context is not None and context.user_id == user_id else None
@@ -31,7 +34,7 @@ def caller(user_id: str) -> MemoryContext | None:
 
 @contextmanager
 def reporting() -> Generator[list[str]]:
-    """Collect the keys that memory tools, called inside, report: those that they speak of, not those they quote."""
+    """Collect the keys that memory tools report inside the block: of memories that answers are about, not only quote."""
     keys = list[str]()
     token = _reported.set(keys)
     try:
@@ -41,7 +44,7 @@ def reporting() -> Generator[list[str]]:
 
 
 def report(keys: Iterable[str]) -> None:
-    """Tell whoever calls a memory tool which memories its answer speaks of."""
+    """Report the keys of the memories that a memory tool's answer is about, to `reporting`."""
     reported = _reported.get()
     if reported is not None:
         reported.extend(keys)

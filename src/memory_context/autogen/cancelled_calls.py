@@ -1,4 +1,4 @@
-"""Calls whose tools were cancelled: providers refuse a call without an answer, so each gets one."""
+"""Answer the tool calls of cancelled runs, since providers reject a conversation with an unanswered call."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from memory_context.wording_for_models import CANCELLED
 def with_answers(
     messages: Sequence[Message], finished: Mapping[str, Message], new_id: Callable[[], str]
 ) -> list[Message]:
-    """Return *messages* with an answer behind each call that has none, but for the last calls.
+    """Return *messages* with an answer after each unanswered call, except those of the last message with calls.
 
-    A tool may still be at work on those: somebody looks at the messages meanwhile.
+    The tools may still be working on these, when the messages are only looked at.
 
     Args:
         messages: The conversation.
-        finished: By their calls, the results that have come of the newest of these, but not into *messages*.
+        finished: By call id, results of the newest calls that are not in *messages* yet.
         new_id: Makes the id of a message.
     """
     answered = {message.answers for message in messages}
     settled = list[Message]()
-    waiting = list[Message]()
+    made_answers = list[Message]()
     for message in messages:
         if message.role != "tool":
-            settled += waiting
-            waiting = []
+            settled += made_answers
+            made_answers = []
         settled.append(message)
         open_calls = [call for call in message.calls if call.id not in answered]
         host_id = new_id() if open_calls else ""
         for index, call in enumerate(open_calls):
             answer = finished.get(call.id) or _cancelled(call)
-            waiting.append(replace(answer, id=f"{host_id}.{index}"))
+            made_answers.append(replace(answer, id=f"{host_id}.{index}"))
     return settled
 
 
 def _cancelled(call: FunctionCall) -> Message:
-    """Return the answer to *call* where nothing is known of what was done."""
+    """Return the answer to a call that was cancelled without a known result."""
     texts = {0: CANCELLED}
     return Message("", "tool", call.name, texts, answers=call.id, is_error=True, facts=NO_FACTS)
 
 
 def is_late(result: Message, messages: Sequence[Message], finished: Mapping[str, Message]) -> bool:
-    """Return whether *result* comes after its call was answered, as one of a cancelled run."""
+    """Return whether *result* comes too late: its run was cancelled, and `with_answers` has answered its call."""
     for message in reversed(messages):
         if any(call.id == result.answers for call in message.calls):
             return False

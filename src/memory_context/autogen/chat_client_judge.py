@@ -1,4 +1,4 @@
-"""A judge that asks a model: one small call, for one message."""
+"""`LLMJudge`: ask a lightweight model, with one small call per message, which memories the next step needs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from memory_context.text.tokens.counter import default_counter
 
 
 def check_client(model_client: object) -> None:
-    """Check that a judge or a summarizer has got a client that it can ask.
+    """Check the client that a judge or a summarizer was given.
 
     Raises:
         InvalidArgumentError: It is not a `ChatCompletionClient`.
@@ -39,7 +39,7 @@ async def asked(
     prompt: str,
     **options: Any,  # noqa: ANN401 - the client's
 ) -> CreateResult:
-    """Return what *client* answers."""
+    """Return the answer of *client* to one prompt; *options* are those of its `create`."""
     messages: list[LLMMessage] = [
         SystemMessage(content=system),
         UserMessage(content=prompt, source="user"),
@@ -48,18 +48,18 @@ async def asked(
 
 
 class LLMJudgeConfig(BaseModel):
-    """A dumped judge."""
+    """The serialized form of an `LLMJudge`."""
 
     model_client: ComponentModel
 
 
 class LLMJudge(ModelJudge, ComponentBase[LLMJudgeConfig], Component[LLMJudgeConfig]):
-    """Asks a model through AutoGen's `ChatCompletionClient` what the next step needs.
+    """Asks a model, through AutoGen's `ChatCompletionClient`, which memories the next step needs.
 
-    It is asked only if keyword matching is unsure. The prompt is bounded: the message and the last turns (4,000
-    characters of each at most), one line for each of at most 30 references, the best lines of ten. The answer is asked
-    for as structured output, as JSON or as text, by what `model_info` says that the model can; at temperature 0 and
-    with at most 400 tokens, if the client takes these settings.
+    The model is asked only if keyword matching is unsure. The prompt is bounded: the message and the last turns (at most
+    4,000 characters of each), one line for each of at most 30 references, and the best lines of ten. The answer is
+    requested as structured output, as JSON or as text, depending on the model's `model_info`; at temperature 0 and with
+    at most 400 tokens, if the client supports these settings.
 
     Args:
         model_client: A lightweight model.
@@ -78,7 +78,7 @@ class LLMJudge(ModelJudge, ComponentBase[LLMJudgeConfig], Component[LLMJudgeConf
         self.name = f"model:{type(model_client).__name__}"
 
     async def ask(self, prompt: str, settings: Mapping[str, int]) -> tuple[Any, int]:
-        """Return what the model answers, and the tokens of the call."""
+        """Return the model's answer, and the tokens of the call."""
         info = self.model_client.model_info
         output: bool | type[BaseModel] | None = info.get("json_output") or None
         if info.get("structured_output"):
@@ -87,12 +87,12 @@ class LLMJudge(ModelJudge, ComponentBase[LLMJudgeConfig], Component[LLMJudgeConf
         return await self._answered(prompts.JUDGE_SYSTEM, prompt, **options)
 
     async def complete(self, system: str, prompt: str) -> tuple[str, int]:
-        """Return what the model answers to any question, and the tokens of the call; see `LightModel`."""
+        """Return the model's answer to any question, and the tokens of the call; see `LightModel`."""
         content, tokens = await self._answered(system, prompt)
         return str(content), tokens
 
     async def _answered(self, system: str, prompt: str, **options: Any) -> tuple[Any, int]:  # noqa: ANN401 - the client's
-        """Return the answer, and the tokens of the call; counted here where the client does not say them."""
+        """Return the answer, and the tokens of the call, which are counted here if the client does not report them."""
         result = await asked(self.model_client, system, prompt, **options)
         tokens = result.usage.prompt_tokens + result.usage.completion_tokens
         if not tokens:

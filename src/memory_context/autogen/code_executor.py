@@ -1,4 +1,4 @@
-"""An executor of code for AutoGen's `CodeExecutorAgent`, whose code names memories as files."""
+"""A code executor for AutoGen's `CodeExecutorAgent`; the code opens memories as files, by their references."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ TOOL = "code"
 
 
 class MemoryCodeExecutor(CodeExecutor):
-    """Runs code with another executor, once the references in it are files in that one's working directory.
+    """Runs code with another executor, after writing the memories that the code names into its working directory.
 
-    ``open("[MemoryRef: orders_3f9a]")`` reads ``orders_3f9a.txt``. Only references that the agent's conversation has
-    shown are redeemed, and a secret only for the tool ``code`` of the policy's `secrets_for`. The files stay there.
+    ``open("[MemoryRef: orders_3f9a]")`` reads ``orders_3f9a.txt``. Only trusted references are written (see
+    `MemoryContext.trusted_keys`), and secrets only if the policy's `secrets_for` names the tool ``code``. The files are
+    not deleted afterwards.
 
     Args:
         executor: Runs the code.
-        context: The context of the agent that writes it.
-        directory: The working directory; that of the executor without one (``work_dir``).
-        policy: How large files may be, and whether secrets are passed.
+        context: The context of the agent that writes the code.
+        directory: The working directory; by default the executor's ``work_dir``.
+        policy: How large the files may be, and whether secrets are written.
 
     Raises:
-        InvalidArgumentError: Neither a directory nor an executor that has one.
+        InvalidArgumentError: No directory was given, and the executor has none.
     """
 
     def __init__(
@@ -48,19 +49,17 @@ class MemoryCodeExecutor(CodeExecutor):
         self._given_directory = None if directory is None else Path(directory)
         self._policy = policy or PassingPolicy()
         if directory is None and not hasattr(type(executor), "work_dir"):
-            raise InvalidArgumentError(
-                f"{type(executor).__name__} has no work_dir; give directory="
-            )
+            raise InvalidArgumentError(f"{type(executor).__name__} has no work_dir: set directory=")
 
     @property
     def directory(self) -> Path:
-        """Return the working directory, where the files are."""
+        """Return the working directory, which the files are written to."""
         return self._given_directory or Path(getattr(self._executor, "work_dir"))  # noqa: B009 - not all have it
 
     async def execute_code_blocks(
         self, code_blocks: list[CodeBlock], cancellation_token: CancellationToken
     ) -> CodeResult:
-        """Write the files that the blocks name, then run the blocks; see `CodeExecutor`."""
+        """Write the memories that the blocks name as files, then run the blocks; see `CodeExecutor`."""
         try:
             codes = await off_loop(
                 with_files,

@@ -1,4 +1,8 @@
-"""One conversation: messages, and references to memories in place of their large texts."""
+"""`MemoryContext`: AutoGen's model context of one conversation, with references in place of large texts.
+
+To *fold* a text is to store it and to put a reference and a preview in its place; *recall* brings stored texts back when
+the next step needs them.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +77,7 @@ T = TypeVar("T")
 def _off_loop(
     verb: Callable[Concatenate[MemoryManager, P], T],
 ) -> Callable[Concatenate[MemoryContext, P], Coroutine[Any, Any, T]]:
-    """Return a manager's *verb* as a method of the context that owns the manager, off the event loop."""
+    """Turn a `MemoryManager` method into an asynchronous method of the context, which runs it in a thread."""
 
     @wraps(verb)
     async def method(context: MemoryContext, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -86,39 +90,42 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
     """A `ChatCompletionContext` that keeps large texts in a store, and brings back what the next step needs.
 
     Each large text of a message is committed to the store when the message is added; a reference and a short preview
-    take its place. What `get_messages` has returned once, it returns byte for byte the same until `clear`. If the store
+    take its place. A message that `get_messages` has returned stays the same, byte for byte, until `clear`. If the store
     fails, the text stays in the prompt, and the run goes on.
 
-    `store`, `retrieve`, `page`, `search` and `forget` are the verbs of `MemoryManager`, to be awaited.
+    `store`, `retrieve`, `page`, `search`, `query` and `forget` are asynchronous versions of the methods of
+    `MemoryManager`.
 
     Args:
-        user_id: Whose memories these are. Nobody else's can be reached.
-        store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the variable
-            ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory. Nothing is opened before
-            the first message.
-        agent_id: Noted on what is stored.
-        thread_id: The conversation. Without one a UUID is made and kept in the state.
-        threshold: Texts with more tokens are folded; 50 or more, 500 by default. Short for a `FoldPolicy`'s.
-        fold: ``at_once``; or ``after_reading``, for work that must read each output once; or a `FoldPolicy`.
-        recall: Whether anything is brought back without being asked for, also what is known about the user; or a
+        user_id: The user whose memories these are. Other users' memories cannot be reached.
+        store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the environment variable
+            ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory. The store is opened when
+            the first message is added.
+        agent_id: Recorded with each stored memory.
+        thread_id: The id of the conversation. By default a new UUID, which is kept in the state.
+        threshold: Texts with more tokens than this are folded; 50 or more, 500 by default. Shorthand for a `FoldPolicy`
+            with this threshold.
+        fold: ``at_once``; ``after_reading``, for work in which the model must read each output in full once; or a
+            `FoldPolicy`.
+        recall: Whether stored texts, and what is known about the user, are brought back without being asked for; or a
             `RecallPolicy`.
         notes: Whether the agent keeps notes in tiers (`ScopedMemory`) and gets the tools for them; or a `NotesPolicy`.
-            `run` gives a run its exact end, and opens task and project; the thread is the session.
-        max_tokens: The most tokens of all messages together, 500 or more; an old image 765. Before it would be
-            passed, the oldest groups of messages are stored as one memory, and a reference takes their place. System
-            prompt and tools come on top of it.
-        model_client: A lightweight model that decides what is brought back. Short for a `RecallPolicy` with
+            With `run`, a run has an exact end and may have a task and a project. The thread is the session.
+        max_tokens: The most tokens that all messages together may have, 500 or more; an old image counts as 765. Before
+            this is exceeded, the oldest groups of messages are stored as one memory, and a reference takes their place.
+            The system prompt and the tools come on top of it.
+        model_client: A lightweight model that decides what is brought back. Shorthand for a `RecallPolicy` with
             ``judge=LLMJudge(model_client)``.
-        audit: Where it is written who did what with which memory: see `MemoryManager`.
+        audit: The audit trail, which records who did what with which memory: see `MemoryManager`.
         initial_messages: The messages to start with, treated like added ones.
 
     Raises:
-        InvalidScopeError: No user.
-        InvalidThresholdError: A threshold below 50.
-        BudgetTooSmallError: A `max_tokens` below 500.
-        UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
-        InvalidArgumentError: A threshold beside a `FoldPolicy`, a model client beside a judge, or a setting of the wrong
-            kind.
+        InvalidScopeError: The user is missing.
+        InvalidThresholdError: The threshold is below 50.
+        BudgetTooSmallError: `max_tokens` is below 500.
+        UnsupportedDatabaseError: The URL is neither one of SQLite nor one of PostgreSQL.
+        InvalidArgumentError: There is both a threshold and a `FoldPolicy`, or both a model client and a judge, or a
+            setting has the wrong type.
     """
 
     component_type = "chat_completion_context"
@@ -183,7 +190,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
 
     @property
     def user_id(self) -> str:
-        """Return whose memories these are."""
+        """Return the user whose memories these are."""
         return self._manager.scope.user_id
 
     @property
@@ -192,26 +199,29 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         return str(self._manager.thread_id)
 
     async def add_message(self, message: LLMMessage) -> None:
-        """Add a copy of `message`, its large texts folded. A cancelled call still completes, before the next one."""
+        """Add a copy of `message` with its large texts folded. A call that is cancelled still completes, before the next."""
         if not isinstance(
             message, SystemMessage | UserMessage | AssistantMessage | FunctionExecutionResultMessage
         ):
             raise InvalidArgumentError(
                 f"a message must be one of AutoGen's LLM messages, not {type(message).__name__}"
             )
-        await self._to_the_end(partial(self._add, message.model_copy(deep=True)))
+        await self._completing(partial(self._add, message.model_copy(deep=True)))
 
     async def get_messages(self) -> list[LLMMessage]:
-        """Return the messages, with what the newest one needs from memory before it; what was returned once stays."""
+        """Return the messages for the model, with the memories that the newest message needs inserted before it.
+
+        Messages that were returned before stay the same.
+        """
         set_caller(self)
-        return await self._to_the_end(self._history.prompt)
+        return await self._completing(self._history.prompt)
 
     async def clear(self) -> None:
-        """Forget the messages. The memories stay in the store, but for notes of tiers that last for one run."""
-        await self._to_the_end(self._clear)
+        """Forget the messages. Memories stay in the store, except notes in tiers that last for one run."""
+        await self._completing(self._clear)
 
     async def save_state(self) -> Mapping[str, Any]:
-        """Return the messages as they are shown, and what the context knows about them, in JSON's own types."""
+        """Return the messages as they are shown, and what the context knows about them, as JSON types."""
         async with self._lock.held():
             await self._history.settle()
             run_id = None if self._in_run else self._notes.run_id
@@ -227,20 +237,21 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             return state.model_dump(mode="json")
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Replace the messages by those of *state*, which may be that of one of AutoGen's own contexts.
+        """Replace the messages with those of *state*, which may have been saved by one of AutoGen's own contexts.
 
-        The thread of a state is the session from then on: in a `run` too, whose `notes` are those of that session then.
+        The thread of the state becomes the session. If this is done during a `run`, its `notes` are those of the new
+        session from then on.
 
         Raises:
-            StateOwnerError: It belongs to another user.
-            StateVersionError: It was saved by a newer version.
-            StateError: It is not a context's state.
+            StateOwnerError: The state belongs to another user.
+            StateVersionError: The state was saved by a newer version.
+            StateError: *state* is not the state of a context.
         """
         loaded = parse_state(state)
         facts = loaded.memory_context
         if facts is not None and facts.user_id != self.user_id:
             raise StateOwnerError(
-                f"the state belongs to another user than {self.user_id!r}; load it into a context of its own user"
+                f"the state belongs to another user than {self.user_id!r}; load it into a context of that user"
             )
         async with self._lock.held():
             self._history.take_up(loaded.messages, facts)
@@ -260,11 +271,11 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
     forget = _off_loop(MemoryManager.forget)
 
     async def restore(self, key: str) -> int:
-        """Replace the reference of a compaction by its messages, and return how many they are.
+        """Put compacted messages back in place of their reference, and return how many there are.
 
         Raises:
-            MemoryNotFoundError: There is no memory under `key`.
-            StateError: It holds no compacted messages, or no reference to it stands in this conversation.
+            MemoryNotFoundError: There is no memory with the key `key`.
+            StateError: The memory holds no compacted messages, or this conversation has no reference to it.
         """
         item = await off_loop(self._manager.read, key)
         async with self._lock.held():
@@ -279,26 +290,26 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         run_id: str | None = None,
         ends_task: bool | None = None,
     ) -> AsyncGenerator[ScopedMemory]:
-        """A run of the agent: its notes, its task's and its project's are open until it ends, however it ends.
+        """Open the notes of one run of the agent, of its task and of its project, until the `async with` block ends.
 
-        Then the notes of the run are deleted, and what shows them leaves the messages, also after a failure. Without
-        `run` they last until a person's next message. Other contexts do not see them,
-        those of sub-agents neither; these share the session where they have the same `thread_id`.
+        At the end, even after an error, the notes of the run are deleted, and messages that show them are removed. If
+        `run` is not used, the notes of a run last until a person's next message. Other contexts do not see them, not
+        even those of sub-agents; contexts with the same `thread_id` share the notes of the session.
 
         Args:
             task: The task that the agent works on; without one there are no notes of a task.
-            project: The project that it belongs to; that of the `NotesPolicy` without one.
-            run_id: The run; one is made up without it.
-            ends_task: Whether the task ends with the run, and its notes with it; None: as the `NotesPolicy` says.
-                Promote before what matters.
+            project: The project that the run belongs to; by default that of the `NotesPolicy`.
+            run_id: The id of the run; by default a new UUID.
+            ends_task: Whether the task ends with the run, so that its notes are deleted, too. None: as the
+                `NotesPolicy` says. Promote notes that must stay before the run ends.
 
         Raises:
             InvalidArgumentError: The context has no notes (``notes=True``), or is in a run already.
-            InvalidScopeError: A name that no database column can hold.
+            InvalidScopeError: A database column cannot hold one of the names.
         """
         if not self._has_notes:
             raise InvalidArgumentError(
-                "this context keeps no notes: give MemoryContext(…, notes=True)"
+                "this context keeps no notes: use MemoryContext(…, notes=True)"
             )
         if self._in_run:
             raise InvalidArgumentError("this context is in a run already")
@@ -321,13 +332,13 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             await _completed(self._end_run(notes, ends_task=ends_task))
 
     def _open(self, notes: ScopedMemory) -> None:
-        """Let the agent see what is open there, and nothing else."""
+        """Let the agent see the places that are open in *notes*, and no others."""
         self._notes = notes
         self._view.set_places(notes.places, offered_places(notes))
         self._history.notes = notes if self._has_notes else None
 
     def _notes_between_runs(self, run_id: str | None = None) -> ScopedMemory:
-        """Return the notes that are open outside of `run`: a plain run of the agent has some of its own, too."""
+        """Return the notes that are open outside of `run`. The agent's runs there have notes of their own, too."""
         if self._has_notes and run_id is None:
             run_id = str(uuid4())
         return ScopedMemory(self._owner, run_id=run_id, policies=self.notes_policy.tiers)
@@ -342,7 +353,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self._history.forget()
 
     async def _end_plain_run(self) -> None:
-        """Begin another run, unless `run` says when one ends; the notes of the one before go."""
+        """Begin the next run and delete the notes of the one before; inside `run`, do nothing."""
         if not self._has_notes or self._in_run:
             return
         ended = self._notes
@@ -351,7 +362,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         await off_loop(self._hosted.end_run, ended, ["run"])
 
     async def _end_run(self, notes: ScopedMemory, *, ends_task: bool) -> None:
-        """Delete the notes that end with the run; where the store fails they stay there, and nobody sees them."""
+        """Delete the notes that end with the run. If the store fails, they stay in it, but nobody sees them."""
         async with self._lock.held():
             self._in_run = False
             self._open(self._notes_between_runs())
@@ -360,29 +371,31 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             await off_loop(self._hosted.end_run, notes, [lifetime])
 
     def stats(self, *, kept: bool = False) -> ContextStats:
-        """Return what this context has done so far.
+        """Return the figures of what this context has done so far.
 
-        With *kept* also what the store keeps of the conversation's model calls, of earlier processes too.
+        With *kept*, they include the conversation's model calls that are recorded in the store, those of earlier
+        processes, too.
         """
         stats = self._conversation.fail_open.stats
         return stats_of_thread(stats, self._owner) if kept else stats.snapshot()
 
     @property
     def manager(self) -> MemoryManager:
-        """Return the same memories, synchronous; with notes, of runs, plans, tasks and so on only those that are open.
+        """Return a synchronous manager of the same memories.
 
-        What the agent itself sees, by its tools and by recall, is never more than what is open.
+        If the context has notes, the manager sees of runs, plans, tasks and so on only those that are open. The agent
+        itself, by its tools and by recall, never sees others.
         """
         return self._manager
 
     @property
     def notes(self) -> ScopedMemory:
-        """Return the agent's notes, synchronous, as they are open now: those of its run and session, in `run` more."""
+        """Return the agent's open notes, for synchronous use: of run and session; in `run` also of task and project."""
         return self._notes
 
     @property
     def instructions(self) -> str:
-        """Return `MEMORY_INSTRUCTIONS`, for a system message where no reference explains itself (see `FoldPolicy`)."""
+        """Return `MEMORY_INSTRUCTIONS`, for the system message if references do not explain themselves (see `FoldPolicy`)."""
         return MEMORY_INSTRUCTIONS
 
     def shown_keys(self) -> list[str]:
@@ -390,26 +403,26 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         return list(references_of(self._history.messages))
 
     def trusted_keys(self) -> list[str]:
-        """The keys that a model may pass on to tools: of references that this library has put here, or a person typed.
+        """Return the keys that a model may pass to tools: of references that this library inserted or a person typed.
 
-        A key that only stands in a tool's output, or in quoted text of a memory, is none of them.
+        A key that only occurs in a tool's output, or in the quoted text of a memory, is not trusted.
         """
         return trusted_keys(self._history.messages, self._history.facts.trusted)
 
     def trust(self, *keys: str) -> None:
-        """Let these keys be passed on to tools, as if the person had typed their references."""
+        """Allow these keys to be passed to tools, as if a person had typed their references."""
         facts = self._history.facts
         trusted = tuple(dict.fromkeys((*facts.trusted, *keys)))[-KEPT_REFERENCES:]
         self._history.facts = replace(facts, trusted=trusted)
 
     def shown_messages(self) -> list[LLMMessage]:
-        """Return the messages as they stand, without deciding anything; models get them by `get_messages`."""
+        """Return the current messages without recalling or folding anything; `get_messages` returns those for a model."""
         return self._history.hosted()
 
     async def fold_output(
         self, text: str, *, tool: str, arguments: str | None = None, is_error: bool = False
     ) -> str:
-        """A tool's output as this context would show it: itself, or reference and preview. Never raises."""
+        """Return a tool's output as this context would show it: unchanged, or as reference and preview. Never raises."""
         output = Message("output", "tool", tool, {0: text}, is_error=is_error)
         before = self._history.messages
         folded = await off_loop(self._conversation.fold_output, output, arguments, before)
@@ -417,33 +430,33 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         return folded.text
 
     def note_finished(self, call_id: str, tool: str, text: str, *, is_error: bool = False) -> None:
-        """Note what a call of the newest message has given: its answer, if the run is cancelled before that comes."""
+        """Note the result of a call of the newest message, in case the run is cancelled before the result is added."""
         result = Message("", "tool", tool, {0: text}, answers=call_id, is_error=is_error)
         self._history.note_finished(result)
 
     def decisions(self) -> Decisions:
-        """Return what was decided to bring back, by whom and why: the newest 1,000 decisions of this conversation.
+        """Return the newest 1,000 recall decisions of this conversation: what was brought back, who decided it and why.
 
-        Those of earlier processes are among them, as far as the store keeps them.
+        Decisions of earlier processes are included as far as the store keeps them.
         """
         return self._conversation.log.of_thread(self._owner)
 
     def tools(self) -> list[BaseTool[Any, Any]]:
-        """`retrieve_memory`, `search_memory` and `store_memory`, for the agent of this context.
+        """Return `retrieve_memory`, `search_memory` and `store_memory`, for the agent of this context.
 
         With `FoldPolicy(queries=True)` also `query_memory`; with a `model_client` `ask_memory`; with notes `save_memory`,
         `get_memory`, `delete_memory`, `clear_memory` and `list_categories`.
         """
         fold = self._conversation.settings.fold
-        most = fold.threshold
-        owned = memory_tools(
-            self._view, max_tokens=most, page_tokens=fold.page_budget, queries=fold.queries
+        max_tokens = fold.threshold
+        tools = memory_tools(
+            self._view, max_tokens=max_tokens, page_tokens=fold.page_budget, queries=fold.queries
         )
         if self._conversation.settings.light_model is not None:
-            owned.append(AskMemoryTool(self._hosted.reader(self._view), max_tokens=most))
+            tools.append(AskMemoryTool(self._hosted.reader(self._view), max_tokens=max_tokens))
         if self._has_notes:
-            owned += note_tools(lambda: self._notes, max_tokens=most)
-        return owned
+            tools += note_tools(lambda: self._notes, max_tokens=max_tokens)
+        return tools
 
     def workbench(
         self,
@@ -451,30 +464,31 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         *,
         pass_by_reference: bool | PassingPolicy = True,
     ) -> MemoryWorkbench:
-        """Return the agent's tools with those of its memory, folding at the source and passing by reference.
+        """Return a workbench with the agent's tools and the memory tools.
 
-        See `MemoryWorkbench` for what the settings mean and what is refused.
+        It folds large outputs before they leave it, and replaces references in arguments with the stored texts. See
+        `MemoryWorkbench` for the settings and the errors.
         """
         workbench = MemoryWorkbench(tools, self, pass_by_reference=pass_by_reference)
         self._workbenches.add(workbench)
         return workbench
 
     async def aclose(self) -> None:
-        """Give back the store's connections, unless the store is the caller's. The context may be used again.
+        """Close the store's connections, unless the caller made the store. The context may be used again.
 
-        What was cancelled and is still under way comes to its end first.
+        Cancelled calls that are still running complete first.
         """
         for workbench in self._workbenches:
             workbench.note_end()
         loop = asyncio.get_running_loop()
-        if under_way := {work for work in self._running if work.get_loop() is loop}:
-            await asyncio.wait(under_way)
+        if running_here := {work for work in self._running if work.get_loop() is loop}:
+            await asyncio.wait(running_here)
         await off_loop(self._owner.close)
         for close in self._closed_with_this:
             await off_loop(close)
 
     def _drawn_as(self) -> Transcript:
-        """The conversation as a notebook shows it, with messages that are not folded yet; nothing is read for it."""
+        """Return the conversation for display in a notebook, including messages not folded yet; reads no store."""
         waiting = [part for message in self._history.waiting for part in neutral_of(message, "")]
         messages = [*self._history.messages, *waiting]
         return Transcript(
@@ -498,8 +512,8 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
 
     @classmethod
     def _from_config(cls, config: MemoryContextConfig) -> Self:
-        # A store that is given is the caller's to close. Here it is opened for the context, because only a store takes
-        # the name of the variable with its password.
+        # A context does not close a store that it was given, so `aclose` is told to close this one. A URL would not do,
+        # since only `as_store` takes the name of the variable with the password.
         store = as_store(config.store, config.password_variable)
         audit: SQLAuditTrail | bool
         if isinstance(config.audit, str):
@@ -523,14 +537,13 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             context._closed_with_this.append(audit.close)
         return context
 
-    async def _to_the_end(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return the result of *work* on the conversation, which completes even if the caller is cancelled."""
+    async def _completing(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run *work* while the conversation is locked, and return its result; complete it even if the caller is cancelled."""
 
         async def locked() -> T:
             async with self._lock.held():
-                return (
-                    await work()
-                )  # made here: a loop that ends first must leave no coroutine unawaited
+                # The coroutine is created only here: if the loop ended before, it would never be awaited.
+                return await work()
 
         task = asyncio.ensure_future(locked())
         self._running.add(task)
@@ -539,7 +552,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
 
 
 async def _completed(work: Coroutine[Any, Any, None]) -> None:
-    """Wait until `work` is done, even if the caller is cancelled in the meantime."""
+    """Run `work` to its end, even if the caller is cancelled in the meantime; that error is raised afterwards."""
     task, cancelled = asyncio.ensure_future(work), None
     while not task.done():
         try:

@@ -1,4 +1,4 @@
-"""What a dumped context holds: its settings as JSON, and the way back from them."""
+"""The serialized settings of a `MemoryContext` (AutoGen's component configuration): dump policies, and load them again."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ C = TypeVar("C", bound=BaseModel)
 
 
 def _config_of(config: type[C], policy: object, **dumped: Any) -> C:  # noqa: ANN401 - settings in another form
-    """Return the settings of *policy* that *config* has too, some of them as they were *dumped*."""
+    """Return a *config* with the settings of *policy*; those in *dumped* replace settings that JSON cannot hold."""
     settings = {name: getattr(policy, name) for name in config.model_fields}
     return config(**{**settings, **dumped})
 
 
 class ConnectionConfig(BaseModel):
-    """What leads to the same memories in another process; see `MemoryManager.connection`."""
+    """The settings to reach the same memories from another process; see `MemoryManager.connection`."""
 
     user_id: str
     store: str
@@ -43,7 +43,7 @@ class ConnectionConfig(BaseModel):
 
 
 class TierConfig(BaseModel):
-    """A tier without callables."""
+    """The settings of a `TierPolicy` that has no callables."""
 
     name: str
     max_chars: int | None = None
@@ -54,28 +54,28 @@ class TierConfig(BaseModel):
 
 
 def dumped_tiers(tiers: Iterable[TierPolicy]) -> list[TierConfig]:
-    """Return what *tiers* can be loaded from.
+    """Return the configurations that *tiers* can be loaded from.
 
     Raises:
-        NotSerializableError: One of them asks or checks by a callable.
+        NotSerializableError: One of the tiers has a callable (``confirm`` or ``validate``).
     """
     configs = list[TierConfig]()
     for tier in tiers:
         if tier.confirm is not None or tier.validate is not None:
             raise NotSerializableError(
-                f"the tier {tier.name!r} cannot be dumped: it has a confirm or a validate of its own"
+                f"the tier {tier.name!r} cannot be dumped: its confirm or validate is a callable"
             )
         configs.append(TierConfig.model_validate(tier, from_attributes=True))
     return configs
 
 
 def loaded_tiers(configs: Iterable[TierConfig]) -> list[TierPolicy]:
-    """Return the tiers that were dumped."""
+    """Return the tiers of these configurations."""
     return [TierPolicy(**config.model_dump()) for config in configs]
 
 
 class FoldConfig(BaseModel):
-    """A `FoldPolicy` without a counter."""
+    """The settings of a `FoldPolicy`, except the token counter."""
 
     threshold: int
     source_thresholds: dict[str, int]
@@ -89,17 +89,18 @@ class FoldConfig(BaseModel):
 
     @classmethod
     def of(cls, policy: FoldPolicy) -> Self:
-        """Return what *policy* can be loaded from.
+        """Return the configuration that *policy* can be loaded from.
 
         Raises:
-            NotSerializableError: Its summarizer is not an `LLMSummarizer` with its default limits; or it redacts.
+            NotSerializableError: The policy redacts, or has a summarizer other than an `LLMSummarizer` with its default
+                limits.
         """
         if policy.redact:
             raise NotSerializableError("the callables in redact= of a FoldPolicy cannot be dumped")
         return _config_of(cls, policy, summarizer=_dumped_summarizer(policy.summarizer))
 
     def policy(self) -> FoldPolicy:
-        """Return the policy that was dumped."""
+        """Return the policy with these settings."""
         settings = dict(self)
         if self.summarizer is not None:
             settings["summarizer"] = LLMSummarizer.load_component(self.summarizer)
@@ -107,7 +108,7 @@ class FoldConfig(BaseModel):
 
 
 class RecallConfig(BaseModel):
-    """A `RecallPolicy`."""
+    """The settings of a `RecallPolicy`."""
 
     expansion_budget: int
     results: bool
@@ -117,15 +118,15 @@ class RecallConfig(BaseModel):
 
     @classmethod
     def of(cls, policy: RecallPolicy) -> Self:
-        """Return what *policy* can be loaded from.
+        """Return the configuration that *policy* can be loaded from.
 
         Raises:
-            NotSerializableError: Its judge is neither a `LexicalJudge` nor an `LLMJudge`.
+            NotSerializableError: The policy's judge is neither a `LexicalJudge` nor an `LLMJudge`.
         """
         return _config_of(cls, policy, judge=_dumped_judge(policy.judge))
 
     def policy(self) -> RecallPolicy:
-        """Return the policy that was dumped."""
+        """Return the policy with these settings."""
         settings = dict(self)
         if self.judge is not None:
             settings["judge"] = LLMJudge.load_component(self.judge)
@@ -133,7 +134,7 @@ class RecallConfig(BaseModel):
 
 
 class NotesConfig(BaseModel):
-    """A `NotesPolicy`."""
+    """The settings of a `NotesPolicy`."""
 
     tiers: list[TierConfig]
     project: str
@@ -142,22 +143,22 @@ class NotesConfig(BaseModel):
 
     @classmethod
     def of(cls, policy: NotesPolicy) -> Self:
-        """Return what *policy* can be loaded from.
+        """Return the configuration that *policy* can be loaded from.
 
         Raises:
-            NotSerializableError: One of its tiers asks or checks by a callable.
+            NotSerializableError: One of the policy's tiers has a callable (``confirm`` or ``validate``).
         """
         return _config_of(cls, policy, tiers=dumped_tiers(policy.tiers))
 
     def policy(self) -> NotesPolicy:
-        """Return the policy that was dumped."""
+        """Return the policy with these settings."""
         settings = dict(self)
         settings["tiers"] = loaded_tiers(self.tiers)
         return NotesPolicy(**settings)
 
 
 class MemoryContextConfig(ConnectionConfig):
-    """What a dumped context holds. Messages beyond the initial ones belong to its state."""
+    """The settings of a `MemoryContext`. Only initial messages are part of it; the others belong to the state."""
 
     thread_id: str | None = None
     fold: FoldConfig

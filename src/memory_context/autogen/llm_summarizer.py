@@ -1,4 +1,4 @@
-"""A summarizer that asks a model: one small call for each text that is folded."""
+"""`LLMSummarizer`: ask a lightweight model for the one-line description of each folded text."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from memory_context.runtime.threads import result_of
 
 
 class LLMSummarizerConfig(BaseModel):
-    """A dumped summarizer."""
+    """The serialized form of an `LLMSummarizer`."""
 
     model_client: ComponentModel
     seconds: float = 5.0
 
 
 class LLMSummarizer(ComponentBase[LLMSummarizerConfig], Component[LLMSummarizerConfig]):
-    """Asks a model through AutoGen's `ChatCompletionClient` for one line on a text.
+    """Asks a model, through AutoGen's `ChatCompletionClient`, for a one-line description of a text.
 
-    The model is called on the event loop that waits for the fold; where none does, as in a `MemoryManager` that is used
-    synchronously, on a loop of its own.
+    The model is called on the event loop that waits for the fold. If there is none, as with a `MemoryManager` that is
+    used synchronously, it is called on a new loop.
 
     Args:
         model_client: A lightweight model.
-        seconds: After so long the call is cancelled.
+        seconds: The time after which a call is cancelled.
 
     Attributes:
-        tokens: What its calls have cost, as the client tells it.
+        tokens: The tokens of all calls so far, as reported by the client.
 
     Raises:
         InvalidArgumentError: It is not a `ChatCompletionClient`.
@@ -49,7 +49,7 @@ class LLMSummarizer(ComponentBase[LLMSummarizerConfig], Component[LLMSummarizerC
         self.tokens = 0
 
     def summarize(self, text: str, description: str) -> str | None:
-        """Return the model's line; None if it has none. Must not run on an event loop's own thread."""
+        """Return the model's line; None if it gave no text. Must not be called in the thread of a running event loop."""
         return result_of(self._asked(text, description))
 
     async def _asked(self, text: str, description: str) -> str | None:

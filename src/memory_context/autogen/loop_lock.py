@@ -1,4 +1,4 @@
-"""A lock for a context that outlives event loops."""
+"""An asyncio lock for a context that is used from more than one event loop."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from weakref import WeakKeyDictionary
 
 from memory_context.runtime.after_fork import Lock, in_child
 
-LOOK_IN_SECONDS = 0.01
+POLL_SECONDS = 0.01
 
 
 class LoopLock:
-    """An asyncio lock that serves several event loops, one at a time."""
+    """An asyncio lock that may be used from several event loops; only one of them holds it at a time."""
 
     def __init__(self) -> None:
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
@@ -25,24 +25,24 @@ class LoopLock:
 
     @asynccontextmanager
     async def held(self) -> AsyncGenerator[None]:
-        """Hold the lock, in the running loop."""
+        """Hold the lock in the running event loop."""
         loop = asyncio.get_running_loop()
         async with self._locks.setdefault(loop, asyncio.Lock()):
-            while not self._took(loop):  # noqa: ASYNC110 - who lets go of it is another loop's
-                await asyncio.sleep(LOOK_IN_SECONDS)
+            while not self._try_take(loop):  # noqa: ASYNC110 - released by another loop
+                await asyncio.sleep(POLL_SECONDS)
             try:
                 yield
             finally:
                 if self._holder is loop:
                     self._holder = None
 
-    def _took(self, loop: asyncio.AbstractEventLoop) -> bool:
-        """Return whether *loop* holds it now; a loop that was closed in between has let go of it."""
+    def _try_take(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Take the lock for *loop* unless another loop holds it; a closed loop no longer does. Return whether it is held."""
         with self._taking:
             if self._holder in (None, loop) or self._holder.is_closed():
                 self._holder = loop
             return self._holder is loop
 
     def after_fork(self) -> None:
-        """In a forked child: no loop of the parent's goes on here."""
+        """Release the lock in a forked child, where the parent's event loops do not run."""
         self._holder = None

@@ -1,4 +1,4 @@
-"""The messages of one context: AutoGen's, beside what the conversation knows of them."""
+"""The messages of one `MemoryContext`, as the library's own `Message` objects and as AutoGen's messages."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from memory_context.model.item import MemoryItem, hash_content
 
 @dataclass(slots=True)
 class MessageList(HeldConversation):
-    """The messages of one context, and AutoGen's that say the same.
+    """The messages of one context, and AutoGen's messages made of them.
 
     Attributes:
-        waiting: Messages that came with the constructor or a foreign state and are not folded yet.
-        finished: By their calls, results of the newest calls. They come in one message, when all are there; a run that
-            is cancelled before leaves these.
+        waiting: Messages from the constructor, or from a state of another context class, that are not folded yet.
+        finished: By call id, the results of the newest calls so far. AutoGen adds all results of a turn in one message;
+            if the run is cancelled before, only these are known.
     """
 
     waiting: list[LLMMessage] = field(default_factory=list[LLMMessage])
     finished: dict[str, Message] = field(default_factory=dict[str, Message])
-    # AutoGen's messages, by their ids, each with what it was made of.
+    # AutoGen's messages by their ids, each with the messages that it was made of.
     _hosted: dict[str, tuple[list[Message], LLMMessage]] = field(
         default_factory=dict[str, tuple[list[Message], LLMMessage]]
     )
     _ids: Iterator[int] = field(default_factory=count)
 
     async def add(self, message: LLMMessage) -> None:
-        """Append *message*, its large texts folded."""
+        """Append *message* with its large texts folded."""
         await self.settle()
         await self._take_in(message)
 
     async def settle(self) -> None:
-        """Take in the messages that are waiting, but for results at their beginning: the list was cut behind their calls."""
+        """Append the waiting messages, except results at the beginning of the list, whose calls were cut off."""
         while self.waiting:
             is_cut = not self.messages and isinstance(
                 self.waiting[0], FunctionExecutionResultMessage
@@ -51,26 +51,29 @@ class MessageList(HeldConversation):
             del self.waiting[0]
 
     async def prompt(self) -> list[LLMMessage]:
-        """Return what the model sees now; it begins with what it has seen before, but for compactions and late folds."""
+        """Return the messages for the next model call.
+
+        They begin with the messages that a model has seen before, unchanged except by compactions and late folds.
+        """
         await self.settle()
         self._answer_cancelled_calls()
         await self.next_prompt()
         return self.hosted()
 
     def hosted(self) -> list[LLMMessage]:
-        """Return AutoGen's messages, the same objects as long as they say the same."""
+        """Return AutoGen's messages; a message that has not changed is the same object as before."""
         hosted = dict[str, tuple[list[Message], LLMMessage]]()
         for host_id, group in groupby(self.messages, key=hosts_id):
             parts = list(group)
-            known = self._hosted.get(host_id)
-            if known is None or known[0] != parts:
-                known = parts, made_of([sendable(part) for part in parts])
-            hosted[host_id] = known
+            cached = self._hosted.get(host_id)
+            if cached is None or cached[0] != parts:
+                cached = parts, made_of([sendable(part) for part in parts])
+            hosted[host_id] = cached
         self._hosted = hosted
         return [message for _, message in hosted.values()]
 
     def forget(self) -> None:
-        """Forget the messages; memories stay in the store."""
+        """Forget the messages. Memories stay in the store."""
         cache = self.conversation.cache
         cache.layer = cache.used = None
         self.waiting, self.messages, self.finished, self._hosted = [], [], {}, {}
@@ -78,42 +81,42 @@ class MessageList(HeldConversation):
         self.seen = 0
 
     def take_up(self, messages: Sequence[LLMMessage], facts: ContextFacts | None) -> None:
-        """Take up the messages of a state; those of a foreign one, without facts, are folded first.
+        """Replace the messages with those of a state. Without *facts*, they are folded first.
 
         Raises:
-            StateError: The facts are not those of these messages.
+            StateError: The facts do not belong to these messages.
         """
         self.forget()
         if facts is None:
             self.waiting = list(messages)
             return
         loaded = [part for one in messages for part in neutral_of(one, self._next_id())]
-        known = [MessageFacts.from_json(told) for told in facts.messages]
-        if len(known) != len(loaded) or None in known:
+        all_facts = [MessageFacts.from_json(one) for one in facts.messages]
+        if len(all_facts) != len(loaded) or None in all_facts:
             raise StateError(
-                f"not a context's state: it knows of {len(known)} messages, not of {len(loaded)}"
+                f"not a context's state: it has facts about {len(all_facts)} messages, but {len(loaded)} messages"
             )
         self.messages = [
-            replace(message, facts=told) for message, told in zip(loaded, known, strict=True)
+            replace(message, facts=one) for message, one in zip(loaded, all_facts, strict=True)
         ]
         self.facts = facts.conversation
         self.seen = facts.seen
 
     def restore(self, item: MemoryItem) -> int:
-        """Put compacted messages back in the place of their reference; return how many of AutoGen's they are.
+        """Put compacted messages back in place of their reference; return how many of AutoGen's messages they make.
 
         Raises:
-            StateError: *item* holds none, or its reference does not stand here.
+            StateError: *item* holds no compacted messages, or this conversation has no reference to it.
         """
         index, messages = self.conversation.restore(self.messages, item)
-        together = self._with_ids(messages)
-        self.messages[index : index + 1] = together
+        restored = self._with_ids(messages)
+        self.messages[index : index + 1] = restored
         if self.seen > index:
-            self.seen += len(together) - 1
-        return len({hosts_id(message) for message in together})
+            self.seen += len(restored) - 1
+        return len({hosts_id(message) for message in restored})
 
     def note_finished(self, result: Message) -> None:
-        """Note *result*, whose message is yet to come."""
+        """Note *result*, whose message has not been added yet."""
         self.finished[result.answers or ""] = self._as_folded(result)
 
     async def _take_in(self, message: LLMMessage) -> None:
@@ -124,13 +127,13 @@ class MessageList(HeldConversation):
         await self.take_in([self._as_folded(part) for part in parts])
 
     def _as_folded(self, part: Message) -> Message:
-        """Return *part* with what is known of it already: a workbench folds a result before it comes."""
+        """Return *part* with the facts of its fold, if a workbench has folded this result already."""
         made = self.conversation.cache.made
         facts = made.get(hash_content(part.text)) if part.role == "tool" else None
         return replace(part, facts=facts)
 
     def _answer_cancelled_calls(self) -> None:
-        """Answer the calls of a cancelled run that it has left: providers refuse a call without an answer."""
+        """Answer the calls that a cancelled run left open, since providers reject an unanswered call."""
         settled = with_answers(self.messages, self.finished, self._next_id)
         unseen = [id(message) for message in self.messages[self.seen :]]
         if unseen:
@@ -141,14 +144,14 @@ class MessageList(HeldConversation):
         return str(next(self._ids))
 
     def _with_ids(self, messages: Sequence[Message]) -> list[Message]:
-        """Return *messages* with ids of this list, results side by side as parts of one message."""
-        named = list[Message]()
+        """Return *messages* with new ids, with adjacent results as parts of one message."""
+        numbered = list[Message]()
         for is_result, group in groupby(messages, key=lambda message: message.role == "tool"):
             if is_result:
                 host_id = self._next_id()
-                named += [
+                numbered += [
                     replace(message, id=f"{host_id}.{index}") for index, message in enumerate(group)
                 ]
             else:
-                named += [replace(message, id=self._next_id()) for message in group]
-        return named
+                numbered += [replace(message, id=self._next_id()) for message in group]
+        return numbered

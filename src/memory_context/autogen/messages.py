@@ -1,4 +1,7 @@
-"""AutoGen's messages: what they are to a conversation, and how they are made again."""
+"""Convert between AutoGen's messages and the library's own `Message`, which has the same form for all frameworks.
+
+The results of one turn's calls are one message in AutoGen, and one `Message` each here: `ID.0`, `ID.1` and so on.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from memory_context.model.item import encodable
 
 
 def neutral_of(message: LLMMessage, message_id: str) -> list[Message]:
-    """Return *message* as a conversation sees it: each result of a tool as a message of its own."""
+    """Return *message* as the library's own messages, with each tool result as a separate message."""
     match message:
         case SystemMessage(content=text):
             return [Message(message_id, "system", "system", {0: text})]
@@ -32,10 +35,10 @@ def neutral_of(message: LLMMessage, message_id: str) -> list[Message]:
             images = {i: one.to_base64() for i, one in pieces.items() if isinstance(one, Image)}
             return [Message(message_id, "user", source, texts, others=images)]
         case AssistantMessage(source=source, content=content, thought=thought):
-            # What a model says beside its calls AutoGen keeps as a thought.
-            words, made = ([content], []) if isinstance(content, str) else ([], content)
+            # If a message has both text and calls, AutoGen keeps the text as a thought.
+            words, hosts_calls = ([content], []) if isinstance(content, str) else ([], content)
             texts = dict(enumerate([*words, *filter(None, [thought])]))
-            calls = tuple(FunctionCall(call.id, call.name, call.arguments) for call in made)
+            calls = tuple(FunctionCall(call.id, call.name, call.arguments) for call in hosts_calls)
             return [Message(message_id, "assistant", source, texts, calls)]
         case FunctionExecutionResultMessage(content=[]):
             return [Message(message_id, "tool", "tool", {})]
@@ -54,7 +57,7 @@ def neutral_of(message: LLMMessage, message_id: str) -> list[Message]:
 
 
 def sendable(message: Message) -> Message:
-    """Return *message* as a client can send it, without lone surrogates; a text that is folded is stored with them."""
+    """Return *message* without lone surrogates, which a client cannot send; a folded text is stored with them."""
     texts = {place: encodable(text) for place, text in message.texts.items()}
     calls = tuple(replace(call, arguments=encodable(call.arguments)) for call in message.calls)
     if texts == message.texts and calls == message.calls:
@@ -63,12 +66,12 @@ def sendable(message: Message) -> Message:
 
 
 def hosts_id(message: Message) -> str:
-    """Return the id of AutoGen's message, which holds several results of tools."""
+    """Return the id of the AutoGen message that *message* belongs to."""
     return message.id.partition(".")[0]
 
 
 def made_of(parts: Sequence[Message]) -> LLMMessage:
-    """Return AutoGen's message that says what *parts* say: one message, or the results of a turn's calls."""
+    """Return the AutoGen message made of *parts*: of one message, or of the results of a turn's calls."""
     message = parts[0]
     match message.role:
         case "system":

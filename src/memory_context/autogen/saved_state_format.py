@@ -1,4 +1,4 @@
-"""What a context saves, and what it accepts: its own states and those of AutoGen's contexts."""
+"""The saved state of a `MemoryContext`: its format, and the checks when one is loaded, also of AutoGen's own contexts."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ VERSION = 1
 
 
 class ContextFacts(BaseModel):
-    """What a context knows beyond its messages.
+    """The facts that a context knows about its messages.
 
     Attributes:
-        version: The version of this form.
-        user_id: Whose memories the references in the messages lead to.
-        thread_id: The conversation.
+        version: The version of this format.
+        user_id: The user whose memories the references in the messages name.
+        thread_id: The id of the conversation.
         run_id: The run whose notes are open until a person's next message.
-        seen: How many messages a model has seen; what they need from memory has been decided.
-        conversation: What is known of the conversation (`ConversationFacts`).
-        messages: What is known of each message (`MessageFacts`); of each result, where one message holds several.
+        seen: The number of messages that a model has seen, and for which recall has been decided.
+        conversation: The facts about the conversation (`ConversationFacts`).
+        messages: The facts about each message (`MessageFacts`), or about each result where a message holds several.
     """
 
     version: int = VERSION
@@ -38,27 +38,27 @@ class ContextFacts(BaseModel):
 
 
 class ContextState(BaseModel):
-    """A context's state. AutoGen's own contexts load it too; they keep the messages and leave the rest."""
+    """The state of a context. AutoGen's own contexts can load it, too: they take the messages and ignore the rest."""
 
     messages: list[LLMMessage] = Field(default_factory=list[LLMMessage])
     memory_context: ContextFacts | None = None
 
 
 def parse_state(state: object) -> ContextState:
-    """The state that `state` holds.
+    """Check and return a saved state.
 
     Raises:
-        StateVersionError: It was saved by a newer version.
-        StateError: It is not a context's state.
+        StateVersionError: The state was saved by a newer version.
+        StateError: *state* is not the state of a context.
     """
     version = _version(state)
     if version > VERSION:
         raise StateVersionError(
-            f"the state has version {version}, this memory-context knows {VERSION}: upgrade it to load the state"
+            f"the state has version {version}, but this memory-context reads up to {VERSION}: upgrade memory-context"
         )
     if not isinstance(state, Mapping) or "messages" not in state:
         raise StateError(
-            f"not a context's state, which is a mapping with 'messages': {state!r:.80}"
+            f"not a context's state, which would be a mapping with 'messages': {state!r:.80}"
         )
     try:
         found = ContextState.model_validate(dict(cast("Mapping[str, Any]", state)))
@@ -81,7 +81,7 @@ def _check_names(facts: ContextFacts) -> None:
 
 
 def _version(state: object) -> int:
-    """The version that a state names; this one where it names none."""
+    """Return the version that a state names; the current one if it names none."""
     match state:
         case {"memory_context": {"version": int(version)}}:
             return version

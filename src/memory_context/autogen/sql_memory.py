@@ -1,4 +1,4 @@
-"""AutoGen's `Memory` on a store: what an agent is reminded of at the beginning of each run."""
+"""`SQLMemory`: AutoGen's `Memory` in a database, whose contents are added to the prompt at the start of each run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MAX_HITS = 5
 
 
 class SQLMemoryConfig(ConnectionConfig):
-    """What leads a dumped memory to the same contents. The contents themselves stay in the store."""
+    """The settings to load a memory with the same contents, which stay in the store."""
 
     name: str
     thread_id: str | None = None
@@ -50,31 +50,31 @@ class SQLMemoryConfig(ConnectionConfig):
 
 
 class SQLMemory(Memory, Component[SQLMemoryConfig]):
-    """AutoGen's `ListMemory` in a database: everything that was added is put before the model, oldest first.
+    """AutoGen's `ListMemory` in a database: the model sees everything that was added, oldest first.
 
-    A memory is its user's and its name's: whoever opens the same name on the same store, now or later, finds the same
-    contents. Text, dicts, bytes and images come back as they were added, with their MIME type and metadata. Its records
-    are notes in the tier ``memory``; `MemoryManager.search` and `MemoryContext.search` find them too.
+    A memory belongs to a user and has a name. The same user and name on the same store always give the same contents.
+    Text, dicts, bytes and images come back as they were added, with their MIME type and metadata. The contents are
+    stored as notes in the tier ``memory``; `MemoryManager.search` and `MemoryContext.search` find them, too.
 
     Args:
-        user_id: Whose memory this is. Nobody else's can be reached.
-        store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the variable
-            ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory. Nothing is opened before
-            the first use.
-        name: Which memory of the user. To keep agents or conversations apart, give each a name.
-        agent_id: Noted on what is added.
-        thread_id: Noted on what is added.
-        as_system_message: How the memory enters a prompt. True: as a system message, like `ListMemory`. False: as a
-            user message from ``memory_context``. None: as a system message where it stands at the front, before all but
-            other system messages; in a `MemoryContext`, and behind other messages, as a user message. In an agent's run
-            the user's words always come before it, and Anthropic's models and all with
-            ``multiple_system_messages=False`` refuse a system message there.
-        password_variable: The environment variable with the password of a database URL that has none.
-        audit: Where it is written who did what with which memory: see `MemoryManager`.
+        user_id: The user whose memory this is. Other users' memories cannot be reached.
+        store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the environment variable
+            ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory. The store is opened on
+            first use.
+        name: The name of the memory. To keep agents or conversations apart, give each a name.
+        agent_id: Recorded with each content.
+        thread_id: Recorded with each content.
+        as_system_message: How the memory is added to a prompt. True: as a system message, like `ListMemory`. False: as
+            a user message from ``memory_context``. None: as a system message if only system messages come before it; in
+            a `MemoryContext`, and after other messages, as a user message. In an agent's run the user's message always
+            comes before it, and Anthropic's models, and all with ``multiple_system_messages=False``, reject a system
+            message there.
+        password_variable: The environment variable with the password for a database URL without one.
+        audit: The audit trail, which records who did what with which memory: see `MemoryManager`.
 
     Raises:
-        InvalidScopeError: No user, or a name that no database column can hold.
-        UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
+        InvalidScopeError: The user is missing, or a database column cannot hold one of the names.
+        UnsupportedDatabaseError: The URL is neither one of SQLite nor one of PostgreSQL.
     """
 
     component_type = "memory"
@@ -108,17 +108,17 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
 
     @property
     def name(self) -> str:
-        """Return which memory of the user this is."""
+        """Return the name of this memory."""
         return str(self._scope.tier_id)
 
     async def add(
         self, content: MemoryContent, cancellation_token: CancellationToken | None = None
     ) -> None:
-        """Commit a copy of *content*. Equal contents are kept as often as they are added.
+        """Store a copy of *content*. A content that is added twice is stored twice.
 
         Raises:
-            InvalidContentError: JSON cannot express its dict or its metadata.
-            StoreError: The store could not do it; nothing was added.
+            InvalidContentError: The content's dict or its metadata cannot be expressed in JSON.
+            StoreError: The store failed; nothing was added.
         """
         await _cancellable(cancellation_token, self._add, content)
 
@@ -129,21 +129,21 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         *,
         limit: int | None = None,
         top_k: int | None = None,
-        **kwargs: Any,  # noqa: ANN401, ARG002 - AutoGen's signature; those of other memories mean nothing here
+        **kwargs: Any,  # noqa: ANN401, ARG002 - AutoGen's signature; options of other memories are ignored
     ) -> MemoryQueryResult:
-        """Return the contents about *query*, best first; without a query all of them, oldest first.
+        """Return the contents that match *query*, best first; without a query, all contents, oldest first.
 
         Args:
             query: A text, or a content with text.
-            cancellation_token: Ends the waiting.
-            limit: How many at most. None: 5 that speak of a query, all without one; a number without a query gives
-                the newest.
+            cancellation_token: Cancels the waiting for the result.
+            limit: The most contents to return. None: 5 if there is a query, otherwise all. A limit without a query
+                selects the newest.
             top_k: Another name for `limit`.
             **kwargs: Ignored, as by `ListMemory`.
 
         Raises:
-            InvalidArgumentError: A query of bytes or an image, or a limit below 1.
-            StoreError: The store could not do it.
+            InvalidArgumentError: The query is bytes or an image, or the limit is below 1.
+            StoreError: The store failed.
         """
         if limit is None:
             limit = top_k
@@ -155,13 +155,13 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         return MemoryQueryResult(results=[_restored(item) for item in items])
 
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
-        """Add one message with all contents, oldest first, to `model_context`; none if there is nothing to add.
+        """Add one message with all contents, oldest first, to `model_context`; no message if the memory is empty.
 
-        If the store fails, a warning is logged and the agent's run goes on without its memory.
+        If the store fails, a warning is logged and the agent's run goes on without the memory.
 
         Returns:
-            What was added. Bytes are given by the line that stands for them in the prompt, because agents put these
-            results into events, which must have a JSON form.
+            The contents that were added. In place of bytes, the line that stands for them in the prompt: agents put
+            these results into events, which must have a JSON form.
         """
         reminders = list[MemoryContent]()
         try:
@@ -191,18 +191,18 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         """Delete the contents of this memory, and of no other.
 
         Raises:
-            StoreError: The store could not do it; nothing was deleted.
+            StoreError: The store failed; nothing was deleted.
         """
         await off_loop(self._manager.clear, TIER, self.name)
 
     async def close(self) -> None:
-        """Give back the store's connections, unless the store is the caller's. Deletes nothing; may be used again."""
-        # A database in memory, which has no URL, would be gone with its connection.
+        """Close the store's connections, unless the caller made the store. Deletes nothing; the memory may be used again."""
+        # An in-memory database, which has no URL, would be lost with its connection.
         if getattr(self._manager.memory_store, "url", None):
             await off_loop(self._manager.close)
 
     def _add(self, content: MemoryContent) -> None:
-        """Store *content*, an image as a PNG, with what it takes to give it back as it was."""
+        """Store *content*, an image as a PNG, with the facts that are needed to restore it as it was."""
         stored = content.content
         facts = dict[str, Any]()
         if isinstance(stored, Image):
@@ -220,7 +220,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         )
 
     def _read(self, action: Action, query: str, limit: int | None) -> list[MemoryItem]:
-        """Return the records about *query*, or all without one, and note *action* in the audit trail."""
+        """Return the records that match *query*, or all without one, and record *action* in the audit trail."""
         store = self._manager.memory_store
         if query:
             items = self._manager.hits(self._scope, query, limit=limit or MAX_HITS, passages=False)
@@ -232,7 +232,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
     async def _enters_as_system_message(self, model_context: ChatCompletionContext) -> bool:
         if self._as_system_message is not None:
             return self._as_system_message
-        # Asked for its messages now, a MemoryContext would recall the very texts that are about to come.
+        # `get_messages` of a MemoryContext would recall the very texts that are about to be added.
         if isinstance(model_context, MemoryContext):
             return False
         messages = await model_context.get_messages()
@@ -256,7 +256,7 @@ async def _cancellable(
     work: Callable[..., T],
     *args: Any,  # noqa: ANN401 - passed through
 ) -> T:
-    """Return the result of ``work(*args)``, unless *token* ends the waiting."""
+    """Return the result of ``work(*args)``, run in a thread; *token* can cancel the waiting for it."""
     working = asyncio.ensure_future(off_loop(work, *args))
     if token:
         token.link_future(working)
@@ -264,19 +264,17 @@ async def _cancellable(
 
 
 def _words_of(query: str | MemoryContent) -> str:
-    """Return the words to search by."""
+    """Return the text to search for."""
     content = query.content if isinstance(query, MemoryContent) else query
     if isinstance(content, dict):
         return json.dumps(content, ensure_ascii=False, default=str)
     if not isinstance(content, str):
-        raise InvalidArgumentError(
-            f"a memory is searched by words, not by {type(content).__name__}"
-        )
+        raise InvalidArgumentError(f"a query must be text, not {type(content).__name__}")
     return content.strip()
 
 
 def _restored(item: MemoryItem) -> MemoryContent:
-    """Return the content as it was added; of a dict that something in the store left no JSON of, the text."""
+    """Return the content as it was added. If a dict's JSON was damaged in the store, return its text."""
     facts = item.content_metadata
     content: ContentType = item.content
     if isinstance(content, bytes):
@@ -298,7 +296,7 @@ def _restored(item: MemoryItem) -> MemoryContent:
 
 
 def _line(item: MemoryItem) -> str:
-    """Return what stands for a content in a prompt: the text, a dict as JSON, else what it is."""
+    """Return the line for a content in a prompt: its text, a dict as JSON, or the type and size of anything else."""
     if isinstance(item.content, str):
         return item.content
     return prompts.BINARY_MEMORY.format(

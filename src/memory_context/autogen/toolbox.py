@@ -1,4 +1,4 @@
-"""What a workbench is made of: plain tools, functions and other workbenches, under names that differ."""
+"""Sort and check what a `MemoryWorkbench` is built from: tools, functions and other workbenches."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ AnyTool: TypeAlias = BaseTool[Any, Any] | Callable[..., Any] | Workbench
 
 
 def sorted_tools(tools: object) -> tuple[list[BaseTool[Any, Any]], list[Workbench]]:
-    """Return the plain tools and the workbenches among *tools*, each in their order.
+    """Split *tools* into plain tools and workbenches, keeping the order; functions become tools.
 
     Raises:
-        InvalidArgumentError: One of them is something else.
+        InvalidArgumentError: One of *tools* is not a tool, a function or a workbench.
     """
     if isinstance(tools, Workbench):
         return [], [tools]
@@ -34,7 +34,7 @@ def sorted_tools(tools: object) -> tuple[list[BaseTool[Any, Any]], list[Workbenc
         if isinstance(tool, Workbench):
             workbenches.append(tool)
         elif isinstance(tool, BaseTool):
-            plain.append(tool)  # pyright: ignore[reportUnknownArgumentType] # whatever it takes and gives
+            plain.append(tool)  # pyright: ignore[reportUnknownArgumentType] # any arguments and result
         elif callable(tool):
             plain.append(FunctionTool(tool, description=tool.__doc__ or ""))
         else:
@@ -46,7 +46,7 @@ def refuse_duplicates(names: Iterable[str]) -> None:
     """Check that all names differ.
 
     Raises:
-        InvalidArgumentError: Some do not; with their names.
+        InvalidArgumentError: Two tools have the same name; the message lists such names.
     """
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
@@ -55,19 +55,19 @@ def refuse_duplicates(names: Iterable[str]) -> None:
         )
 
 
-def told_of_passing(
+def passing_override(
     tools: Iterable[BaseTool[Any, Any]], policy: PassingPolicy
 ) -> dict[str, ToolOverride]:
-    """Return the description of the tool that reads memories, which says that references can be passed, too."""
+    """Return a description for `retrieve_memory` that adds which tools a model may pass references to."""
     [reading] = [tool for tool in tools if tool.name == RETRIEVE]
     return {RETRIEVE: ToolOverride(description=policy.told_in(reading.description))}
 
 
 def dumped(part: Workbench) -> ComponentModel:
-    """Return what *part* can be loaded from.
+    """Return the component that *part* can be loaded from.
 
     Raises:
-        NotSerializableError: It, or one of its tools, cannot be dumped.
+        NotSerializableError: The workbench, or one of its tools, cannot be dumped.
     """
     try:
         return part.dump_component()

@@ -1,4 +1,4 @@
-"""Folded outputs that ended a run: no model has read them, which is rarely what was meant."""
+"""Warn if a run ended with a folded output that no model has read, which is rarely intended."""
 
 from __future__ import annotations
 
@@ -19,10 +19,14 @@ from memory_context.runtime import events
 
 @dataclass(slots=True)
 class UnreadWatch:
-    """Warns, once, when a run has ended with the folded output of one of the tools that are watched.
+    """Warns, once, if a run has ended with folded outputs of a workbench's tools.
 
-    A workbench does not know when a run ends. What it can see is that a question follows results in the conversation:
-    where a model has read them, its answer stands between.
+    A workbench does not know when a run ends. But it sees in the conversation whether results are followed directly by a
+    user message: if a model had read the results, its answer would come between.
+
+    Attributes:
+        keys: The keys of the outputs that the workbench has folded in this run.
+        warned: Whether the warning was logged.
     """
 
     keys: set[str] = field(default_factory=set[str])
@@ -31,7 +35,13 @@ class UnreadWatch:
     def look(
         self, messages: Sequence[LLMMessage], tools: Collection[str], *, ended: bool = False
     ) -> None:
-        """Look at the conversation; `ended` if no run goes on."""
+        """Check the conversation.
+
+        Args:
+            messages: The conversation.
+            tools: The names of the workbench's tools.
+            ended: Whether it is known that no run is going on.
+        """
         if self.warned or not self.keys:
             return
         results = list[FunctionExecutionResult]()
@@ -39,11 +49,11 @@ class UnreadWatch:
         for message in messages:
             if isinstance(message, FunctionExecutionResultMessage):
                 results, following = message.content, []
-            # What this library has put there is no question.
+            # A message that this library has inserted is not a user's message.
             elif not (isinstance(message, UserMessage) and message.source == MEMORY_SOURCE):
                 following.append(message)
         shown = MemoryRef.find_all("\n".join(result.content for result in results))
-        # A handoff is none of the tools.
+        # The result of a handoff, which is not one of the workbench's tools, may well end a run.
         is_folded = all(result.name in tools for result in results) and any(
             ref.key in self.keys for ref in shown
         )

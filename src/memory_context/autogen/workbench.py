@@ -1,4 +1,8 @@
-"""A workbench around an agent's tools: large outputs are folded at the source, references are passed as arguments."""
+"""A workbench around an agent's tools that folds large outputs and replaces references in arguments.
+
+An output is *folded* by storing it and returning a reference and a preview in its place. A reference that a model gives
+as an argument is replaced with the stored text before the tool runs.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +30,9 @@ from memory_context.autogen.calling_agent import caller, reporting
 from memory_context.autogen.toolbox import (
     AnyTool,
     dumped,
+    passing_override,
     refuse_duplicates,
     sorted_tools,
-    told_of_passing,
 )
 from memory_context.autogen.unread_outputs import UnreadWatch
 from memory_context.conversation.references.key_trust import RunningCall
@@ -43,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class PassingConfig(BaseModel):
-    """A `PassingPolicy`."""
+    """The settings of a `PassingPolicy`."""
 
     tools: list[str] | None = None
     secrets_for: list[str]
@@ -54,7 +58,7 @@ class PassingConfig(BaseModel):
 
 
 class MemoryWorkbenchConfig(BaseModel):
-    """What a dumped workbench holds."""
+    """The serialized form of a `MemoryWorkbench`."""
 
     workbenches: list[ComponentModel]
     context: ComponentModel
@@ -62,7 +66,7 @@ class MemoryWorkbenchConfig(BaseModel):
 
 
 class MemoryWorkbenchState(BaseModel):
-    """The states of the workbenches inside, in their order."""
+    """The states of the inner workbenches, in their order."""
 
     type: str = "MemoryWorkbenchState"
     workbenches: list[Mapping[str, Any]]
@@ -70,14 +74,14 @@ class MemoryWorkbenchState(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class WorkbenchCall:
-    """A call that may be made.
+    """A tool call that is ready to be made.
 
     Attributes:
         name: The name of the tool.
-        part: The workbench that has it.
-        context: The conversation of the agent that calls.
-        arguments: The arguments as the tool gets them, texts in place of references.
-        running: What an agent inside of the tool knows of the call.
+        part: The inner workbench that has the tool.
+        context: The context of the calling agent.
+        arguments: The arguments for the tool, with texts in place of references.
+        running: The facts about the call for an agent that runs inside the tool.
     """
 
     name: str
@@ -88,22 +92,23 @@ class WorkbenchCall:
 
 
 class MemoryWorkbench(StaticStreamWorkbench):
-    """The tools of an agent and those of its memory; made by `MemoryContext.workbench`.
+    """The tools of an agent and its memory tools; made by `MemoryContext.workbench`.
 
     A large output leaves the workbench as the reference and preview that the context would make of it, so that events,
-    summaries and what a team hears are small too. A reference that is the whole value of an argument is replaced by the
-    text before the tool runs; if that cannot be, the tool is not called and the model reads why. What tools stream, and
-    images, pass through.
+    summaries and messages to a team are small, too. A reference that is the whole value of an argument is replaced with
+    the stored text before the tool runs; if that is not possible, the tool is not called and the model is told why.
+    Events that tools stream, and images, pass through unchanged.
 
     Args:
         tools: Tools, functions and workbenches, or one workbench.
-        context: The conversation.
-        pass_by_reference: Whether references in arguments are replaced; or a `PassingPolicy`. Only those that memory
-            itself or a person has brought into the conversation are (`MemoryContext.trusted_keys`), and never those in
-            calls of the memory tools. AutoGen logs what tools are called with.
+        context: The context of the agent.
+        pass_by_reference: Whether references in arguments are replaced; or a `PassingPolicy`. Only trusted references
+            are replaced (`MemoryContext.trusted_keys`: those that memory itself or a person has brought into the
+            conversation), and never those in calls of the memory tools. Note that AutoGen logs the arguments of calls.
 
     Raises:
-        InvalidArgumentError: Something that is no tool, two tools of one name, or settings of the wrong kind.
+        InvalidArgumentError: One of *tools* is not a tool, two tools have the same name, or a setting has the wrong
+            type.
     """
 
     component_provider_override = "memory_context.autogen.MemoryWorkbench"
@@ -125,15 +130,15 @@ class MemoryWorkbench(StaticStreamWorkbench):
         refuse_duplicates(tool.name for tool in (*plain, *memory_tools))
         if plain:
             self._inner.insert(0, StaticStreamWorkbench(plain))
-        self._memory = StaticWorkbench(memory_tools, told_of_passing(memory_tools, self._policy))
+        self._memory = StaticWorkbench(memory_tools, passing_override(memory_tools, self._policy))
         self._routes: dict[str, tuple[Workbench, ToolSchema]] = {}
         self._unread = UnreadWatch()
 
     async def list_tools(self) -> list[ToolSchema]:
-        """Return the tools of all workbenches, the memory tools last.
+        """Return the tools of all inner workbenches, the memory tools last.
 
         Raises:
-            InvalidArgumentError: Two of them have one name.
+            InvalidArgumentError: Two tools have the same name.
         """
         self._unread.look(self._conversation().shown_messages(), self._routes)
         schemas = list[ToolSchema]()
@@ -153,7 +158,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         cancellation_token: CancellationToken | None = None,
         call_id: str | None = None,
     ) -> ToolResult:
-        """Return the tool's result, large texts folded; an error if the tool could not be called."""
+        """Return the tool's result with large texts folded; an error result if the tool could not be called."""
         call = await self._prepared(name, arguments)
         if not isinstance(call, ToolResult):
             call = await self._called(call, cancellation_token, call_id)
@@ -166,7 +171,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         cancellation_token: CancellationToken | None = None,
         call_id: str | None = None,
     ) -> AsyncGenerator[Any | ToolResult, None]:
-        """Yield what the tool streams, if it does, and its result as from `call_tool`."""
+        """Yield the events that the tool streams, if any, and then its result, as `call_tool` returns it."""
         call = await self._prepared(name, arguments)
         if isinstance(call, ToolResult):
             yield self._noted(call, call_id)
@@ -182,7 +187,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
             yield self._noted(await self._called(call, cancellation_token, call_id), call_id)
 
     async def start(self) -> None:
-        """Start the workbenches inside; if one fails, those before it are stopped."""
+        """Start the inner workbenches; if one fails to start, stop those before it."""
         async with AsyncExitStack() as stack:
             for part in self._inner:
                 await part.start()
@@ -190,32 +195,32 @@ class MemoryWorkbench(StaticStreamWorkbench):
             stack.pop_all()
 
     async def stop(self) -> None:
-        """Stop the workbenches inside, each one even if another fails."""
+        """Stop all inner workbenches, even if one fails to stop."""
         self.note_end()
         async with AsyncExitStack() as stack:
             for part in self._inner:
                 stack.push_async_callback(part.stop)
 
     def note_end(self) -> None:
-        """Note that no run goes on now; warn if the last one ended with a reference that no model has read."""
+        """Note that no run is going on; warn if the last one ended with a reference that no model has read."""
         self._unread.look(self._conversation().shown_messages(), self._routes, ended=True)
 
     async def reset(self) -> None:
-        """Reset the workbenches inside. Memories stay."""
+        """Reset the inner workbenches. Memories stay."""
         for part in self._inner:
             await part.reset()
 
     async def save_state(self) -> Mapping[str, Any]:
-        """Return the states of the workbenches inside. The memories are in the store."""
+        """Return the states of the inner workbenches. The memories are in the store."""
         return MemoryWorkbenchState(
             workbenches=[await part.save_state() for part in self._inner]
         ).model_dump()
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Give each workbench inside its state back.
+        """Load the states of the inner workbenches.
 
         Raises:
-            StateError: It was not saved by a workbench around as many workbenches.
+            StateError: The state is not that of a `MemoryWorkbench`, or of one with another number of workbenches.
         """
         try:
             states = MemoryWorkbenchState.model_validate(state).workbenches
@@ -225,7 +230,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
             ) from error
         if len(states) != len(self._inner):
             raise StateError(
-                f"a state of {len(states)} workbenches does not fit {len(self._inner)}"
+                f"the state is of {len(states)} workbenches, but there are {len(self._inner)}"
             )
         for part, part_state in zip(self._inner, states, strict=True):
             await part.load_state(part_state)
@@ -233,7 +238,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
     async def _prepared(
         self, name: str, arguments: Mapping[str, Any] | None
     ) -> WorkbenchCall | ToolResult:
-        """Return the call as it is made, or the error in its place."""
+        """Return the call with references replaced; or, if it cannot be made, an error result."""
         if name not in self._routes:
             await self.list_tools()
         if name not in self._routes:
@@ -262,7 +267,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
     async def _called(
         self, call: WorkbenchCall, token: CancellationToken | None, call_id: str | None
     ) -> ToolResult:
-        """Return what the tool gives, folded; the keys that a memory tool reports may be passed on."""
+        """Call the tool, and return its folded result. Keys that a memory tool reports become trusted."""
         with call.running.running(), reporting() as reported:
             result = await call.part.call_tool(call.name, call.arguments, token, call_id)
         if call.part is self._memory:
@@ -270,7 +275,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         return await self._folded(call, result)
 
     async def _folded(self, call: WorkbenchCall, result: ToolResult) -> ToolResult:
-        """Return a copy of *result* with its large texts folded, adjacent ones as one; images stay."""
+        """Return a copy of *result* with large texts folded; adjacent texts count as one, and images stay."""
         if call.part is self._memory:
             return result
         call.context.trust(*call.running.told_in(result.to_text()))
@@ -294,14 +299,14 @@ class MemoryWorkbench(StaticStreamWorkbench):
         return result.model_copy(update={"result": contents})
 
     def _noted(self, result: ToolResult, call_id: str | None) -> ToolResult:
-        """Return *result*, which its agent adds to the conversation unless its run is cancelled; the context keeps it."""
+        """Let the context note *result*, in case the run is cancelled before the agent adds it; return *result*."""
         if call_id is not None:
             context, text = self._conversation(), result.to_text()
             context.note_finished(call_id, result.name, text, is_error=result.is_error)
         return result
 
     def _conversation(self) -> MemoryContext:
-        """Return the context of the agent; a loaded workbench has another one of its own, and asks who calls."""
+        """Return the agent's context. A loaded workbench has loaded a copy of it, and so looks up the calling agent's."""
         agents_context = caller(self._context.user_id) if self._loaded else None
         return agents_context or self._context
 
@@ -326,7 +331,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
 async def _stepped(
     stream: AsyncGenerator[Any | ToolResult, None], call: WorkbenchCall
 ) -> AsyncGenerator[Any, None]:
-    """Yield what *stream* gives; nothing of the call is noted while its consumer works."""
+    """Yield the events of *stream*; the call counts as running only while the stream works, not while its consumer does."""
     while True:
         with call.running.running():
             try:

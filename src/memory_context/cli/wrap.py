@@ -93,7 +93,7 @@ def wrap(  # noqa: PLR0913 - each is an option
         options = [*said, *(["--prefix"] if prefix else []), "--threshold", str(threshold)]
         options += ["--timeout", f"{timeout:g}", "--start-timeout", f"{start_timeout:g}"]
         places = [list_in(file)] if file else lists_of(client or "")
-        place = next((one for one in places if undo and one.moved.exists()), places[0])
+        place = next((one for one in places if undo and one.wrapped_file.exists()), places[0])
         _edit(place, options, only or (), undo=undo)
         return
     if only or undo:
@@ -142,5 +142,5 @@ def _edit(place: "ServerList", options: Sequence[str], only: Sequence[str], *, u
     )
     done = "given back" if undo else "wrapped"
     typer.echo(f"{change.place}: {', '.join(change.names)} {done}; restart the client")
-    for name, problem in change.left.items():
+    for name, problem in change.skipped.items():
         typer.echo(f"left as it is: {name}: {problem}")

@@ -1,4 +1,4 @@
-"""An MCP server for one user's memories: the tools of the other hosts, and memories as resources."""
+"""An MCP server for one user's memories: the same tools as in the agent frameworks, and memories as resources."""
 
 from memory_context.exceptions import MissingDependencyError
 

@@ -1,4 +1,9 @@
-"""Configuration files of MCP clients: the servers in them, which are wrapped there, and given back as they were."""
+"""The configuration files in which MCP clients list servers: wrap the listed servers, and restore them.
+
+Wrapping replaces the servers in a client's list with one entry of ours, which starts the wrapper. The replaced entries
+move to a ``*.wrapped.json`` file beside the configuration; from there the wrapper reads them, and unwrapping puts them
+back.
+"""
 
 from __future__ import annotations
 
@@ -18,48 +23,49 @@ from memory_context.mcp.requests import Wire, member
 from memory_context.mcp.wrapped_servers import WrappedServer
 from memory_context.runtime.atomic_file import draft_of
 
-_LISTS = ("mcpServers", "servers")  # of most clients, and of VS Code
-# ${VAR}, ${VAR:-default} of Claude Code, ${env:VAR} of Cursor and VS Code.
+_LIST_NAMES = ("mcpServers", "servers")  # the name that most clients use, and VS Code's
+# ${VAR} and ${VAR:-default} in Claude Code, ${env:VAR} in Cursor and VS Code.
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-# What only the client can fill in: ${input:token}, ${workspaceFolder}.
-_ONLY_THERE = re.compile(r"\$\{(?!env:)(?:\w+:[^-]|workspace|userHome|pathSeparator|file|cwd)")
-_OTHER_TRANSPORTS = {"sse": "the old SSE transport", "ws": "WebSocket"}
-_UNUSABLE = {
+# Placeholders that only the client can fill in, such as ${input:token} and ${workspaceFolder}.
+_CLIENT_ONLY = re.compile(r"\$\{(?!env:)(?:\w+:[^-]|workspace|userHome|pathSeparator|file|cwd)")
+_UNSUPPORTED_TRANSPORTS = {"sse": "the old SSE transport", "ws": "WebSocket"}
+_CLIENT_ONLY_SETTINGS = {
     "envFile": "an envFile",
     "sandbox": "a sandbox",
     "oauth": "a login (oauth)",
     "headersHelper": "a headersHelper",
 }
 ENTRY = "with-memory"
-SETTINGS = ("settings.json", "settings.local.json")  # of Claude Code
+SETTINGS = ("settings.json", "settings.local.json")  # Claude Code's settings files
 ENTRIES = (ENTRY, f"{ENTRY}-project", f"{ENTRY}-local")
 CLIENTS = ("claude", "claude-code", "cursor", "vscode")
 
 
 @dataclass(frozen=True, slots=True)
 class ServerList:
-    """Where a client lists servers.
+    """One list of servers in a client's configuration.
 
     Attributes:
-        file: The configuration.
-        project: The folder whose list it is, in a file with the lists of several; empty for the file's own list.
-        entry: What our entry is called. Another for a project's than for the user's: of two servers of one name a
-            client starts one.
-        off: The servers that the user has switched off elsewhere.
+        file: The configuration file.
+        project: The project folder that the list belongs to, if the file holds one list per project; empty for the
+            file's own list.
+        entry: The name of our entry. The lists of a project and of the user need different names, since a client
+            starts only one of two servers that have the same name.
+        disabled: The servers that the user has switched off in other settings of the client.
     """
 
     file: Path
     project: str = ""
     entry: str = ENTRY
-    off: Collection[str] = ()
+    disabled: Collection[str] = ()
 
     def __str__(self) -> str:
-        """Name it for people."""
+        """Return the file, and the project if there is one."""
         return f"{self.file}, {self.project}" if self.project else str(self.file)
 
     @property
-    def moved(self) -> Path:
-        """Return where its servers are while they are wrapped."""
+    def wrapped_file(self) -> Path:
+        """Return the file that holds the list's own entries while they are wrapped."""
         file = self.file.resolve()
         name = self.file.stem
         if self.project:
@@ -68,27 +74,29 @@ class ServerList:
         return file.with_name(f"{name}.wrapped.json")
 
     def owner(self, config: Wire) -> Wire:
-        """Return what the list is a member of, in the *config* that the file holds."""
+        """Return the object in *config* that holds the list: the project's object, or the whole configuration."""
         return member(member(config, "projects"), self.project) if self.project else config
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What was done to a client's configuration.
+    """A change that was made to a client's configuration.
 
     Attributes:
-        place: Where the servers are listed.
-        names: The servers that were wrapped, or given back.
-        left: Those that were left as they are, and why.
+        place: The list that was changed.
+        names: The servers that were wrapped, or restored.
+        skipped: The servers that cannot be wrapped, each with the reason.
     """
 
     place: ServerList
     names: Sequence[str]
-    left: Mapping[str, str]
+    skipped: Mapping[str, str]
 
 
 def lists_of(client: str) -> list[ServerList]:
-    """Return where a client lists servers: for this folder, if it does, and for the user.
+    """Return a client's lists of servers: the one for the working directory, if it exists, and the user's.
+
+    The list to wrap comes first.
 
     Raises:
         InvalidArgumentError: There is no such client.
@@ -110,7 +118,7 @@ def lists_of(client: str) -> list[ServerList]:
     }
     if client not in users:
         raise InvalidArgumentError(
-            f"there is no client {client!r}; known are {', '.join(CLIENTS)}, and --file takes others"
+            f"there is no client {client!r}: use one of {', '.join(CLIENTS)}, or --file for another"
         )
     places = [ServerList(users[client])]
     project = Path.cwd() / here.get(client, "")
@@ -120,55 +128,56 @@ def lists_of(client: str) -> list[ServerList]:
 
 
 def _lists_of_claude_code(home: Path) -> list[ServerList]:
-    """Return what `claude mcp add` lists for this folder and its user alone, what `.mcp.json` does, and the user's."""
-    own = os.environ.get("CLAUDE_CONFIG_DIR")
-    file = Path(own or home) / ".claude.json"
+    """Return Claude Code's lists: its local one for this project, the project's `.mcp.json`, and the user's."""
+    config_folder = os.environ.get("CLAUDE_CONFIG_DIR")
+    file = Path(config_folder or home) / ".claude.json"
     here = Path.cwd()
-    # As the client does: what it knows of a folder, it knows of the repository.
+    # The client keeps what it knows about a folder under the root of the folder's repository.
     root = next((one for one in (here, *here.parents) if (one / ".git").exists()), here)
-    known = member(member(_known_of(file), "projects"), str(root))
-    off = _names(known, "disabledMcpServers")
-    places = [ServerList(file, off=off)]
+    project_settings = member(member(_read_or_empty(file), "projects"), str(root))
+    disabled = _names(project_settings, "disabledMcpServers")
+    places = [ServerList(file, disabled=disabled)]
     project = here / ".mcp.json"
     if project.exists():
-        folders = (Path(own or home / ".claude"), here / ".claude")
+        folders = (Path(config_folder or home / ".claude"), here / ".claude")
         settings = [folder / name for folder in folders for name in SETTINGS]
-        for config in (known, *map(_known_of, settings)):
-            off = off | _names(config, "disabledMcpjsonServers")
-        places.insert(0, ServerList(project, "", f"{ENTRY}-project", off))
-    local = ServerList(file, str(root), f"{ENTRY}-local", places[-1].off)
-    if known.get("mcpServers"):
+        for config in (project_settings, *map(_read_or_empty, settings)):
+            disabled = disabled | _names(config, "disabledMcpjsonServers")
+        places.insert(0, ServerList(project, "", f"{ENTRY}-project", disabled))
+    local = ServerList(file, str(root), f"{ENTRY}-local", places[-1].disabled)
+    if project_settings.get("mcpServers"):
         places.insert(0, local)
-    elif local.moved.exists():  # our entry was taken out by hand
+    elif local.wrapped_file.exists():  # somebody removed our entry by hand
         places.append(local)
     return places
 
 
-def _known_of(file: Path) -> Wire:
-    """Return what a file says that is only looked at: one that is not there, or cannot be read, says nothing."""
+def _read_or_empty(file: Path) -> Wire:
+    """Return the configuration in a file that is never written; empty if it is missing or unreadable."""
     with suppress(InvalidArgumentError):
         return _read(file)
     return {}
 
 
 def _names(config: Wire, name: str) -> frozenset[str]:
+    """Return the strings in the array that stands under *name*; none if there is no such array."""
     listed: object = config.get(name)
     names = cast("list[object]", listed) if isinstance(listed, list) else []
     return frozenset(one for one in names if isinstance(one, str))
 
 
 def list_in(file: Path) -> ServerList:
-    """Return where a file lists servers, with what is known of one of Claude Code's."""
+    """Return a file's own list of servers; for one of Claude Code's files, with the servers that are disabled."""
     places = lists_of("claude-code") if file.name in (".mcp.json", ".claude.json") else []
-    own = (one for one in places if one.file == file.absolute() and not one.project)
-    return next(own, ServerList(file))
+    of_file = (one for one in places if one.file == file.absolute() and not one.project)
+    return next(of_file, ServerList(file))
 
 
 def servers_in(file: Path) -> list[WrappedServer]:
-    """Return the servers that a file in the form of the clients lists.
+    """Return the servers that a file lists in the format of the clients' configurations.
 
     Raises:
-        InvalidArgumentError: It is not such a file, or one of them cannot be wrapped.
+        InvalidArgumentError: The file is not such a configuration, or one of the servers cannot be wrapped.
     """
     servers = list[WrappedServer]()
     for name, entry in _list_in(_read(file), file).items():
@@ -182,17 +191,17 @@ def servers_in(file: Path) -> list[WrappedServer]:
 
 
 def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = ()) -> Change:
-    """Put one entry in place of the servers in a client's list, which move to a file beside it.
+    """Replace servers in a client's list with one entry of ours, and move them to a file beside the configuration.
 
     Args:
         place: The list.
-        command: What starts the wrapper; the place of the moved servers is added.
-        only: The names of the servers; without one, all that can be wrapped.
+        command: The command that starts the wrapper; the path of the moved servers is appended.
+        only: The names of the servers to wrap; if empty, all that can be wrapped.
 
     Raises:
-        InvalidArgumentError: It is no configuration, there is no such server, or nothing to wrap.
+        InvalidArgumentError: The file is not a configuration, it has no such server, or there is nothing to wrap.
     """
-    file, moved = place.file, place.moved
+    file, wrapped_file = place.file, place.wrapped_file
     config = _read(file)
     owner = place.owner(config)
     entries = _list_in(owner, file)
@@ -200,91 +209,94 @@ def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = (
     if unknown:
         raise InvalidArgumentError(f"{place} has no server {unknown}; it has {', '.join(entries)}")
     our_name = _our_name(entries, place)
-    left = {name: _problem_with(entry) for name, entry in entries.items() if name != our_name}
-    for name in left.keys() & {*place.off}:
-        left[name] = left[name] or "it is switched off"
-    chosen = [name for name, problem in left.items() if not problem and (not only or name in only)]
+    problems = {name: _problem_with(entry) for name, entry in entries.items() if name != our_name}
+    for name in problems.keys() & {*place.disabled}:
+        problems[name] = problems[name] or "it is switched off"
+    chosen = [
+        name for name, problem in problems.items() if not problem and (not only or name in only)
+    ]
     if not chosen:
-        told = "".join(f"; {name}: {problem}" for name, problem in left.items() if problem)
-        raise InvalidArgumentError(f"{place} has no server to wrap{told}")
-    kept = {name: entries[name] for name in chosen}
-    # What the user has added to it, such as variables, stays.
+        reasons = "".join(f"; {name}: {problem}" for name, problem in problems.items() if problem)
+        raise InvalidArgumentError(f"{place} has no server to wrap{reasons}")
+    wrapped = {name: entries[name] for name in chosen}
+    # Wrapping again keeps what the user has added to our entry, such as environment variables.
     ours: Wire = {
         **member(entries, our_name),
         "command": command[0],
-        "args": [*command[1:], "--servers", str(moved)],
+        "args": [*command[1:], "--servers", str(wrapped_file)],
     }
-    # Where the client writes what an entry is, it reads it, too.
-    if any("type" in entry for entry in kept.values()) or "servers" in config:
+    # A client that writes a `type` into its entries expects one in ours.
+    if any("type" in entry for entry in wrapped.values()) or "servers" in config:
         ours = {"type": "stdio", **ours}
-    following = Wire()
+    new_entries = Wire()
     for name, entry in entries.items():
-        following |= {our_name: ours} if name in chosen else {name: entry}
-    following[our_name] = ours
-    earlier: Wire = {}
-    if moved.exists():
-        earlier = _list_in(_read(moved), moved)
+        new_entries |= {our_name: ours} if name in chosen else {name: entry}
+    new_entries[our_name] = ours
+    wrapped_before: Wire = {}
+    if wrapped_file.exists():
+        wrapped_before = _list_in(_read(wrapped_file), wrapped_file)
     elif our_name in entries:
         raise InvalidArgumentError(
-            f"{place} has a server {our_name!r} that is not ours: call it otherwise"
+            f"{place} has a server {our_name!r} that is not ours: rename that server"
         )
-    # First: nothing is lost if the second cannot be written.
-    _write(moved, {"mcpServers": {**earlier, **kept}}, file)
-    owner[_list_name(owner)] = following
+    # This file is written first, so that no entry is lost if the configuration cannot be written.
+    _write(wrapped_file, {"mcpServers": {**wrapped_before, **wrapped}}, file)
+    owner[_list_name(owner)] = new_entries
     _write(file, config, file)
-    return Change(place, chosen, {name: problem for name, problem in left.items() if problem})
+    return Change(place, chosen, {name: problem for name, problem in problems.items() if problem})
 
 
 def unwrap_in(place: ServerList) -> Change:
-    """Give a client's list its servers back.
+    """Put the wrapped servers of a client's list back in place of our entry.
 
     Raises:
-        InvalidArgumentError: No server in it is wrapped.
+        InvalidArgumentError: No server of the list is wrapped.
     """
-    moved = place.moved
-    if not moved.exists():
-        raise InvalidArgumentError(f"no server in {place} is wrapped: there is no {moved}")
-    given = _list_in(_read(moved), moved)
+    wrapped_file = place.wrapped_file
+    if not wrapped_file.exists():
+        raise InvalidArgumentError(f"no server in {place} is wrapped: there is no {wrapped_file}")
+    wrapped = _list_in(_read(wrapped_file), wrapped_file)
     config = _read(place.file)
     owner = place.owner(config)
     listed = _list_in(owner, place.file)
     our_name = _our_name(listed, place)
     entries = Wire()
     for name, entry in listed.items():
-        entries |= given if name == our_name else {name: entry}
-    # The entry may have been taken out by hand.
-    owner[_list_name(owner)] = {**given, **entries}
+        entries |= wrapped if name == our_name else {name: entry}
+    # If our entry was removed by hand, no entry above was replaced by the wrapped ones.
+    owner[_list_name(owner)] = {**wrapped, **entries}
     _write(place.file, config, place.file)
-    moved.unlink()
-    return Change(place, list(given), {})
+    wrapped_file.unlink()
+    return Change(place, list(wrapped), {})
 
 
 def _our_name(entries: Wire, place: ServerList) -> str:
-    """Return the name of the entry that starts the moved servers, or will."""
-    moved = str(place.moved)
-    starting = (name for name in entries if moved in (member(entries, name).get("args") or ()))
-    # In a folder that was renamed they lie elsewhere by now.
+    """Return the name of our entry in the list; if there is none yet, the name that it will get."""
+    path = str(place.wrapped_file)
+    starting = (name for name in entries if path in (member(entries, name).get("args") or ()))
+    # After the folder was renamed, our entry still has the old path in its arguments.
     named = (name for name in (place.entry, *ENTRIES) if name in entries)
     return next(starting, next(named, place.entry))
 
 
 def _problem_with(entry: Any) -> str:  # noqa: ANN401 - whatever JSON holds
-    """Return why a server cannot be wrapped; an empty text if it can."""
+    """Return why a server cannot be wrapped; an empty string if it can be."""
     entry = member({"": entry}, "")
     if not ("command" in entry or "url" in entry):
         return "it has neither a command nor a URL"
-    if entry.get("type") in _OTHER_TRANSPORTS:
-        return f"it speaks {_OTHER_TRANSPORTS[entry['type']]}"
+    if entry.get("type") in _UNSUPPORTED_TRANSPORTS:
+        return f"it uses {_UNSUPPORTED_TRANSPORTS[entry['type']]}"
     if entry.get("disabled"):
         return "it is disabled"
-    for name, what in _UNUSABLE.items():
+    for name, what in _CLIENT_ONLY_SETTINGS.items():
         if name in entry:
             return f"it has {what}, which only the client reads"
-    found = _ONLY_THERE.search(json.dumps(entry))
+    found = _CLIENT_ONLY.search(json.dumps(entry))
     return f"only the client can fill in {found.group()}…}}" if found else ""
 
 
 def _server_of(name: str, entry: Wire) -> WrappedServer:
+    """Return the server of an entry, with the values of environment variables filled in."""
     filled: Wire = json.loads(_VARIABLE.sub(_value, json.dumps(entry)))
     command = (
         [str(word) for word in (filled["command"], *(filled.get("args") or ()))]
@@ -302,12 +314,12 @@ def _server_of(name: str, entry: Wire) -> WrappedServer:
 
 
 def _texts(entry: Wire, name: str) -> dict[str, str]:
-    """Return the texts under *name*; in VS Code's lists numbers stand among them, and null for none."""
+    """Return the object under *name* with its values as strings; VS Code's lists also have numbers and null there."""
     return {key: str(value) for key, value in member(entry, name).items() if value is not None}
 
 
 def _value(found: re.Match[str]) -> str:
-    """Return the value of a variable, as it stands inside of a text in JSON."""
+    """Return the value of a variable, escaped for the inside of a JSON string."""
     value = os.environ.get(found[1], found[2] or "")
     return json.dumps(value)[1:-1]
 
@@ -319,28 +331,33 @@ def _read(file: Path) -> Wire:
         raise InvalidArgumentError(f"cannot read {file}: {error.strerror}") from error
     except ValueError as error:
         raise InvalidArgumentError(
-            f"{file} is not plain JSON, and comments in it would be lost: {error}"
+            f"{file} is not plain JSON: {error} (any comments in it would be lost)"
         ) from error
     return member({"": config}, "")
 
 
 def _list_name(config: Wire) -> str:
-    return next((name for name in _LISTS if isinstance(config.get(name), dict)), _LISTS[0])
+    return next(
+        (name for name in _LIST_NAMES if isinstance(config.get(name), dict)), _LIST_NAMES[0]
+    )
 
 
 def _list_in(config: Wire, file: Path) -> Wire:
     entries: Any = config.get(_list_name(config))
     if entries is None:
-        raise InvalidArgumentError(f"{file} lists no servers: it has no {' or '.join(_LISTS)}")
+        raise InvalidArgumentError(f"{file} lists no servers: it has no {' or '.join(_LIST_NAMES)}")
     return dict(entries)
 
 
 def _write(file: Path, config: Wire, like: Path) -> None:
-    """Write a file in one step, also where a link leads; its indent, its end and who may read it are those of another."""
-    pattern = like.read_text("utf-8")
-    indent = re.search(r"\n([ \t]+)\S", pattern)
+    """Write a file atomically, following symbolic links.
+
+    The indentation, the newline at the end and the permissions are those of the file *like*.
+    """
+    template = like.read_text("utf-8")
+    indent = re.search(r"\n([ \t]+)\S", template)
     text = json.dumps(config, indent=indent[1] if indent else 2, ensure_ascii=False)
-    text += "\n" if pattern.endswith("\n") else ""
+    text += "\n" if template.endswith("\n") else ""
     target = file.resolve()
     try:
         with draft_of(target) as draft:

@@ -1,4 +1,4 @@
-"""The protocol over streamable HTTP: on this machine only, or for who has the token."""
+"""Serve MCP over streamable HTTP: to clients on this machine only, or to those that have the token."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from memory_context.runtime.web_server import serve_web
 LOOPBACK = "127.0.0.1"
 PATH = "/mcp"
 TOKEN_VARIABLE = "MEMORY_CONTEXT_MCP_TOKEN"  # noqa: S105 - the name of the variable
-LEAST_TOKEN = 16
-# What RFC 6750 allows in a bearer token.
+MIN_TOKEN_LENGTH = 16
+# The characters that RFC 6750 allows in a bearer token.
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
 
 
@@ -46,28 +46,30 @@ class ListeningSocket:
 
 
 def token_of(environment: Mapping[str, str]) -> str | None:
-    """Return the token that requests must have; None where everybody on this machine may ask.
+    """Return the token that requests must carry; None if every client on this machine is served.
 
     Raises:
-        InvalidArgumentError: It could be guessed, or does not fit into a header.
+        InvalidArgumentError: The token is so short that it could be guessed, or has characters that a header cannot
+            carry.
     """
     token = environment.get(TOKEN_VARIABLE)
     if not token:
         return None
-    if len(token) < LEAST_TOKEN or not _TOKEN.fullmatch(token):
+    if len(token) < MIN_TOKEN_LENGTH or not _TOKEN.fullmatch(token):
         raise InvalidArgumentError(
-            f"{TOKEN_VARIABLE} needs {LEAST_TOKEN} or more letters, digits, and characters of -._~+/=, "
-            "as of `openssl rand -hex 32`"
+            f"{TOKEN_VARIABLE} needs {MIN_TOKEN_LENGTH} or more characters, each a letter, a digit or one of -._~+/=; "
+            "`openssl rand -hex 32` makes one"
         )
     return token
 
 
 @contextmanager
 def listening(host: str, port: int, token: str | None = None) -> Generator[ListeningSocket]:
-    """Listen at an address of this machine; without a token at one that other machines cannot reach.
+    """Listen on an address of this machine. Without a token, it must be one that other machines cannot reach.
 
     Raises:
-        InvalidArgumentError: It is no address, other machines could reach it, or the port is taken.
+        InvalidArgumentError: *host* is not an address, other machines could reach it without a token, or the port is
+            taken.
     """
     address = _address(host, token)
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
@@ -98,14 +100,13 @@ def _address(host: str, token: str | None) -> ipaddress.IPv4Address | ipaddress.
 
 
 def serve_http(server: Server[Any], listener: ListeningSocket, token: str | None = None) -> None:
-    """Serve until a signal comes; with a token, those who send it."""
+    """Serve until a signal comes; if there is a token, only requests that carry it."""
     serve_web(_app(server, listener, token), listener.socket, listener.url)
 
 
 def _app(server: Server[Any], listener: ListeningSocket, token: str | None) -> Starlette:
-    # Stateless: every request stands by itself, so a restarted server needs no new session from its
-    # clients.
-    # No page of a foreign site has the token.
+    # Stateless, so that clients need not open a new session after the server was restarted. With a token, DNS
+    # rebinding is no danger: a web page of another site does not have the token.
     anywhere = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     sessions = StreamableHTTPSessionManager(
         server,
@@ -124,7 +125,7 @@ def _app(server: Server[Any], listener: ListeningSocket, token: str | None) -> S
 
 @dataclass(frozen=True, slots=True)
 class _Endpoint:
-    """An ASGI application; Starlette would take a function for a handler of requests."""
+    """An ASGI application that checks the token. It is a class, as Starlette takes a function for a request handler."""
 
     sessions: StreamableHTTPSessionManager
     token: str | None
@@ -142,13 +143,13 @@ class _Endpoint:
 def _has_token(scope: Scope, token: str) -> bool:
     given = Headers(scope=scope).get("authorization", "")
     scheme, _, sent = given.partition(" ")
-    # Takes as long for every wrong token.
+    # In constant time, so that the time tells nothing about how much of a token was right.
     return hmac.compare_digest(sent.strip().encode(), token.encode()) and scheme.lower() == "bearer"
 
 
 def _only_from_here(listener: ListeningSocket) -> TransportSecuritySettings:
-    """Allow this host only: in DNS rebinding, a page of a foreign site comes with another host or origin."""
-    # Clients name this machine in any of these ways.
+    """Allow this machine's host names only: a request by DNS rebinding names another host or origin."""
+    # Clients may use any of these names for this machine.
     hosts = [f"{host}:{listener.port}" for host in {listener.host, LOOPBACK, "localhost"}]
     return TransportSecuritySettings(
         allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]

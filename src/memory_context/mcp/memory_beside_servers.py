@@ -1,4 +1,8 @@
-"""The memory beside wrapped servers: large results leave as references, arguments by reference are filled in."""
+"""The memory of a session with wrapped servers.
+
+Large tool results are stored and *folded*: a reference and a preview take their place. In the arguments of a later call,
+references are replaced by the stored texts.
+"""
 
 from __future__ import annotations
 
@@ -30,18 +34,20 @@ from memory_context.runtime.threads import off_loop
 from memory_context.tools.query_memory import QUERYING
 from memory_context.tools.retrieve_search_store import RETRIEVING, SEARCHING
 
-# What stands before that has hardly any influence on a preview, and a client may have dropped it.
+# Earlier messages hardly influence a preview, and the client may have dropped them.
 KEPT_MESSAGES = 400
+# The texts of a result: for the index of a text's first part, how many parts it spans, and the text. Structured content
+# that no text repeats gets the index after the last part, and spans none.
 Places: TypeAlias = dict[int, tuple[int, str]]
 
 
 class WrappedMemory:
-    """What one session of a client has seen, and the tools that read it again.
+    """The results that one session of a client has seen, and the tools by which it reads them again.
 
     Args:
         manager: The user's memories.
         settings: When results are folded.
-        passing: Which tools get texts in place of references.
+        passing: Which tools may get stored texts in place of references.
     """
 
     def __init__(
@@ -65,7 +71,9 @@ class WrappedMemory:
         return tools
 
     def called(self, params: Wire) -> Wire:
-        """Return what a tool of the memory answers, once: as text. What it names may be passed on to tools.
+        """Return the answer of a memory tool, as text only: structured content would repeat it.
+
+        References that it names may be used in arguments of other tools from then on.
 
         Raises:
             RequestError: There is no such tool.
@@ -76,27 +84,27 @@ class WrappedMemory:
         return result
 
     async def filled(self, tool: str, arguments: Wire, schema: Mapping[str, Any]) -> Wire:
-        """Return the arguments of a call with texts in place of references.
+        """Return the arguments of a call, with stored texts in place of references.
 
         Raises:
-            NotPassedError: The tool must not be called, and why.
+            NotPassedError: The tool must not be called; the message says why.
         """
         shown = trusted_keys(self._messages, self._shown)
         filled = await off_loop(
             with_passed_texts, arguments, tool, self._passing, self._manager, lambda: shown, schema
         )
-        # A stored text may hold what UTF-8 cannot carry.
+        # A stored text may hold lone surrogates, which UTF-8 cannot encode.
         sendable: Wire = json.loads(on_wire(json.dumps(filled, ensure_ascii=False)))
         return sendable
 
     async def folded(self, tool: str, arguments: Wire, result: Wire) -> Wire:
-        """Return a tool's result with references and previews in place of large texts."""
+        """Return a tool's result, with references and previews in place of large texts."""
         content: list[Wire] = result.get("content") or []
         places = {start: (length, text) for start, length, text in _texts_in(content)}
         structured = member(result, "structuredContent")
         if structured and not _says_the_same(structured, content):
             places[len(content)] = 0, json.dumps(structured, ensure_ascii=False)
-        # Results come side by side; each preview knows those before it.
+        # Results may come at the same time, but a preview depends on the results before it.
         async with self._folding:
             shown = await self._taken_in(
                 tool, arguments, places, is_error=bool(result.get("isError"))
@@ -107,7 +115,7 @@ class WrappedMemory:
     async def _taken_in(
         self, tool: str, arguments: Wire, places: Places, *, is_error: bool
     ) -> Message:
-        """Return a result as the conversation shows it."""
+        """Add a call and its result to the conversation; return the result as the conversation shows it."""
         call = FunctionCall(new_message_id(), tool, json.dumps(arguments, ensure_ascii=False))
         asked = Message(new_message_id(), "assistant", "", {}, (call,), facts=NO_FACTS)
         texts = {place: text for place, (_, text) in places.items()}
@@ -122,7 +130,7 @@ class WrappedMemory:
 
 
 def _texts_in(content: list[Wire]) -> Iterator[tuple[int, int, str]]:
-    """Yield the texts of a result, adjacent ones as one: where each begins, how many parts it has, what it says."""
+    """Yield the texts of a result, adjacent ones joined: the index of the first part, the number of parts, the text."""
     for kind, run in groupby(enumerate(content), lambda pair: _kind(*pair)):
         parts = list(run)
         if kind == "text":
@@ -132,7 +140,8 @@ def _texts_in(content: list[Wire]) -> Iterator[tuple[int, int, str]]:
 
 
 def _kind(index: int, part: Wire) -> str:
-    # What is not for the model costs it nothing.
+    """Return the kind of a part: adjacent parts of one kind are joined, so each resource gets a kind of its own."""
+    # A part for the user only is not sent to the model, and so costs no tokens.
     if member(part, "annotations").get("audience") == ["user"]:
         return "other"
     match part:
@@ -145,11 +154,15 @@ def _kind(index: int, part: Wire) -> str:
 
 
 def _says_the_same(structured: Wire, content: list[Wire]) -> bool:
-    """Return whether a structured result repeats the texts, as SDKs do: as JSON, or under the one name ``result``."""
+    """Return whether structured content only repeats the texts.
+
+    SDKs send a structured result also as JSON in a text. They wrap a result that is not an object into one with a
+    single member, such as ``result``.
+    """
     texts = [part["text"] for part in content if isinstance(part.get("text"), str)]
     values = [structured, *(structured.values() if len(structured) == 1 else ())]
-    said = [_parsed(text) for text in texts]
-    forms: list[Any] = [texts, said, "\n".join(texts), *(said if len(said) == 1 else ())]
+    parsed = [_parsed(text) for text in texts]
+    forms: list[Any] = [texts, parsed, "\n".join(texts), *(parsed if len(parsed) == 1 else ())]
     return any(value == form for value in values for form in forms)
 
 
@@ -161,9 +174,10 @@ def _parsed(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 
 def _with_folds(result: Wire, places: Places, folded: Mapping[int, str]) -> Wire:
-    """Return *result* with *folded* in place of the texts that begin there.
+    """Return *result* with the texts at the indexes of *folded* replaced.
 
-    Structured content whose text was folded goes: a client may show it to the model, and its schema is not told.
+    Structured content goes if it, or the text that repeats it, was folded: a client may show it to the model. No schema
+    asks for it, since `Wrapper` lists the tools without their output schemas.
     """
     content: list[Wire] = result.get("content") or []
     covered = {place + more for place in folded for more in range(1, places[place][0])}

@@ -1,4 +1,4 @@
-"""The requests that the server answers: JSON objects in, JSON objects out, as they stand on the wire."""
+"""Answer the requests of MCP clients: the types of messages as they are on the wire, and the errors of the protocol."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Wire: TypeAlias = dict[str, Any]
 Method: TypeAlias = Callable[[Wire], Wire]
 Methods: TypeAlias = Mapping[str, Method]
 
-# JSON-RPC 2.0, section 5.1; MCP answers an unknown tool and an unknown resource with INVALID_PARAMS.
+# JSON-RPC 2.0, section 5.1. MCP uses INVALID_PARAMS for unknown tools and resources.
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
 
 class RequestError(Exception):
-    """A request that gets an error in place of a result: its JSON-RPC code, and what would be right."""
+    """An error to answer a request with: the JSON-RPC code, and a message that says what would be right."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -30,10 +30,10 @@ class RequestError(Exception):
 
 
 async def answered(method: Method, params: Wire) -> Wire:
-    """Return the result of a request. The store is used in a thread, so that requests run in parallel.
+    """Return the result of a request. The method runs in a thread, so that requests are answered in parallel.
 
     Raises:
-        RequestError: What went wrong, in words for the client. What nobody expected is only logged.
+        RequestError: The request failed. The details of an unexpected error are logged, not sent to the client.
     """
     try:
         return await off_loop(method, params)
@@ -47,7 +47,7 @@ async def answered(method: Method, params: Wire) -> Wire:
 
 
 def refusal(error: MemoryContextError, key: str = "") -> RequestError:
-    """Return what a client is told of `error`, which may be about `key`."""
+    """Return the error that the client gets for `error`, which may be about the memory `key`."""
     if not isinstance(error, StoreError):
         return RequestError(INVALID_PARAMS, on_wire(advice(error, key)))
     events.REQUEST_FAILED.log(error)
@@ -55,14 +55,14 @@ def refusal(error: MemoryContextError, key: str = "") -> RequestError:
 
 
 def on_wire(text: str) -> str:
-    """Return `text` as UTF-8 can carry it: a lone surrogate becomes a replacement character."""
+    """Return `text` so that UTF-8 can encode it, with replacement characters for lone surrogates."""
     if text.isascii():
         return text
-    # By way of UTF-16, because there a pair of surrogates becomes the character that it stands for.
+    # UTF-16 turns a pair of surrogates into the character that the pair stands for.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def member(wire: Wire, name: str) -> Wire:
-    """Return the object that stands under *name*; an empty one if none does."""
+    """Return the object under *name*; an empty one if there is no object."""
     value = wire.get(name)
     return cast("Wire", value) if isinstance(value, dict) else {}

@@ -1,4 +1,4 @@
-"""Memories as MCP's resources: ``memory://{key}``."""
+"""List and read memories as MCP resources, with the URIs ``memory://{key}``."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.stores import Filters
 
-ResourcePosition: TypeAlias = tuple[datetime, UUID]  # of the last memory of a page
+# Creation time and id of the last memory of a page.
+ResourcePosition: TypeAlias = tuple[datetime, UUID]
 
 SCHEME = "memory://"
 TEMPLATE = SCHEME + "{key}"
 PAGE = 50
-# Records are read whole: fifty of 50 MB at once would not fit in memory.
+# A store reads whole records, and fifty records of 50 MB each would not fit into the process's memory.
 BATCH = 5
-MOST_READ = 16_000_000  # characters
+MAX_READ = 16_000_000  # characters
 
 
 class Resources:
@@ -33,21 +34,21 @@ class Resources:
         self._page = page
 
     def listed(self, params: Wire) -> Wire:
-        """Answer ``resources/list``: the active memories, newest first, secrets by their names.
+        """Answer ``resources/list``: the active memories, newest first; of secrets, only their names.
 
-        A page has at most 50, and fewer if they are large, since a store reads whole records.
+        A page has at most 50 memories, and fewer if they are large, since a store reads whole records.
 
         Raises:
             RequestError: The cursor is not one of this server's.
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         cursor = params.get("cursor")
         after: ResourcePosition | None = None if cursor is None else _parsed(cursor)
         items = list[MemoryItem]()
         more = True
         while more and len(items) < self._page:
-            # Looked at between batches: what is larger than the bound comes alone with its batch.
-            if sum(item.char_count for item in items) >= MOST_READ:
+            # Checked between batches, so a page may exceed the limit by one batch.
+            if sum(item.char_count for item in items) >= MAX_READ:
                 break
             batch = self._batch(after)
             more = len(batch) == BATCH
@@ -68,7 +69,7 @@ class Resources:
         """Answer ``resources/read``: the whole content; binary content in base64.
 
         Raises:
-            RequestError: There is no such memory, it is a secret, or the store could not do it.
+            RequestError: There is no such memory, it is a secret, or the store failed.
         """
         uri = str(params["uri"])
         key = key_of(uri)
@@ -82,11 +83,11 @@ class Resources:
         return {"contents": [{"uri": uri, "mimeType": item.media_type, **_content(item)}]}
 
     def _batch(self, after: ResourcePosition | None) -> list[MemoryItem]:
-        """Return the newest memories, or those after a position: of the same moment first, then older ones."""
+        """Return the next batch, newest first: from the beginning, or after a position."""
         if after is None:
             return self._filtered({}, BATCH)
         moment, memory_id = after
-        # Memories of one moment are ordered by id, so the position needs both.
+        # Memories with the same creation time are ordered by id.
         same = self._filtered({"created_at": moment, "id": {"$lt": memory_id}}, BATCH)
         if len(same) == BATCH:
             return same
@@ -97,7 +98,7 @@ class Resources:
 
 
 def _resource(item: MemoryItem) -> Wire:
-    """Return a memory as the list has it; of a secret, what its reference says."""
+    """Return a memory's entry in the list; of a secret, only what its reference says."""
     resource: Wire = {
         "uri": SCHEME + item.memory_key,
         "name": item.memory_key,
@@ -117,7 +118,7 @@ def _content(item: MemoryItem) -> Wire:
 
 
 def key_of(uri: str) -> str:
-    """Return the key in a URI, also if a client has normalised it: percent-encoded, with a slash at the end."""
+    """Return the key in a URI, even if a client has percent-encoded it or added a slash at the end."""
     if uri.lower().startswith(SCHEME):
         return unquote(uri[len(SCHEME) :].removesuffix("/"))
     raise RequestError(INVALID_PARAMS, prompts.MCP_NO_SUCH_RESOURCE.format(uri=on_wire(uri[:80])))

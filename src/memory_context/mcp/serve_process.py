@@ -1,4 +1,4 @@
-"""The server as a process: on standard input and output, or over HTTP."""
+"""Run an MCP server as a process, on standard input and output or over HTTP; alone, or around other servers."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from memory_context.memory.scoped_memory import ScopedMemory
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Whose memories are served, and whose notes among them.
+    """The memories and notes that are served.
 
     Attributes:
         store: The URL of the database.
-        user: Whose memories these are.
+        user: The user whose memories these are.
         session: The conversation that notes of the tier ``session`` belong to.
         project: The project that notes of the tier ``project`` belong to.
-        audit: Whether the store's audit trail records what clients do, with the agent ``mcp``.
+        audit: Whether the store's audit trail records the clients' actions, under the agent ``mcp``.
     """
 
     store: str
@@ -52,22 +52,23 @@ def serve(
     max_tokens: int | None = None,
     page_tokens: int | None = None,
 ) -> None:
-    """Serve one user's memories until the client goes away, or the process is told to end (SIGINT, SIGTERM).
+    """Serve one user's memories until the client disconnects, or the process gets SIGINT or SIGTERM.
 
-    On standard input and output nothing is written but the protocol; over HTTP, standard output gets one line, the URL.
-    What a person should know goes to standard error. Over HTTP, requests must have the bearer token that the variable
-    ``MEMORY_CONTEXT_MCP_TOKEN`` holds; without one the server listens on this machine only, to everybody there.
+    Without HTTP, standard output carries nothing but the protocol; over HTTP it gets one line, the URL. Messages for
+    people go to standard error. Over HTTP, requests must carry the bearer token in the environment variable
+    ``MEMORY_CONTEXT_MCP_TOKEN``; if it is not set, the server listens on this machine only, to every client there.
 
     Args:
-        served: Whose memories.
-        http: The port for streamable HTTP, 0 for any that is free; without it, standard input and output.
-        host: The address of this machine that the port is on; 127.0.0.1 without one.
-        max_tokens: The most tokens of a tool's answer; 500 without one.
-        page_tokens: The most tokens of a page of `retrieve_memory`; without one `max_tokens`, and without both 4,000.
+        served: The memories.
+        http: The port for streamable HTTP, 0 for any free one; without it, standard input and output are used.
+        host: The address to listen on; 127.0.0.1 by default.
+        max_tokens: The most tokens of a tool's answer; 500 by default.
+        page_tokens: The most tokens of a page of `retrieve_memory`; by default `max_tokens`, or 4,000 if that is not
+            given either.
 
     Raises:
-        InvalidArgumentError: The address is not a loopback one and there is no token, the token is short, the port is
-            taken, or there is an address but no port.
+        InvalidArgumentError: The address is not a loopback one and there is no token, the token is too short, the port
+            is taken, or there is an address but no port.
         StoreError: The database cannot be reached, or has another schema.
     """
     if http is None and host is not None:
@@ -78,7 +79,7 @@ def serve(
             MemoryManager(served.store, user_id=served.user, agent_id=agent, audit=served.audit)
         )
         notes = ScopedMemory(manager, session_id=served.session, project_id=served.project)
-        manager.memory_store.count(manager.scope)  # an unreachable database is reported at once
+        manager.memory_store.count(manager.scope)  # reports an unreachable database at once
         listener = None
         token = token_of(os.environ)
         if http is not None:
@@ -96,12 +97,12 @@ def serve(
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """Which servers are wrapped, and whose memories keep their results.
+    """The servers that are wrapped, and the memories that keep their results.
 
     Attributes:
         servers: The servers.
         store: The URL of the database.
-        user: Whose memories these are.
+        user: The user whose memories these are.
         threshold: Results with more tokens are folded.
         settings: How the servers are wrapped.
     """
@@ -114,7 +115,7 @@ class Wrapping:
 
 
 def serve_wrapped(wrapping: Wrapping) -> None:
-    """Serve one client on standard input and output, as `serve` does, with the tools of other servers.
+    """Serve one client on standard input and output with the tools of other servers, whose large results are folded.
 
     Raises:
         InvalidThresholdError: A threshold below 50.

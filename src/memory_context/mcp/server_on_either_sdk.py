@@ -1,4 +1,4 @@
-"""The one place that knows which of the MCP SDKs is installed: 1.x or 2.x."""
+"""The MCP server object, and the differences between the versions 1.x and 2.x of the MCP SDK."""
 
 from __future__ import annotations
 
@@ -40,11 +40,12 @@ def mcp_server(
     """Return an MCP server for one user's memories, to run on any transport of the SDK; `serve` runs it as a process.
 
     Args:
-        memories: The memories; or notes, whose tools it has then too. Whoever reaches the server reads and writes them
-            as this user.
-        verbs: Its tools, each with what it works on, in place of those.
-        max_tokens: The most tokens of a tool's answer; at least 200. Without one, 500.
-        page_tokens: The most tokens of a page of `retrieve_memory`; without one `max_tokens`, and without both 4,000.
+        memories: The memories; or a `ScopedMemory`, whose notes the server has tools for, too. Everybody who reaches
+            the server reads and writes them as this user.
+        verbs: The server's tools, each with the object that it works on; by default those for *memories*.
+        max_tokens: The most tokens of a tool's answer, at least 200; 500 by default.
+        page_tokens: The most tokens of a page of `retrieve_memory`; by default `max_tokens`, or 4,000 if that is not
+            given either.
     """
     manager = memories.manager if isinstance(memories, ScopedMemory) else memories
     tools = Tools(verbs or verbs_on(memories, queries=True), max_tokens, page_tokens)
@@ -109,10 +110,10 @@ async def _answered(method: Method, params: BaseModel | None) -> Wire:
 
 
 def wire_of(message: SessionMessage) -> Wire:
-    """Return a message as it stands on the wire."""
+    """Return a message of the SDK as a JSON object, as it is on the wire."""
     return message.message.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
 def message_of(wire: Wire) -> SessionMessage:
-    """Return the message that stands so on the wire."""
+    """Return a JSON object from the wire as a message of the SDK."""
     return SessionMessage(_MESSAGE.validate_python({"jsonrpc": "2.0", **wire}))

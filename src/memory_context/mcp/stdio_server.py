@@ -1,4 +1,4 @@
-"""The protocol on standard input and output: nothing else is written there, and a signal ends it at once."""
+"""Serve MCP on standard input and output; keep everything else out of these streams, and end at once on a signal."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from mcp.server.stdio import stdio_server
 from memory_context.runtime.signals import ending
 
 Serve: TypeAlias = Callable[[Any, Any], Awaitable[None]]
-"""Serves on the SDK's two streams."""
+"""Serves a client on the two streams of the SDK, to read from and to write to."""
 
 
 def serve_stdio(server: Server[Any]) -> None:
-    """Serve until standard input ends, or a signal comes."""
+    """Run a server until standard input ends, or a signal comes."""
     serve_streams(
         lambda read, write: server.run(read, write, server.create_initialization_options())
     )
 
 
 def serve_streams(serve: Serve) -> None:
-    """Run what serves until standard input ends, or a signal comes."""
+    """Run *serve* on standard input and output until standard input ends, or a signal comes."""
     with _wire() as (requests, answers):
         asyncio.run(_serve(serve, requests, answers))
 
@@ -42,19 +42,19 @@ async def _serve(serve: Serve, requests: int, answers: int) -> None:
         with scope, ending(lambda: loop.call_soon_threadsafe(scope.cancel)):
             async with stdio_server(stdin, stdout) as (read, write):
                 await serve(read, write)
-    # Raised inside the task group of `stdio_server`, and so in a group.
-    except* BrokenPipeError:  # nobody reads any more; what is left to write goes nowhere
+    # `stdio_server` has a task group, so the error comes in an exception group.
+    except* BrokenPipeError:  # nobody reads any longer; discard the rest of the output
         os.dup2(os.open(os.devnull, os.O_WRONLY), answers)
 
 
 @contextmanager
 def _wire() -> Generator[tuple[int, int]]:
-    """Take over standard input and output: nothing else reads there, and prints go to standard error."""
+    """Yield descriptors of standard input and output; meanwhile, others read nothing and print to standard error."""
     sys.stdout.flush()
     requests = os.dup(0)
     answers = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    # A stray print of any library would break the protocol.
+    # A library that prints something would break the protocol.
     os.dup2(2, 1)
     try:
         yield requests, answers
@@ -64,7 +64,7 @@ def _wire() -> Generator[tuple[int, int]]:
 
 
 class _DescriptorLines:
-    """The lines of a descriptor. A daemon thread waits for them, so that the process can end meanwhile."""
+    """The lines of a descriptor. A daemon thread reads them, so that the process can end while it waits for a line."""
 
     def __init__(self, descriptor: int) -> None:
         self._loop = asyncio.get_running_loop()
@@ -83,10 +83,10 @@ class _DescriptorLines:
     def _read(self, descriptor: int) -> None:
         put = self._lines.put_nowait
         with (
-            suppress(RuntimeError),
+            suppress(RuntimeError),  # the event loop was closed
             os.fdopen(descriptor, "rb") as lines,
-        ):  # of a loop that has ended
+        ):
             for line in lines:
                 self._loop.call_soon_threadsafe(put, line)
-            # Nothing more: the end of input.
+            # An empty line marks the end of the input.
             self._loop.call_soon_threadsafe(put, b"")

@@ -1,4 +1,4 @@
-"""The verbs on memories as MCP's tools."""
+"""List and call the memory tools (the library's *verbs*) over MCP."""
 
 from __future__ import annotations
 
@@ -27,7 +27,13 @@ _ANSWER = {
 
 
 class Tools:
-    """Verbs, each with the memories that it works on, and what `answer_limit` says of the size of answers."""
+    """The verbs that a server offers, each with the memories that it works on.
+
+    Args:
+        verbs: The verbs, and what each works on.
+        max_tokens: The most tokens of an answer; see `answer_limit`.
+        page_tokens: The most tokens of a page of `retrieve_memory`; see `answer_limit`.
+    """
 
     def __init__(
         self,
@@ -44,7 +50,7 @@ class Tools:
         return {"tools": [_tool(verb, memories) for verb, memories in self._offered.values()]}
 
     def called(self, params: Wire) -> Wire:
-        """Answer ``tools/call``. A failure is a result too, marked as an error, since a model reads it.
+        """Answer ``tools/call``. If the tool fails, the result is marked as an error, so that the model reads why.
 
         Raises:
             RequestError: There is no such tool.
@@ -55,12 +61,12 @@ class Tools:
             message = prompts.MCP_NO_SUCH_TOOL.format(tool=name[:80], tools=tools)
             raise RequestError(INVALID_PARAMS, on_wire(message))
         verb, memories = self._offered[name]
-        most = answer_limit(verb, self._max_tokens, self._page_tokens)
+        limit = answer_limit(verb, self._max_tokens, self._page_tokens)
         try:
-            answer = verb.called(memories, params.get("arguments") or {}, most)
+            answer = verb.called(memories, params.get("arguments") or {}, limit)
         except MemoryToolError as error:
             return failed(str(error))
-        except Exception as error:  # noqa: BLE001 - nothing that a tool does may end the server
+        except Exception as error:  # noqa: BLE001 - no error of a tool may end the server
             events.TOOL_BROKE.log(error, where=True, tool=name)
             return failed(prompts.MCP_FAILED)
         text = on_wire(answer.text)
@@ -83,8 +89,8 @@ def _tool(verb: Verb[Any], memories: CountsTokens) -> Wire:
 
 
 def _hints(verb: Verb[Any]) -> Wire:
-    """Return hints, so that a client asks its user less often: without them MCP takes a tool for destructive."""
-    if verb.name in (STORE, QUERY):  # a query may keep its answer
+    """Return MCP's hints about a tool. Without them a client assumes that it is destructive, and asks its user."""
+    if verb.name in (STORE, QUERY):  # a query may store its answer
         return {"openWorldHint": False, "destructiveHint": False, "idempotentHint": True}
     if verb.name in READING_TOOLS:
         return {"readOnlyHint": True, "openWorldHint": False}
@@ -96,5 +102,5 @@ def _content(text: str) -> Wire:
 
 
 def failed(text: str) -> Wire:
-    """Return a result that says what went wrong."""
+    """Return a result that is marked as an error and says what went wrong."""
     return {**_content(on_wire(text)), "isError": True}

@@ -1,4 +1,8 @@
-"""Servers that are wrapped: how one is reached, what it is asked, and what is told when it ends or says nothing."""
+"""The connections to wrapped MCP servers: start or reach a server, send it requests, and report when it is gone.
+
+An *upstream* is such a connection. A server may take as long as it likes for an answer while it gives signs of life
+(progress, or a request of its own that waits for the client); a request whose server is silent for too long fails.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +32,10 @@ START_PATIENCE = 60.0
 CLOSING = 10.0
 ENDED = "it closed the connection"
 CANCELLED = "notifications/cancelled"
-# Seconds to connect, to read, to write, and to get a connection. How long an answer may take is `Upstream.request`'s.
+# Seconds to connect, read, write and get a pooled connection. `Upstream.request` limits how long an answer may take.
 _HTTP_TIMEOUT = (30.0, None, 30.0, 30.0)
-# A server that lists without end is stopped there.
-MOST_PAGES = 1000
+# The most pages that are read of one list, in case a server never stops sending a cursor.
+MAX_PAGES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +43,11 @@ class WrappedServer:
     """A server that is wrapped: the command that starts it, or its URL.
 
     Attributes:
-        name: What stands before the names of its tools where these clash; empty for the name that it gives itself.
-        command: The program and its arguments.
-        url: Where it listens, if it is not started.
-        environment: Variables beside those of this process.
-        headers: What requests over HTTP carry, such as a token.
+        name: The prefix of its tools' names where these clash; if empty, the name that the server gives itself.
+        command: The program and its arguments; empty for a server with a URL.
+        url: The URL of a server that is already running.
+        environment: Environment variables for the program, in addition to those of this process.
+        headers: The headers of HTTP requests, such as one with a token.
         folder: The working directory of the program.
     """
 
@@ -56,7 +60,7 @@ class WrappedServer:
 
     @property
     def shown(self) -> str:
-        """Return how it is named in messages."""
+        """Return the name for messages: its name, else the URL, else the command."""
         return self.name or self.url or " ".join(self.command)[:80]
 
 
@@ -65,9 +69,9 @@ class Pending:
     """A request that has no answer yet.
 
     Attributes:
-        answer: The answer, once it is there.
-        token: What progress on it is told under.
-        heard: When the server last gave a sign of it, as the event loop counts.
+        answer: The answer, once it has come.
+        token: The progress token of the request; None if it has none.
+        heard: When the server last gave a sign that it works on the request, in the event loop's time.
     """
 
     answer: asyncio.Future[Wire]
@@ -76,35 +80,36 @@ class Pending:
 
 
 class Upstream:
-    """A connection to a server, in JSON as it stands on the wire.
+    """A connection to a server; messages are JSON objects as they are on the wire.
 
     Args:
         server: The server.
-        hears: Takes its requests and notifications.
+        on_message: Called with each request and notification of the server.
     """
 
-    def __init__(self, server: WrappedServer, hears: Callable[[Upstream, Wire], None]) -> None:
+    def __init__(self, server: WrappedServer, on_message: Callable[[Upstream, Wire], None]) -> None:
         self.server = server
         self.name = server.shown
         self.capabilities: Wire = {}
         self.asking = 0
-        """How many of its own requests wait for the client, and perhaps for a person."""
-        self._hears = hears
+        """The number of the server's own requests that the client has not answered yet; a person may have to."""
+        self._on_message = on_message
         self._ended: str | None = None
         self.pending = dict[int, Pending]()
         self._numbers = itertools.count(1)
         self._outbox = asyncio.Queue[Wire]()
-        # The SDK's transports do not like to be cancelled: what is inside of them is, and they are left then.
+        # Cancelling the SDK's transports breaks them. So `close` cancels only the work inside of a transport, which
+        # then exits normally; the outer scope is the deadline for that.
         self._all = anyio.CancelScope(shield=True)
         self._talking = anyio.CancelScope()
 
     @property
     def is_there(self) -> bool:
-        """Return whether it has not ended."""
+        """Return whether the connection has not ended."""
         return self._ended is None
 
     async def run(self) -> None:
-        """Connect, and stay connected until the server ends, or `close`."""
+        """Connect, and stay connected until the server ends or `close` is called."""
         reason = ENDED
         try:
             with self._all:
@@ -112,26 +117,26 @@ class Upstream:
                     with self._talking:
                         await self._talk(read, write)
                         self._end(reason)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client is told and the others go on
-            reason = _words(error)
+        except Exception as error:  # noqa: BLE001 - any error is reported to the client, and other servers go on
+            reason = _reason(error)
         if not self._talking.cancel_called:
             self._end(reason)
 
     def close(self) -> None:
-        """End the connection in good order, which a server has some seconds for."""
+        """Close the connection; the server gets `CLOSING` seconds to end by itself."""
         self._talking.cancel()
         self._all.deadline = anyio.current_time() + CLOSING
 
     def send(self, wire: Wire) -> None:
-        """Send a notification, or an answer to a request of the server's."""
+        """Send a notification, or the answer to one of the server's requests."""
         self._outbox.put_nowait(wire)
 
     async def request(self, method: str, params: Wire, patience: float = PATIENCE) -> Wire:
-        """Return the answer: an object with a ``result`` or an ``error``.
+        """Send a request, and return the answer: an object with a ``result`` or an ``error``.
 
         Raises:
-            RequestError: The server has ended, ends now, or gives no sign for *patience* seconds. Progress is one, and
-                so is a question of its own that the client has not answered.
+            RequestError: The server has ended, ends before it answers, or gives no sign of life for *patience*
+                seconds. Progress is such a sign, and so is a request of its own that the client has not answered yet.
         """
         if self._ended:
             raise self._gone()
@@ -145,26 +150,26 @@ class Upstream:
             while not pending.answer.done():
                 if self.asking:
                     pending.heard = loop.time()
-                left = pending.heard + patience - loop.time()
-                if left <= 0:
+                remaining = pending.heard + patience - loop.time()
+                if remaining <= 0:
                     raise self._silent(method, patience)
-                await asyncio.wait([pending.answer], timeout=left)
+                await asyncio.wait([pending.answer], timeout=remaining)
             return pending.answer.result()
         finally:
             del self.pending[number]
-            # Cancelled, or out of patience; initialize must not be cancelled (MCP, lifecycle).
+            # This call was cancelled or has timed out. MCP's lifecycle forbids cancelling `initialize`.
             if not pending.answer.done() and method != "initialize":
                 self.send({"method": CANCELLED, "params": {"requestId": number}})
 
     async def every(self, kind: str, patience: float) -> list[Wire]:
-        """Return all ``tools`` or ``prompts``, from all pages.
+        """Return all of the server's ``tools`` or ``prompts`` (the *kind*), from all pages.
 
         Raises:
-            RequestError: As `request`, or the server could not list them.
+            RequestError: As for `request`, or the server answered with an error.
         """
         listed = list[Wire]()
         params = Wire()
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             result = result_of(await self.request(f"{kind}/list", params, patience))
             listed += [one for one in result.get(kind, []) if isinstance(one.get("name"), str)]
             if result.get("nextCursor") is None:
@@ -173,11 +178,11 @@ class Upstream:
         return listed
 
     def take(self, wire: Wire) -> None:
-        """Take what the server says: an answer, or something that is for the client."""
+        """Handle a message of the server: an answer, or a request or notification for the client."""
         if "method" in wire:
             if wire["method"] == "notifications/progress":
                 self._note_progress(member(wire, "params").get("progressToken"))
-            self._hears(self, wire)
+            self._on_message(self, wire)
             return
         pending = self.pending.get(wire.get("id", 0))
         if pending and not pending.answer.done():
@@ -192,10 +197,10 @@ class Upstream:
 
     async def _talk(self, read: Any, write: Any) -> None:  # noqa: ANN401 - streams of either SDK
         async with anyio.create_task_group() as tasks:
-            # One writer: a server that does not read blocks nobody but itself.
-            tasks.start_soon(written, self._outbox, write)
+            # Messages are queued for one writer task, so that a server that does not read blocks only itself.
+            tasks.start_soon(write_messages, self._outbox, write)
             async for message in read:
-                # The SDK has logged a line that is no message.
+                # An exception stands for a line that is not a message; the SDK has logged it.
                 if not isinstance(message, Exception):
                     self.take(wire_of(message))
             tasks.cancel_scope.cancel()
@@ -221,19 +226,19 @@ class Upstream:
         return RequestError(INTERNAL_ERROR, message)
 
 
-async def written(outbox: asyncio.Queue[Wire], write: Any) -> None:  # noqa: ANN401 - a stream of either SDK
-    """Write what comes into *outbox*, until it is cancelled."""
+async def write_messages(outbox: asyncio.Queue[Wire], write: Any) -> None:  # noqa: ANN401 - a stream of either SDK
+    """Write the messages of *outbox* to the stream *write*, until the task is cancelled."""
     while True:
         await write.send(message_of(await outbox.get()))
 
 
 @asynccontextmanager
 async def _connected(server: WrappedServer) -> AsyncGenerator[tuple[Any, Any]]:
-    """Reach a server: what it says, and where to say something to it."""
+    """Start or reach a server, and yield the streams to read its messages from and to write to it."""
     if server.url:
         client = create_mcp_http_client(headers=dict(server.headers))
         client.timeout = _HTTP_TIMEOUT
-        # A large result is what we are here for; the older SDK has no limit.
+        # SDK 2 limits the size of an event. Large results are the very purpose of wrapping, so the limit is removed.
         options: dict[str, Any] = {} if IS_SDK_1 else {"max_sse_event_size": None}
         async with (
             client,
@@ -242,7 +247,7 @@ async def _connected(server: WrappedServer) -> AsyncGenerator[tuple[Any, Any]]:
             yield streams[0], streams[1]
         return
     program, *arguments = server.command
-    # Without our own variables: a server of others needs no password of the database.
+    # Our own variables are not inherited: a third party's server must not get, say, the password of the database.
     inherited = {
         name: value for name, value in os.environ.items() if not name.startswith("MEMORY_CONTEXT_")
     }
@@ -257,10 +262,10 @@ async def _connected(server: WrappedServer) -> AsyncGenerator[tuple[Any, Any]]:
         yield read, write
 
 
-async def asked_side_by_side(
+async def ask_concurrently(
     upstreams: Iterable[Upstream], ask: Callable[[Upstream], Awaitable[T]]
 ) -> list[T | RequestError]:
-    """Return what each server answers; for one that does not, why."""
+    """Call *ask* for all servers at the same time; return the answer of each, or the error in its place."""
 
     async def answer(upstream: Upstream) -> T | RequestError:
         try:
@@ -275,7 +280,7 @@ def result_of(answer: Wire | RequestError) -> Wire:
     """Return the result in an answer.
 
     Raises:
-        RequestError: It is an error.
+        RequestError: The answer is an error.
     """
     if isinstance(answer, RequestError):
         raise answer
@@ -284,9 +289,9 @@ def result_of(answer: Wire | RequestError) -> Wire:
     return dict(answer["result"])
 
 
-def _words(error: Exception) -> str:
-    """Return what went wrong, of a group the first."""
+def _reason(error: Exception) -> str:
+    """Return the message of an error; of a group of errors, that of the first one."""
     if isinstance(error, ExceptionGroup):
-        return _words(cast("ExceptionGroup[Exception]", error).exceptions[0])
-    # A broken stream says nothing.
+        return _reason(cast("ExceptionGroup[Exception]", error).exceptions[0])
+    # The error of a broken stream has no message.
     return str(error) or ENDED

@@ -1,7 +1,8 @@
-"""Any MCP server, wrapped: its client sees the same tools, with a memory between them.
+"""A proxy between an MCP client and other MCP servers that keeps large tool results in memory.
 
-Messages are passed on as JSON, so that whatever a client and a server say to each other comes through, known here or
-not. Only what names a tool or a prompt is looked into, and what a tool returns.
+Messages are passed on as JSON, so that those of a newer protocol come through, too. Only messages that name a tool, a
+prompt or a resource, and the results of tools, are looked into. The tools and prompts of several servers are merged;
+where two have the same name, the server's name is put before it.
 """
 
 from __future__ import annotations
@@ -36,15 +37,15 @@ from memory_context.mcp.wrapped_servers import (
     START_PATIENCE,
     Upstream,
     WrappedServer,
-    asked_side_by_side,
+    ask_concurrently,
     result_of,
-    written,
+    write_messages,
 )
 from memory_context.runtime import events
 from memory_context.runtime.version import __version__
 
 METHOD_NOT_FOUND = -32601
-# What models' providers allow in the name of a tool.
+# Providers of models allow only the other characters in the name of a tool.
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 LONGEST_NAME = 64
 _PAGED = {"resources/list": "resources", "resources/templates/list": "resourceTemplates"}
@@ -56,8 +57,8 @@ class WrapSettings:
     """How servers are wrapped.
 
     Attributes:
-        prefix: Whether the server's name stands before the name of each tool and prompt, and not only where they clash.
-        patience: How many seconds a server may give no sign of a request.
+        prefix: Whether the server's name is put before every tool's and prompt's name, not only where names clash.
+        patience: How many seconds a server may give no sign of life while it has a request to answer.
         start_patience: How many seconds it may take to start.
     """
 
@@ -67,16 +68,16 @@ class WrapSettings:
 
 
 Offer: TypeAlias = tuple[Upstream, Wire]
-"""A tool or a prompt, with the server that has it."""
+"""A server, and a tool or prompt of it as the server describes it."""
 
 
 class Wrapper:
-    """One session of a client with servers that are wrapped.
+    """One session of a client with the wrapped servers.
 
     Args:
         servers: The servers.
-        memory: What results are folded into.
-        settings: How they are wrapped.
+        memory: The memory that keeps large results.
+        settings: How the servers are wrapped.
     """
 
     def __init__(
@@ -109,13 +110,13 @@ class Wrapper:
         }
 
     async def run(self, read: Any, write: Any) -> None:  # noqa: ANN401 - streams of either SDK
-        """Serve the client until it goes away; the servers end then, too."""
+        """Serve the client until it disconnects; then close the servers, too."""
         async with self._connections:
             try:
                 async with self._tasks:
-                    self._tasks.start_soon(written, self._outbox, write)
+                    self._tasks.start_soon(write_messages, self._outbox, write)
                     async for message in read:
-                        # A line that is no message has no number to answer under.
+                        # A line that is not a message has no request id, so it cannot be answered.
                         if not isinstance(message, Exception):
                             self._take(wire_of(message))
                     self._tasks.cancel_scope.cancel()
@@ -126,7 +127,7 @@ class Wrapper:
     def _say(self, wire: Wire) -> None:
         self._outbox.put_nowait(wire)
 
-    # What the client says.
+    # Messages of the client.
 
     def _take(self, wire: Wire) -> None:
         match wire:
@@ -150,7 +151,7 @@ class Wrapper:
     async def _serve(
         self, number: int | str, scope: anyio.CancelScope, method: str, params: Wire
     ) -> None:
-        """Answer a request; one that the client cancels gets no answer."""
+        """Answer a request, unless the client cancels it."""
         answer: Wire | None = None
         with scope:
             try:
@@ -180,7 +181,7 @@ class Wrapper:
     async def _ask(self, upstream: Upstream, method: str, params: Wire) -> Wire:
         return await upstream.request(method, params, self.settings.patience)
 
-    # What a server says.
+    # Messages of the servers.
 
     def _hear(self, upstream: Upstream, wire: Wire) -> None:
         method = str(wire["method"])
@@ -188,7 +189,7 @@ class Wrapper:
         if "id" in wire and method == "ping":
             upstream.send({"id": wire["id"], "result": {}})
         elif "id" in wire:
-            # Under a number that no other server uses.
+            # The servers' request ids may clash, so the client gets ids of our own.
             number = next(self._numbers)
             self._asked[number] = upstream, wire["id"]
             upstream.asking += 1
@@ -212,18 +213,18 @@ class Wrapper:
         return {"result": self._welcome}
 
     async def _welcomed(self, params: Wire) -> Wire:
-        """Start the servers, and return what they say of themselves, as one.
+        """Start the servers, and return their answers to ``initialize``, merged into one.
 
         Raises:
-            RequestError: None of them could be started.
+            RequestError: None of the servers could be started.
         """
         for upstream in self._started:
             self._connections.start_soon(upstream.run)
         patience = self.settings.start_patience
-        answers = await asked_side_by_side(
+        answers = await ask_concurrently(
             self._started, lambda upstream: upstream.request("initialize", params, patience)
         )
-        said = list[Wire]()
+        results = list[Wire]()
         problems = list[str]()
         for upstream, answer in zip(self._started, answers, strict=True):
             try:
@@ -234,14 +235,14 @@ class Wrapper:
                 upstream.close()
             else:
                 self._join(upstream, result)
-                said.append(result)
-        if not said:
+                results.append(result)
+        if not results:
             raise RequestError(INTERNAL_ERROR, " ".join(problems))
-        return _welcome_of(said, [upstream.name for upstream in self.upstreams])
+        return _merged_welcome(results, [upstream.name for upstream in self.upstreams])
 
-    def _join(self, upstream: Upstream, said: Wire) -> None:
-        """Take a server in that has started, under a name that no other has."""
-        name = upstream.server.name or str(member(said, "serverInfo").get("name", ""))
+    def _join(self, upstream: Upstream, result: Wire) -> None:
+        """Add a server that has started, under a name that no other has; *result* is its answer to ``initialize``."""
+        name = upstream.server.name or str(member(result, "serverInfo").get("name", ""))
         name = base = _NOT_IN_NAMES.sub("_", name).strip("_") or "server"
         others = {other.name for other in self.upstreams}
         for number in itertools.count(2):
@@ -249,11 +250,14 @@ class Wrapper:
                 break
             name = f"{base}_{number}"
         upstream.name = name
-        upstream.capabilities = member(said, "capabilities")
+        upstream.capabilities = member(result, "capabilities")
         self.upstreams.append(upstream)
 
     def _having(self, capability: str) -> list[Upstream]:
-        """Return those that can do something, without the ones that are gone; the only one there is stays."""
+        """Return the servers with a capability, without those that have ended.
+
+        An only server is returned even then, so that a request to it fails with the reason why it ended.
+        """
         return [
             upstream
             for upstream in self.upstreams
@@ -264,9 +268,9 @@ class Wrapper:
     # Tools and prompts.
 
     async def _offered(self, kind: str) -> dict[str, Offer]:
-        """Return all ``tools`` or ``prompts``, under the names that the client sees."""
+        """Return all servers' ``tools`` or ``prompts`` (the *kind*), by the names that the client sees."""
         having = self._having(kind)
-        answers = await asked_side_by_side(
+        answers = await ask_concurrently(
             having, lambda upstream: upstream.every(kind, self.settings.patience)
         )
         found = list[Offer]()
@@ -294,7 +298,10 @@ class Wrapper:
         return self._offers[kind].get(name)
 
     async def _list_tools(self, _: Wire) -> Wire:
-        """List the tools, the memory's last; without the schemas of results, of which a reference is no instance."""
+        """List the tools, those of the memory last.
+
+        Their output schemas are left out, since a result that was folded into a reference would not match them.
+        """
         tools = [*await self._renamed("tools"), *self._memory.listed()]
         return {"result": {"tools": [_without(tool, "outputSchema") for tool in tools]}}
 
@@ -322,7 +329,8 @@ class Wrapper:
         except NotPassedError as refused:
             return {"result": failed(prompts.NOT_CALLED.format(tool=name, reason=refused))}
         except RequestError as error:
-            # A model reads results, and can do without this server; not every client shows it errors.
+            # As a result, since not every client shows a model the errors of the protocol. Once a model has read
+            # what happened, it can go on without this server.
             return {"result": failed(error.message)}
         if "result" in answer:
             answer["result"] = await self._memory.folded(name, arguments, answer["result"])
@@ -336,7 +344,7 @@ class Wrapper:
         return await self._ask(upstream, "prompts/get", {**params, "name": prompt["name"]})
 
     async def _complete(self, params: Wire) -> Wire:
-        """Pass a request for completions to whoever has the prompt or the template that it is for."""
+        """Pass a request for completions to the server that has the prompt or the resource template."""
         ref = member(params, "ref")
         offered = await self._named("prompts", str(ref["name"])) if "name" in ref else None
         if offered is None:
@@ -353,7 +361,10 @@ class Wrapper:
     # Resources.
 
     async def _page(self, method: str, params: Wire) -> Wire:
-        """Return a page of resources, or of their templates: those of one server after those of the other."""
+        """Return a page of resources or of their templates, one server's after another's.
+
+        The client's cursor is ``INDEX:CURSOR``: the server's index, and the cursor that the server gave.
+        """
         having = self._having("resources")
         place, _, cursor = str(params.get("cursor") or "0:").partition(":")
         if not having:
@@ -376,7 +387,7 @@ class Wrapper:
         return answer
 
     async def _by_uri(self, method: str, uri: str, params: Wire) -> Wire:
-        """Pass a request to the server that has listed the URI; without one, to each until one knows it."""
+        """Pass a request to the server that has listed the URI; if none has, to each until one answers with a result."""
         owner = self._owners.get(uri)
         answer = _refused(RequestError(INVALID_PARAMS, f"no server has the resource {uri!r:.80}"))
         for upstream in [owner] if owner else self._having("resources"):
@@ -394,25 +405,29 @@ def _without(params: Wire, name: str) -> Wire:
     return {one: value for one, value in params.items() if one != name}
 
 
-def _welcome_of(said: Sequence[Wire], names: Sequence[str]) -> Wire:
-    """Return what the client is told of the servers: of one what it says itself, of several what each can do."""
-    alone = said[0] if len(said) == 1 else {}
-    told = [str(one["instructions"]) for one in said if one.get("instructions")]
+def _merged_welcome(results: Sequence[Wire], names: Sequence[str]) -> Wire:
+    """Merge the servers' answers to ``initialize`` into ours.
+
+    The answer of an only server is passed on, with our instructions added. Several servers are presented as one, with
+    the capabilities of all.
+    """
+    only_result = results[0] if len(results) == 1 else {}
+    instructions = [str(one["instructions"]) for one in results if one.get("instructions")]
     capabilities = Wire()
-    for one in said:
+    for one in results:
         able = member(one, "capabilities")
         for name in able:
-            given = {key: value for key, value in member(able, name).items() if value}
-            capabilities[name] = {**capabilities.get(name, {}), **given}
-    # Under which server a task runs is not said in what is asked of it.
-    if not alone:
+            enabled = {key: value for key, value in member(able, name).items() if value}
+            capabilities[name] = {**capabilities.get(name, {}), **enabled}
+    # A request about a task does not say which server runs it, so tasks work with an only server alone.
+    if not only_result:
         capabilities.pop("tasks", None)
     title = f"{NAME}: {', '.join(names)}"
     return {
         "serverInfo": {"name": NAME, "title": title, "version": __version__},
-        **alone,
-        # Versions are dates: the oldest is the one that all understand.
-        "protocolVersion": min(str(one.get("protocolVersion")) for one in said),
+        **only_result,
+        # Versions are dates; all servers understand the oldest.
+        "protocolVersion": min(str(one.get("protocolVersion")) for one in results),
         "capabilities": {**capabilities, "tools": capabilities.get("tools", {})},
-        "instructions": "\n\n".join([*told, prompts.WRAPPED_INSTRUCTIONS]),
+        "instructions": "\n\n".join([*instructions, prompts.WRAPPED_INSTRUCTIONS]),
     }
