@@ -13,8 +13,8 @@ from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.query_result import QueryResult
 from memory_context.model.scope import Scope
 from memory_context.stores.protocol import MemoryStore
+from memory_context.text.listed_names import listed
 from memory_context.text.query.sandboxed_database import LockedDatabase
-from memory_context.text.read.nearest_lines import listed
 from memory_context.text.read.pattern_time_limit import TimeLimit
 from memory_context.text.rows.rows_in_text import table_of
 from memory_context.text.rows.rows_under_columns import Row, TextTable

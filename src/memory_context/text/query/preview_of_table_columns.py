@@ -6,9 +6,9 @@ from itertools import islice
 
 from memory_context import wording_for_models as prompts
 from memory_context.exceptions import InvalidSelectionError
+from memory_context.text.listed_names import listed
 from memory_context.text.query.numbers_and_missing_values import SAMPLED, notations_of
 from memory_context.text.query.sandboxed_database import cell_text
-from memory_context.text.read.nearest_lines import listed
 from memory_context.text.rows.rows_in_text import table_of
 from memory_context.text.tokens.counter import TokenCounter
 

@@ -18,6 +18,7 @@ from typing import Any, Final, Self
 
 from memory_context.exceptions import InvalidQueryError
 from memory_context.text.json_documents import to_json
+from memory_context.text.listed_names import listed
 from memory_context.text.query.numbers_and_missing_values import (
     NO_VALUE,
     SAMPLED,
@@ -27,7 +28,6 @@ from memory_context.text.query.numbers_and_missing_values import (
     notation_of,
     notations_of,
 )
-from memory_context.text.read.nearest_lines import listed
 from memory_context.text.read.pattern_time_limit import TimeLimit, too_slow
 from memory_context.text.rows.rows_under_columns import Row, TextTable
 

@@ -6,8 +6,8 @@ from itertools import islice
 from typing import Any
 
 from memory_context import wording_for_models as prompts
+from memory_context.text.listed_names import listed
 from memory_context.text.python_literals import is_list, is_object
-from memory_context.text.read.nearest_lines import listed
 
 SHORTEST_TEXT = 8
 LONGEST_KEY = 60

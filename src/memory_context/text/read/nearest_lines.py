@@ -1,18 +1,14 @@
-"""Hints for an error about something that was not found in a text: the most similar lines, the names that exist."""
+"""Find the lines of a text that are most like one that was not found in it, as hints in an error."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
 
 import regex
 
 from memory_context.text.lines import line_end
 from memory_context.text.words_and_names import terms
-from memory_context.wording_for_models import AND_MORE
 
-MOST_NAMES = 20
-LONGEST_NAME = 40
 CHARACTERS_SEARCHED = 500_000
 WORDS_COMPARED = 3000
 LEAST_LIKENESS = 0.7
@@ -20,18 +16,6 @@ NEAREST_LINES = 3
 LONGEST_LINE = 120
 SHORTEST_WORD = 3
 _WORD = regex.compile(r"\w{3,40}")
-
-
-def listed(names: Iterable[object]) -> str:
-    """Return `names` joined with commas: 20 at most, each cut to 40 characters."""
-    texts = [str(name) for name in names]
-    names_shown = list[str]()
-    for text in texts[:MOST_NAMES]:
-        names_shown.append(text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…")
-    sentence = ", ".join(names_shown)
-    if len(texts) > MOST_NAMES:
-        sentence += " " + AND_MORE.format(count=len(texts) - MOST_NAMES)
-    return sentence
 
 
 def nearest_lines(text: str, wanted: str) -> list[str]:

@@ -1,0 +1,22 @@
+"""List names in a message: the first of them, each cut, and how many more there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from memory_context.wording_for_models import AND_MORE
+
+MOST_NAMES = 20
+LONGEST_NAME = 40
+
+
+def listed(names: Iterable[object]) -> str:
+    """Return `names` joined with commas: 20 at most, each cut to 40 characters."""
+    texts = [str(name) for name in names]
+    names_shown = list[str]()
+    for text in texts[:MOST_NAMES]:
+        names_shown.append(text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…")
+    sentence = ", ".join(names_shown)
+    if len(texts) > MOST_NAMES:
+        sentence += " " + AND_MORE.format(count=len(texts) - MOST_NAMES)
+    return sentence
