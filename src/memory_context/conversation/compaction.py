@@ -81,7 +81,7 @@ def plan(
 
     The oldest groups are compacted, until what stays, with a note of *note* tokens, is below the low-water mark.
     These always stay: system messages at the beginning, the user layer, the task (the first message of a user), the
-    newest group, and the newest question that no model has seen (one behind the first *seen* messages). What was
+    newest group, and the newest question that no model has seen (it comes after the first *seen* messages). What was
     recalled for that question stays where the limit allows it.
     """
     head = _head(messages, tokens, note)

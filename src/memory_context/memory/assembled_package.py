@@ -387,7 +387,7 @@ def _fitted(
     remaining = dict(entries)
     in_order = sorted(ranked, key=lambda memory: (tiers.index(memory.tier), _place_in_tier(memory)))
     chosen = [memory for memory in ranked if memory.key in entries]
-    # A stable sort: best first behind those that are kept.
+    # A stable sort: the kept ones first, then the others, best first.
     chosen.sort(key=lambda memory: (memory.kept is None, memory.kept or 0))
     while chosen:
         shown = [remaining[memory.key] for memory in in_order if memory.key in remaining]
