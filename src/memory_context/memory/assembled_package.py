@@ -353,7 +353,7 @@ def _heading(tier: str) -> str:
 
 
 def _place_in_tier(memory: RankedMemory) -> tuple[int, int]:
-    """Return the sort key within a tier: first the kept ones written first, then the rest, then the last written."""
+    """Return the sort key within a tier: the oldest that are kept, then the rest, then the newest that are kept."""
     if memory.kept is None:
         return 1, 0
     return (0, memory.kept) if memory.kept % 2 == 1 else (2, -memory.kept)
