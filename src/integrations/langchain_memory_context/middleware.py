@@ -32,7 +32,7 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from langchain_memory_context.agent_runs import called_in, calling, endings
+from langchain_memory_context.agent_runs import endings, run_of_call, running_tool
 from langchain_memory_context.chat_model_judge import ChatModelJudge
 from langchain_memory_context.messages import ids_of, neutral_of, own, shown_as
 from langchain_memory_context.state_through_parent_graphs import (
@@ -344,12 +344,12 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         if self._hosted.settings.light_model is not None:
             owned += ask_tools(lambda: self._hosted.reader(self._owner()), max_tokens=most)
         if self._hosted.has_notes:
-            owned += note_tools(lambda: self._notes(called_in(self)), max_tokens=most)
+            owned += note_tools(lambda: self._notes(run_of_call(self)), max_tokens=most)
         return cast("list[MemoryTool]", owned)
 
     def _owner(self) -> MemoryManager:
         """Return the memories that the tool which is called here may see."""
-        return self._notes(called_in(self)).manager
+        return self._notes(run_of_call(self)).manager
 
     @contextmanager
     def _calling(self, request: ToolCallRequest, talk: AgentConversation) -> Generator[RunningCall]:
@@ -359,7 +359,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         """
         user_id, written = talk.manager.scope.user_id, request.tool_call["args"]
         call = RunningCall(user_id, frozenset(talk.trusted), written)
-        with calling(self, talk.run) if self._is_own(request.tool) else call.running():
+        with running_tool(self, talk.run) if self._is_own(request.tool) else call.running():
             yield call
 
     def _notes(self, run: AgentRun) -> ScopedMemory:
