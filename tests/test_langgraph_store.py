@@ -616,7 +616,7 @@ def test_an_asynchronous_embedder_is_refused() -> None:
         return [[1.0] for _ in texts]
 
     config: Any = {"embed": embed}
-    with pytest.raises(InvalidArgumentError, match="no coroutine function"):
+    with pytest.raises(InvalidArgumentError, match="must not be a coroutine function"):
         MemoryStoreAdapter(MemoryManager("sqlite://", user_id="42"), index=config)
 
 
@@ -1113,5 +1113,5 @@ def test_each_run_has_its_own_users_items() -> None:
 def test_a_url_is_no_manager() -> None:
     """A URL in the manager's place is refused where it stands, not at the first item."""
     url: Any = "sqlite://"
-    with pytest.raises(InvalidArgumentError, match="a URL or a store is store=, beside user_id="):
+    with pytest.raises(InvalidArgumentError, match="pass a URL or a store as store=, with user_id="):
         MemoryStoreAdapter(url)
