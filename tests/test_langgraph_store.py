@@ -330,7 +330,7 @@ def test_settings_for_times() -> None:
         assert item.expires_at is not None
         left = (item.expires_at - datetime.now(UTC)) / timedelta(minutes=1)
         assert least < left <= least + 1
-    with pytest.raises(InvalidArgumentError, match="sweep_interval_minutes: what has expired is"):
+    with pytest.raises(InvalidArgumentError, match="sweep_interval_minutes: expired items are"):
         MemoryStoreAdapter(adapter().manager, ttl={"sweep_interval_minutes": 1})
 
 
@@ -1113,5 +1113,7 @@ def test_each_run_has_its_own_users_items() -> None:
 def test_a_url_is_no_manager() -> None:
     """A URL in the manager's place is refused where it stands, not at the first item."""
     url: Any = "sqlite://"
-    with pytest.raises(InvalidArgumentError, match="pass a URL or a store as store=, with user_id="):
+    with pytest.raises(
+        InvalidArgumentError, match="pass a URL or a store as store=, with user_id="
+    ):
         MemoryStoreAdapter(url)
