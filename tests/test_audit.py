@@ -435,7 +435,7 @@ class TestSQLAuditTrail:
             assert 1 == trail.delete("a", before=start + timedelta(days=2))
             assert 2 == trail.delete("a")
             assert 3 == len(list(trail.entries("b")))
-            with pytest.raises(InvalidArgumentError, match="whose entries"):
+            with pytest.raises(InvalidArgumentError, match="give the user"):
                 trail.delete()
 
     @for_each(

@@ -61,7 +61,7 @@ def test_wrap_and_undo(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
 
     assert "github, remote wrapped" in said
-    assert "left as it is: off: it is disabled" in said
+    assert "left unchanged: off: it is disabled" in said
     assert "dark" == config["theme"]
     assert ["with-memory-project", "off"] == [*config["mcpServers"]]
     entry = config["mcpServers"]["with-memory-project"]

@@ -189,7 +189,7 @@ def test_the_oldest_of_many_is_found() -> None:
 @pytest.mark.parametrize("make", [SQLAlchemyStore, FileStore])
 def test_an_embedder_is_refused(make: Callable[..., MemoryStore], tmp_path: Path) -> None:
     """Vectors tell of contents, so a store that encrypts takes no embedder."""
-    with pytest.raises(InvalidArgumentError, match="give a store that encrypts no embedder"):
+    with pytest.raises(InvalidArgumentError, match="a store that encrypts takes no embedder"):
         make(
             f"sqlite:///{tmp_path / 'm.db'}" if make is SQLAlchemyStore else tmp_path,
             codec=Encrypted(KEY),

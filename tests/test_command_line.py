@@ -191,7 +191,7 @@ class TestList:
             for name in ("total", "offset", "next_offset")
         )
         assert (
-            "3-4 of 6 memories; the next: --offset 4\n"
+            "3-4 of 6 memories; for more: --offset 4\n"
             == ann.both("list", "--limit", "2", "--offset", "2")[1]
         )
         assert "there are only 6 memories\n" == ann.both("list", "--offset", "9", code=1)[1]
@@ -223,8 +223,8 @@ class TestList:
             ("--since yesterday", "'yesterday' is not a time"),
             ("--filter importance", "COLUMN=VALUE"),
             ("--filter colour=red", "no column 'colour'"),
-            ("--filter importance=high", "it is a float"),
-            ("--filter is_active=maybe", "it is a bool"),
+            ("--filter importance=high", "compared with a float"),
+            ("--filter is_active=maybe", "compared with a bool"),
             ("--type note --filter memory_type=note", "given twice"),
             ("--filter importance>0.1 --filter importance>0.2", "given twice"),
             ("--filter tags=shop", "--tag"),
@@ -420,8 +420,8 @@ class TestShow:
         assert "no memory under the key 'nothing'; `search` finds keys by words" in said
 
     def test_the_beginning_of_a_key(self, ann: Screen) -> None:
-        """If one key begins so, it is proposed; if several do, none is."""
-        assert "one key begins so: rockets" in ann.both("show", "rock", code=1)[1]
+        """If exactly one key begins with the given text, it is proposed; if several do, none is."""
+        assert "did you mean 'rockets'?" in ann.both("show", "rock", code=1)[1]
         assert "begins so" not in ann.both("show", "o", code=1)[1]
 
     def test_nothing_found(self, ann: Screen) -> None:
@@ -461,7 +461,7 @@ class TestUsers:
         ):
             out, err = ann.both(*verb, user=None, code=2)
             assert ("", 1) == (out, len(err.splitlines()))
-            assert "ann (6), bob (1): --user ID" in err
+            assert "choose one with --user ID: ann (6), bob (1)" in err
 
     def test_one_needs_no_name(self, sqlite_url: str, capsys: pytest.CaptureFixture[str]) -> None:
         """Where only one user has stored something, it is that one; where nobody has, nothing is found."""

@@ -135,7 +135,7 @@ def test_files_that_were_changed(tmp_path: Path) -> None:
     with FileStore(tmp_path, codec=Encrypted(KEY)) as store:
         assert [kept] == list(store.list_all(ANN))
         assert [changed.name, "plain.json"] == [one.path for one in store.damaged()]
-    with pytest.raises(EncryptionError, match="which is not at hand"):
+    with pytest.raises(EncryptionError, match="which is not available"):
         FileStore(tmp_path, codec=Encrypted(NEW)).get(ANN, "kept")
 
 
@@ -171,8 +171,8 @@ def test_wrong_key(sqlite_url: str) -> None:
     with encrypting(sqlite_url, {"k": b"a" * 32}) as store:
         store.put(ANN, memory("text", memory_key="mine"))
     for keys, said in (
-        ({"k": b"b" * 32}, "cannot be decrypted: .* the key 'k' is another one"),
-        ({"other": b"a" * 32}, "the key 'k', which is not at hand; known: other"),
+        ({"k": b"b" * 32}, "cannot be decrypted: .* the key 'k' is not the one"),
+        ({"other": b"a" * 32}, "the key 'k', which is not available; known keys: other"),
     ):
         with encrypting(sqlite_url, keys) as wrong:
             for use in (
@@ -411,7 +411,7 @@ def test_keys_from_the_environment(sqlite_url: str, monkeypatch: pytest.MonkeyPa
     first, second = Encrypted.generate_key(), Encrypted.generate_key()
     for wrong in ("k:not base64!", "k:\u00e4", "k:QUJD", f"{second}:k", f"{second}:2026", second):
         monkeypatch.setenv("MEMORY_CONTEXT_KEYS", f"a:{first},{wrong}")
-        with pytest.raises(InvalidArgumentError, match="not entry 2") as caught:
+        with pytest.raises(InvalidArgumentError, match="entry 2 of MEMORY_CONTEXT_KEYS") as caught:
             opened().put(ANN, memory())
         assert second not in str(caught.value)
     assert 32 == len(base64.b64decode(first))

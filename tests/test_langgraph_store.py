@@ -586,7 +586,7 @@ def test_an_index_whose_embedder_fails() -> None:
     with SQLAlchemyStore("sqlite://") as sql:
         store = with_index(sql, letters)
         letters.fails = True
-        with pytest.raises(EmbedderError, match="is stored") as failed:
+        with pytest.raises(EmbedderError, match="are stored") as failed:
             store.put(("n",), "key", {"key0": "a red door"})
         assert "4711" not in str(failed.value)
         letters.fails = False
@@ -603,7 +603,7 @@ def test_an_index_whose_embedder_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     config: Any = {"embed": lambda texts: goes_on.wait() and [[1.0] for _ in texts]}
     with SQLAlchemyStore("sqlite://") as sql:
         store = MemoryStoreAdapter(MemoryManager(sql, user_id="42"), index=config)
-        with pytest.raises(EmbedderError, match="is stored"):
+        with pytest.raises(EmbedderError, match="are stored"):
             store.put(("n",), "key", {"text": "a red door"})
         assert store.get(("n",), "key") is not None
     goes_on.set()

@@ -457,7 +457,7 @@ def test_catalog_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 def test_a_rule_that_means_nothing_is_refused() -> None:
     """A rule deletes, so an unknown beginning and a time that is none are errors before it does."""
-    with pytest.raises(InvalidArgumentError, match="counts since created"):
+    with pytest.raises(InvalidArgumentError, match="one of created, changed, read"):
         RetentionRule(timedelta(days=1), since="made")  # type: ignore[arg-type] # what a caller may try
     for after in (30, timedelta(days=-1)):
         with pytest.raises(InvalidArgumentError, match="timedelta of 0 or more"):

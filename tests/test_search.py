@@ -621,7 +621,7 @@ def test_hits_are_looked_up_by_id(sqlite_url: str) -> None:
         item = store.put(ANN, memory("a note", tier="project", tier_id="x"))
         inside = matching(Scope("ann", tier="project", tier_id="x"), None, "sqlite")
         request = _searching.SearchRequest("ann", (), None, inside, narrowed=True, limit=1)
-        statement = _searching._meeting(sa.select(memories.c.id), [item.id], request)  # noqa: SLF001 - what is asked
+        statement = _searching._restricted(sa.select(memories.c.id), [item.id], request)  # noqa: SLF001 - what is asked
         explain = sa.text(f"EXPLAIN QUERY PLAN {_compiled(statement)}")
         plan = str(store.database.read(lambda connection: connection.execute(explain).all()))
 

@@ -274,6 +274,6 @@ def test_wrong_key_is_an_error_of_the_library(url: str, monkeypatch: pytest.Monk
     monkeypatch.setenv("MEMORY_CONTEXT_KEYS", f"two:{Encrypted.generate_key()}")
     with (
         MemoryManager(url, user_id="ann") as manager,
-        pytest.raises(EncryptionError, match="the key 'one', which is not at hand"),
+        pytest.raises(EncryptionError, match="the key 'one', which is not available"),
     ):
         manager.retrieve("night.log")

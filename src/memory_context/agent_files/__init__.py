@@ -1,1 +1,1 @@
-"""An agent's own folder of text files: `service` is the front, `handles` keeps paths and links inside."""
+"""An agent's own folder of text files. `service` has the public class; `handles` keeps all access inside the folder."""

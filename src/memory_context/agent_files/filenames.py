@@ -1,4 +1,4 @@
-"""The names that an agent's files and folders may have: the same on every platform, whatever its file system takes."""
+"""The names that an agent's files and folders may have: the same on every platform, whatever its file system allows."""
 
 from __future__ import annotations
 
@@ -8,23 +8,26 @@ import unicodedata
 
 from memory_context.exceptions import InvalidPathError
 
-MOST_NAME_BYTES = 255  # of ext4, APFS and NTFS (which counts UTF-16 units, never more than bytes)
-MOST_PATH_BYTES = 1024  # PATH_MAX of macOS, the shortest of those that we run on
+MOST_NAME_BYTES = (
+    255  # the limit of ext4, APFS and NTFS (which counts UTF-16 units, never more than bytes)
+)
+MOST_PATH_BYTES = 1024  # PATH_MAX of macOS, the shortest limit of the supported platforms
 DEEPEST = 32
 OWN_PREFIX = ".memory-context-"
 MOST_SHOWN = 100
 
-# Reserved on Windows, as are the devices: learn.microsoft.com, "Naming Files, Paths, and Namespaces".
+# These characters, and the devices below, are reserved on Windows: learn.microsoft.com, "Naming Files, Paths, and
+# Namespaces".
 _RESERVED_CHARACTERS = '<>:"|?*'
 _DEVICE = re.compile(
     r"(con|prn|aux|nul|clock\$|conin\$|conout\$|(com|lpt)[0-9]) *(\..*)?", re.DOTALL
 )
 _RESERVED = frozenset(_RESERVED_CHARACTERS)
 _SPECIAL = "/\\.\0" + _RESERVED_CHARACTERS
-# Encoded any number of times (%25 is the sign itself): a dot, a slash, a backslash or NUL.
+# A percent-encoded dot, slash, backslash or NUL, encoded any number of times (%25 is the percent sign itself).
 _PERCENT_ENCODED = re.compile(r"%(25)*(2e|2f|5c|00)", re.IGNORECASE)
-# Of confusables.txt (Unicode Technical Standard 39), what looks like / \ . : and is no letter or digit of a living
-# script; those that NFKC turns into the character itself need no list.
+# The characters of confusables.txt (Unicode Technical Standard 39) that look like / \ . or : and are not letters or
+# digits of a living script. Those that NFKC turns into the character itself need not be listed.
 _LOOKALIKES = frozenset(
     "\u2041\u2044\u2215\u2571\u27cb\u29f8\u2cc6\u31d3\u3033\U0001d23a\U0001f67c"
     "\u2216\u2572\u27cd\u29f5\u29f9\u31d4\U0001d20f\U0001d23b\U0001f67d"
@@ -32,17 +35,17 @@ _LOOKALIKES = frozenset(
     "\u02d0\u02f8\u0589\u05c3\u16ec\u2236\ua789\ua4fd"
 )
 _INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
-"""Categories of Unicode: control, format, private, surrogate, and separators of lines and paragraphs."""
+"""Unicode categories: control, format, private use, surrogate, and separators of lines and paragraphs."""
 
 
 def path_parts(relative_file_path: object) -> tuple[str, ...]:
-    """Return the names of the folders that lead to a file or folder of an agent, and its own name.
+    """Return the names in a path to an agent's file or folder: those of the folders on the way, and its own.
 
-    ``.`` and doubled slashes are left out; nothing else is rewritten.
+    ``.`` and doubled slashes are left out. Nothing else is changed.
 
     Raises:
-        InvalidPathError: The path is not a text, is empty or absolute, leads out of the folder, or has a name that
-            some platform takes for something else.
+        InvalidPathError: The path is not a text, is empty or absolute, leads out of the folder, or contains a name
+            that means something else on some platform.
     """
     if not isinstance(relative_file_path, str):
         raise InvalidPathError(
@@ -80,7 +83,7 @@ def agent_folder(agent_instance_id: object) -> str:
 
 
 def is_path(path: str) -> bool:
-    """Return whether `path_parts` takes *path*."""
+    """Return whether `path_parts` accepts *path*."""
     with contextlib.suppress(InvalidPathError):
         path_parts(path)
         return True
@@ -88,7 +91,7 @@ def is_path(path: str) -> bool:
 
 
 def brief(path: object) -> str:
-    """Return *path* for a message or a log: on one line, quoted, cut at 100 characters."""
+    """Return *path* for a message or a log: on one line, quoted, cut off after 100 characters."""
     if isinstance(path, str):
         start = path[: MOST_SHOWN + 1]
         text = ascii(start) if _looks_alike(start) else repr(path)
@@ -98,7 +101,7 @@ def brief(path: object) -> str:
 
 
 def _path_problem(path: str) -> str | None:  # noqa: PLR0911 - a list of rules
-    """Return what is wrong with a path as a whole."""
+    """Return the problem of a path as a whole; None if it has none."""
     if not path.strip():
         return "the path is empty"
     if path.startswith("/"):
@@ -115,7 +118,7 @@ def _path_problem(path: str) -> str | None:  # noqa: PLR0911 - a list of rules
 
 
 def _name_problem(name: str) -> str | None:  # noqa: C901, PLR0911 - a list of rules
-    """Return what is wrong with the name of a file or folder."""
+    """Return the problem of a file's or folder's name; None if it has none."""
     if not name:
         return "a name is empty"
     if name in {".", ".."}:
@@ -142,7 +145,7 @@ def _name_problem(name: str) -> str | None:  # noqa: C901, PLR0911 - a list of r
 
 
 def _agent_problem(name: str) -> str | None:
-    """Return what is wrong with an agent's id."""
+    """Return the problem of an agent's id; None if it has none."""
     problem = _name_problem(name)
     if problem:
         return problem
@@ -166,7 +169,10 @@ def _is_invisible(name: str) -> bool:
 
 
 def _looks_alike(name: str) -> bool:
-    """Return whether an eye, or a file system that normalises names, takes a character for one of ours."""
+    """Return whether a name has a character that a reader, or a file system, may take for one of `_SPECIAL`.
+
+    File systems may normalise names.
+    """
     if name.isascii():
         return False
     if not _LOOKALIKES.isdisjoint(name):

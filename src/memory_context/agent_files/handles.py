@@ -1,7 +1,8 @@
-"""Files and folders by handles: each name is opened inside the folder before it, and no link is ever followed.
+"""Access to files and folders by handles (file descriptors). Each name is opened relative to its folder's handle.
 
-A path that was checked can mean something else when it is used, if somebody swaps a folder for a link in between. A
-handle cannot: it stays what it was opened as. So nothing here takes a path, only a folder's handle and names.
+No link is ever followed. A path that was checked may lead elsewhere when it is used, if somebody replaces a folder by a
+link in between. A handle always refers to the folder that was opened. So the functions here take no paths, only the
+handle of a folder and the names (`Parts`) that lead on from it.
 """
 
 from __future__ import annotations
@@ -26,30 +27,31 @@ if sys.platform != "win32":
     import fcntl
 
     _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-    # O_NONBLOCK: opening a pipe that somebody put there must not wait for its other end.
+    # O_NONBLOCK: if somebody put a named pipe there, opening it must not wait for its other end.
     _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
     _LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
 
-# For the owner alone: what an agent notes may be private.
+# For the owner only, because an agent's notes may be private.
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
-# All of them are walked at each write, to know what they take.
+# The number is limited because each write walks through all files and folders to add up their sizes.
 MOST_ENTRIES = 10_000
 TRIES = 10
-LOOK_AGAIN_SECONDS = 0.002
+POLL_SECONDS = 0.002
 Parts: TypeAlias = tuple[str, ...]
-# A child has copies of the handles, and a lock is free only when all copies are closed.
-_held: set[int] = set()
+# The handles of the locks that are held. A forked child has copies of them, and a lock is released only when all copies
+# are closed.
+_held_locks: set[int] = set()
 
 
-def _release_held() -> None:
-    """In a forked child, close the locks that the parent's threads hold."""
-    while _held:
-        os.close(_held.pop())
+def _release_held_locks() -> None:
+    """In a forked child, close its copies of the locks that the parent's threads hold."""
+    while _held_locks:
+        os.close(_held_locks.pop())
 
 
 if sys.platform != "win32":
-    os.register_at_fork(after_in_child=_release_held)
+    os.register_at_fork(after_in_child=_release_held_locks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,8 @@ class FileEntry:
     """A file or a folder of an agent.
 
     Attributes:
-        path: From the agent's folder on, such as ``notes/today.md``.
-        size: Bytes; 0 for a folder.
+        path: Its path relative to the agent's folder, such as ``notes/today.md``.
+        size: Its size in bytes; 0 for a folder.
         is_folder: Whether it is a folder.
     """
 
@@ -68,7 +70,7 @@ class FileEntry:
 
 
 def supported() -> bool:
-    """Return whether this platform opens files relative to a folder's handle and locks them (Windows does not)."""
+    """Return whether this platform can open files relative to a folder's handle, and lock them (Windows cannot)."""
     needed = {os.open, os.stat, os.mkdir, os.rename, os.unlink, os.rmdir}
     return sys.platform != "win32" and needed <= os.supports_dir_fd and os.scandir in os.supports_fd
 
@@ -78,15 +80,15 @@ def folder(start: int, parts: Parts, *, make: bool = False) -> Generator[int]:
     """Yield the handle of the folder that *parts* lead to from the folder *start*.
 
     Args:
-        start: A folder's handle.
+        start: The handle of a folder.
         parts: The names on the way.
-        make: Whether to make the folders that are missing.
+        make: Whether to make missing folders.
 
     Raises:
         FileNotFoundError: There is no such folder.
-        NotADirectoryError: A file is in the way.
-        FileOperationError: A file is in the way of what is to be made.
-        InvalidPathError: A link is in the way.
+        NotADirectoryError: One of the names is a file, and *make* is false.
+        FileOperationError: One of the names is a file, and *make* is true.
+        InvalidPathError: One of the names is a link.
     """
     # A copy, so that the caller's handle stays open when the first step closes this one.
     handle = os.dup(start)
@@ -101,7 +103,7 @@ def folder(start: int, parts: Parts, *, make: bool = False) -> Generator[int]:
 
 
 def _step(handle: int, name: str, *, make: bool) -> int:
-    """Open the folder *name*. Somebody may remove it as often as we make it, so we do not try for ever."""
+    """Open the folder *name*. The attempts are limited, because somebody may remove it each time it is made."""
     for _ in range(TRIES):
         try:
             return os.open(name, _FOLDER, dir_fd=handle)
@@ -114,9 +116,9 @@ def _step(handle: int, name: str, *, make: bool) -> int:
         except OSError as error:
             if error.errno == errno.ENOTDIR and not make and _is_file(handle, name):
                 raise
-            # What O_NOFOLLOW raises for a link: ELOOP on Linux and macOS, EMLINK on FreeBSD.
+            # With O_NOFOLLOW, a link is ELOOP on Linux and macOS, and EMLINK on FreeBSD.
             if error.errno in {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}:
-                raise _in_the_way(handle, name) from error
+                raise _not_a_folder(handle, name) from error
             raise
     raise FileOperationError(f"the folder {name!r} vanished whenever it was made")
 
@@ -125,17 +127,18 @@ def _is_file(handle: int, name: str) -> bool:
     return stat.S_ISREG(os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode)
 
 
-def _in_the_way(handle: int, name: str) -> FileOperationError | InvalidPathError:
+def _not_a_folder(handle: int, name: str) -> FileOperationError | InvalidPathError:
+    """Return the error to raise for *name*, which is not a folder of the agent."""
     if _is_file(handle, name):
         return FileOperationError(f"{name!r} is a file, not a folder")
     return InvalidPathError(f"{name!r} is a link or not a folder of the agent, and is not followed")
 
 
 def look(start: int, parts: Parts) -> os.stat_result | None:
-    """Return the status of a file or a folder of the agent's own; None if there is nothing.
+    """Return the status of a file or folder of the agent; None if there is none.
 
     Raises:
-        InvalidPathError: A link, a file with another name elsewhere (a hard link), a pipe or a device.
+        InvalidPathError: It is a symbolic link, a file with a second name (a hard link), a pipe or a device.
     """
     try:
         with folder(start, parts[:-1]) as parent:
@@ -147,7 +150,10 @@ def look(start: int, parts: Parts) -> os.stat_result | None:
 
 
 def _refuse_foreign(status: os.stat_result, name: str) -> None:
-    """Let only folders and files with one name pass; a file that was just replaced has none any more."""
+    """Raise InvalidPathError for anything but folders and regular files with at most one name.
+
+    A file that was just replaced no longer has a name.
+    """
     if stat.S_ISDIR(status.st_mode):
         return
     if not stat.S_ISREG(status.st_mode):
@@ -165,19 +171,19 @@ def is_folder(status: os.stat_result | None) -> bool:
 
 
 def read(start: int, parts: Parts, limit: int) -> bytes:
-    """Return the whole file, as it was at one moment.
+    """Return the content of a file. It is consistent, even if the file is replaced meanwhile.
 
     Raises:
-        FileNotFoundError: There is none.
+        FileNotFoundError: There is no such file.
         FileOperationError: It has more than *limit* bytes.
-        InvalidPathError: It is not a file of the agent's own; see `look`.
+        InvalidPathError: It is not a file of the agent; see `look`.
     """
     with folder(start, parts[:-1]) as parent:
         _refuse_unreadable(os.stat(parts[-1], dir_fd=parent, follow_symlinks=False), parts[-1])
         with open(parts[-1], "rb", opener=lambda name, _: _opened(parent, name)) as file:
-            # Again, by the handle: somebody may have put something else there in between.
+            # Checked again on the open file, because somebody may have replaced it in between.
             _refuse_unreadable(os.fstat(file.fileno()), parts[-1])
-            # One byte more than allowed tells that there are more, without reading them.
+            # One byte more than allowed shows that the file is too large, without reading all of it.
             data = file.read(limit + 1)
     if len(data) > limit:
         raise FileOperationError(
@@ -191,7 +197,7 @@ def _opened(parent: int, name: str) -> int:
         return os.open(name, _FILE, dir_fd=parent)
     except OSError as error:
         if error.errno in {errno.ELOOP, errno.EMLINK, errno.ENXIO}:
-            raise _in_the_way(parent, name) from error
+            raise _not_a_folder(parent, name) from error
         raise
 
 
@@ -202,36 +208,35 @@ def _refuse_unreadable(status: os.stat_result, name: str) -> None:
 
 
 def replace(start: int, parts: Parts, data: bytes) -> None:
-    """Make *data* the whole content of the file, in one step: whoever looks, now or after a crash, sees old or new."""
+    """Replace the content of a file by *data* atomically: readers see the old or the new one, even after a crash."""
     with folder(start, parts[:-1], make=True) as parent:
-        replace_in(parent, parts[-1], data, FILE_MODE, _own_name())
+        replace_in(parent, parts[-1], data, FILE_MODE, _temporary_name())
         _sync(parent)
 
 
-def _own_name() -> str:
+def _temporary_name() -> str:
     return OWN_PREFIX + secrets.token_hex(8)
 
 
 def _sync(handle: int) -> None:
-    """Commit the names in a folder to the disk."""
-    with contextlib.suppress(OSError):  # some network file systems cannot, and need not
+    """Flush a folder's list of names to the disk."""
+    with contextlib.suppress(OSError):  # some network file systems do not support it, nor need it
         os.fsync(handle)
 
 
 def remove(start: int, parts: Parts) -> None:
-    """Delete the file, or the folder with all that is in it; a folder vanishes in one step.
+    """Delete a file, or a folder with everything in it. A folder vanishes atomically.
 
     Raises:
-        FileNotFoundError: There is none.
-        InvalidPathError: It is not a file or folder of the agent's own; see `look`.
+        FileNotFoundError: There is no such file or folder.
+        InvalidPathError: It is not a file or folder of the agent; see `look`.
     """
     with folder(start, parts[:-1]) as parent:
         status = os.stat(parts[-1], dir_fd=parent, follow_symlinks=False)
         _refuse_foreign(status, parts[-1])
         if stat.S_ISDIR(status.st_mode):
-            doomed = _own_name()
-            # A rename is one step: nobody sees the folder half deleted, whatever happens while it
-            # goes.
+            doomed = _temporary_name()
+            # It is renamed first, which is atomic, so that nobody ever sees it half deleted.
             os.rename(parts[-1], doomed, src_dir_fd=parent, dst_dir_fd=start)
             _sync(start)
             clear_away(start, doomed)
@@ -241,21 +246,21 @@ def remove(start: int, parts: Parts) -> None:
 
 
 def clear_away(parent: int, name: str) -> None:
-    """Delete what a `remove` or a `replace` left behind, without following links in it."""
+    """Delete a temporary file or folder of `replace` or `remove`, without following links in it."""
     with contextlib.suppress(OSError):
         os.unlink(name, dir_fd=parent)
         return
-    # Folders that somebody else nested a thousand deep stay; nobody sees them.
+    # Folders that another program nested a thousand levels deep stay. Under this name they are never listed.
     with contextlib.suppress(RecursionError):
         shutil.rmtree(name, dir_fd=parent, ignore_errors=True)
 
 
 def move(start: int, old: Parts, new: Parts) -> None:
-    """Move the file or folder *old* to *new*, where nothing is; folders on the way are made.
+    """Move the file or folder *old* to *new*, and make missing folders on the way. The caller checks that *new* is free.
 
     Raises:
         FileNotFoundError: There is no *old*.
-        InvalidPathError: See `look`.
+        InvalidPathError: *old* is not a file or folder of the agent; see `look`.
     """
     with folder(start, old[:-1]) as source, folder(start, new[:-1], make=True) as target:
         _refuse_foreign(os.stat(old[-1], dir_fd=source, follow_symlinks=False), old[-1])
@@ -265,19 +270,20 @@ def move(start: int, old: Parts, new: Parts) -> None:
 
 
 def walk(handle: int, before: Parts = (), *, sweep: bool = False) -> Iterator[FileEntry]:
-    """Yield the files and folders inside, in the order of their names; links, pipes and devices are left out.
+    """Yield the files and folders in a folder, at any depth, sorted by name. Links, pipes and devices are left out.
 
     Args:
         handle: The handle of a folder.
         before: The names that lead to it.
-        sweep: Whether to delete what a killed process left behind; only for the holder of the agent's lock.
+        sweep: Whether to delete temporary files that a killed process left behind. Only for the holder of the agent's
+            lock.
 
     Raises:
         FileOperationError: Folders are nested too deeply.
     """
     if len(before) > DEEPEST:
         raise FileOperationError(f"folders are nested deeper than {DEEPEST}, below {before[0]!r}")
-    for name, status in _inside(handle, sweep=sweep):
+    for name, status in _entries_of(handle, sweep=sweep):
         path = (*before, name)
         if stat.S_ISDIR(status.st_mode):
             yield FileEntry("/".join(path), 0, is_folder=True)
@@ -290,7 +296,7 @@ def walk(handle: int, before: Parts = (), *, sweep: bool = False) -> Iterator[Fi
             yield FileEntry("/".join(path), status.st_size)
 
 
-def _inside(handle: int, *, sweep: bool) -> Iterator[tuple[str, os.stat_result]]:
+def _entries_of(handle: int, *, sweep: bool) -> Iterator[tuple[str, os.stat_result]]:
     with os.scandir(handle) as entries:
         names = sorted(entry.name for entry in entries)
     for name in names:
@@ -304,13 +310,13 @@ def _inside(handle: int, *, sweep: bool) -> Iterator[tuple[str, os.stat_result]]
 
 @contextlib.contextmanager
 def locked(parent: int, name: str, seconds: float) -> Generator[None]:
-    """Hold the lock file *name*: no other thread or process does, and it is free when its holder dies.
+    """Hold the lock file *name* exclusively. The system releases it when its holder dies.
 
     Raises:
-        FileOperationError: Somebody else held it for *seconds*.
+        FileOperationError: Another thread or process held it for *seconds*.
     """
     handle = os.open(name, _LOCK, FILE_MODE, dir_fd=parent)
-    _held.add(handle)
+    _held_locks.add(handle)
     try:
         deadline = time.monotonic() + seconds
         while not _try_lock(handle):
@@ -318,10 +324,10 @@ def locked(parent: int, name: str, seconds: float) -> Generator[None]:
                 raise FileOperationError(
                     f"another writer holds the lock of the agent {name!r}; try again"
                 )
-            time.sleep(LOOK_AGAIN_SECONDS)
+            time.sleep(POLL_SECONDS)
         yield
     finally:
-        _held.discard(handle)
+        _held_locks.discard(handle)
         os.close(handle)
 
 

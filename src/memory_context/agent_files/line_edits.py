@@ -1,4 +1,4 @@
-"""Edits of a text by line numbers, and by a text that stands in it once."""
+"""Edits of a text: by line numbers, or by replacing a part that occurs in it exactly once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MOST_LISTED = 10
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of *text*; a line break at its end does not begin another one."""
+    """Return the lines of *text*. A line break at its end does not begin another line."""
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
@@ -16,7 +16,9 @@ def lines_of(text: str) -> list[str]:
 
 
 def numbered(text: str, view_range: tuple[int, int] | None = None) -> str:
-    """Return the lines of *text* with their numbers, or those of *view_range*: from 1; as the last one -1 is the end.
+    """Return the lines of *text*, or those of *view_range*, with their numbers.
+
+    A range is the first and the last line, counted from 1. As the last line, -1 stands for the end.
 
     Raises:
         FileOperationError: The range lies outside the text.
@@ -29,22 +31,21 @@ def numbered(text: str, view_range: tuple[int, int] | None = None) -> str:
     if view_range and not 1 <= first <= end:
         has = f"the file, which has lines 1 to {len(lines)}"
         raise FileOperationError(f"lines {first} to {last} lie outside {has}")
-    # Six columns and a tab, as `cat -n` writes, which models know.
+    # Six columns and a tab, the format of `cat -n`, which models know.
     chosen = enumerate(lines[first - 1 : end], first)
     return "\n".join(f"{number:>6}\t{line}" for number, line in chosen)
 
 
 def replaced_once(text: str, old: str, new: str) -> tuple[str, int]:
-    """Return *text* with *new* in place of the one *old* in it, and the line where that was.
+    """Return *text* with *new* in place of the only occurrence of *old*, and the line number of that.
 
     Raises:
-        FileOperationError: *old* is empty, does not stand in *text*, or stands there more than once.
+        FileOperationError: *old* is empty, or occurs in *text* never or more than once.
     """
     if not old:
         raise FileOperationError(
             "the text to replace is empty; give the text as it stands in the file"
         )
-    # An empty text would stand everywhere: it was refused above.
     offsets = _offsets(text, old)
     if not offsets:
         message = "the text to replace does not stand in the file; copy it exactly, with its spaces and line breaks"
@@ -66,18 +67,19 @@ def replaced_once(text: str, old: str, new: str) -> tuple[str, int]:
 
 
 def _offsets(text: str, old: str) -> list[int]:
-    """Return where *old* begins in *text*, overlapping ones included; no more than a message needs."""
+    """Return the offsets at which *old* begins in *text*, overlaps included, but no more than a message needs."""
     offsets: list[int] = []
     start = text.find(old)
     while start >= 0 and len(offsets) <= MOST_LISTED:
         offsets.append(start)
-        # One further, not behind it: "aa" stands twice in "aaa", so replacing it once is not clear.
+        # From the next character on, not from the end of the match: "aa" occurs twice in "aaa", so it is not clear
+        # which one to replace.
         start = text.find(old, start + 1)
     return offsets
 
 
 def inserted(text: str, line: int, addition: str) -> str:
-    """Return *text* with the lines of *addition* after line *line*; 0 is before the first.
+    """Return *text* with the lines of *addition* inserted after line *line*; 0 inserts them before the first line.
 
     Raises:
         FileOperationError: There is no such line.
@@ -87,7 +89,7 @@ def inserted(text: str, line: int, addition: str) -> str:
         raise FileOperationError(
             f"there is no line {line} to insert after; the file has {len(lines)} lines, and 0 is its beginning"
         )
-    # The line to insert after must be ended, or the addition would continue it.
+    # The last line must end with a line break, or the addition would continue it.
     if text and not text.endswith("\n"):
         text += "\n"
     if not addition.endswith("\n"):

@@ -1,4 +1,4 @@
-"""A folder of text files for each agent; no path, link or race leads out of it."""
+"""A folder of text files for each agent, which no path, link or race can leave."""
 
 from __future__ import annotations
 
@@ -32,30 +32,30 @@ Read = Callable[[], str | None]
 
 
 class AgentMemoryService:
-    """Text files that agents keep, each agent in ``<app_cache_dir>/agent_memory/<agent_instance_id>/``.
+    """Text files of agents, each agent's in ``<app_cache_dir>/agent_memory/<agent_instance_id>/``.
 
-    A path is relative to the agent's folder, with ``/`` between its names. Texts are UTF-8 and stay as they are, line
-    breaks included. A write is there whole or not at all, whenever a process is killed; changes of one agent's files,
-    by whichever thread or process, come one after the other. Nothing outside the folder is read or written: names are
-    opened by handles, inside the folder before them, and no link is followed.
+    A path is relative to the agent's folder, with ``/`` between its names. ``.`` and doubled slashes are ignored:
+    ``./a//b.md`` is ``a/b.md``. Texts are UTF-8 and are not changed, line breaks included.
 
-    ``.`` and doubled slashes in a path mean nothing: ``./a//b.md`` is ``a/b.md``.
+    Writes are atomic, even if the process is killed. Changes to one agent's files are made one after the other,
+    whichever threads or processes make them. Nothing outside the agent's folder is ever read or written: each name is
+    opened relative to its folder's handle, and no link is followed.
 
-    Every method raises `InvalidPathError` for a path or an agent's id that cannot be one, `AgentNotFoundError` if the
-    agent's folder cannot be made or used, and `FileOperationError` for whatever else goes wrong. What is done, and what
-    is not found, is logged with the level INFO, what is refused as WARNING, what the system cannot do as ERROR. On
-    Windows, which has no handles of folders, every method raises `AgentNotFoundError`.
+    Every method raises `InvalidPathError` for an invalid path or agent's id, `AgentNotFoundError` if the agent's folder
+    cannot be made or used, and `FileOperationError` for any other problem. Operations, and files that are not found,
+    are logged at level INFO, refused paths and operations at WARNING, and errors of the system at ERROR. On Windows,
+    where folders have no handles, every method raises `AgentNotFoundError`.
 
     Args:
-        app_cache_dir: The folder of the application; everything above the agents' folders is trusted.
-        quota_bytes: The most that the files of one agent take together. They are also at most 10,000.
-        lock_seconds: How long a change waits for those before it.
+        app_cache_dir: The application's folder. It, and everything above it, is trusted.
+        quota_bytes: The largest total size of one agent's files. Their number is limited to 10,000, too.
+        lock_seconds: How long a change waits for earlier ones.
 
     Attributes:
-        base_memory_path: The folder of all agents' folders.
+        base_memory_path: The folder that contains the agents' folders.
 
     Raises:
-        InvalidArgumentError: The quota or the time is below zero.
+        InvalidArgumentError: The quota or the time is negative.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class AgentMemoryService:
     ) -> None:
         if quota_bytes < 0 or lock_seconds < 0:
             raise InvalidArgumentError(
-                f"a quota and a time are 0 or more, not {quota_bytes} and {lock_seconds}"
+                f"quota_bytes and lock_seconds must be 0 or more, not {quota_bytes} and {lock_seconds}"
             )
         self.app_cache_dir = Path(app_cache_dir).absolute()
         self.base_memory_path = self.app_cache_dir / FOLDER
@@ -79,24 +79,24 @@ class AgentMemoryService:
             events.FOLDER_MISSING.log(error)
 
     def read_memory_file(self, agent_instance_id: str, relative_file_path: str) -> str:
-        """Return the whole text of a file, as it was at one moment.
+        """Return the text of a file.
 
         Raises:
-            AgentMemoryFileNotFoundError: There is none.
+            AgentMemoryFileNotFoundError: There is no such file.
         """
-        with self._explained("read", agent_instance_id, relative_file_path):
+        with self._logged("read", agent_instance_id, relative_file_path):
             return self._text_of(agent_instance_id, relative_file_path)
 
     def write_memory_file(
         self, agent_instance_id: str, relative_file_path: str, content: str
     ) -> None:
-        """Make *content* the whole text of a file, new or not; folders on the way are made."""
+        """Write *content* to a file, replacing its text if it exists. Missing folders are made."""
         self._change(agent_instance_id, relative_file_path, lambda _: content)
 
     def append_to_memory_file(
         self, agent_instance_id: str, relative_file_path: str, content: str
     ) -> None:
-        """Add *content* to the end of a file, or make it; what several writers append stands there whole."""
+        """Append *content* to a file, which is made if it is missing. Concurrent appends do not mix or get lost."""
         self._change(
             agent_instance_id, relative_file_path, lambda read: (read() or "") + _checked(content)
         )
@@ -105,7 +105,7 @@ class AgentMemoryService:
         """Make a new file.
 
         Raises:
-            FileOperationError: There is one already; it stays as it is.
+            FileOperationError: The file exists already; it is not changed.
         """
 
         def only_new(read: Read) -> str:
@@ -120,7 +120,7 @@ class AgentMemoryService:
     def str_replace(
         self, agent_instance_id: str, relative_file_path: str, old_str: str, new_str: str = ""
     ) -> int:
-        """Put *new_str* in place of *old_str*, which stands in the file exactly once; return the line where that was.
+        """Replace *old_str*, which must occur in the file exactly once, by *new_str*; return its line number.
 
         Raises:
             AgentMemoryFileNotFoundError: There is no such file.
@@ -138,7 +138,7 @@ class AgentMemoryService:
     def insert(
         self, agent_instance_id: str, relative_file_path: str, insert_line: int, insert_text: str
     ) -> None:
-        """Put the lines of *insert_text* after line *insert_line*; 0 is before the first.
+        """Insert the lines of *insert_text* after line *insert_line*; 0 inserts them before the first line.
 
         Raises:
             AgentMemoryFileNotFoundError: There is no such file.
@@ -150,24 +150,24 @@ class AgentMemoryService:
         )
 
     def delete(self, agent_instance_id: str, relative_path: str) -> None:
-        """Delete a file, or a folder with all that is in it.
+        """Delete a file, or a folder with everything in it.
 
         Raises:
-            AgentMemoryFileNotFoundError: There is nothing under this path.
+            AgentMemoryFileNotFoundError: There is nothing at this path.
         """
         with (
-            self._explained("delete", agent_instance_id, relative_path),
+            self._logged("delete", agent_instance_id, relative_path),
             self._writing(agent_instance_id, make=False) as root,
         ):
             handles.remove(root, path_parts(relative_path))
 
     def rename(self, agent_instance_id: str, old_path: str, new_path: str) -> None:
-        """Move a file or a folder to a path where nothing is; folders on the way are made.
+        """Move a file or folder to a path that does not exist yet. Missing folders are made.
 
         Raises:
-            AgentMemoryFileNotFoundError: There is nothing under *old_path*.
+            AgentMemoryFileNotFoundError: There is nothing at *old_path*.
         """
-        with self._explained("rename", agent_instance_id, old_path, new_path):
+        with self._logged("rename", agent_instance_id, old_path, new_path):
             old = path_parts(old_path)
             new = path_parts(new_path)
             with self._writing(agent_instance_id, make=False) as root:
@@ -186,24 +186,25 @@ class AgentMemoryService:
         Args:
             agent_instance_id: The agent.
             relative_file_path: The file.
-            view_range: The first and the last line, from 1; -1 is the end. None: all of them.
+            view_range: The first and the last line, counted from 1; -1 as the last line is the end. None: all lines.
 
         Raises:
             AgentMemoryFileNotFoundError: There is no such file.
         """
-        with self._explained("view", agent_instance_id, relative_file_path):
+        with self._logged("view", agent_instance_id, relative_file_path):
             return numbered(self._text_of(agent_instance_id, relative_file_path), view_range)
 
     def list(self, agent_instance_id: str, relative_path: str = "") -> builtins.list[FileEntry]:
-        """Return the files and folders in the agent's folder, or in one inside, at any depth; for a file, that file.
+        """Return the files and folders below a folder, at any depth, or the one file that the path names.
 
-        Links, and what other programs put there under a name that the agent could not use, are left out.
+        Without a path it is the agent's folder. Links, and files of other programs with names that an agent could not
+        use, are left out.
 
         Raises:
-            AgentMemoryFileNotFoundError: There is nothing under this path.
+            AgentMemoryFileNotFoundError: There is nothing at this path.
         """
-        with self._explained("list", agent_instance_id, relative_path):
-            # An agent that has written nothing yet has an empty list, not an error.
+        with self._logged("list", agent_instance_id, relative_path):
+            # For an agent that has written nothing yet, the list is empty, and not an error.
             parts = path_parts(relative_path) if relative_path != "" else ()
             try:
                 with self._root(agent_instance_id) as root:
@@ -216,8 +217,11 @@ class AgentMemoryService:
     def _change(
         self, agent_instance_id: str, relative_file_path: str, edit: Callable[[Read], str]
     ) -> None:
-        """Make what *edit* returns the file's whole text. It may read the old one, which is None without a file."""
-        with self._explained("write", agent_instance_id, relative_file_path):
+        """Replace the text of a file by the result of *edit*, which is given a function that reads the old text.
+
+        The function returns None if there is no file.
+        """
+        with self._logged("write", agent_instance_id, relative_file_path):
             parts = path_parts(relative_file_path)
             with self._writing(agent_instance_id) as root:
                 status = handles.look(root, parts)
@@ -225,24 +229,26 @@ class AgentMemoryService:
                     raise InvalidPathError(
                         f"{brief(relative_file_path)} is a directory, not a file"
                     )
-                # Read inside the lock: between reading and writing nobody else changes the file.
+                # It reads inside the lock, so that nobody changes the file between reading and writing.
                 data = _utf8(edit(lambda: self._text(root, parts) if status else None))
                 self._refuse_excess(root, parts, len(data), status.st_size if status else None)
                 handles.replace(root, parts, data)
 
     def _refuse_excess(self, root: int, parts: Parts, size: int, old_size: int | None) -> None:
-        """Keep the agent within its quota; a file may always become smaller. What a crash left behind is deleted.
+        """Raise FileOperationError if a write would exceed the agent's quota. A file may always become smaller.
+
+        Temporary files that a crash left behind are deleted on the way.
 
         Args:
             root: The handle of the agent's folder.
-            parts: The path of the file that is to be written.
-            size: The bytes that it will have.
-            old_size: The bytes that it has; None if it is new.
+            parts: The path of the file to be written.
+            size: Its new size in bytes.
+            old_size: Its present size; None if it is new.
         """
         entries = list(handles.walk(root, sweep=True))
         used = sum(entry.size for entry in entries)
         after = used - (old_size or 0) + size
-        # Over a quota that was lowered since, files may still be shortened.
+        # If the quota was lowered below what the agent has, files may still be shortened.
         if after > self.quota_bytes and size > (old_size or 0):
             raise FileOperationError(
                 f"the agent's files have {used} of at most {self.quota_bytes} bytes, and would have {after}; "
@@ -269,10 +275,10 @@ class AgentMemoryService:
 
     @contextlib.contextmanager
     def _writing(self, agent_instance_id: str, *, make: bool = True) -> Generator[int]:
-        """Yield the handle of the agent's folder to its only writer."""
+        """Yield the handle of the agent's folder, and hold the agent's lock."""
         name = agent_folder(agent_instance_id)
         with contextlib.ExitStack() as stack:
-            with _unusable(name):
+            with _as_agent_not_found(name):
                 base = stack.enter_context(self._base())
                 locks = stack.enter_context(handles.folder(base, (LOCKS,), make=True))
             stack.enter_context(handles.locked(locks, name, self.lock_seconds))
@@ -283,19 +289,19 @@ class AgentMemoryService:
         """Yield the handle of the agent's folder.
 
         Raises:
-            FileNotFoundError: There is none, and it was not to be made.
+            FileNotFoundError: There is no such folder, and *make* is false.
         """
         name = agent_folder(agent_instance_id)
         with contextlib.ExitStack() as stack:
-            with _unusable(name):
+            with _as_agent_not_found(name):
                 base = stack.enter_context(self._base())
                 root = stack.enter_context(handles.folder(base, (name,), make=make))
-                _refuse_other(base, name)
+                _refuse_colliding_id(base, name)
             yield root
 
     @contextlib.contextmanager
     def _base(self) -> Generator[int]:
-        """Yield the handle of the folder of all agents."""
+        """Yield the handle of the folder that contains the agents' folders."""
         handle = os.open(self._make_base(), os.O_RDONLY | os.O_DIRECTORY)
         try:
             yield handle
@@ -317,8 +323,8 @@ class AgentMemoryService:
         return base
 
     @contextlib.contextmanager
-    def _explained(self, verb: str, agent_instance_id: str, *paths: str) -> Generator[None]:
-        """Log what came of it, and say which file of which agent an error of the system is about."""
+    def _logged(self, verb: str, agent_instance_id: str, *paths: str) -> Generator[None]:
+        """Log the outcome of the body, and turn errors of the system into errors that name the file and the agent."""
         what = " to ".join(map(brief, paths))
         agent = brief(agent_instance_id)
         try:
@@ -340,8 +346,8 @@ class AgentMemoryService:
 
 
 @contextlib.contextmanager
-def _unusable(name: str) -> Generator[None]:
-    """Raise what keeps us from an agent's folder as the error that says so; that there is none yet passes."""
+def _as_agent_not_found(name: str) -> Generator[None]:
+    """Turn errors on the way to an agent's folder into an `AgentNotFoundError`, except that it does not exist yet."""
     try:
         yield
     except (AgentNotFoundError, FileNotFoundError):
@@ -352,8 +358,8 @@ def _unusable(name: str) -> Generator[None]:
         ) from error
 
 
-def _refuse_other(base: int, name: str) -> None:
-    """Keep agents apart where the file system takes two ids for one name, as macOS does with b and B."""
+def _refuse_colliding_id(base: int, name: str) -> None:
+    """Refuse an id that the file system takes for that of another agent, as macOS does with b and B."""
     if name not in os.listdir(base):
         raise InvalidPathError(
             f"the file system takes the agent's id {name!r} for that of another one"
@@ -361,6 +367,7 @@ def _refuse_other(base: int, name: str) -> None:
 
 
 def _existing(read: Read) -> str:
+    """Return the text of a file that must exist."""
     text = read()
     if text is None:
         raise FileNotFoundError
@@ -368,6 +375,7 @@ def _existing(read: Read) -> str:
 
 
 def _checked(text: object) -> str:
+    """Return *text* if it is a text, else raise FileOperationError."""
     if not isinstance(text, str):
         raise FileOperationError(f"the content of a file is a text, not {type(text).__name__}")
     return text
@@ -383,7 +391,7 @@ def _utf8(text: object) -> bytes:
 
 
 def _entries(root: int, parts: Parts) -> list[FileEntry]:
-    """Return what is in a folder, or a file itself; without *parts* what is in the agent's folder."""
+    """Return the entries of a folder, or the entry of a file. Without *parts* it is the agent's folder."""
     if parts:
         status = handles.look(root, parts)
         if status is None:
@@ -395,11 +403,11 @@ def _entries(root: int, parts: Parts) -> list[FileEntry]:
 
 
 def _refuse_move(root: int, old: Parts, new: Parts) -> None:
-    """Let a move pass that overwrites nothing, and after which every file still has a path that can be used."""
+    """Refuse a move that would overwrite something, or give a file a path that is not valid."""
     if new[: len(old)] == old:
         raise FileOperationError(f"{brief('/'.join(old))} cannot be moved to itself or into itself")
     if handles.look(root, new) is not None:
         raise FileOperationError(f"{brief('/'.join(new))} exists already")
     for entry in _entries(root, old):
-        # Every file below gets a longer path, which may pass the limit.
+        # Checks the new path of each file below, which may be too long.
         path_parts("/".join(new) + entry.path[len("/".join(old)) :])

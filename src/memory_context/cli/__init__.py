@@ -2,14 +2,14 @@
 
 Each command is a function with typer's options, in a module named after the commands in it.
 These modules import nothing heavy at the top, so that help and completion stay fast: a command imports what it needs when
-it runs. Nor do they have ``from __future__ import annotations``: typer would compile each annotation again. A command
-returns its exit code, or None for 0.
+it runs. They also omit ``from __future__ import annotations``, since typer would have to compile each annotation again. A
+command returns its exit code, or None for 0.
 """
 
 import sys
 
 try:
-    # The order of the help.
+    # The help lists the commands in the order of these imports.
     # isort: off
     from memory_context.cli import list_search_show as list_search_show
     from memory_context.cli import query as query
@@ -29,7 +29,7 @@ except ModuleNotFoundError as error:
         raise
 
     def main() -> None:
-        """Say what is missing, and exit."""
+        """Report that the extra ``cli`` is not installed, and exit with code 2."""
         sys.stderr.write(
             "memory-context: the command line needs typer and rich: pip install 'memory-context[cli]'\n"
         )

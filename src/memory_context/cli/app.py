@@ -1,4 +1,4 @@
-"""The application that the commands belong to, its exit codes, and how an error or Ctrl-C ends it."""
+"""The typer application that all commands register with, its exit codes, and how errors and Ctrl-C end a command."""
 
 import io
 import os
@@ -16,19 +16,19 @@ NOTHING_FOUND = 1
 FAILED = 2
 FIND, KEEP, MOVE, RUN = (
     "Find and read",
-    "Keep in order",
-    "Move",
-    "Serve and try",
-)  # the help's panels
-INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+    "Maintain",
+    "Move and back up",
+    "Serve and try out",
+)  # headings in the help
+INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # typer does not export it
 
 
 class GroupedVerbs(TyperGroup):
-    """The verbs under the headings of their panels, also where typer prints plain text."""
+    """A group whose help lists the commands under headings; in plain text, typer itself would print one list."""
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override] # noqa: ANN401 - typer exports neither type
-        """Write a section for each panel, in the order of the verbs."""
+        """Write a section for each heading, with the commands in the order of their registration."""
         verbs = {name: self.commands[name] for name in self.list_commands(ctx)}
         panels = dict[str, list[tuple[str, str]]]()
         room = formatter.width - 6 - max(map(len, verbs))
@@ -79,10 +79,10 @@ def run(arguments: list[str]) -> int:
     except (MemoryContextError, _UsageError) as error:
         _print_error(error)
         return FAILED
-    except (KeyboardInterrupt, typer.Abort):  # what is left then: see progress_and_ctrl_c.py
+    except (KeyboardInterrupt, typer.Abort):  # progress_and_ctrl_c.py says what state things are in
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of the pipe has seen enough; without this Python would complain when it flushes at exit.
+        # The reader closed the pipe, as `head` does; otherwise Python would complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
@@ -91,10 +91,12 @@ def _print_error(error: Exception) -> None:
     from memory_context.display.terminal import harmless
 
     text: str = getattr(error, "format_message", error.__str__)()
-    # What typer writes before the choices of an option.
+    # Some versions of typer write this before the choices of an option.
     text = text.replace("Value error, ", "")
     line = f"{NAME}: {' '.join(harmless(text).split())}"
-    command = getattr(getattr(error, "ctx", None), "command_path", None)  # of a usage error
+    command = getattr(
+        getattr(error, "ctx", None), "command_path", None
+    )  # only usage errors have it
     if command:
         line += f" (see {command} --help)"
     typer.echo(line, err=True)

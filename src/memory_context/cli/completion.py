@@ -1,7 +1,7 @@
-"""Completion of keys and users in the shell: from the store, and nothing if that fails.
+"""Shell completion of memory keys and user names; if the store cannot be read, nothing is offered.
 
-The shells' scripts evaluate what is offered (zsh's `_arguments` twice), so stored text has no place there: no
-descriptions, and no name that has other characters than those of `_SAFE`.
+The shells' completion scripts evaluate what is offered (zsh's `_arguments` twice), which stored text could exploit.
+Therefore descriptions are never offered, and a name only if all its characters are those of `_SAFE`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _SAFE = re.compile(r"[A-Za-z0-9_.@+-]+")
 
 
 def complete_keys(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return keys of the user's memories."""
+    """Return the keys of the user's memories that begin with *incomplete*."""
     return _offered(
         ctx, incomplete, lambda catalog, scope: catalog.keys_from(scope, incomplete, OFFERED)
     )
 
 
 def complete_users(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return names of users."""
+    """Return the names of the users that begin with *incomplete*."""
     return _offered(
         ctx, incomplete, lambda catalog, _: catalog.counts("user_id"), of_one_user=False
     )
@@ -44,7 +44,7 @@ def _offered(
     *,
     of_one_user: bool = True,
 ) -> list[str]:
-    # Completion of options needs no store: these load a database library.
+    # Imported here because they load a database library, which completing the name of an option does not need.
     from memory_context.cli.open_store_and_user import only_user, opened_store
     from memory_context.model.scope import Scope
     from memory_context.stores.sql.catalog import Catalog

@@ -1,4 +1,4 @@
-"""The commands `confirm`, `forget`, `gc`, `forget-user`, `consolidate` and `redact`: what is kept, and for how long."""
+"""The commands `confirm`, `forget`, `gc`, `forget-user`, `consolidate` and `redact`, which change what is stored."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -14,8 +14,12 @@ from memory_context.cli.screen import confirm, print_json, print_paged, say
 from memory_context.exceptions import StoreError
 from memory_context.model.scope import Scope
 
-_KEEP = "How long to keep memories: tool_output=30d, tier:detail=12h, evicted=4w, =365d:read; repeatable."
-_COUNTS = ("memories", "deletions", "audit_entries", "reads")  # of a receipt
+_KEEP = (
+    "How long to keep memories: of a type (tool_output=30d), of a tier (tier:detail=12h), evicted ones (evicted=4w), or "
+    "all of them, counted from the last read (=365d:read); repeatable."
+)
+# Fields of a receipt that are all 0 if the store knew nothing of the user.
+_COUNTS = ("memories", "deletions", "audit_entries", "reads")
 
 
 @app.command("confirm", rich_help_panel=KEEP)
@@ -27,7 +31,7 @@ def confirm_(
     audit: opt.Audited = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Stand by memories that a model wrote or that were imported: they count as a person's from then on."""
+    """Vouch for memories that a model wrote or that were imported. They count as a person's from then on."""
     from memory_context.model.reference import key_in
 
     with opened(store, user, "confirm", audit=audit) as memory:
@@ -46,10 +50,10 @@ def forget(
     store: opt.Store = None,
     user: opt.User = None,
     reason: Annotated[
-        str, typer.Option(metavar="TEXT", help="What references to them will say.")
+        str, typer.Option(metavar="TEXT", help="The reason that their references will give.")
     ] = "forgotten",
     soft: Annotated[
-        bool, typer.Option("--soft", help="Only evict: not found any more, but read by key.")
+        bool, typer.Option("--soft", help="Only evict: no longer found, but readable by key.")
     ] = False,
     yes: opt.Yes = False,
     audit: opt.Audited = False,
@@ -86,7 +90,7 @@ def gc(
     audit: opt.Audited = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Delete expired memories for good. With --keep, older ones too."""
+    """Delete expired memories for good. With --keep, also those that a rule finds too old."""
     from memory_context.memory.gc_by_retention_rules import (
         RetentionRule,
         count_expired,
@@ -104,7 +108,7 @@ def gc(
             whose = f"{len(expired):,} users" if len(expired) > 1 else next(iter(expired))
             memories = counted(total, "expired memory")
             confirm(f"Delete {memories} of {whose} for good?", yes=yes)
-            left_behind = "Deleted memories are gone, the others are as they were."
+            left_behind = "Deleted memories are gone; the others are unchanged."
             with interruptible("deleting", left_behind) as report:
                 deleted = delete_expired(
                     database,
@@ -130,28 +134,29 @@ def redact(
     yes: opt.Yes = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Take secrets out of memories that were stored without redaction, for good."""
+    """Remove secrets from memories that were stored without redaction, for good."""
     from memory_context.memory.redacted_records import redact_memories
     from memory_context.text.redact import Redactor
 
-    left_behind = "Redacted memories stay so; redact again to do the rest."
+    left_behind = "Redacted memories stay redacted; run redact again for the rest."
     with (
         opened_store(store, "redact") as database,
         interruptible("redacting", left_behind) as report,
     ):
-        confirm(f"Take secrets out of the memories of {user or 'everybody'} for good?", yes=yes)
+        confirm(f"Remove secrets from the memories of {user or 'all users'} for good?", yes=yes)
         counts = redact_memories(database, Redactor(), user_id=user, progress=report)
     if as_json:
         print_json({"redacted": counts})
         return
-    taken_out = [f"{kind}: {count:,}" for kind, count in sorted(counts.items())]
-    print_paged(*(taken_out or ["no secrets were found"]))
+    removed = [f"{kind}: {count:,}" for kind, count in sorted(counts.items())]
+    print_paged(*(removed or ["no secrets were found"]))
 
 
 @app.command("forget-user", rich_help_panel=KEEP)
 def forget_user(
     user: Annotated[
-        str, typer.Argument(metavar="USER", help="Who.", autocompletion=complete_users)
+        str,
+        typer.Argument(metavar="USER", help="The user to forget.", autocompletion=complete_users),
     ],
     *,
     store: opt.Store = None,
@@ -188,7 +193,7 @@ def consolidate(
     tier_id: Annotated[
         str | None,
         typer.Argument(
-            metavar="ID", help="Which run, task or project; without it each, by itself."
+            metavar="ID", help="Which run, task or project; without it, each one separately."
         ),
     ] = None,
     *,
@@ -196,20 +201,18 @@ def consolidate(
     user: opt.User = None,
     similarity: Annotated[
         float,
-        typer.Option(
-            min=0, max=1, metavar="SHARE", help="How much near-duplicates have in common."
-        ),
+        typer.Option(min=0, max=1, metavar="SHARE", help="How much two notes must have in common."),
     ] = 0.6,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be merged.")
     ] = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Merge the notes of a tier that say the same. The old ones are evicted; their keys stay valid."""
+    """Merge notes of a tier that say the same thing. The old ones are evicted; their keys stay valid."""
     from memory_context.memory import consolidation
     from memory_context.text.describe.description import counted
 
-    left_behind = "Merged notes stay merged, the others are as they were."
+    left_behind = "Merged notes stay merged; the others are unchanged."
     with (
         opened(store, user, "consolidate") as memory,
         interruptible("consolidating", left_behind) as report,

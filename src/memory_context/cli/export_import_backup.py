@@ -1,4 +1,4 @@
-"""The commands `export`, `import` and `backup`: move what is stored, or copy it."""
+"""The commands `export`, `import` and `backup`, which copy memories to files and to other stores."""
 
 from contextlib import closing
 from dataclasses import asdict
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memory_context.model.item import Conflict
 
 _SOURCE = (
-    "A file that export wrote, or the URL of another store: sqlite:///memory.db, file:///folder, …"
+    "A file written by export, or the URL of another store: sqlite:///memory.db, file:///folder, …"
 )
 PROBLEMS_SHOWN = 10
 
@@ -27,20 +27,22 @@ PROBLEMS_SHOWN = 10
 def export_(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="Where to write; compressed if it ends with .gz."),
+        typer.Argument(
+            metavar="FILE", help="The file to write; compressed if its name ends in .gz."
+        ),
     ],
     *,
     store: opt.Store = None,
     user: opt.OneUser = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Write all that a store holds to a file of JSON lines. Evicted memories and deletions go along."""
+    """Write everything in a store to a JSON Lines file. Evicted memories and deletions are included."""
     from rich.filesize import decimal
 
     from memory_context.memory.transfer import ALL_USERS, export_memories
     from memory_context.text.describe.description import counted
 
-    left_behind = "The file was not written; one that was there is as it was."
+    left_behind = "The file was not written; an existing one is unchanged."
     with (
         opened_store(store, "export") as database,
         interruptible("exporting", left_behind) as report,
@@ -61,17 +63,20 @@ def import_(
     store: opt.Store = None,
     user: opt.OneUser = None,
     keep_origins: Annotated[
-        bool, typer.Option("--keep-origins", help="Believe what the file says of origins.")
+        bool,
+        typer.Option(
+            "--keep-origins", help="Keep the origins stated in the file, your own backup."
+        ),
     ] = False,
     as_json: opt.AsJson = False,
 ) -> int:
-    """Read a file or another store into a store. It is created if there is none."""
+    """Import a file, or another store, into a store. The store is created if it does not exist."""
     from memory_context.memory.transfer import ALL_USERS, copy_memories, import_memories
     from memory_context.stores import as_store
     from memory_context.stores.opening import database_url
     from memory_context.text.describe.description import counted
 
-    left_behind = "What was written stays; import again to write the rest."
+    left_behind = "What was written stays; run import again to write the rest."
     user_id = user or ALL_USERS
     with (
         closing(as_store(check_given(store, "import"))) as target,
@@ -98,7 +103,7 @@ def import_(
         if len(problems) > PROBLEMS_SHOWN:
             say(f"and {len(problems) - PROBLEMS_SHOWN:,} more")
         if not done.complete:
-            say("the file is cut off: it holds less than was exported")
+            say("the file is truncated: it holds less than was exported")
     return FAILED if done.conflicts or done.damaged or not done.complete else 0
 
 
@@ -111,7 +116,9 @@ def _named(problem: "Conflict | DamagedLine") -> str:
 def backup(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="FOLDER", help="Where the copies are; created if it is missing."),
+        typer.Argument(
+            metavar="FOLDER", help="The folder for the copies; created if it is missing."
+        ),
     ],
     *,
     store: opt.Store = None,
@@ -126,7 +133,7 @@ def backup(
 
     from memory_context.memory.transfer import backup_database
 
-    left_behind = "There is no new copy; the older ones are there."
+    left_behind = "No copy was made; older copies are unchanged."
     with (
         opened_store(store, "backup") as database,
         interruptible("copying", left_behind) as report,

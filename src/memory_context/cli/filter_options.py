@@ -1,4 +1,4 @@
-"""Read the options of `list` and `search` that say which memories are meant."""
+"""Parse the options of `list` and `search` that select memories, and turn them into a store's filters."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def read_filters(
     until: str | None,
     where: Sequence[str] | None,
 ) -> dict[str, Any]:
-    """Return the filters of a store that these options mean.
+    """Return the store's filters for these options.
 
     Raises:
-        InvalidArgumentError: A time cannot be read, or a column is given twice.
-        InvalidFilterError: A condition cannot be read, or there is no such column.
+        InvalidArgumentError: A time cannot be parsed, or a column is given twice.
+        InvalidFilterError: A condition cannot be parsed, or there is no such column.
     """
     from memory_context.memory.filters_from_keywords import search_filters
 
@@ -44,16 +44,16 @@ def read_filters(
     )
     for text in where or ():
         column, wanted = condition(text)
-        known = filters.setdefault(column, {})
-        # Two conditions go together where they say different things of one column: >=0.2 and <0.5.
-        if not isinstance(known, dict) or known.keys() & wanted.keys():
+        earlier = filters.setdefault(column, {})
+        # Two conditions on one column are allowed if their operators differ: >=0.2 and <0.5.
+        if not isinstance(earlier, dict) or earlier.keys() & wanted.keys():
             raise InvalidArgumentError(f"{column} is given twice")
-        filters[column] = {**known, **wanted}
+        filters[column] = {**earlier, **wanted}
     return filters
 
 
 def moment(text: str) -> datetime:
-    """Read a time: ``2026-01-31``, ``2026-01-31T12:00`` (local time without a zone), or ``7d`` for seven days ago.
+    """Parse a time: ``2026-01-31``, ``2026-01-31T12:00`` (local time without a zone), or ``7d`` for seven days ago.
 
     Raises:
         InvalidArgumentError: It is none of these.
@@ -64,15 +64,16 @@ def moment(text: str) -> datetime:
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise InvalidArgumentError(
-            f"{text!r} is not a time such as 2026-01-31, 2026-01-31T12:00, 2026-01-31T12:00Z, or 30m, 24h, 7d, 2w ago"
+            f"{text!r} is not a time: give one such as 2026-01-31, 2026-01-31T12:00 or 2026-01-31T12:00Z, or how long "
+            "ago, such as 30m, 24h, 7d or 2w"
         ) from error
 
 
 def condition(text: str) -> tuple[str, dict[str, Any]]:
-    """Read a column and what it must be: ``importance>=0.8``.
+    """Parse a condition on a column, such as ``importance>=0.8``, into the column and its filter.
 
     Raises:
-        InvalidFilterError: It cannot be read, or there is no such column.
+        InvalidFilterError: It cannot be parsed, or there is no such column.
     """
     from pydantic import TypeAdapter
 
@@ -80,13 +81,17 @@ def condition(text: str) -> tuple[str, dict[str, Any]]:
 
     match = _FILTER.fullmatch(text)
     if match is None:
-        raise InvalidFilterError(f"{text!r} is not a filter: COLUMN=VALUE, with = != < <= > >=")
+        raise InvalidFilterError(
+            f"{text!r} is not a filter: give COLUMN=VALUE, or != < <= > >= in place of ="
+        )
     name, sign, value = match.groups()
     if name == "tags":
-        raise InvalidFilterError("tags are filtered with --tag")
+        raise InvalidFilterError("use --tag to filter by tags")
     kind = column_named(name).type.python_type
     try:
         wanted = moment(value) if kind is datetime else TypeAdapter(kind).validate_python(value)
     except ValueError as error:
-        raise InvalidFilterError(f"{name} cannot be {value!r}: it is a {kind.__name__}") from error
+        raise InvalidFilterError(
+            f"{name} is compared with a {kind.__name__}, not with {value!r}"
+        ) from error
     return name, {_OPERATORS[sign]: wanted}

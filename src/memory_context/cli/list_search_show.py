@@ -1,4 +1,4 @@
-"""The commands `list`, `search` and `show`: find memories and read them."""
+"""The commands `list`, `search` and `show`, which find memories and print them."""
 
 import re
 import sys
@@ -51,11 +51,12 @@ if TYPE_CHECKING:
 
 LONGEST_LINE = 160  # characters of a hit's line
 NUMBER_WIDTH = 5
-# What a listing leaves out: contents, what tells of them, and what only this library goes by.
+# Columns that a listing leaves out: the content, what describes it, and what only this library uses.
 _NOT_LISTED = {
     *("content", "content_metadata", "content_hash", "identity", "generated_key", "id", "match"),
 }
-# An argument of Python's in an error, and the space that is not yet behind it.
+# A Python argument in an error message, such as `lines=`, which becomes `--lines `. An option needs a space behind it, so
+# the match includes one that is there already, and is followed by nothing or by the value.
 _ARGUMENT = re.compile(
     r"(?<![\w?&'\"-])(lines|contains|pattern|context|path|where|columns|query)=(?: (?=\w)|(?=\W)|)"
 )
@@ -75,7 +76,8 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
     until: opt.Until = None,
     where: opt.Where = None,
     evicted: Annotated[
-        bool, typer.Option("--evicted", help="Include memories that are no longer offered.")
+        bool,
+        typer.Option("--evicted", help="Include evicted memories, no longer offered to agents."),
     ] = False,
     sort: Annotated[
         Literal["newest", "oldest", "largest", "important", "key", "used"],
@@ -94,7 +96,7 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
     filters = read_filters(types, tier, category, tags, thread, since, until, where)
     if evicted:
         filters.setdefault("is_active", [True, False])
-    # Without a manager, which would load what reads and describes texts.
+    # Without a MemoryManager, whose import loads everything that reads and describes texts.
     with opened_store(store, "list") as database:
         catalog = Catalog(database)
         scope = Scope(user or only_user(database))
@@ -127,7 +129,9 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
     user: opt.User = None,
     mode: Annotated[
         Literal["hybrid", "keyword", "semantic", "substring"],
-        typer.Option(help="Search by keywords, by meaning, by both, or for a part of words."),
+        typer.Option(
+            help="Search by keywords, by meaning, by both (hybrid), or for parts of words."
+        ),
     ] = "hybrid",
     embedder: opt.Embedder = None,
     types: opt.Types = None,
@@ -144,7 +148,7 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
     as_json_lines: opt.AsJsonLines = False,
     as_csv: opt.AsCsv = False,
 ) -> int:
-    """Find memories by their contents, best first. Each comes with its best passage."""
+    """Find memories by their contents, best first. Each is shown with its best passage."""
     check_one_form(json=as_json, jsonl=as_json_lines, csv=as_csv)
     filters = read_filters(types, tier, category, tags, thread, since, until, where)
     with opened(store, user, "search", embedder, audit=audit) as memory:
@@ -173,42 +177,50 @@ def show(  # noqa: PLR0913 - one of them selects
     user: opt.User = None,
     lines: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Lines 120-180, 500-, -40 (the last 40), 7; or several."),
+        typer.Option(
+            metavar="TEXT", help="Lines 120-180, 500-, -40 (the last 40) or 7; several with commas."
+        ),
     ] = None,
     contains: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Lines that contain a text, in any case.")
+        str | None,
+        typer.Option(metavar="TEXT", help="Lines that contain this text, ignoring case."),
     ] = None,
-    pattern: Annotated[str | None, typer.Option(metavar="REGEX", help="Lines that match.")] = None,
+    pattern: Annotated[
+        str | None, typer.Option(metavar="REGEX", help="Lines that match this regular expression.")
+    ] = None,
     context: Annotated[
         int, typer.Option(min=0, metavar="LINES", help="Lines around each match.")
     ] = 0,
     path: Annotated[
-        str | None, typer.Option(metavar="JSONPATH", help="Values of JSON: $.orders[*].id.")
+        str | None, typer.Option(metavar="JSONPATH", help="Values of JSON content: $.orders[*].id.")
     ] = None,
     where: Annotated[
-        str | None, typer.Option(metavar="SQL", help="Rows for which an expression is true.")
+        str | None, typer.Option(metavar="SQL", help="Rows for which this expression is true.")
     ] = None,
-    columns: Annotated[str | None, typer.Option(metavar="SQL", help="Columns of the rows.")] = None,
+    columns: Annotated[
+        str | None, typer.Option(metavar="SQL", help="Which columns of the rows.")
+    ] = None,
     query: Annotated[
-        str | None, typer.Option(metavar="QUESTION", help="Passages that answer a question.")
+        str | None, typer.Option(metavar="QUESTION", help="Passages that answer this question.")
     ] = None,
     max_tokens: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Print at most so many tokens.")
+        int | None, typer.Option(min=1, metavar="N", help="Print at most this many tokens.")
     ] = None,
     offset: Annotated[
         int,
-        typer.Option(min=0, metavar="N", help="Where the page begins, as the last page said."),
+        typer.Option(min=0, metavar="N", help="Where the page begins, as the previous page said."),
     ] = 0,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write it to a file, byte for byte.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the content to this file, byte for byte."),
     ] = None,
     info: Annotated[
-        bool, typer.Option("--info", help="Print the record in place of the content.")
+        bool, typer.Option("--info", help="Print the record instead of the content.")
     ] = False,
     audit: opt.Audited = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Print a memory, or a part of it. Standard error says which part, and how to get the next page."""
+    """Print a memory, or a part of it. Which part, and how to get the next page, goes to standard error."""
     from memory_context.model.reference import key_in
 
     with _options_named():
@@ -216,14 +228,14 @@ def show(  # noqa: PLR0913 - one of them selects
             lines=lines, contains=contains, pattern=pattern, context=context, path=path, where=where, columns=columns,
             query=query,
         )  # fmt: skip
-    whole = selection == Selection() and offset == 0 and max_tokens is None
-    page: Page | None = None  # of text; bytes come whole
+    is_whole = selection == Selection() and offset == 0 and max_tokens is None
+    page: Page | None = None  # stays None for bytes, which are not paged
     with opened(store, user, "show", audit=audit) as memory:
         item = _found(memory, key_in(key))
         if info:
             _print_record(item, as_json=as_json)
             return
-        if whole and isinstance(item.content, bytes):
+        if is_whole and isinstance(item.content, bytes):
             memory.read(item.memory_key)
         else:
             with _options_named():
@@ -238,14 +250,14 @@ def show(  # noqa: PLR0913 - one of them selects
     else:
         part = f"{page.part}; the next page: --offset {page.next_offset}"
     say(f"{item.ref}, {part}")
-    _print_content(item, page, output, whole=whole)
+    _print_content(item, page, output, is_whole=is_whole)
 
 
 def _found(memory: "MemoryManager", key: str) -> "MemoryItem":
-    """Return the memory.
+    """Return the memory under the key.
 
     Raises:
-        MemoryNotFoundError: There is none; if one key begins so, with that key.
+        MemoryNotFoundError: There is none. If exactly one key begins with *key*, the message proposes it.
     """
     from memory_context.stores.sql.catalog import Catalog
 
@@ -258,16 +270,16 @@ def _found(memory: "MemoryManager", key: str) -> "MemoryItem":
         if len(near) != 1:
             raise
         raise MemoryNotFoundError(
-            f"there is no memory under the key {key!r}; one key begins so: {near[0]}"
+            f"there is no memory under the key {key!r}; did you mean {near[0]!r}?"
         ) from None
 
 
 @contextmanager
 def _options_named() -> Generator[None]:
-    """Let errors speak of the options of `show`, not of Python's arguments.
+    """Make errors name the options of `show` instead of Python's arguments.
 
     Raises:
-        InvalidSelectionError: As it was raised inside, in other words.
+        InvalidSelectionError: It was raised inside; its message is rewritten.
     """
     try:
         yield
@@ -289,7 +301,7 @@ def _around(text: str, words: Sequence[str], room: int) -> str:
 
 
 def _record(item: "MemoryItem") -> dict[str, object]:
-    """Return what is known of a memory, without its content, as every ``--json`` gives it."""
+    """Return the columns of a memory that ``--json`` prints everywhere, without the content."""
     shown = [field.name for field in fields(item) if field.name not in _NOT_LISTED]
     return {name: getattr(item, name) for name in shown}
 
@@ -300,7 +312,7 @@ def _hit_record(hit: "MemoryItem") -> dict[str, object]:
 
 
 def _hit_parts(hit: "MemoryItem") -> "list[RenderableType]":
-    """Return a hit as people read it: key and summary, where and why it was found, and the passage."""
+    """Draw a hit for people: key and summary, where and why it was found, and the passage."""
     from memory_context.display.drawn_memory_lists import passage_lines
     from memory_context.display.terminal import plain
     from memory_context.text.describe.description import counted
@@ -312,7 +324,7 @@ def _hit_parts(hit: "MemoryItem") -> "list[RenderableType]":
     if hit.match and hit.match.why:
         facts.append(f"found by {', '.join(hit.match.why)}")
     if hit.match and hit.match.passage:
-        # A number, a space, and the signs of what is cut.
+        # Beside the line: its number, a space, and an ellipsis at either end.
         room = min(LONGEST_LINE, screen().width - NUMBER_WIDTH - 3)
         for line in passage_lines(hit.match, hit.match.why):
             numbered = f"{line.number:>{NUMBER_WIDTH}} {_around(line.text, hit.match.why, room)}"
@@ -346,9 +358,9 @@ def _content_as_json(item: "MemoryItem", page: "Page | None") -> dict[str, objec
 
 
 def _print_content(
-    item: "MemoryItem", page: "Page | None", output: Path | None, *, whole: bool
+    item: "MemoryItem", page: "Page | None", output: Path | None, *, is_whole: bool
 ) -> None:
-    """Print or write the content; a pipe or a file gets it as it is stored, a terminal only harmless characters.
+    """Print or write the content: as it is stored to a pipe or a file, but only harmless characters to a terminal.
 
     Raises:
         InvalidArgumentError: The file cannot be written.
@@ -356,11 +368,11 @@ def _print_content(
     from memory_context.display.terminal import harmless
 
     content = item.data
-    if page and not whole:
+    if page and not is_whole:
         content = (page.text.removesuffix("\n") + "\n").encode("utf-8", "surrogatepass")
     if output:
         try:
-            if whole:
+            if is_whole:
                 item.save_to(output)
             else:
                 output.write_bytes(content)

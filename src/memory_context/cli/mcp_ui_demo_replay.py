@@ -1,4 +1,4 @@
-"""The commands `ui`, `mcp`, `demo` and `replay`: look at memories, serve them, try the library, measure it."""
+"""The commands `ui`, `mcp`, `demo` and `replay`, which show memories, serve them, and try out and measure the library."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,16 +9,14 @@ from memory_context.cli import options as opt
 from memory_context.cli.app import RUN, app
 from memory_context.cli.open_store_and_user import check_given, login, opened_store
 
-_PORT = (
-    "Serve streamable HTTP at this port (0: any free one) in place of standard input and output."
-)
+_PORT = "Serve streamable HTTP on this port (0: any free one) instead of standard input and output."
 _RECORDINGS = (
-    "Recordings, JSON or JSON lines, .gz too: chats of OpenAI and Anthropic, states of AutoGen, Agent Framework and "
-    "LangGraph, LangChain's dumps, spans, LangSmith's runs, Claude Code's sessions."
+    "Recordings as JSON or JSON Lines, also gzipped: OpenAI and Anthropic chats, states of AutoGen, Agent Framework and "
+    "LangGraph, LangChain dumps, OpenTelemetry spans, LangSmith runs, Claude Code sessions."
 )
-_POLICY = "Replay this policy, as memory:threshold=800, and not the usual ones; repeatable. --explain names them."
+_POLICY = "Replay this policy instead of the default ones: memory:threshold=800; repeatable. --explain lists them."
 
-_PRICE = "What tokens cost: a model's name, or dollars for a million of input and of cached input, as 2.50/0.25."
+_PRICE = "What tokens cost: a model's name, or dollars per million input and cached input tokens, such as 2.50/0.25."
 
 
 @app.command(rich_help_panel=RUN)
@@ -28,11 +26,13 @@ def ui(
     user: opt.OneUser = None,
     port: Annotated[
         int,
-        typer.Option(min=0, max=65535, metavar="PORT", help="Listen there; 0 for any free port."),
+        typer.Option(
+            min=0, max=65535, metavar="PORT", help="Listen on this port; 0: any free one."
+        ),
     ] = 0,
     audit: opt.Audited = False,
 ) -> None:
-    """Look at what agents stored, sent and brought back, in a browser. It prints the address."""
+    """Show what agents stored, sent and brought back, in a browser. The command prints the address."""
     from memory_context.ui import Looked, serve_ui
 
     with opened_store(store, "ui") as memories:
@@ -49,24 +49,31 @@ def mcp(  # noqa: PLR0913 - each is a setting of the server, with a default
         typer.Option(envvar="MEMORY_CONTEXT_USER", metavar="ID", help="Whose memories."),
     ],
     session: Annotated[
-        str, typer.Option(metavar="ID", help="The conversation for notes of the session tier.")
+        str,
+        typer.Option(
+            metavar="ID", help="The conversation that notes of the session tier belong to."
+        ),
     ] = "mcp",
     project: Annotated[
-        str, typer.Option(metavar="ID", help="The project for notes of the project tier.")
+        str,
+        typer.Option(metavar="ID", help="The project that notes of the project tier belong to."),
     ] = "default",
     http: Annotated[int | None, typer.Option(min=0, max=65535, metavar="PORT", help=_PORT)] = None,
     host: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="With --http: an address of this machine.",
+            help="With --http: listen on this address of the machine.",
             show_default="127.0.0.1",
         ),
     ] = None,
     max_tokens: Annotated[
         int | None,
         typer.Option(
-            min=200, metavar="N", help="The most tokens of a tool's answer.", show_default="500"
+            min=200,
+            metavar="N",
+            help="The maximum size of a tool's answer, in tokens.",
+            show_default="500",
         ),
     ] = None,
     page_tokens: Annotated[
@@ -74,13 +81,13 @@ def mcp(  # noqa: PLR0913 - each is a setting of the server, with a default
         typer.Option(
             min=200,
             metavar="N",
-            help="The most tokens of a page of retrieve_memory.",
+            help="The maximum size of a page of retrieve_memory, in tokens.",
             show_default="--max-tokens, or 4000",
         ),
     ] = None,
     audit: opt.Audited = False,
 ) -> None:
-    """Serve a user's memories to MCP clients. It uses standard input and output, or HTTP."""
+    """Serve a user's memories to MCP clients. The server uses standard input and output, or HTTP."""
     from memory_context.mcp import Served, serve
 
     served = Served(check_given(store, "mcp"), user, session, project, audit)
@@ -93,7 +100,9 @@ def demo(
     host: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="Run on autogen, langchain, or agent-framework.", show_default=True
+            metavar="NAME",
+            help="The framework: autogen, langchain or agent-framework.",
+            show_default=True,
         ),
     ] = "autogen",
     model: Annotated[
@@ -127,7 +136,9 @@ def replay(  # noqa: PLR0913 - each is an option
     ] = None,
     threshold: Annotated[
         int,
-        typer.Option(min=50, metavar="TOKENS", help="Fold larger outputs, in the usual policies."),
+        typer.Option(
+            min=50, metavar="TOKENS", help="Fold larger outputs, in the default policies."
+        ),
     ] = 500,
     price: Annotated[str, typer.Option(metavar="MODEL or IN/CACHED", help=_PRICE)] = "gpt-5.4",
     report: Annotated[
@@ -138,12 +149,13 @@ def replay(  # noqa: PLR0913 - each is an option
         typer.Option(metavar="NAME", help="Replay this run alone, and show it call by call."),
     ] = None,
     call: Annotated[
-        int | None, typer.Option(min=1, metavar="NUMBER", help="Show the prompt of this call.")
+        int | None,
+        typer.Option(min=1, metavar="NUMBER", help="With --run: show the prompt of this call."),
     ] = None,
     skip_damaged: Annotated[
         bool,
         typer.Option(
-            "--skip-damaged", help="Go on where a file is damaged, and say what is left out."
+            "--skip-damaged", help="Continue past damaged files, and report what is left out."
         ),
     ] = False,
     as_json: opt.AsJson = False,
@@ -151,7 +163,7 @@ def replay(  # noqa: PLR0913 - each is an option
         bool, typer.Option("--explain", help="Explain the figures and the policies.")
     ] = False,
 ) -> None:
-    """Compare what recorded runs would have cost. Other policies are replayed; no model is asked."""
+    """Compare what recorded runs would have cost under other policies. No model is asked."""
     from memory_context.replay.command import ReplayOptions, run_replay
 
     run_replay(

@@ -1,6 +1,6 @@
-"""From a command's options to an open store, and to the user whose memories are meant.
+"""Open the store that a command's options name, and find out whose memories are meant.
 
-Every command imports this module, so what loads a database library is imported by the functions that need it.
+Every command imports this module. Therefore its functions import whatever loads a database library when they need it.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ USERS_SHOWN = 20
 
 
 def check_given(url: str | None, command: str) -> str:
-    """Return the URL; without one, that of the database which the library writes in this folder, if it is there.
+    """Return the given URL, or else that of the library's default database in this folder, if it exists.
 
     Raises:
-        InvalidArgumentError: Neither.
+        InvalidArgumentError: There is neither.
     """
-    # An empty URL is a variable that a script forgot to fill, not a wish for what lies here.
+    # An empty URL comes from a variable that a script forgot to set; it does not ask for the default database.
     given = database_here() if url is None else url
     if given:
         return given
@@ -47,7 +47,7 @@ def check_database(url: str | None, command: str) -> str:
     """Return the URL of a database that exists; SQLite would create an empty one for a mistyped name.
 
     Raises:
-        InvalidArgumentError: None was given.
+        InvalidArgumentError: No URL was given, and this folder has no default database.
         StoreUnavailableError: There is no such file.
     """
     from memory_context.stores.opening import FILES, database_url
@@ -74,19 +74,19 @@ def database_here() -> str | None:
 def opened_store(
     url: str | None, command: str, embedder: str | None = None
 ) -> Generator[MemoryStore]:
-    """Open the store that the options name; with an embedder, a database that searches by meaning too.
+    """Open the store that the options name; with an embedder, it also searches by meaning.
 
     Raises:
-        InvalidArgumentError: An embedder for a store around a database.
+        InvalidArgumentError: An embedder was given, but the URL has a prefix such as ``encrypted+``.
     """
     from memory_context.stores import SQLAlchemyStore, as_store
     from memory_context.stores.opening import database_url
 
     given = check_database(url, command)
     if embedder and database_url(given) != given:
-        around = given.removesuffix(database_url(given))
+        prefix = given.removesuffix(database_url(given))
         raise InvalidArgumentError(
-            f"--embedder works with a plain database only; leave out {around!r}"
+            f"--embedder works with a plain database only; leave out {prefix!r}"
         )
     store = SQLAlchemyStore(given, embedder=loaded(embedder)) if embedder else as_store(given)
     try:
@@ -104,10 +104,10 @@ def opened(
     *,
     audit: bool = False,
 ) -> Generator[MemoryManager]:
-    """Open the memories of the user that the options name; without a name, of the only user there is.
+    """Open the memories of the user that the options name; without a name, those of the only user.
 
     Raises:
-        InvalidArgumentError: There are several, and none was named.
+        InvalidArgumentError: There are several users, and none was named.
         MemoryNotFoundError: Nothing is stored.
     """
     from memory_context.memory.manager import MemoryManager
@@ -119,12 +119,12 @@ def opened(
 
 
 def login(*, audit: bool) -> str | None:
-    """Return who works here, for an audit trail: ``cli:`` and their login name."""
+    """Return the name that an audit trail gets: ``cli:`` and the login name; None without a trail."""
     return f"cli:{getuser()}" if audit else None
 
 
 def loaded(name: str) -> Any:  # noqa: ANN401 - the store says whether it is an embedder
-    """Import the object ``MODULE:NAME``, from the working directory too, as servers find their applications.
+    """Import the object ``MODULE:NAME``. The module may be in the working directory, as web servers allow it.
 
     Raises:
         InvalidArgumentError: It cannot be imported.
@@ -142,10 +142,10 @@ def loaded(name: str) -> Any:  # noqa: ANN401 - the store says whether it is an 
 
 
 def only_user(store: MemoryStore) -> str:
-    """Return the one user of whom the store has something.
+    """Return the only user who has something in the store.
 
     Raises:
-        InvalidArgumentError: There are several; names them.
+        InvalidArgumentError: There are several; the message names them.
         MemoryNotFoundError: There is none.
     """
     from memory_context.stores.sql.catalog import Catalog
@@ -158,6 +158,6 @@ def only_user(store: MemoryStore) -> str:
         names = ", ".join(f"{user} ({memories:,})" for user, memories in shown)
         more = f" and {len(users) - USERS_SHOWN:,} more" if len(users) > USERS_SHOWN else ""
         raise InvalidArgumentError(
-            f"there are several users; choose one of {names}{more}: --user ID"
+            f"there are several users; choose one with --user ID: {names}{more}"
         )
     return next(iter(users))

@@ -1,4 +1,4 @@
-"""The options that several commands have."""
+"""The options that several commands share."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from memory_context.cli.completion import complete_keys, complete_users
 
 URLS = "sqlite:///memory.db or postgresql+psycopg://host/database"
 _USER = "Whose memories; not needed if only one user has stored something."
-MOMENT = "2026-01-31, 2026-01-31T12:00 (local time), or 30m, 24h, 7d, 2w ago."
+MOMENT = "2026-01-31, 2026-01-31T12:00 (local time), or how long ago: 30m, 24h, 7d, 2w."
 _FILTER = "A condition on a column of the record: importance>=0.8, agent_id=coder (= != < <= > >=); repeatable."
 
-_EMBEDDER = "What computes vectors for searches by meaning, as it is imported: my.models:embedder."
+_EMBEDDER = "The object that computes vectors for searches by meaning, by its import path: my.models:embedder."
 
 Store = Annotated[
     str | None,
@@ -37,7 +37,7 @@ OneUser = Annotated[
         "--user",
         metavar="ID",
         envvar="MEMORY_CONTEXT_USER",
-        help="Whose memories; everybody's without it.",
+        help="Whose memories; without it, those of all users.",
         autocompletion=complete_users,
     ),
 ]
@@ -58,7 +58,7 @@ Partitions = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 AsJsonLines = Annotated[
-    bool, typer.Option("--jsonl", help="Print a JSON object on a line for each memory.")
+    bool, typer.Option("--jsonl", help="Print each memory as a JSON object on its own line.")
 ]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 Keys = Annotated[
@@ -74,9 +74,9 @@ Embedder = Annotated[
         "--embedder", metavar="MODULE:NAME", envvar="MEMORY_CONTEXT_EMBEDDER", help=_EMBEDDER
     ),
 ]
-Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="How many, at most.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="How many at most.")]
 Offset = Annotated[
-    int, typer.Option("--offset", min=0, metavar="N", help="How many to skip before them.")
+    int, typer.Option("--offset", min=0, metavar="N", help="How many to skip first.")
 ]
 Types = Annotated[
     list[str] | None,
@@ -100,9 +100,13 @@ Thread = Annotated[
     ),
 ]
 Since = Annotated[
-    str | None, typer.Option("--since", metavar="TIME", help=f"Stored then or later: {MOMENT}")
+    str | None,
+    typer.Option("--since", metavar="TIME", help=f"Stored at that time or later: {MOMENT}"),
 ]
 Until = Annotated[
-    str | None, typer.Option("--until", metavar="TIME", help="Stored before; as --since.")
+    str | None,
+    typer.Option(
+        "--until", metavar="TIME", help="Stored before that time; written as for --since."
+    ),
 ]
 Where = Annotated[list[str] | None, typer.Option("--filter", metavar="COLUMN=VALUE", help=_FILTER)]

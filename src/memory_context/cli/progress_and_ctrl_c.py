@@ -1,7 +1,7 @@
-"""Long work: a progress bar while it goes on, and what Ctrl-C leaves.
+"""A progress bar for long work, and the message that Ctrl-C gets.
 
-The work is done in transactions, each of them whole: what was done stays done, and the rest is as it was. The command
-says so, with how far it got, and ends with code 130 (`app.run`).
+The work is done in transactions: what was committed stays, and the rest is unchanged. After Ctrl-C the command says so,
+and how far it got, and ends with code 130 (`app.run`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ ReportProgress: TypeAlias = Callable[[int, int], None]
 
 @contextmanager
 def interruptible(label: str, left_behind: str) -> Generator[ReportProgress]:
-    """Draw a bar on standard error, if that is a terminal, and give the function that moves it: done, of how many.
+    """Draw a progress bar on standard error, if that is a terminal, and yield the function that moves it.
+
+    The function takes how many are done, and of how many.
 
     Args:
-        label: What is going on.
-        left_behind: The sentence that tells, after Ctrl-C, what state things are in.
+        label: The word for the work, before the bar.
+        left_behind: The sentence that says, after Ctrl-C, what state things are in.
     """
     from memory_context.display.terminal import progress_bar
 

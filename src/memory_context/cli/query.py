@@ -1,4 +1,4 @@
-"""The command `query`: SQL over the rows of stored texts."""
+"""The command `query`, which runs SQL over the rows of stored texts."""
 
 import sys
 from typing import Annotated
@@ -23,7 +23,7 @@ from memory_context.cli.screen import (
 def query(
     sql: Annotated[
         str,
-        typer.Argument(metavar="SQL", help="One SELECT; each memory is a table under its key."),
+        typer.Argument(metavar="SQL", help="One SELECT; each memory is a table named by its key."),
     ],
     *,
     store: opt.Store = None,
@@ -35,7 +35,7 @@ def query(
     as_json: opt.AsJson = False,
     as_csv: opt.AsCsv = False,
 ) -> int:
-    """Compute over the rows of memories: tables, JSON, logs, listings."""
+    """Run SQL over the rows of memories: tables, JSON, logs, listings."""
     check_one_form(json=as_json, csv=as_csv)
     with opened(store, user, "query", audit=audit) as memory:
         result = memory.query(sql, save_as=save_as)

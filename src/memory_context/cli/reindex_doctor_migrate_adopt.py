@@ -1,4 +1,4 @@
-"""The commands `reindex`, `doctor`, `migrate` and `adopt`: keep a database in order."""
+"""The commands `reindex`, `doctor`, `migrate` and `adopt`, which maintain a database."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -53,7 +53,7 @@ def doctor(*, store: opt.Store = None, as_json: opt.AsJson = False) -> int:
     checks = list[dict[str, object]]()
     for check in examined(store or database_here()):
         checks.append(asdict(check))
-        if not as_json:  # at once: a check may take its time
+        if not as_json:  # at once, because the next check may be slow
             line = Text(f"{check.status:<8}", style=_STYLES[check.status])
             line.append_text(plain(f"{check.name}: {check.found}"))
             if check.remedy:
@@ -78,7 +78,7 @@ def _database(url: str) -> "SQLAlchemyStore":
 def migrate(
     *, store: opt.Store = None, partitions: opt.Partitions = None, as_json: opt.AsJson = False
 ) -> None:
-    """Create or upgrade the schema of a database. PostgreSQL is only ever migrated by this command."""
+    """Create or upgrade the schema of a database. PostgreSQL is migrated by nothing but this command."""
     from memory_context.stores.opening import database_url
     from memory_context.stores.sql.migrate import HEAD
 
@@ -101,7 +101,7 @@ def migrate(
 
 @app.command(rich_help_panel=KEEP)
 def adopt(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
-    """Take over the rows of a table agent_memories that another program has made."""
+    """Take over the rows of a table agent_memories that another program made."""
     from memory_context.memory.redacted_records import redact_memories
     from memory_context.text.describe.description import counted
 

@@ -23,16 +23,16 @@ PIPED_WIDTH = 2000
 NAME, TIME, NUMBER, LINE = "name", "time", "number", "line"  # kinds of columns
 GAP = 2
 LEAST_LINE = 12  # characters of a line that are worth a column
-_LESS = "-FRX"  # leave at once if it fits, show colours, keep the text on the screen
+_LESS = "-FRX"  # quit if it fits on the screen, show colours, leave the text on the screen
 
 
 def print_json(value: Mapping[str, object]) -> None:
-    """Print one JSON object on one line, times as ISO 8601 in UTC; it is ASCII, so nothing in it drives a terminal."""
+    """Print one JSON object on one line, in ASCII; control characters are escaped. Times are ISO 8601 in UTC."""
     sys.stdout.write(json.dumps(value, default=_json_value) + "\n")
 
 
 def print_records(records: Sequence[Mapping[str, object]], *, as_csv: bool) -> None:
-    """Print each record on a line: as JSON, or as CSV below the names of the columns, lists and objects as JSON in it."""
+    """Print each record on a line, as JSON or as CSV. CSV begins with a line of column names; its lists are JSON."""
     if not as_csv:
         for record in records:
             print_json(record)
@@ -46,18 +46,18 @@ def print_records(records: Sequence[Mapping[str, object]], *, as_csv: bool) -> N
 
 
 def check_one_form(**forms: bool) -> None:
-    """Refuse two forms of one answer, named as their options.
+    """Check that at most one output format was chosen; each is named like its option.
 
     Raises:
-        InvalidArgumentError: More than one is wanted.
+        InvalidArgumentError: There are several.
     """
     wanted = [f"--{name}" for name, is_wanted in forms.items() if is_wanted]
     if len(wanted) > 1:
-        raise InvalidArgumentError(f"give one of {' and '.join(wanted)}")
+        raise InvalidArgumentError(f"give only one of {' and '.join(wanted)}")
 
 
 def _cell(value: object) -> object:
-    """Return a value as a cell of CSV: None is empty, times as in JSON; a text as a terminal may show it."""
+    """Return a value as a cell of CSV: None is empty, times are as in JSON, texts without control characters."""
     from memory_context.display.terminal import harmless
 
     if value is None or isinstance(value, int | float):
@@ -72,7 +72,7 @@ def _json_value(value: object) -> str:
 
 
 def screen() -> Console:
-    """Return a console on standard output; piped, a line may have any length, unless COLUMNS says something else."""
+    """Return a console on standard output; in a pipe, lines may be very long, unless COLUMNS sets a width."""
     from memory_context.display.terminal import make_console
 
     console = make_console()
@@ -82,7 +82,7 @@ def screen() -> Console:
 
 
 def print_paged(*parts: RenderableType) -> None:
-    """Print for people, through a pager what is taller than their screen. Texts may be hostile."""
+    """Print for people, through a pager if it is taller than the screen. Control characters in texts are replaced."""
     from rich.console import Group
 
     from memory_context.display.terminal import plain
@@ -100,7 +100,7 @@ def print_long_text(text: str) -> None:
     if not in_terminal or text.count("\n") < screen().height:
         sys.stdout.write(text)
         return
-    # A user's own LESS wins, as git has it.
+    # The user's own LESS takes precedence, as in git.
     os.environ.setdefault("LESS", _LESS)
     sys.stdout.flush()
     pydoc.pager(text)
@@ -114,12 +114,12 @@ def say(text: str) -> None:
 
 
 def table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> RenderableType:
-    """Return a table no wider than the screen; where it would break a key or a number, a paragraph for each row.
+    """Return a table no wider than the screen, or a paragraph for each row if the table would break a key or a number.
 
     Args:
-        columns: The name and the kind of each. A ``name``, a ``time`` and a ``number`` stay whole; a ``line`` has what
-            the others leave of the screen and is cut there.
-        rows: Texts, which may be hostile: the terminal shows them and obeys nothing.
+        columns: The name and the kind of each. A ``name``, a ``time`` and a ``number`` are never broken; a ``line``
+            gets the remaining width of the screen and is cut there.
+        rows: Texts; their control characters are replaced, so that the terminal obeys none of them.
     """
     from rich.cells import cell_len
 
@@ -152,7 +152,7 @@ def _grid(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> 
 def _paragraphs(
     columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]
 ) -> RenderableType:
-    """Return the first cell of each row on a line of its own, the others with their names below; no word is broken."""
+    """Draw each row as a paragraph: its first cell, then the others on a line each, with their names; none is cut."""
     from rich.console import Group, RenderableType
     from rich.padding import Padding
     from rich.text import Text
@@ -168,20 +168,20 @@ def _paragraphs(
 
 
 def page_facts(limit: int, offset: int, total: int) -> dict[str, object]:
-    """Return what ``--json`` says of a page; the next offset is None after the last one."""
+    """Return the fields that describe a page in ``--json``; the next offset is None after the last page."""
     end = offset + limit
     return {"total": total, "offset": offset, "next_offset": end if end < total else None}
 
 
 def say_page(shown: int, offset: int, total: int, things: str) -> None:
-    """Say on standard error which part was shown, and how to get the next; nothing if that was all."""
+    """Say on standard error which part was shown, and how to get more; nothing if that was all."""
     end = offset + shown
     if not total:
         say(f"no {things} match")
     elif not shown:
         say(f"there are only {total:,} {things}")
     elif shown < total:
-        following = f"; the next: --offset {end}" if end < total else ""
+        following = f"; for more: --offset {end}" if end < total else ""
         say(f"{offset + 1:,}-{end:,} of {total:,} {things}{following}")
 
 
@@ -201,7 +201,7 @@ def confirm(question: str, *, yes: bool) -> None:
         return
     # A script must not hang on a question, nor take its next line for the answer.
     if not sys.stdin.isatty():
-        raise InvalidArgumentError(f"{question} There is no terminal to ask in: give --yes")
+        raise InvalidArgumentError(f"{question} Without a terminal, give --yes to confirm")
     from memory_context.display.terminal import harmless
 
     if not typer.confirm(harmless(question), err=True):

@@ -1,4 +1,4 @@
-"""The commands `threads`, `stats`, `calls` and `audit`: what is stored, what models were sent, who did what with it."""
+"""The commands `threads`, `stats`, `calls` and `audit`: what is stored, what models were sent, and who did what."""
 
 from dataclasses import asdict
 from itertools import islice
@@ -45,7 +45,7 @@ def threads(
     offset: opt.Offset = 0,
     as_json: opt.AsJson = False,
 ) -> int:
-    """List conversations, the last used first. Only those that have stored something are known."""
+    """List conversations, the last used first. Only those that stored something are listed."""
     from memory_context.stores.sql.catalog import Catalog
 
     with opened_store(store, "threads") as database:
@@ -110,7 +110,7 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
 
 
 def _sums_of_calls(database: "MemoryStore", users: "Sequence[str]") -> dict[str, int]:
-    """Return what the kept model calls of *users* add up to."""
+    """Return the sums of the recorded model calls of *users*."""
     from memory_context.stores.protocol import keeper_of
 
     keeper = keeper_of(database)
@@ -144,10 +144,10 @@ def calls(
     limit: opt.Limit = 50,
     as_json: opt.AsJson = False,
 ) -> int:
-    """Show what models were sent, and what that saved, by conversation; or call by call, and why."""
+    """Show what models were sent, and what that saved. By conversation, or call by call with --thread."""
     found: Sequence[CallTotals | CallRecord]
     with opened(store, user, "calls") as memory:
-        # One more tells that there are more.
+        # One more than wanted, to know whether there are more.
         found = (
             memory.call_totals()
             if thread is None
@@ -157,11 +157,13 @@ def calls(
     if as_json:
         print_json({"calls": [asdict(one) for one in shown], "more": len(found) > limit})
     elif not shown:
-        say("no calls are kept: they are for 30 days, where agents run on the store")
+        say(
+            "no calls are kept: agents that run on this store add them, and they are kept for 30 days"
+        )
     else:
         print_paged(_call_table(shown))
         if len(found) > limit:
-            say(f"the newest {limit:,}; there are more: --limit")
+            say(f"the newest {limit:,}; for more: --limit")
     return 0 if shown else NOTHING_FOUND
 
 
@@ -191,15 +193,15 @@ def _totals_row(totals: "CallTotals") -> tuple[str, ...]:
 
 def _call_row(call: "ModelCall") -> tuple[str, ...]:
     changes = [f"{verb} {', '.join(keys)}" for verb, keys in call.changes()]
-    said = "; ".join(changes) or "nothing new"
+    summary = "; ".join(changes) or "nothing new"
     moment = f"{call.at.astimezone():%m-%d %H:%M:%S}"
-    return moment, f"{call.tokens_full:,}", f"{call.tokens_sent:,}", said
+    return moment, f"{call.tokens_full:,}", f"{call.tokens_sent:,}", summary
 
 
 def _decision_row(decision: "Decision") -> tuple[str, ...]:
     opened_keys = ", ".join((*decision.opened, *decision.found)) or "nothing"
-    said = f"{decision.judge} opened {opened_keys}: {decision.why}"
-    return f"{decision.at.astimezone():%m-%d %H:%M:%S}", "", "", said
+    summary = f"{decision.judge} opened {opened_keys}: {decision.why}"
+    return f"{decision.at.astimezone():%m-%d %H:%M:%S}", "", "", summary
 
 
 @app.command(rich_help_panel=FIND)
@@ -212,20 +214,23 @@ def audit(
         typer.Option(
             "--key",
             metavar="KEY",
-            help="Only this memory, which may be deleted.",
+            help="Only this memory, even if it was deleted.",
             autocompletion=complete_keys,
         ),
     ] = None,
     action: Annotated[
         Literal["stored", "recalled", "expanded", "passed", "deleted"] | None,
-        typer.Option(help="Only this."),
+        typer.Option(help="Only this action."),
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option("--since", metavar="TIME", help=f"Done then or later: {opt.MOMENT}"),
+        typer.Option("--since", metavar="TIME", help=f"Done at that time or later: {opt.MOMENT}"),
     ] = None,
     until: Annotated[
-        str | None, typer.Option("--until", metavar="TIME", help="Done before; as --since.")
+        str | None,
+        typer.Option(
+            "--until", metavar="TIME", help="Done before that time; written as for --since."
+        ),
     ] = None,
     limit: opt.Limit = 50,
     as_json: opt.AsJson = False,
@@ -241,7 +246,9 @@ def audit(
             since=moment(since) if since else None,
             until=moment(until) if until else None,
         )
-        found = list(islice(entries, limit + 1))  # one more tells that there are more
+        found = list(
+            islice(entries, limit + 1)
+        )  # one more than wanted, to know whether there are more
     shown = found[:limit]
     more = len(found) > limit
     if as_json:
@@ -260,7 +267,7 @@ def audit(
         names = ("at", TIME), ("action", NAME), ("key", NAME), ("agent", NAME)
         print_paged(table([*names, ("thread", LINE)], rows))
         if more:
-            say(f"the newest {limit:,}; there are more: --limit, or --until")
+            say(f"the newest {limit:,}; for more: --limit, or --until")
     else:
         say("no entries match")
     return 0 if shown else NOTHING_FOUND

@@ -1,4 +1,4 @@
-"""The command `wrap`: other MCP servers with a memory between them and their client."""
+"""The command `wrap`, which puts a memory between MCP servers and their client."""
 
 import os
 import shutil
@@ -20,44 +20,57 @@ if TYPE_CHECKING:
     from memory_context.mcp.wrapped_servers import WrappedServer
 
 _CLIENT = (
-    "Wrap the servers of a client, by its configuration: claude, claude-code, cursor or vscode."
+    "Wrap the servers in the configuration of this client: claude, claude-code, cursor or vscode."
 )
-_STORE = f"The database: {opt.URLS}; without it, one in your home folder."
-_USER = "Whose memories; without it, those of your login name."
+_STORE = f"The database: {opt.URLS}; by default, one in your home folder."
+_USER = "Whose memories; by default, those of your login name."
 
 
 @app.command(rich_help_panel=RUN, context_settings={"allow_interspersed_args": False})
 def wrap(  # noqa: PLR0913 - each is an option
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[-- COMMAND...]", help="What starts a server.", show_default=False),
+        typer.Argument(
+            metavar="[-- COMMAND...]", help="The command that starts a server.", show_default=False
+        ),
     ] = None,
     *,
     url: Annotated[
         list[str] | None,
-        typer.Option(metavar="URL", help="Wrap the server that listens there; repeatable."),
+        typer.Option(metavar="URL", help="Wrap the server at this URL; repeatable."),
     ] = None,
     servers: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Wrap the servers in a file of the form of the clients."),
+        typer.Option(
+            metavar="FILE",
+            help="Wrap the servers in this file, which is like a client's configuration.",
+        ),
     ] = None,
     client: Annotated[str | None, typer.Option(metavar="NAME", help=_CLIENT)] = None,
     file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Wrap the servers in this configuration.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Wrap the servers in this configuration file, which is changed."
+        ),
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="With --client: wrap this server; repeatable."),
+        typer.Option(metavar="NAME", help="With --client or --file: wrap this server; repeatable."),
     ] = None,
     undo: Annotated[
-        bool, typer.Option("--undo", help="With --client: give the client its servers back.")
+        bool,
+        typer.Option(
+            "--undo", help="With --client or --file: restore the configuration's own servers."
+        ),
     ] = False,
     name: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="What the server is called where names of tools clash."),
+        typer.Option(
+            metavar="NAME", help="The server's name, put before its tools' names where they clash."
+        ),
     ] = None,
     prefix: Annotated[
-        bool, typer.Option("--prefix", help="Put the server's name before that of each tool.")
+        bool, typer.Option("--prefix", help="Put the server's name before every tool's name.")
     ] = False,
     store: Annotated[
         str | None,
@@ -71,13 +84,15 @@ def wrap(  # noqa: PLR0913 - each is an option
     ] = 500,
     timeout: Annotated[
         float,
-        typer.Option(min=0.1, metavar="SECONDS", help="How long a call may go on without a sign."),
+        typer.Option(
+            min=0.1, metavar="SECONDS", help="How long a call may take without a sign of progress."
+        ),
     ] = 300,
     start_timeout: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="How long a server may take to start.")
     ] = 60,
 ) -> None:
-    """Put a memory before other MCP servers. Large results come as references."""
+    """Put a memory in front of MCP servers. Large results are returned as references."""
     from memory_context.mcp import Wrapping, serve_wrapped
     from memory_context.mcp.wrapper import WrapSettings
 
@@ -86,26 +101,29 @@ def wrap(  # noqa: PLR0913 - each is an option
 
         if store and urlsplit(store).password:
             raise InvalidArgumentError(
-                "the password in --store would stand in the client's configuration: leave it out, and set "
+                "the password in --store would be written into the client's configuration: leave it out, and set "
                 "MEMORY_CONTEXT_STORE_PASSWORD for the client, or in the entry's env"
             )
-        said = [*(["--store", store] if store else []), *(["--user", user] if user else [])]
-        options = [*said, *(["--prefix"] if prefix else []), "--threshold", str(threshold)]
+        given = [*(["--store", store] if store else []), *(["--user", user] if user else [])]
+        options = [*given, *(["--prefix"] if prefix else []), "--threshold", str(threshold)]
         options += ["--timeout", f"{timeout:g}", "--start-timeout", f"{start_timeout:g}"]
-        places = [list_in(file)] if file else lists_of(client or "")
-        place = next((one for one in places if undo and one.wrapped_file.exists()), places[0])
-        _edit(place, options, only or (), undo=undo)
+        lists = [list_in(file)] if file else lists_of(client or "")
+        chosen = next((one for one in lists if undo and one.wrapped_file.exists()), lists[0])
+        _edit(chosen, options, only or (), undo=undo)
         return
     if only or undo:
-        raise InvalidArgumentError("--only and --undo go with --client NAME or --file FILE")
-    given = _servers(command or [], url or [], servers, name or "")
+        raise InvalidArgumentError("--only and --undo need --client NAME or --file FILE")
+    wrapped = _servers(command or [], url or [], servers, name or "")
     settings = WrapSettings(prefix=prefix, patience=timeout, start_patience=start_timeout)
     who = user or getuser()
-    serve_wrapped(Wrapping(given, store or database_at_home(), who, threshold, settings))
+    serve_wrapped(Wrapping(wrapped, store or database_at_home(), who, threshold, settings))
 
 
 def database_at_home() -> str:
-    """Return the URL of the database of what is wrapped: clients start servers in folders of their own."""
+    """Return the URL of the default database for `wrap`, and create its folder.
+
+    It is in the home folder, because clients start servers in working directories that vary.
+    """
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / NAME
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     return f"sqlite:///{data / 'memory.db'}"
@@ -124,23 +142,25 @@ def _servers(
         servers += servers_in(file)
     if not servers:
         raise InvalidArgumentError(
-            f"nothing to wrap: {NAME} wrap -- COMMAND..., --url URL, --servers FILE or --client NAME"
+            "nothing to wrap: give -- COMMAND..., --url URL, --servers FILE, --client NAME or --file FILE"
         )
     return servers
 
 
-def _edit(place: "ServerList", options: Sequence[str], only: Sequence[str], *, undo: bool) -> None:
+def _edit(
+    servers: "ServerList", options: Sequence[str], only: Sequence[str], *, undo: bool
+) -> None:
     from memory_context.mcp.client_config import unwrap_in, wrap_in
 
-    # The full path: clients have a short PATH.
+    # The full path, because clients start servers with a short PATH.
     found = shutil.which(NAME)
     program = (
         [found] if found else [sys.executable, "-c", "from memory_context.cli import main; main()"]
     )
     change: Change = (
-        unwrap_in(place) if undo else wrap_in(place, [*program, "wrap", *options], only)
+        unwrap_in(servers) if undo else wrap_in(servers, [*program, "wrap", *options], only)
     )
-    done = "given back" if undo else "wrapped"
+    done = "restored" if undo else "wrapped"
     typer.echo(f"{change.place}: {', '.join(change.names)} {done}; restart the client")
     for name, problem in change.skipped.items():
-        typer.echo(f"left as it is: {name}: {problem}")
+        typer.echo(f"left unchanged: {name}: {problem}")

@@ -1,7 +1,7 @@
-"""One conversation, whichever host keeps it: fold, recall, compact, judge, pass by reference.
+"""Keep one conversation's prompts small, whichever host it belongs to: fold, recall, compact, judge, pass by reference.
 
-What a host needs is importable from here (see "Add a host" in CONTRIBUTING.md). `fold_recall_notes_policies`
-has the policies, `message` what is decided on, `conversation` the decisions.
+A host imports all that it needs from here (see "Add a host" in CONTRIBUTING.md). `conversation` makes the decisions,
+on the neutral messages of `message`, by the policies in `fold_recall_notes_policies`.
 """
 
 from memory_context.conversation.ask_a_users_memories import MemoryReader

@@ -1,4 +1,4 @@
-"""Reads a user's memories with a light model, and notes what each question cost."""
+"""Answer questions from a user's memories with a light model, and record what each question cost."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class MemoryReader:
         model: Reads them.
         limits: What one question may cost.
         stats: Where questions and their tokens are counted.
-        log: Where each question is noted with what it cost.
-        redacted: Takes out of a text what the model may not see.
+        log: Records each question and its cost.
+        redacted: Removes from a text what the model may not see.
     """
 
     manager: MemoryManager
@@ -50,18 +50,18 @@ class MemoryReader:
 
     @property
     def counter(self) -> TokenCounter:
-        """Return what counts tokens."""
+        """Return the token counter."""
         return self.manager.counter
 
     def ask(self, keys: Sequence[str], question: str) -> AskAnswer:
-        """Return what the memories say on *question*; each quotation stands where the answer says.
+        """Answer *question* from the memories. Each quotation of the answer does stand at the line that it names.
 
         Must not run on an event loop's own thread.
 
         Raises:
             MemoryNotFoundError: There is no such memory.
             InvalidArgumentError: No question, or more than ten memories; or one is a secret, or binary.
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         if len(keys) > MOST_MEMORIES:
             raise InvalidArgumentError(
@@ -72,7 +72,7 @@ class MemoryReader:
         began = time.monotonic()
         with operation("ask", self.manager.who) as asking:
             items = [self._read(key) for key in keys]
-            # Here and not on the event loop: texts may have megabytes.
+            # Not on the event loop: texts may have megabytes.
             plan = reading_plan(items, question)
             answer = result_of(ask(plan, self.model, self.counter, self.limits))
             asking.note(keys=tuple(keys), tokens=answer.tokens, hits=len(answer.quotations))
@@ -101,7 +101,7 @@ class MemoryReader:
 
 
 def told_cost(answer: AskAnswer) -> str:
-    """Say what was read, what was not, and what it cost."""
+    """Return the sentence that says what was read, what was not, and what it cost."""
     told = prompts.ASK_READ.format(read=answer.read, parts=answer.parts)
     if answer.skipped:
         told += prompts.ASK_SKIPPED.format(count=answer.skipped)

@@ -1,4 +1,4 @@
-"""Questions to texts that never enter the prompt: a light model reads them part by part, and must quote what it read."""
+"""Answer questions from texts that never enter the prompt: a light model reads them part by part, and must quote them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AskLimits:
     """What one question may cost.
 
     Attributes:
-        calls: How many calls of the model, the one that merges included.
+        calls: How many model calls, the one that merges the answers included.
         tokens: How many tokens these may take, as they are counted before the calls.
         seconds: The deadline of all calls together.
         side_by_side: How many calls run at once.
@@ -73,7 +73,7 @@ class TextPart:
         key: The memory.
         first: The number of its first line, from 1.
         lines: Its lines.
-        header: The first line of the table that it goes on with; "" if it goes on with none.
+        header: The header of the table that the part continues; "" if it continues none.
     """
 
     key: str
@@ -83,7 +83,7 @@ class TextPart:
 
     @property
     def numbered(self) -> str:
-        """Return its lines, each behind its number, below the header."""
+        """Return its header and its lines, each behind its number."""
         header = [f"1: {self.header}"] if self.header else []
         lines = [f"{number}: {line}" for number, line in enumerate(self.lines, self.first)]
         return "\n".join([*header, *lines])
@@ -100,7 +100,7 @@ class Quotation:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the model found in one part: its words, the quotations that stand there, and how many do not."""
+    """What the model found in one part: its words, the quotations that stand there, and how many others it claimed."""
 
     text: str
     quotations: tuple[Quotation, ...]
@@ -112,8 +112,8 @@ class AskAnswer:
     """The answer to a question.
 
     Attributes:
-        text: What was found, in the model's words; nothing if nothing was.
-        quotations: What it is based on; each stands at its line.
+        text: The answer in the model's words; empty if nothing was found.
+        quotations: The quotations that it is based on; each does stand at its line.
         parts: How many parts the texts have.
         read: How many of them the model read.
         skipped: How many hold no word of the question.
@@ -167,7 +167,7 @@ def reading_plan(items: Sequence[MemoryItem], question: str) -> ReadingPlan:
 async def ask(
     plan: ReadingPlan, model: LightModel, counter: TokenCounter, limits: AskLimits
 ) -> AskAnswer:
-    """Let *model* read what was planned, and answer; what fails or is late is left out, and counted."""
+    """Have *model* read the planned parts and answer. Calls that fail or are late are left out, and counted."""
     asking = _Asking(plan.question, model, counter, limits)
     findings = await asking.read(plan.wanted)
     found = [finding for finding in findings if finding.text]
@@ -186,7 +186,7 @@ async def ask(
 
 
 def parts_of(item: MemoryItem) -> list[TextPart]:
-    """Cut a memory into parts of some 16,000 characters, between lines; a record that would be torn is in both.
+    """Cut a memory into parts of some 16,000 characters, between lines. A record at a cut is in both parts.
 
     Raises:
         InvalidArgumentError: It is a secret, or binary.
@@ -258,7 +258,7 @@ class _Asking:
     turn: asyncio.Semaphore = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin the time that the question has."""
+        """Start the deadline and the limit of parallel calls."""
         self.deadline = asyncio.get_running_loop().time() + self.limits.seconds
         self.turn = asyncio.Semaphore(max(self.limits.side_by_side, 1))
 
@@ -295,16 +295,16 @@ class _Asking:
                 return None
 
     async def merged(self, findings: Sequence[Finding]) -> str:
-        """Return one answer made of several; where that fails, all of them."""
+        """Return one answer made from several; all of them, one below the other, if that fails."""
         together = "\n".join(finding.text for finding in findings)
-        left = self.deadline - asyncio.get_running_loop().time()
-        if len(findings) < 2 or self.calls >= self.limits.calls or left <= 0:
+        seconds_left = self.deadline - asyncio.get_running_loop().time()
+        if len(findings) < 2 or self.calls >= self.limits.calls or seconds_left <= 0:
             return together
         listed = "\n\n".join(map(_with_quotations, findings))
         prompt = prompts.ASK_MERGE.format(answers=listed, question=self.question)
         try:
             call = self._call(prompts.ASK_MERGE_SYSTEM, prompt)
-            return (await asyncio.wait_for(call, left)).strip() or together
+            return (await asyncio.wait_for(call, seconds_left)).strip() or together
         except Exception as error:  # noqa: BLE001 - as above
             events.ASK_FAILED.log(error, memory_key="", line=0)
             return together
@@ -322,7 +322,7 @@ def _with_quotations(finding: Finding) -> str:
 
 
 def finding_in(given: str, part: TextPart) -> Finding:
-    """Return what a model's answer says of a part, with the quotations that stand in it.
+    """Parse a model's answer about a part, and keep the quotations that stand in the part.
 
     Raises:
         ValueError: It is not the JSON object that was asked for.
@@ -342,9 +342,9 @@ def finding_in(given: str, part: TextPart) -> Finding:
 
 
 def checked_quotation(quote: Any, part: TextPart) -> Quotation | None:  # noqa: ANN401 - whatever a model writes
-    """Return a quotation with the line where it stands, nearest to the one that is claimed; None if it stands nowhere.
+    """Return a quotation with the line where it stands, nearest to the claimed one; None if it stands nowhere.
 
-    Blanks may differ, and it may go over several lines. A part of a number or of a Latin word is no quotation.
+    Blanks may differ, and it may go over several lines. A part of a number or of a Latin word is not a quotation.
     """
     fields = members_of(quote)
     words = _plain(str(fields.get("text") or ""))
@@ -352,22 +352,25 @@ def checked_quotation(quote: Any, part: TextPart) -> Quotation | None:  # noqa: 
     if not words:
         return None
     claimed = line - part.first if isinstance(line, int) else 0
-    whole = _whole(words)
+    pattern = _whole_words(words)
     starts = list[int]()
-    for index, own in enumerate(part.lines):
+    for index, first_line in enumerate(part.lines):
         window = _plain(" ".join(part.lines[index : index + LINES_AROUND]))
-        found = whole.search(window)
-        if found and found.start() < len(_plain(own)):
+        found = pattern.search(window)
+        if found and found.start() < len(_plain(first_line)):
             starts.append(index)
     if not starts:
-        is_header = whole.search(_plain(part.header))
+        is_header = pattern.search(_plain(part.header))
         return Quotation(part.key, 1, words) if is_header else None
     nearest = min(starts, key=lambda index: abs(index - claimed))
     return Quotation(part.key, part.first + nearest, words)
 
 
-def _whole(words: str) -> re.Pattern[str]:
-    """Return what finds *words* where no longer word begins or ends with them; Chinese has no blanks to go by."""
+def _whole_words(words: str) -> re.Pattern[str]:
+    """Return a pattern that finds *words*, but not within a longer word.
+
+    Only Latin letters and digits at their ends are checked: Chinese has no blanks to tell words apart.
+    """
     before = r"(?<![0-9A-Za-z])" if words[0].isascii() and words[0].isalnum() else ""
     behind = r"(?![0-9A-Za-z])" if words[-1].isascii() and words[-1].isalnum() else ""
     return re.compile(before + re.escape(words) + behind)

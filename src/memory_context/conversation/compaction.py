@@ -1,4 +1,8 @@
-"""Keeping a conversation below a limit: its oldest groups become one stored memory and one reference."""
+"""Keep a conversation below its token limit: its oldest groups become one stored memory and one reference.
+
+A *group* is a tool call with its results, or one other message (`message_groups`). The message that takes the place of
+the compacted groups is called a *note*.
+"""
 
 from __future__ import annotations
 
@@ -32,15 +36,16 @@ from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.quoting import quoted
 from memory_context.text.redact import Redaction
 
-# A compaction leaves this part of the limit, so that the next one is far off: each costs the provider's cache.
+# A compaction goes down to this share of the limit, so that the next one is far off: each one invalidates the
+# provider's cached prefix.
 LOW_WATER = 0.6
-# So much of the prompt may go with it, for a turn to stay whole.
+# The rest of a divided turn goes with the compacted part if it is at most this share of the prompt.
 SHORT_REST = 0.15
 LISTED_CHARACTERS = 600
 NOTE_TOKENS = 300
 # What OpenAI charges for an image of 1024 x 1024 in high detail: 85, and 170 for each of four tiles. Others count by area.
 PICTURE_TOKENS = 765
-# What persons said that counts beyond its turn goes from note to note within so much of the limit.
+# Standing words are handed on from note to note, up to so many tokens, and up to a twelfth of the limit.
 STANDING_TOKENS = 100
 STANDING_SHARE = 12
 LEAST_FOLD = 60
@@ -72,11 +77,12 @@ def check_limit(max_tokens: object) -> None:
 def plan(
     messages: Sequence[Message], tokens: Sequence[int], limit: int, note: int, seen: int
 ) -> tuple[int, int] | None:
-    """Return where the groups to compact begin and end: the oldest, so that what stays is below the low-water mark.
+    """Return where the messages to compact begin and end; None if there are none worth compacting.
 
-    A note of *note* tokens is part of what stays.
-    System messages at the beginning, the user's layer and the task (the first message of a user) stay, and so do the
-    newest group and the newest question that no model has seen, behind the first *seen* messages, with its recall.
+    The oldest groups are compacted, until what stays, with a note of *note* tokens, is below the low-water mark.
+    These always stay: system messages at the beginning, the user layer, the task (the first message of a user), the
+    newest group, and the newest question that no model has seen (one behind the first *seen* messages). What was
+    recalled for that question stays where the limit allows it.
     """
     head = _head(messages, tokens, note)
     unseen = [place for place in range(seen, len(messages)) if messages[place].is_question]
@@ -85,14 +91,14 @@ def plan(
         recall -= 1
     before = [0, *accumulate(tokens)]
 
-    def left(end: int) -> int:
+    def remaining(end: int) -> int:
         return before[-1] - (before[end] - before[head]) + note
 
     ends = [end for start, end in groups(messages)[:-1] if start >= head and end <= question]
     for end in ends:
-        # What was recalled for the question goes with what is older only where the limit needs it.
-        is_last = end == recall and left(end) <= limit
-        if is_last or left(end) <= limit * LOW_WATER:
+        # The low-water mark is not worth the text that was recalled for the question; the limit itself is.
+        spares_recall = end == recall and remaining(end) <= limit
+        if spares_recall or remaining(end) <= limit * LOW_WATER:
             return head, _end_of_turn(messages, end, ends, before)
     return (head, ends[-1]) if ends and ends[-1] - head > 1 else None
 
@@ -100,7 +106,10 @@ def plan(
 def _end_of_turn(
     messages: Sequence[Message], end: int, ends: Sequence[int], before: Sequence[int]
 ) -> int:
-    """Return where the turn ends that a cut at *end* would divide, unless that is far: an answer is found by its question."""
+    """Return the end of the turn that a cut at *end* would divide; *end* itself if the turn goes on for long.
+
+    A stored answer is found by its question, so the two are best stored together.
+    """
     for later in ends:
         begins_turn = messages[later].is_question or messages[later].is_a("recall")
         if later >= end and begins_turn:
@@ -108,17 +117,18 @@ def _end_of_turn(
     return end
 
 
-def _head(messages: Sequence[Message], tokens: Sequence[int], most: int) -> int:
-    """Return how many messages stay at the beginning: system messages, the user's layer, the task with its recall.
+def _head(messages: Sequence[Message], tokens: Sequence[int], longest_answer: int) -> int:
+    """Return how many messages stay at the beginning: system messages, the user layer, the task with its recall.
 
-    A short answer to the task stays with it: stored apart, it would not be found by what was asked.
+    An answer to the task of up to *longest_answer* tokens stays with it: stored apart, it would not be found by the
+    words of the question.
     """
     system = 0
     for index, message in enumerate(messages):
         if message.is_question:
             answer = index + 1
             is_answered = answer < len(messages) and messages[answer].role == "assistant"
-            if is_answered and not messages[answer].calls and tokens[answer] <= most:
+            if is_answered and not messages[answer].calls and tokens[answer] <= longest_answer:
                 return answer + 1
             return answer
         if message.role != "system" and not message.is_ours:
@@ -135,7 +145,7 @@ class Compactor:
     Attributes:
         folder: Stores what leaves the prompt.
         limit: The most tokens of all messages together.
-        new_id: Makes the id of the message that stands for others.
+        new_id: Makes the id of a note.
     """
 
     folder: MessageFolder
@@ -143,10 +153,10 @@ class Compactor:
     new_id: Callable[[], str]
 
     def compact(self, messages: list[Message], seen: int) -> list[Message]:
-        """Return *messages* themselves if they are below the limit; else with their oldest groups in one reference.
+        """Return *messages* themselves if they are below the limit; else with one reference for their oldest groups.
 
-        Where that is not enough, texts of what stays are folded too, the largest first. Nothing is lost: if even that
-        is not enough, the messages stay above the limit. A model has seen the first *seen* messages.
+        Where that is not enough, texts of the other messages are folded too, the largest first. Nothing is dropped: if
+        even that is not enough, the messages stay above the limit. A model has seen the first *seen* messages.
 
         Raises:
             StoreError: The store failed; nothing was changed.
@@ -167,13 +177,13 @@ class Compactor:
         return compacted
 
     def _tokens(self, messages: Sequence[Message]) -> list[int]:
-        """Return the tokens of each message; of images only those that a compaction can take away.
+        """Return the tokens of each message, counting only the images that a compaction can take away.
 
-        Those of the task and of what is asked now stay, whatever they cost.
+        The images of the task and of the newest question stay whatever they cost.
         """
         tokens = self.folder.ledger.tokens(messages)
         pictured = [place for place, message in enumerate(messages) if message.others]
-        if not pictured:  # as nearly every prompt
+        if not pictured:  # nearly every prompt
             return tokens
         begin = _head(messages, tokens, self._preview_budget() + NOTE_TOKENS)
         questions = [place for place, message in enumerate(messages) if message.is_question]
@@ -184,8 +194,8 @@ class Compactor:
         return tokens
 
     def _cut(self, messages: list[Message], tokens: Sequence[int], seen: int) -> list[Message]:
-        """Return *messages*, of so many *tokens* each, with one message in place of the oldest groups."""
-        stay = _that_stay(messages)
+        """Return *messages* with a note in place of the oldest groups. *tokens* are those of each message."""
+        stay = _exempt(messages)
         sizes = {message.id: size for message, size in zip(messages, tokens, strict=True)}
         note_tokens = self._preview_budget() + NOTE_TOKENS
         if standing_words(messages):
@@ -197,22 +207,22 @@ class Compactor:
         before, oldest, after = messages[: cut[0]], messages[slice(*cut)], messages[cut[1] :]
         kept = [message for message in oldest if message in stay]
         room = self.limit - note_tokens - sum(sizes[message.id] for message in (*before, *after))
-        # Notes of the run stay in any case; of system messages the oldest go where the limit needs it.
+        # The run's notes stay in any case. System messages go, the oldest first, until the rest fits into the limit.
         for message in [message for message in kept if message.role == "system"]:
             if sum(sizes[message.id] for message in kept) > room:
                 kept.remove(message)
         replaced = [message for message in oldest if message not in kept]
-        stored = _stored_of(replaced)
+        stored = _to_store(replaced)
         if not stored:
             return messages
         rest = [*before, *kept, *after]
-        # What another message only writes of a reference does not hold its key.
+        # The note lists the keys that no other message refers to. A reference that is merely quoted does not count.
         held = references_of(rest)
         keys = [key for key in references_of(messages) if key not in held]
-        # A page or a model may have made a reference up.
+        # A web page or a model may have made a reference up.
         keys = self.folder.manager.known_keys(keys)
-        is_said = any(message.known.instructs for message in rest)
-        instructs = self.folder.policy.instructions and not is_said
+        is_explained = any(message.known.instructs for message in rest)
+        instructs = self.folder.policy.instructions and not is_explained
         return [*before, self._note(replaced, stored, keys, instructs=instructs), *kept, *after]
 
     def _standing_budget(self) -> int:
@@ -229,7 +239,14 @@ class Compactor:
         *,
         instructs: bool,
     ) -> Message:
-        """Return the message that stands for *messages*, of which what is *stored* is stored before it exists."""
+        """Store *stored* as one memory, and return the note that stands for *messages*.
+
+        Args:
+            messages: The compacted messages.
+            stored: These in the form in which they are stored (see `_to_store`).
+            keys: The references that leave the prompt with them.
+            instructs: Whether the note explains references.
+        """
         manager = self.folder.manager
         redaction = manager.redaction()
         stored = [_redacted(message, redaction) for message in stored]
@@ -261,7 +278,7 @@ class Compactor:
             lines=dict.fromkeys((*keys[-KEPT_REFERENCES:], item.memory_key), ()),
             trusted=tuple(trusted_keys(messages, [item.memory_key])),
             stands_for=item.memory_key,
-            # A compaction of a note takes over what that one stood for.
+            # An earlier note that is compacted hands on the ids of the messages that it stood for.
             replaced=tuple(id_ for one in messages for id_ in (*one.known.replaced, one.id)),
             instructs=instructs,
             standing=tuple(standing),
@@ -269,21 +286,21 @@ class Compactor:
         return own_message(self.new_id(), "\n".join(filter(None, lines)), facts)
 
     def _preview(self, stored: Sequence[Message]) -> Iterator[str]:
-        """Yield who asked what and what came of it; then, where that leaves something, what tools gave."""
+        """Yield who said what; then as many of the newest tools' results as the rest of the budget pays for."""
         manager = self.folder.manager
         budget = self._preview_budget()
         count = manager.counter.count
         results = [message for message in stored if message.role == "tool"]
         said = "\n".join(_said(message for message in stored if message.role != "tool"))
-        # What tools gave comes last, and has a third of the note at least.
+        # The tools' results come last, and have at least a third of the preview.
         shown = excerpt(said, "", budget * 2 // 3 if results else budget, count).text
         yield shown
         yield "\n".join(_newest(list(_said(results)), budget - count(shown), count))
 
     def _with_folded_calls(self, messages: list[Message]) -> list[Message]:
-        """Return *messages* with references in place of large arguments of calls that were answered.
+        """Return *messages* with references in place of large arguments of answered calls.
 
-        A compaction changes the prefix that a provider has cached, so this costs nothing more.
+        A compaction changes the prefix that a provider has cached anyway, so this costs nothing more.
         """
         answered = {message.answers for message in messages}
         due = [
@@ -296,7 +313,7 @@ class Compactor:
         return fold_what_was_read(messages, due, self.folder)
 
     def _squeezed(self, messages: list[Message]) -> list[Message]:
-        """Return *messages* with their largest texts folded to bare references, as far as it takes to be below the limit."""
+        """Return *messages* with their largest texts folded to bare references, until they are below the limit."""
         over = sum(self.folder.ledger.tokens(messages)) - self.limit
         if over <= 0:
             return messages
@@ -315,19 +332,19 @@ class Compactor:
         return squeezed
 
     def _bare_reference(self, message: Message, place: int) -> MemoryRef:
-        """Return the reference to a text; of a placeholder that this conversation has made, the one it begins with."""
+        """Return the reference to a text, storing it first; for a placeholder, the reference that it begins with."""
         text = message.texts[place]
         if place in message.known.folded:
             return MemoryRef.find_all(text)[0]
         return self.folder.store(message, text, named_in=[message]).ref
 
 
-def _that_stay(messages: Sequence[Message]) -> list[Message]:
-    """Return the notes of the run, and the system messages in the middle that nothing has replaced.
+def _exempt(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages that a compaction passes over: the run's notes, and system messages that are not superseded.
 
-    Nothing is an equal one at the beginning, and a newer one of the same source. Hosts do not name the source of a
-    system message: those with the same first line are taken for one's, as of AutoGen's ``memory=``, which adds one to
-    each run.
+    A system message in mid-conversation is superseded if an equal one stands at the beginning, or by a newer one from
+    the same source. Hosts do not name the source of a system message, so an equal first line counts as one source:
+    AutoGen's ``memory=``, for example, adds such a message in each run.
     """
     at_beginning = set[str]()
     newest = dict[str, Message]()
@@ -344,10 +361,10 @@ def _that_stay(messages: Sequence[Message]) -> list[Message]:
     return [*notes, *newest.values()]
 
 
-def _stored_of(messages: Sequence[Message]) -> list[Message]:
-    """Return what is stored of compacted messages: of an earlier compaction its reference, of what was recalled nothing.
+def _to_store(messages: Sequence[Message]) -> list[Message]:
+    """Return compacted messages as they are stored: an earlier note as its reference, recalled text not at all.
 
-    The texts behind both are in the store already, and a copy would be found in their place.
+    The texts behind both are in the store already. A copy would be found in their place.
     """
     stored = list[Message]()
     for message in messages:
@@ -364,14 +381,14 @@ def _stored_of(messages: Sequence[Message]) -> list[Message]:
 
 
 def _redacted(message: Message, redaction: Redaction) -> Message:
-    """Return *message* without the secrets in its texts and in what it calls tools with."""
+    """Return *message* without the secrets in its texts and in the arguments of its calls."""
     texts = {place: redaction.text(text) for place, text in message.texts.items()}
     calls = [replace(call, arguments=redaction.text(call.arguments)) for call in message.calls]
     return replace(message, texts=texts, calls=tuple(calls))
 
 
 def _bare(message: Message, place: int, ref: MemoryRef) -> Message:
-    """Return *message* with a reference alone in place of a text; nothing of that is in sight then."""
+    """Return *message* with only a reference in place of a text, so that no line of the text is in sight."""
     known = message.known
     facts = MessageFacts(
         lines=dict.fromkeys((*known.lines, ref.key), ()),
@@ -383,7 +400,7 @@ def _bare(message: Message, place: int, ref: MemoryRef) -> Message:
 
 
 def _newest(texts: Sequence[str], budget: int, cost: Cost) -> list[str]:
-    """Return as many of the newest texts as *budget* pays for, each whole and with a separator."""
+    """Return as many of the newest texts as *budget* pays for, each in full and with a separator."""
     listed = list[str]()
     for text in reversed(texts):
         budget -= cost(text) + 2
@@ -397,7 +414,7 @@ def _said(messages: Iterable[Message]) -> Iterator[str]:
     """Yield one line for each message: who said what."""
     for message in messages:
         if message.is_ours:
-            continue  # the note on an earlier compaction: its key is listed, and what it says is told no second time
+            continue  # an earlier note, whose key is listed: its words are not repeated
         if message.calls:
             said = f"calls {', '.join(dict.fromkeys(call.name for call in message.calls))}"
         elif message.role == "tool":
@@ -408,9 +425,9 @@ def _said(messages: Iterable[Message]) -> Iterator[str]:
 
 
 def _given(message: Message) -> str:
-    """Return what a tool gave, in a few words: of a folded result its reference."""
+    """Return the beginning of a tool's result; of a folded result, its reference with a short description."""
     ref = next(iter(MemoryRef.find_all(message.text)), None)
-    # A pattern of the user's may have redacted the reference itself.
+    # One of the user's redaction patterns may have removed the reference itself.
     if ref is None or not message.known.folded:
         return " ".join(message.text.split())[:GIVEN_CHARACTERS]
     return replace(ref, description=one_line(ref.description, SHORT_DESCRIPTION)).render()

@@ -1,4 +1,4 @@
-"""What a conversation counts: how much was folded, brought back and compacted."""
+"""The counters of a conversation: how much was folded, brought back and compacted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ContextStats(Displayed):
         folds: Texts that were replaced by a reference.
         tokens_folded: Their tokens.
         tokens_shown: The tokens of the references and previews in their place.
-        asked_again: How often a model read a text with `retrieve_memory` as soon as it was folded: a sign that the
+        asked_again: How often a model read a text with `retrieve_memory` right after it was folded: a sign that the
             threshold of its tool is too low.
         recalls: Texts that were brought back.
         tokens_recalled: Their tokens in the prompt.
@@ -29,11 +29,12 @@ class ContextStats(Displayed):
         tokens_asked: What they cost, in tokens of that model.
         tokens_noted: The tokens of the run's notes that were put into prompts.
         store_failures: How often the store failed and the text stayed in the prompt, or nothing was brought back.
-        late_folds: How often texts that had been read in full were folded, and what was seen before changed.
-        compactions: How often the oldest messages became one reference, and what was seen before changed.
-        tokens_compacted: The tokens that left the prompt by that.
-        redacted: How many secrets were taken out of what was stored, by kind.
-        kept: What the store keeps of the conversation's model calls, of earlier processes too, where it was asked for.
+        late_folds: How often texts that had been read in full were folded. Each time changes the cached prefix.
+        compactions: How often the oldest messages became one reference. Each time changes the cached prefix.
+        tokens_compacted: The tokens that compactions took out of the prompt.
+        redacted: How many secrets were taken out of stored texts, by kind.
+        kept: The store's totals of the conversation's model calls, those of earlier processes included; None unless
+            they were asked for.
     """
 
     messages: int = 0
@@ -63,7 +64,7 @@ class ContextStats(Displayed):
         return deepcopy(self)
 
     def add(self, **amounts: int) -> None:
-        """Count here, and under the same names in the metrics of the process."""
+        """Add to these counters, and to those of the same names in the metrics of the process."""
         saved = self.tokens_saved
         for name, amount in amounts.items():
             setattr(self, name, getattr(self, name) + amount)

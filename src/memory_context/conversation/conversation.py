@@ -1,4 +1,4 @@
-"""One conversation, whichever host keeps it: what is folded as it comes in, and what a model sees next."""
+"""Decide, for any host, what is folded as a message comes in and what a model sees next."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ class ConversationFacts:
 
     Attributes:
         user_id: Whose conversation it is; None before a model was asked.
-        undecided: The id of the newest question, if it came amid a group that a model had seen in part: what it needs
-            is brought back before the next group.
+        undecided: The id of the newest question if recall for it has to wait: it came amid a group that a model had
+            seen in part, and what it needs is brought back before the next group.
         trusted: Keys that may be passed on to tools, beside those of the messages.
         judge_calls: How often a judge with a model was asked.
         judge_tokens: What that has cost.
@@ -99,7 +99,7 @@ class ConversationSettings:
         fold: When texts are folded.
         recall: What is brought back without being asked for; None for nothing.
         max_tokens: The most tokens of all messages together; None for no limit.
-        require_confirmed: What `NotesPolicy` says of it.
+        require_confirmed: As in `NotesPolicy`.
 
     Raises:
         BudgetTooSmallError: A `max_tokens` below 500.
@@ -112,7 +112,7 @@ class ConversationSettings:
     require_confirmed: bool = False
 
     def __post_init__(self) -> None:
-        """Fit the policies into the limit: what one text may take is a part of it."""
+        """Cap the policies by the limit: a text or a recall may take a quarter of it, the user layer an eighth."""
         check_limit(self.max_tokens)
         if self.max_tokens is None:
             return
@@ -129,14 +129,14 @@ class ConversationSettings:
 
     @property
     def light_model(self) -> LightModel | None:
-        """Return the model that answers `ask_memory`: the judge's; None where there is none, or it is not wanted."""
+        """Return the judge if it is a model that can answer `ask_memory`; None if it is not, or `asks` is off."""
         if self.recall is None or not self.recall.asks:
             return None
         judge: object = self.recall.judge
         return judge if isinstance(judge, LightModel) else None
 
     def new_cache(self, manager: MemoryManager) -> ConversationCache:
-        """Return what a process knows of a conversation that it has not seen before."""
+        """Return the cache for a conversation that this process has not seen before."""
         recall = self.recall or RecallPolicy()
         judge = BoundedJudge(recall.judge or LexicalJudge(), recall.judge_limits)
         return ConversationCache(Ledger(manager), judge)
@@ -148,10 +148,11 @@ class ConversationCache:
 
     Attributes:
         ledger: The tokens and names of messages.
-        bounded_judge: Who decides what is brought back, with its recent failures.
-        made: By their hashes, the placeholders that were made for messages that are yet to come.
-        layer: What was said of the user when the conversation began.
-        used: The memories of the layer that a model has made use of, as far as that is recorded.
+        bounded_judge: Decides what is brought back, and remembers its recent failures.
+        made: The facts of placeholders made for messages that are still to come (`fold_output`), by the hash of the
+            placeholder.
+        layer: The user layer that the conversation began with.
+        used: The memories of the layer that are recorded as used by a model.
     """
 
     ledger: Ledger
@@ -171,7 +172,7 @@ class Conversation:
         fail_open: Lets the store fail, and counts what is done.
         cache: What this process remembers of the conversation (`ConversationSettings.new_cache`).
         log: Where decisions on what to bring back are noted.
-        named_thread: Whether the thread has a name of its owner's, and not one that was made up.
+        named_thread: Whether its owner has named the thread; False for a generated name.
         new_id: Makes the id of a message that is put into the conversation.
     """
 
@@ -185,14 +186,14 @@ class Conversation:
     folder: MessageFolder = field(init=False)
 
     def __post_init__(self) -> None:
-        """Set up what works on the messages."""
+        """Set up the message folder."""
         policy = self.settings.fold
         self.folder = MessageFolder(self.manager, policy, self.fail_open, self.cache.ledger)
 
     async def take_in(
         self, messages: Sequence[Message], before: Sequence[Message], facts: ConversationFacts
     ) -> list[Message]:
-        """Return *messages*, which came together behind *before*, their large texts folded. Never raises for the store."""
+        """Return *messages*, which came together after *before*, with large texts folded. Store failures do not raise."""
         taken = await off_loop(self.folder.take_in, messages, before)
         self.fail_open.stats.add(messages=1)
         for message in taken:
@@ -203,7 +204,10 @@ class Conversation:
     async def hear(
         self, said: Message, before: Sequence[Message], facts: ConversationFacts
     ) -> None:
-        """Note what a model said behind *before*: what it used, and which references a caller may pass on, too."""
+        """Take note of what a model *said* after *before*: the memories it used, and the references to pass on.
+
+        An agent that called this one as a tool may pass on those references too.
+        """
         named = {ref.key for text in said.texts.values() for ref in MemoryRef.find_all(text)}
         if named:
             named.intersection_update(trusted_keys(before, facts.trusted))
@@ -229,10 +233,10 @@ class Conversation:
         seen: int,
         notes: ScopedMemory | None = None,
     ) -> tuple[list[Message], ConversationFacts]:
-        """Return the messages as the model sees them now, and what is known then.
+        """Return the messages as the model sees them now, and the facts of the conversation after that.
 
-        The first *seen* messages, which a model has seen, stay as they are, but for compactions, late folds and notes
-        of a run that has ended. The last message stays last.
+        The first *seen* messages, which a model has seen, stay as they are, except for compactions, late folds and
+        the notes of runs that have ended. The last message stays last.
 
         Args:
             messages: The conversation.
@@ -264,19 +268,19 @@ class Conversation:
             compacted = await off_loop(self.fail_open.run, compactor.compact, prompt, seen)
             prompt = compacted or prompt
         await off_loop(self.fail_open.run_without_store, self._note_call, shown_before, prompt)
-        # Kept apart from the messages, which a host may drop.
+        # Trusted keys are also kept apart from the messages, which a host may drop.
         trusted = trusted_keys(prompt, facts.trusted)
         said = self._said_by_others(messages, trusted)
-        # Most agents hear nothing of others, and need no look into the store.
+        # Most agents hear nothing from other agents, and need not look into the store.
         heard = await off_loop(self._generated_among, said) if said else ()
         return prompt, replace(facts, trusted=(*trusted, *heard))
 
     def _said_by_others(
         self, messages: Sequence[Message], trusted: Sequence[str]
     ) -> dict[str, set[str]]:
-        """Return what stands as a model's words and may be another agent's, with the keys that it may pass on.
+        """Return the assistant texts that may be another agent's, each with the keys that its speaker may pass on.
 
-        It may be the own model's as well. What that has said counts for nothing but what is *trusted*.
+        Such a text may also be this agent's own, which adds nothing: its keys are among *trusted* already.
         """
         user_id = self.manager.scope.user_id
         said = dict[str, set[str]]()
@@ -287,7 +291,7 @@ class Conversation:
         return said
 
     def _generated_among(self, said: Mapping[str, AbstractSet[str]]) -> list[str]:
-        """Return the generated ones among the keys that others may pass on."""
+        """Return the keys that other agents may pass on and that were generated, not chosen by somebody."""
         keys = dict[str, None]()
         for text, passable in said.items():
             generated = self.fail_open.run(generated_in, self.manager, text) or ()
@@ -295,7 +299,7 @@ class Conversation:
         return list(keys)
 
     def _note_call(self, shown_before: Sequence[Message], prompt: Sequence[Message]) -> None:
-        """Have it kept what a model is sent now."""
+        """Record the model call that *prompt* is for."""
         call = model_call(shown_before, prompt, self.cache.ledger)
         fold = self.settings.fold
         if fold.record_prompts:
@@ -306,7 +310,7 @@ class Conversation:
     def fold_output(
         self, output: Message, arguments: str | None, before: Sequence[Message]
     ) -> Message:
-        """Return *output* as its message will be shown when that comes. Never raises for the store."""
+        """Return *output* as it will be shown once its message comes. Store failures do not raise."""
         words = next((one.text for one in reversed(before) if one.role == "assistant"), "")
         calls = () if arguments is None else (FunctionCall("", output.source, arguments),)
         call = Message(output.id, "assistant", "", {0: words}, calls)
@@ -316,7 +320,7 @@ class Conversation:
         return taken
 
     def restore(self, messages: Sequence[Message], item: MemoryItem) -> tuple[int, list[Message]]:
-        """Return where the reference of a compaction stands, and the messages that belong in its place.
+        """Return the index of the note on a compaction, and the messages that belong in its place.
 
         Raises:
             StateError: *item* holds no messages, or its reference does not stand here.
@@ -336,14 +340,14 @@ class Conversation:
             ValueError,
             LookupError,
             TypeError,
-        ) as error:  # JSON's and pydantic's, and what another wrote
+        ) as error:  # from JSON, from pydantic, or because somebody else wrote the record
             raise StateError(
                 f"the memory {key!r} does not hold the messages that were stored there"
             ) from error
         return index, restored
 
     def _with_late_folds(self, messages: list[Message], seen: int) -> tuple[list[Message], int]:
-        """Return *messages* with what was read folded, as far as that pays now; and how many stay as a model saw them."""
+        """Fold the texts that were read in full, where that pays now; return the messages and how many are unchanged."""
         due = self.fail_open.run_without_store(due_messages, messages, seen, self.folder)
         if due:
             folded = self.fail_open.run(fold_what_was_read, messages, due, self.folder)
@@ -352,12 +356,12 @@ class Conversation:
         return messages, seen
 
     def with_instructions(self, messages: list[Message], unchanged: int) -> list[Message]:
-        """Return *messages*, of which a first placeholder behind those *unchanged* says what a reference is.
+        """Return *messages* with an explanation of references at the first placeholder behind the *unchanged* ones.
 
-        Nothing is said twice: a conversation that folds nothing does not pay for it, any other one does once.
+        It is given once, if at all: a conversation that folds nothing does not pay for it.
         """
-        is_said = any(message.known.instructs for message in messages)
-        if is_said or not self.settings.fold.instructions:
+        is_explained = any(message.known.instructs for message in messages)
+        if is_explained or not self.settings.fold.instructions:
             return messages
         for index in range(unchanged, len(messages)):
             message = messages[index]
@@ -365,14 +369,14 @@ class Conversation:
                 place = message.known.folded[0]
                 text = f"{message.texts[place]}\n{prompts.ABOUT_REFERENCES}"
                 facts = replace(message.known, instructs=True)
-                told = message.with_texts({place: text}, facts)
+                explained = message.with_texts({place: text}, facts)
                 tokens = self.manager.counter.count(prompts.ABOUT_REFERENCES)
                 self.fail_open.stats.add(tokens_shown=tokens)
-                return [*messages[:index], told, *messages[index + 1 :]]
+                return [*messages[:index], explained, *messages[index + 1 :]]
         return messages
 
     async def _with_user_layer(self, messages: list[Message]) -> list[Message]:
-        """Return *messages* with what is known about the user first, before a model sees anything."""
+        """Return *messages*, of which no model has seen any, with the user layer behind the system messages."""
         recall = self.settings.recall
         position = next((i for i, one in enumerate(messages) if one.role != "system"), None)
         if recall is None or recall.user_layer_tokens == 0 or position is None:
@@ -396,14 +400,14 @@ class Conversation:
     def _inserted(
         self, messages: list[Message], position: int, text: str, facts: MessageFacts
     ) -> list[Message]:
-        """Return *messages* with one of this library's at a position."""
+        """Return *messages* with a message of this library inserted at *position*."""
         message = own_message(self.new_id(), text, facts)
         return [*messages[:position], message, *messages[position:]]
 
     async def _with_recall(
         self, messages: list[Message], facts: ConversationFacts, seen: int
     ) -> tuple[list[Message], ConversationFacts]:
-        """Return *messages* with what the newest one needs before its group."""
+        """Return *messages* with what the newest one needs inserted before its group, and the facts after that."""
         recaller = self.recaller()
         question = self._asking(messages, facts, seen) if recaller.budget else None
         if question is None:
@@ -418,13 +422,13 @@ class Conversation:
         facts = replace(facts, undecided=None, judge_calls=judge.calls, judge_tokens=judge.tokens)
         if found is None:
             return messages, facts
-        # What a person's words have named is opened, but any text can have put such words before the person.
+        # A key that a person names is opened, but not trusted: any text may have led the person to name it.
         trusted = tuple(key for key in found.ranges if key not in request.named)
         known = MessageFacts(kind="recall", lines=found.ranges, trusted=trusted)
         return self._inserted(messages, position, found.text, known), facts
 
     def recaller(self) -> Recaller:
-        """Return what brings back, for a request, what it needs."""
+        """Return the recaller for this conversation."""
         recall = self.settings.recall
         return Recaller(
             self.manager,
@@ -438,7 +442,7 @@ class Conversation:
     def _asking(
         self, messages: Sequence[Message], facts: ConversationFacts, seen: int
     ) -> Message | None:
-        """Return the newest message for which it is to be decided what to bring back; None if there is none."""
+        """Return the newest message that still needs a decision on what to bring back; None if there is none."""
         for message in reversed(messages[seen:]):
             if message.is_question:
                 return message
@@ -451,7 +455,7 @@ class Conversation:
     async def _with_notes(
         self, messages: list[Message], notes: ScopedMemory, seen: int
     ) -> list[Message]:
-        """Return *messages* with what a run has noted since before the newest group."""
+        """Return *messages* with the run's new notes inserted before the newest group."""
         position = recall_position(messages, seen)
         if position is None:
             return messages
@@ -472,14 +476,14 @@ def without_notes_of_other_runs(messages: Sequence[Message], run_id: str | None)
 
 
 def _without_unanswered_recalls(messages: Sequence[Message], seen: int) -> list[Message]:
-    """Return *messages* without what was recalled for one that waits for its answer again: a host may have changed it."""
+    """Return *messages* without recalls for a question that waits for its answer again: a host may have edited it."""
     answered = max((i for i, one in enumerate(messages) if one.role == "assistant"), default=-1)
     waiting = max(seen, answered + 1)
     return [*messages[:waiting], *(one for one in messages[waiting:] if not one.is_a("recall"))]
 
 
 def _asked_again(said: Message, before: Sequence[Message]) -> int:
-    """Return how many texts a model reads that were folded right before: it could not do without them."""
+    """Return how many texts that were folded right before *said* it reads: the model could not do without them."""
     reading = [call.arguments for call in said.calls if call.name == RETRIEVE]
     asked = set[str]()
     for message in reversed(before):

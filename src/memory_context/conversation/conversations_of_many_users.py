@@ -1,4 +1,4 @@
-"""The conversations of many users in one host: how they are kept, and what is remembered of each."""
+"""Keep the conversations of many users in one host: shared settings, the store, and a cache for each conversation."""
 
 from __future__ import annotations
 
@@ -33,17 +33,18 @@ from memory_context.runtime import events
 from memory_context.stores import AnyStore, as_auditor, as_store
 
 KEPT_CONVERSATIONS = 1000
+# The notes that end with a run: the run's own, and its task's unless `ends_task` is off.
 ENDING: tuple[Lifetime, ...] = ("run", "task")
 
 
 class HostedConversations:
-    """What one object of a host needs to keep the conversations of many users.
+    """Keeps the conversations of many users for one object of a host, such as a middleware.
 
     Args:
         store: Where the memories are, as for `MemoryManager`.
         settings: How each conversation is kept.
         notes: Whether the agent keeps notes in tiers; or a `NotesPolicy`.
-        audit: Where it is written who did what with which memory: see `MemoryManager`.
+        audit: The audit trail of who did what with which memory: see `MemoryManager`.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class HostedConversations:
         self._caches = OrderedDict[tuple[str, str | None, str], ConversationCache]()
 
     def close(self) -> None:
-        """Give back the store's connections, unless the store is the caller's."""
+        """Release the store's connections, unless the store is the caller's."""
         if self._auditor:
             self._auditor.close()
         if self._closes_store:
@@ -79,7 +80,7 @@ class HostedConversations:
         """Return the memories of a user, for one thread and agent.
 
         Raises:
-            InvalidScopeError: A user that is none.
+            InvalidScopeError: *user_id* is not a valid user.
         """
         manager = MemoryManager(
             self.store,
@@ -103,12 +104,12 @@ class HostedConversations:
             return None
         if user_id is None or thread_id is None:
             raise InvalidArgumentError(
-                "say both whose conversation and which: user_id=… and thread_id=…"
+                "a conversation is named by user_id= and thread_id= together; give both or neither"
             )
         return self.memories(user_id, thread_id)
 
     def reader(self, manager: MemoryManager) -> MemoryReader:
-        """Return what answers `ask_memory` from the memories of *manager*.
+        """Return the reader that answers `ask_memory` from the memories of *manager*.
 
         Raises:
             InvalidArgumentError: No light model is at hand.
@@ -128,7 +129,7 @@ class HostedConversations:
         )
 
     def notes(self, owner: MemoryManager, run: AgentRun) -> ScopedMemory:
-        """Return the notes that are open in *run*; the memories of *owner* are those that are open there, too."""
+        """Return the notes that are open in *run*, and limit *owner* to the places that are open there."""
         notes = ScopedMemory(
             owner,
             run_id=run.run_id,
@@ -140,7 +141,7 @@ class HostedConversations:
         return notes
 
     def conversation(self, manager: MemoryManager, agent: str = "") -> Conversation:
-        """Return the conversation of *agent* in the thread of *manager*, with what this process remembers of it."""
+        """Return the conversation of *agent* in the thread of *manager*, with this process's cache for it."""
         return Conversation(
             manager,
             self.settings,
@@ -151,9 +152,9 @@ class HostedConversations:
         )
 
     def end_run(self, notes: ScopedMemory, lifetimes: Sequence[Lifetime] = ()) -> None:
-        """Delete what ends with a run, or has one of these *lifetimes*.
+        """Delete the notes that end with a run, or those with one of these *lifetimes*.
 
-        Where the store fails it stays there, and nobody sees it.
+        If the store fails, the notes stay in it, but nobody sees them.
         """
         lifetime: Lifetime = "run"
         try:
@@ -165,7 +166,7 @@ class HostedConversations:
             events.NOTES_NOT_DELETED.log(error, where=True, user_id=user, lifetime=lifetime)
 
     def new_run(self, task: object, project: object) -> AgentRun:
-        """Return a run that begins, with the task and the project that the host's program names."""
+        """Return a new run, with the task and the project that the host's program names."""
         return AgentRun(
             str(uuid4()),
             None if task is None else str(task),
@@ -177,13 +178,13 @@ class HostedConversations:
 
         Raises:
             InvalidScopeError: No user.
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         policies = self.notes_policy.tiers
         return ScopedMemory(self.memories(user_id), task_id=task, policies=policies).end("task")
 
     def _cache(self, manager: MemoryManager, agent: str) -> ConversationCache:
-        """Return what this process remembers of a conversation; of the newest 1,000."""
+        """Return this process's cache for a conversation. Only the 1,000 that were used last are kept."""
         place = (manager.scope.user_id, manager.thread_id, agent)
         cache = self._caches.pop(place, None) or self.settings.new_cache(manager)
         self._caches[place] = cache
@@ -193,14 +194,14 @@ class HostedConversations:
 
 
 class HostOfConversations:
-    """What an object of a host tells of the conversations that it keeps."""
+    """Gives a host's object the methods that report on the conversations it keeps."""
 
     _hosted: HostedConversations
 
     def stats(self, *, user_id: UserId | None = None, thread_id: str | None = None) -> ContextStats:
-        """Return what has been done here so far, for all users.
+        """Return the counters of this object, over all users.
 
-        With a user and a thread also what the store keeps of this conversation's model calls (``kept``).
+        With a user and a thread, they include the store's totals of that conversation's model calls (``kept``).
 
         Raises:
             InvalidArgumentError: A user without a thread, or a thread without its user.
@@ -223,5 +224,5 @@ class HostOfConversations:
         return Decisions(log.newest) if owner is None else log.of_thread(owner)
 
     def close(self) -> None:
-        """Give back the store's connections, unless the store is the caller's. This may be used again."""
+        """Release the store's connections, unless the store is the caller's. This object may be used again."""
         self._hosted.close()

@@ -18,7 +18,7 @@ from memory_context.runtime.deadlines import unless_hung
 T = TypeVar("T")
 
 STORE_SECONDS = 30.0
-"""How long an agent lets its store wait for something, a disk or a lock, without doing anything."""
+"""How long the store may wait, for a disk or a lock, without doing any work before the agent goes on without it."""
 
 
 @dataclass(slots=True)

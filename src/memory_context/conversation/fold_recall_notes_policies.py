@@ -23,8 +23,8 @@ PERSON = "user"
 PERSON_THRESHOLD = 8000
 # A preview is a quarter of the text at most, else a reference would save too little.
 PREVIEW_PART = 4
-# Eight times the default threshold. No recorded run has come near it (`docs/why.md`): it is there for thirty calls
-# side by side.
+# Eight times the default threshold. No recorded run has come near it (`docs/why.md`): it is meant for, say, thirty
+# parallel calls.
 RESULTS_TOGETHER = 4000
 
 
@@ -33,9 +33,9 @@ class FoldPolicy:
     """When a text is folded, and how much of it stays in the prompt; sizes are in tokens.
 
     The defaults are those that cost least on recorded agent runs: a tool's output is folded at once (see `docs/why.md`).
-    What must stand whole at first is folded later, in batches, when the calls that it makes dearer have cost as much as
-    the provider's cache: results of tools that read files and of `retrieve_memory`, a model's own long texts, and the
-    arguments of its calls.
+    Some texts must be shown in full at first: results of tools that read files and of `retrieve_memory`, a model's own
+    long texts, and the arguments of its calls. They are folded later, in batches, once carrying them along has cost as
+    much as rewriting the provider's cached prefix will.
 
     Attributes:
         threshold: Texts with more tokens are folded; 50 or more.
@@ -54,17 +54,17 @@ class FoldPolicy:
         counter: Counts tokens; the process's default without one. A provider is never asked.
         artifacts: What becomes of the artifacts of LangChain's tools: ``keep`` leaves them in the state; ``store`` stores
             large ones, and leaves ``{"memory_key": …}``. `MemoryContextMiddleware` only.
-        redact: What every result of a tool, every other text that may be folded, and what is brought back goes through
-            before a model sees it, and before it is stored: callables from text to text; in `MemoryContextMiddleware` also
-            LangChain's `PIIMiddleware`. For all that is stored, give the store a `Redactor`.
+        redact: Filters for tools' results, other texts that may be folded, and recalled text, applied before a model
+            sees them and before they are stored: callables from text to text; in `MemoryContextMiddleware` also
+            LangChain's `PIIMiddleware`. To redact everything that is stored, give the store a `Redactor`.
         instructions: Whether a conversation's first placeholder says what a reference is. Without, put
             `MEMORY_INSTRUCTIONS` into the system message.
         queries: Whether the agent gets `query_memory`, which computes over stored texts by SQL, for some 100 tokens a call;
             previews of tables then begin with their columns and a first row.
-        record_prompts: Whether the store keeps the exact messages of each model call, and the words that decisions were
-            made for, with the numbers and keys that it keeps anyway (`MemoryManager.calls`); for 30 days. A thread of
-            100 calls is kept some 50 times over.
-        max_threshold: No threshold is larger than this; `max_tokens` sets it.
+        record_prompts: Whether the store keeps, for 30 days, the exact messages of each model call and the words that
+            decisions were made for, beside the numbers and keys that it keeps anyway (`MemoryManager.calls`). A thread
+            of 100 calls is then stored some 50 times over.
+        max_threshold: The upper limit of all thresholds; `max_tokens` sets it.
 
     Raises:
         InvalidThresholdError: A threshold below 50.
@@ -108,7 +108,7 @@ class FoldPolicy:
             )
 
     def redacted(self, text: str) -> str:
-        """Return *text* without what `redact` takes away."""
+        """Return *text* as the `redact` filters leave it."""
         for redact in self.redact:
             text = redact(text)
         return text
@@ -129,7 +129,7 @@ class FoldPolicy:
 
     @property
     def least_threshold(self) -> int:
-        """Return the threshold that no text is below that is folded, whoever it is from."""
+        """Return the lowest threshold: texts below it are not folded, whoever they are from."""
         thresholds = [self.threshold, *self.source_thresholds.values()]
         thresholds += [limit for limit in self.tool_thresholds.values() if limit is not None]
         return self._capped(min(thresholds))
@@ -140,20 +140,20 @@ class FoldPolicy:
 
     @property
     def results_together(self) -> int:
-        """Return the most tokens that the results which answer one message may have together and stay whole."""
+        """Return the most tokens that the results of one message's calls may have together without being folded."""
         most = max(RESULTS_TOGETHER, 2 * self.threshold)
         return most if self.max_threshold is None else min(most, 2 * self.max_threshold)
 
     @property
     def page_budget(self) -> int:
-        """Return the most tokens of a page of `retrieve_memory`, within what the context's limit leaves.
+        """Return the most tokens of a page of `retrieve_memory`, within the context's limit.
 
-        The last page of a text may be half as large again, and is within it too.
+        The last page of a text may be half as large again, and is within the limit too.
         """
         return self._capped(self.page_tokens * 3 // 2) * 2 // 3
 
     def preview_budget(self, source: str | None) -> int:
-        """Return the most tokens of a preview: of a person's words, a quarter of their threshold."""
+        """Return the most tokens of a preview; for a person's words, a quarter of their threshold."""
         if source == PERSON:
             return self.threshold_for(source) // PREVIEW_PART
         return self.preview_tokens
@@ -169,9 +169,9 @@ class RecallPolicy:
     Attributes:
         expansion_budget: The most that is brought back at once; 0 for nothing.
         results: Whether tools' results are looked at too, and not only messages of users and agents.
-        user_layer_tokens: The most that a conversation begins with of what is known about its user: preferences, notes
-            with the tag ``always``, recent threads and commands, what exists. 0 for nothing. A conversation without a
-            `thread_id` begins so only for a user with preferences or such notes.
+        user_layer_tokens: The most for the user layer, which a conversation begins with: the user's preferences, notes
+            with the tag ``always``, recent threads and commands, and an overview of what is stored. 0 for none. Without
+            a `thread_id`, a conversation has one only if its user has preferences or such notes.
         judge: Decides what is brought back; keyword matching (`LexicalJudge`) without one.
         judge_limits: What a judge with a model may cost in one conversation, and how long it may take.
         asks: Whether the agent gets `ask_memory` where a light model is at hand (`model_client=`, `model=`, or a judge
@@ -206,7 +206,7 @@ class NotesPolicy:
 
     Attributes:
         tiers: Further tiers, and built-in ones with other limits.
-        project: The project of runs that do not say theirs.
+        project: The project of runs that do not name one.
         ends_task: Whether a task ends with the run that works on it, and its notes with it.
         require_confirmed: Whether notes that a model has written, and what was imported, stay out of what a conversation
             begins with (the user's layer, the notes of a run) until a person has confirmed them (`MemoryManager.confirm`).
@@ -240,7 +240,7 @@ def fold_policy_of(fold: FoldMoment | FoldPolicy, threshold: int | None) -> Fold
 def fold_at_once_policy(
     fold: FoldMoment | FoldPolicy, threshold: int | None, host: str
 ) -> FoldPolicy:
-    """As `fold_policy_of`, where nothing can be shown in full first, as in the *host*.
+    """Return the policy as `fold_policy_of` does, for a *host* that cannot show texts in full first.
 
     Raises:
         InvalidArgumentError: A policy that folds after reading, too; or see `refuse_middleware_settings`.
@@ -258,7 +258,7 @@ def refuse_middleware_settings(policy: FoldPolicy, host: str) -> None:
     """Check that *policy* has no setting that only `MemoryContextMiddleware` follows.
 
     Raises:
-        InvalidArgumentError: It stores artifacts, or redacts by something else than callables.
+        InvalidArgumentError: It stores artifacts, or redacts with something other than callables.
     """
     if policy.artifacts != "keep":
         raise InvalidArgumentError(
@@ -307,7 +307,7 @@ def notes_policy_of(notes: bool | NotesPolicy) -> NotesPolicy | None:  # noqa: F
 
 
 def policy_of(setting: object, kind: type[P], parameter: str) -> P:
-    """Return the policy that a *parameter* of a constructor is; the usual one for a bool.
+    """Return the policy that a *parameter* of a constructor was given; the default one for a bool.
 
     Raises:
         InvalidArgumentError: Something that is neither a policy of that *kind* nor a bool.
@@ -336,5 +336,5 @@ def _check_tokens(name: str, tokens: object) -> None:
 
 
 def is_whole(number: object) -> TypeGuard[int]:
-    """Return whether it is a whole number; True and False are none."""
+    """Return whether *number* is a whole number; True and False are not."""
     return isinstance(number, int) and not isinstance(number, bool)

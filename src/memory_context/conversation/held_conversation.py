@@ -1,4 +1,4 @@
-"""A conversation with its messages, for hosts that keep them as this library sees them."""
+"""A conversation together with its messages, for hosts that let this library keep the message list."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class HeldConversation:
     """The messages of a conversation as a model sees them. Calls must not overlap.
 
     Attributes:
-        conversation: Decides what stands in them.
-        messages: The prompt, as far as it goes.
-        facts: What is known of the conversation beyond them.
+        conversation: Decides what the prompt contains.
+        messages: The prompt so far.
+        facts: What is known of the conversation beyond its messages.
         seen: How many of them a model has seen.
         notes: The notes of the agent; None without tiers.
     """
@@ -53,8 +53,8 @@ class HeldConversation:
         Args:
             manager: The user's memories.
             settings: How the conversation is kept.
-            stats: Where it is counted what is done.
-            named_thread: Whether the thread has a name of its owner's, and not one that was made up.
+            stats: The counters to add to; new ones by default.
+            named_thread: Whether its owner has named the thread; False for a generated name.
         """
         fail_open, cache = FailOpen(stats or ContextStats()), settings.new_cache(manager)
         return cls(Conversation(manager, settings, fail_open, cache, named_thread=named_thread))
@@ -64,7 +64,7 @@ class HeldConversation:
         self.messages += await self.conversation.take_in(messages, self.messages, self.facts)
 
     async def next_prompt(self) -> list[Message]:
-        """Return what a model sees now; it begins with what it has seen, but for compactions and late folds."""
+        """Return the next prompt. It begins with the previous one, except for compactions and late folds."""
         self.messages, self.facts = await self.conversation.before_model(
             self.messages, self.facts, self.seen, self.notes
         )
@@ -72,7 +72,7 @@ class HeldConversation:
         return list(self.messages)
 
     def end_run(self) -> None:
-        """Take the notes of the runs that have ended out of the messages."""
+        """Remove the notes of ended runs from the messages."""
         run_id = self.notes.run_id if self.notes else None
         seen = without_notes_of_other_runs(self.messages[: self.seen], run_id)
         self.messages = without_notes_of_other_runs(self.messages, run_id)
@@ -85,10 +85,10 @@ class HeldConversation:
         return saved
 
     def load(self, saved: object) -> None:
-        """Go on with what `to_json` has made *saved* of.
+        """Continue the conversation that `to_json` turned into *saved*.
 
         Raises:
-            ValueError: It has made something else.
+            ValueError: *saved* does not come from `to_json`.
         """
         self.messages, self.facts, self.seen = _STATE.validate_python(saved)
 

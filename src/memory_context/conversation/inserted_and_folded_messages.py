@@ -1,4 +1,8 @@
-"""What was decided for the prompts of a conversation, apart from the messages that its host holds."""
+"""The decisions on a conversation's prompts as data, for hosts that keep their own messages unchanged.
+
+A host *holds* messages; a prompt *shows* them with some texts folded, some messages inserted and some replaced. A
+`DecisionNote` records the difference.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +43,10 @@ class InsertedMessage:
 
 @dataclass(frozen=True, slots=True)
 class FoldedMessage:
-    """A message that this library shows otherwise than its host holds it.
+    """The parts of a message that a prompt shows differently from how the host holds it.
 
     Attributes:
-        texts: Its texts, by their places, as far as they differ.
+        texts: The texts that differ, by their places.
         facts: What is known of it.
         calls: Its calls, if they differ.
     """
@@ -59,12 +63,12 @@ class FoldedMessage:
 
 @dataclass(frozen=True, slots=True)
 class DecisionNote:
-    """What was decided for model calls, in a form that can be carried.
+    """All decisions on a conversation's prompts, in a form that can be saved.
 
     Attributes:
         facts: What is known of the conversation beyond its messages.
-        inserted: What was put into the prompts.
-        folded: By their ids, the messages that are shown otherwise than they stand in the state.
+        inserted: The messages that were put into the prompts.
+        folded: The messages that are shown differently from the host's, by their ids.
     """
 
     facts: ConversationFacts = field(default_factory=ConversationFacts)
@@ -78,14 +82,14 @@ class DecisionNote:
 
     @staticmethod
     def from_json(value: object) -> DecisionNote | None:
-        """Return the note that `to_json` made *value* of; None for anything else, which anybody may have sent."""
+        """Return the note that `to_json` turned into *value*; None for any other value, which may come from anybody."""
         try:
             return _NOTE.validate_python(value)
         except ValidationError:
             return None
 
     def after(self, earlier: DecisionNote) -> DecisionNote:
-        """Return this note with what an earlier one says besides; agents side by side may have brought back the same."""
+        """Return this note merged with an earlier one. Text that agents side by side both brought back counts once."""
         inserted = {(one.before, one.text): one for one in (*earlier.inserted, *self.inserted)}
         folded = {**earlier.folded, **self.folded}
         trusted = dict.fromkeys((*earlier.facts.trusted, *self.facts.trusted))
@@ -107,11 +111,11 @@ def as_shown(
         first_unseen: The index of the first one of *held* that no model has seen; None if it has seen none.
     """
     replaced = {id_ for one in note.inserted for id_ in one.facts.replaced}
-    standing = [one for one in note.inserted if one.id not in replaced]
+    current = [one for one in note.inserted if one.id not in replaced]
     inserted = defaultdict[str, list[Message]](list)
-    for one in standing:
+    for one in current:
         inserted[one.before].append(own_message(one.id, one.text, one.facts))
-    orphaned = _orphaned(standing, held)
+    orphaned = _orphaned(current, held)
     shown = list[Message]()
     seen = 0
     for index, message in enumerate(held):
@@ -128,10 +132,11 @@ def as_shown(
 
 
 def _orphaned(inserted: Sequence[InsertedMessage], held: Sequence[Message]) -> list[Message]:
-    """Return what stays at the beginning although the message that it stood before has gone.
+    """Return the inserted messages that move to the beginning because the message that they stood before is gone.
 
-    A summary in place of messages does not say what stood beside them in prompts alone: the user's layer, and the notes
-    on compactions, without which nothing leads to what is stored. Where nothing is left, a thread begins again.
+    A host may put a summary in place of old messages. It does not cover what stood in prompts alone: the user layer,
+    and the notes on compactions, without which nothing leads to the stored text. If the host holds neither an answer
+    nor a summary, the thread begins again, without these.
     """
     if not any(message.role == "assistant" or message.is_summary for message in held):
         return []
@@ -142,8 +147,8 @@ def _orphaned(inserted: Sequence[InsertedMessage], held: Sequence[Message]) -> l
 
 
 def note_of(facts: ConversationFacts, edits: Edits, held: Iterable[Message] = ()) -> DecisionNote:
-    """Return all that was decided, as *edits* show it, without what *held* say already."""
-    standing = {message.id: message for message in held}
+    """Return the decisions behind *edits*, without the texts and calls that messages in *held* have already."""
+    held_by_id = {message.id: message for message in held}
     inserted = [
         InsertedMessage(one.id, before, one.text, one.known)
         for before, messages in edits.inserted.items()
@@ -153,7 +158,7 @@ def note_of(facts: ConversationFacts, edits: Edits, held: Iterable[Message] = ()
     for message_id, message in edits.changed.items():
         if message.known == NO_FACTS:
             continue
-        old = standing.get(message_id, replace(message, texts={}, calls=()))
+        old = held_by_id.get(message_id, replace(message, texts={}, calls=()))
         texts = {
             place: text for place, text in message.texts.items() if old.texts.get(place) != text
         }

@@ -1,4 +1,4 @@
-"""What is kept of each model call and each decision, for whoever asks later why a prompt looked as it did."""
+"""Record each model call and each decision, to explain later why a prompt looked as it did."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ class Decisions(Displayed, list[Decision]):
 
 @dataclass(frozen=True, slots=True)
 class DecisionLog:
-    """Notes decisions: in this process with the words of the message, and in the store.
+    """Records decisions on what to bring back, in this process and in the store.
 
     Attributes:
-        newest: The newest 1,000 that this process has made.
-        with_words: Whether the store keeps the words of messages, too.
+        newest: The newest 1,000 decisions of this process, with the words that they were made for.
+        with_words: Whether the store keeps these words, too.
     """
 
     newest: deque[Decision] = field(default_factory=partial(deque[Decision], maxlen=KEPT_DECISIONS))
     with_words: bool = False
 
     def note(self, decision: Decision, manager: MemoryManager) -> None:
-        """Note a decision on the memories of *manager*."""
+        """Record a decision on the memories of *manager*."""
         self.newest.append(decision)
         manager.note_call(self._to_keep(decision, manager))
 
     def of_thread(self, manager: MemoryManager) -> Decisions:
-        """Return the newest 1,000 decisions of a thread: the kept ones, those of this process with their words.
+        """Return the newest 1,000 decisions of a thread: the stored ones, and this process's with their words.
 
-        Where the store fails, those of this process.
+        If the store fails, only those of this process are returned.
         """
         kept = KeptCalls()
         with suppress(StoreError):
@@ -71,7 +71,7 @@ class DecisionLog:
 
 
 def stats_of_thread(stats: ContextStats, manager: MemoryManager) -> ContextStats:
-    """Return *stats* with what the store keeps of the thread of *manager*; where it fails, without."""
+    """Return *stats* with the store's totals for the thread of *manager*; without them if the store fails."""
     found = stats.snapshot()
     with suppress(StoreError):
         found.kept = next(iter(manager.call_totals(thread_id=manager.thread_id)), None)
@@ -79,12 +79,12 @@ def stats_of_thread(stats: ContextStats, manager: MemoryManager) -> ContextStats
 
 
 def model_call(seen: Sequence[Message], prompt: Sequence[Message], ledger: Ledger) -> ModelCall:
-    """Return what is kept of a call, without the words of the prompt.
+    """Return the record of a model call, without the words of the prompt.
 
     Args:
-        seen: What the model has seen before, as it was shown then.
-        prompt: What it sees now.
-        ledger: Counts messages.
+        seen: The messages that the model had seen before, as they were shown then.
+        prompt: The messages that it sees now.
+        ledger: Counts their tokens.
     """
     return ModelCall(
         at=now(),
@@ -102,7 +102,7 @@ def _new(
     before: Iterable[Message],
     after: Iterable[Message],
 ) -> tuple[str, ...]:
-    """Return the keys that stand in the messages *after*, and did not *before*."""
+    """Return the keys that stand in the messages *after* and not in those *before*."""
     known = set(keys_in(before))
     return tuple(dict.fromkeys(key for key in keys_in(after) if key not in known))
 

@@ -1,4 +1,7 @@
-"""One message, whichever host it is from, and what this library knows of it."""
+"""A message in the neutral form that decisions are made on, and the facts that are kept beside it.
+
+A message has *texts*, each at a *place*: its index among the parts of the host's message.
+"""
 
 from __future__ import annotations
 
@@ -34,17 +37,17 @@ class MessageFacts:
     """What is known of a message beyond its words. A host keeps it with the message, as JSON.
 
     Attributes:
-        kind: What the message is for, if this library has put it there.
+        kind: The purpose of a message that this library inserted; empty for others.
         lines: For each reference that stands in it, the ranges of lines that are in sight.
         folded: The places of its texts that are placeholders of this conversation.
         named: The keys that a person names in it.
         trusted: The keys that may be passed on to tools because of it.
         noted: For each note that it shows, when that was last changed.
-        run_id: The run that its notes are of.
-        stands_for: The key of the memory that compacted messages are kept in, if it stands for these.
-        replaced: Their ids.
-        instructs: Whether it says what a reference is.
-        standing: What persons said in compacted messages that counts beyond its turn.
+        run_id: The run that its notes belong to.
+        stands_for: The key of the memory that holds compacted messages, if it stands for some.
+        replaced: The ids of these messages.
+        instructs: Whether it explains references to the model.
+        standing: The standing words of these messages (see `standing_words`).
     """
 
     kind: Kind = ""
@@ -60,13 +63,13 @@ class MessageFacts:
     standing: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the facts in JSON's own types, without those that say nothing."""
+        """Return the facts in JSON's own types, without those that have their default."""
         facts: dict[str, Any] = _FACTS.dump_python(self, mode="json", exclude_defaults=True)
         return facts
 
     @staticmethod
     def from_json(value: object) -> MessageFacts | None:
-        """Return the facts that `to_json` made *value* of; None for anything else, which anybody may have sent."""
+        """Return the facts that `to_json` turned into *value*; None for any other value, which may come from anybody."""
         try:
             return _FACTS.validate_python(value)
         except ValidationError:
@@ -75,18 +78,18 @@ class MessageFacts:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message as decisions are made on it.
+    """A message in the neutral form that decisions are made on.
 
     Attributes:
-        id: What tells it from the other messages of its conversation; the host's.
+        id: The host's id, unique in the conversation.
         role: Who speaks. Each result of a tool is a message of its own.
-        source: The name of who speaks: ``user`` for a person, another agent's name, a tool's.
+        source: The speaker's name: ``user`` for a person, another agent's name, a tool's.
         texts: Its texts, by their place in the host's message.
         calls: The tool calls that an assistant makes.
         answers: The id of the call that a tool's result answers.
         is_error: Whether the tool failed.
         is_summary: Whether a model wrote it in the person's name, as summaries of a conversation are.
-        others: What stands at its places that are no text, such as images; the host's own form, as JSON.
+        others: Its parts that are not text, such as images, by their place; in the host's own form, as JSON.
         facts: What is known of it; None until the conversation has taken it in.
     """
 
@@ -108,12 +111,12 @@ class Message:
 
     @property
     def is_ours(self) -> bool:
-        """Return whether this library has put it into the conversation."""
+        """Return whether this library inserted it into the conversation."""
         return self.role == "user" and self.source == MEMORY_SOURCE
 
     @property
     def is_question(self) -> bool:
-        """Return whether a person or another agent says something with it."""
+        """Return whether a person or another agent speaks in it."""
         return self.role == "user" and self.source != MEMORY_SOURCE
 
     @property
@@ -128,16 +131,16 @@ class Message:
 
     @property
     def pictures(self) -> int:
-        """Return how many images stand in it, in the form of any host."""
+        """Return how many images it contains, in the form of any host."""
         return sum(map(_is_picture, self.others.values()))
 
     @property
     def known(self) -> MessageFacts:
-        """Return what is known of it; nothing of one that was not taken in."""
+        """Return its facts; empty ones if the conversation has not taken it in yet."""
         return self.facts or NO_FACTS
 
     def is_a(self, kind: Kind) -> bool:
-        """Return whether this library has put it there for that."""
+        """Return whether this library inserted it for that purpose."""
         return self.is_ours and self.known.kind == kind
 
     def billed(self) -> Iterator[str]:
@@ -158,12 +161,12 @@ class Message:
 
 
 def _is_picture(other: object) -> bool:
-    """Return whether what is no text is an image: AutoGen's as base64, others' as an object that says so."""
+    """Return whether a part that is not text is an image: base64 text in AutoGen, elsewhere an object with a type."""
     if not isinstance(other, Mapping):
         return isinstance(other, str)
-    told = cast("Mapping[str, object]", other)
+    fields = cast("Mapping[str, object]", other)
     names = ("type", "media_type", "mime_type")
-    return any("image" in str(told.get(name)) for name in names)
+    return any("image" in str(fields.get(name)) for name in names)
 
 
 NO_FACTS = MessageFacts()
@@ -177,12 +180,12 @@ def own_message(message_id: str, text: str, facts: MessageFacts) -> Message:
 
 
 def as_lines(messages: Iterable[Message]) -> str:
-    """Return *messages* as JSON, one in a line; without their ids and facts."""
+    """Return *messages* as JSON lines, without their ids and facts."""
     hidden = {"id", "facts"}
     lines = list[str]()
     for message in messages:
         shown = _MESSAGE.dump_python(message, exclude=hidden, exclude_defaults=True)
-        # A list and no places as keys: a redactor of numbers would take them away.
+        # Lists instead of objects with places as keys: a redactor of numbers would remove the keys.
         shown["texts"] = _listed(message.texts)
         if message.others:
             shown["others"] = _listed(message.others)
@@ -196,7 +199,7 @@ def _listed(by_place: Mapping[int, Any]) -> list[Any]:
 
 
 def from_lines(text: str) -> list[Message]:
-    """Return the messages that `as_lines` made *text* of, without ids and facts.
+    """Return the messages that `as_lines` turned into *text*, without ids and facts.
 
     Raises:
         ValueError, LookupError, TypeError: It was not made by `as_lines`.
@@ -221,7 +224,7 @@ def references_of(messages: Iterable[Message]) -> dict[str, Ranges]:
 
 
 def named_keys(messages: Iterable[Message]) -> set[str]:
-    """Return the keys of all references that are written in *messages*, in calls too."""
+    """Return the keys of all references that are written in *messages*, including their calls."""
     texts = [text for message in messages for text in message.billed()]
     return {ref.key for text in texts for ref in MemoryRef.find_all(text)}
 
@@ -236,12 +239,12 @@ def trusted_keys(messages: Iterable[Message], others: Iterable[str] = ()) -> lis
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """What makes a prompt of the messages that a host holds.
+    """The edits that turn the messages of a host into a prompt.
 
     Attributes:
-        changed: The messages with other texts or facts, by their ids.
+        changed: The messages with other texts, calls or facts, by their ids.
         inserted: The messages that the host does not hold, by the id of the one that they stand before.
-        removed: The ids of the messages that do not stand there.
+        removed: The ids of the messages that are not in the prompt.
     """
 
     changed: Mapping[str, Message]
@@ -250,13 +253,13 @@ class Edits:
 
 
 def edits_between(held: Iterable[Message], prompt: Iterable[Message]) -> Edits:
-    """Return what makes *prompt* of the messages that a host holds; the last message is last in both."""
-    left = {message.id: message for message in held}
+    """Return the edits that turn the *held* messages of a host into *prompt*; the last message is last in both."""
+    unmatched = {message.id: message for message in held}
     changed = dict[str, Message]()
     inserted = dict[str, list[Message]]()
     waiting = list[Message]()
     for message in prompt:
-        old = left.pop(message.id, None)
+        old = unmatched.pop(message.id, None)
         if old is None:
             waiting.append(message)
             continue
@@ -265,9 +268,9 @@ def edits_between(held: Iterable[Message], prompt: Iterable[Message]) -> Edits:
             waiting = []
         if _shown(message) != _shown(old):
             changed[message.id] = message
-    return Edits(changed, inserted, tuple(left))
+    return Edits(changed, inserted, tuple(unmatched))
 
 
 def _shown(message: Message) -> tuple[object, ...]:
-    """Return what may be another one in a prompt. That nothing is known of a message changes nothing."""
+    """Return the parts of a message that a prompt can change. Missing facts count as empty ones."""
     return message.texts, message.calls, message.known

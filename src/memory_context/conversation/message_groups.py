@@ -1,4 +1,4 @@
-"""Which messages belong together, and where recalled text may stand among them."""
+"""Group messages that must stay together, and find where recalled text may stand among them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from memory_context.conversation.message import Message
 
 
 def recall_position(messages: Sequence[Message], seen: int) -> int | None:
-    """Return where the newest group of messages begins; recalled text goes there. None if the model has seen it.
+    """Return where the newest group of messages begins, which is where recalled text goes; None if a model has seen it.
 
-    A call and its results are one group; every other message is one of its own, unless it stands between a call and its
-    results. `seen` is how many messages the model has seen.
+    A call and its results are one group. Every other message is a group of its own, unless it stands between a call and
+    its results. A model has seen the first *seen* messages.
     """
     start = len(messages) - 1
     while start >= seen:
@@ -37,9 +37,9 @@ def _opener(messages: Sequence[Message], start: int, seen: int) -> int | None:
 
 
 def groups(messages: Sequence[Message]) -> list[tuple[int, int]]:
-    """Return where each group begins and ends: a call with all that comes until its results, or one other message.
+    """Return where each group begins and ends: a call with all messages up to its results, or one other message.
 
-    A call without results is waited for until its agent speaks again: then it was cancelled.
+    A call stays open until its results come, or until its agent speaks again: then it was cancelled.
     """
     found = list[tuple[int, int]]()
     start = 0
@@ -58,7 +58,7 @@ def groups(messages: Sequence[Message]) -> list[tuple[int, int]]:
 
 
 def _expected_results(messages: Sequence[Message]) -> list[set[str]]:
-    """Return, for each message, the ids of its calls whose results come behind it, or may still come."""
+    """Return, for each message, the ids of those of its calls whose results follow or may still come."""
     expected = list[set[str]]()
     answered, spoke = set[str](), set[str]()
     for message in reversed(messages):

@@ -1,4 +1,4 @@
-"""The tokens and the names of messages, each looked for once."""
+"""Count the tokens of messages and find the names in them, once for each message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MESSAGE_TOKENS = 4
 
 @dataclass
 class LedgerEntry:
-    """What is known of a message with this wording, each looked for when it is first asked for."""
+    """The tokens and names of a message with this wording, each computed when it is first needed."""
 
     message: Message
     manager: MemoryManager
@@ -46,13 +46,13 @@ class LedgerEntry:
 
     def reads_like(self, message: Message) -> bool:
         """Return whether *message* has the same wording."""
-        own = self.message
-        return own is message or (own.texts == message.texts and own.calls == message.calls)
+        known = self.message
+        return known is message or (known.texts == message.texts and known.calls == message.calls)
 
 
 @dataclass(slots=True)
 class Ledger:
-    """Counts messages, 4 tokens more for each, and finds the names in them; remembers those of the last list."""
+    """Counts the tokens of messages, 4 more for each, and finds names; remembers results for the last list."""
 
     manager: MemoryManager
     _known: dict[str, LedgerEntry] = field(default_factory=dict[str, LedgerEntry])
@@ -64,7 +64,8 @@ class Ledger:
     def tokens_in_full(self, messages: Sequence[Message]) -> list[int]:
         """Return the tokens that each message would have if nothing were folded, compacted or brought back.
 
-        A reference says how many tokens it stands for; what this library has put there beside that counts nothing.
+        A reference says how many tokens it stands for. Messages that this library inserted count 0, but for the notes
+        on compactions.
         """
         return [entry.tokens_in_full for entry in self._entries(messages)]
 
@@ -84,6 +85,6 @@ class Ledger:
 
 
 def _stood_for(text: str) -> int:
-    """Return the tokens of what the first reference in *text* stands for."""
+    """Return the tokens of the stored text that the first reference in *text* stands for."""
     ref = next(iter(MemoryRef.find_all(text)), None)
     return (ref.tokens if ref else None) or 0

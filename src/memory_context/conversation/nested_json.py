@@ -1,4 +1,4 @@
-"""JSON values of any depth: their texts, and what a schema says of their places."""
+"""Read and change the texts in nested JSON values, with what a JSON schema says about each."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def with_strings(
 ) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return a copy of a JSON value with every text *changed*, at any depth, but not the names of properties.
 
-    Told is the text, and what *schema* says of its place.
+    *changed* is called with a text and with the part of *schema* that describes its place.
     """
     match value:
         case str():
@@ -50,7 +50,7 @@ def with_strings(
 
 
 def takes_text(schema: Schema) -> bool:
-    """Return whether a text is a legal value; True also where the schema does not say."""
+    """Return whether *schema* allows a text; True also where it does not say."""
     kinds = [option.get("type") or "string" for option in _options(schema)]
     return any(kind == "string" or (isinstance(kind, list) and "string" in kind) for kind in kinds)
 

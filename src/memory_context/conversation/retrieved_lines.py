@@ -1,4 +1,4 @@
-"""Which lines of a memory an answer of `retrieve_memory` shows."""
+"""Read from an answer of `retrieve_memory` which lines of a memory it shows."""
 
 from __future__ import annotations
 

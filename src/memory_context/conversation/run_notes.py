@@ -1,4 +1,4 @@
-"""The notes of a run in its prompts: all of them stand there, and what changes is appended."""
+"""Put an agent's notes into the prompts of its run: all of them at first, then what has changed, appended."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AgentRun:
     Attributes:
         run_id: Its id; None outside of a run.
         task: The task that it works on.
-        project: The project that this belongs to.
+        project: The project that the run belongs to.
     """
 
     run_id: str | None = None
@@ -34,7 +34,7 @@ class AgentRun:
 
     @classmethod
     def of(cls, saved: Mapping[str, str | None] | None) -> Self:
-        """Return the run that `to_json` made *saved* of; without one, none."""
+        """Return the run that `to_json` turned into *saved*; for None, one without ids."""
         return cls(**(saved or {}))
 
     def to_json(self) -> dict[str, str | None]:
@@ -45,9 +45,14 @@ class AgentRun:
 def unseen_notes(
     notes: ScopedMemory, seen: Mapping[str, str], *, require_confirmed: bool = False
 ) -> Message | None:
-    """Return a message with what has changed since `seen` in the tiers of every prompt; None for nothing.
+    """Return a message with the notes that changed since *seen*, in the tiers that every prompt includes; None for none.
 
-    Where it is required to be confirmed, what neither a person nor a program said is left out.
+    With *require_confirmed*, notes that come from neither a person nor a program are left out.
+
+    Args:
+        notes: The agent's notes.
+        seen: For each note that the prompt shows, when that was last changed.
+        require_confirmed: As in `NotesPolicy`.
 
     Raises:
         StoreError: The store failed.
@@ -82,7 +87,7 @@ def unseen_notes(
 
 
 def note_line(item: MemoryItem) -> str:
-    """Return a note as a model reads it: its key, its facts, and its text; of a secret no text."""
+    """Return a note as a model reads it: its key, its facts, and its text unless it is a secret."""
     facts = [item.tier, *item.tags, f"priority {item.priority}"]
     if item.category:
         facts.insert(1, item.category)
@@ -99,6 +104,6 @@ def shown_tiers(notes: ScopedMemory) -> list[str]:
 
 
 def offered_places(notes: ScopedMemory) -> frozenset[Place]:
-    """Return the places to recall from: all that do not stand in the prompt anyway."""
+    """Return the places to recall from: the open tiers that do not stand in the prompt anyway."""
     shown = shown_tiers(notes)
     return frozenset((tier, tier_id) for tier, tier_id in notes.places if tier not in shown)

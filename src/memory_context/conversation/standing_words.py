@@ -1,4 +1,4 @@
-"""What a person said that counts beyond its turn: standing wishes, and what is so of themselves."""
+"""Find what a person said that counts beyond its turn: standing wishes, and lasting facts about themselves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from memory_context.conversation.message import Message
 from memory_context.model.reference import MemoryRef
 from memory_context.text.quoting import without_quotations
 
-# A longer text is a document more likely than something that a person says in passing.
+# A longer text is more likely a document than something that a person says in passing.
 MOST_CHARACTERS = 1000
 SENTENCE_CHARACTERS = 300
 LEAST_WORDS = 2
@@ -17,7 +17,7 @@ LEAST_WORDS = 2
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
 # What may stand before a wish: "And please, …".
 _BEFORE = r"(?:(?:and|also|but|so|ok(?:ay)?|please|one more thing|just|actually)\b[,:]?\s+)*"
-# Ways in which a sentence asks for something from then on, or takes that back.
+# Forms of sentences that ask for something from then on, or take that back.
 _WISHES = (
     r"(?:remember|note)(?:\s+(?:that|this)\b|\s*[:,])",
     r"(?:keep|bear)\s+in\s+mind\b",
@@ -37,12 +37,12 @@ _WISHES = (
     r"(?:forget|ignore|disregard)\s+(?:what|that|my|about)\b",
     r".*\b(?:from\s+now\s+on|going\s+forward|in\s+future)\b",
 )
-# What somebody has that lasts, and who belongs to them.
-_OWN = (
+# Lasting things that somebody has, and relatives.
+_POSSESSIONS = (
     "name|birthday|address|e-?mail|phone|number|allerg(?:y|ies)|pronouns|time\\s?zone|budget|deadline"
     "|wife|husband|partner|son|daughter|mother|father|sister|brother"
 )
-# Ways in which a sentence says something lasting of the person, or that it is so no longer.
+# Forms of sentences that say something lasting about the person, or that it no longer holds.
 _FACTS = (
     r"\bby\s+the\s+way\b",
     r"\b(?:I|we)\s+(?:can't|cannot|can\s+not)\s+(?:bear|drink|drive|eat|fly|hear|smell|stand|swim|take|tolerate|travel|wear)\b",
@@ -51,17 +51,17 @@ _FACTS = (
     r"\b(?:I|we)\s+work\s+(?:as|at|for|in|on|from|with)\b|\b(?:I|we)(?:'ve|\s+have)?\s+moved\s+to\b",
     r"(?<!\bif\s)\b(?:I'm|I\s+am|we're|we\s+are)\s+(?:an?(?!\s+(?:bit|little)\b)|allergic|from|based|vegan|vegetarian|intolerant|married|pregnant|born|\d+\s+years)\b",
     r"\b(?:I|we|my|our)\b.*\b(?:no\s+longer|any\s?more)\b|\b(?:I|we)\s+can\s+\w+\b.*\b(?:again|after\s+all)\b",
-    rf"\b(?:my|our)\s+(?:\w+(?:'s)?\s+)?(?:{_OWN})\b.*\b(?:is|are|has|can't|cannot|was)\b",
+    rf"\b(?:my|our)\s+(?:\w+(?:'s)?\s+)?(?:{_POSSESSIONS})\b.*\b(?:is|are|has|can't|cannot|was)\b",
 )
 _WISH = re.compile(rf"{_BEFORE}(?:{'|'.join(_WISHES)})", re.IGNORECASE)
 _FACT = re.compile("|".join(_FACTS), re.IGNORECASE)
 
 
 def standing_words(messages: Iterable[Message]) -> list[str]:
-    """Return what persons said in *messages* that counts beyond its turn, in their words and order, each once.
+    """Return the sentences of persons in *messages* that count beyond their turn, in order and without repetitions.
 
-    Earlier compactions among the messages hand on what they hold. Only English is understood; what is missed is in the
-    store like every turn, and can be recalled.
+    Notes on earlier compactions hand on theirs. Only English is understood. A sentence that is missed is in the store
+    like every turn, and can be recalled.
     """
     sentences = list[str]()
     for message in messages:
@@ -73,7 +73,7 @@ def standing_words(messages: Iterable[Message]) -> list[str]:
 
 
 def within_budget(sentences: Sequence[str], budget: int, count: Callable[[str], int]) -> list[str]:
-    """Return as many of *sentences* as *budget* tokens hold, in their order: wishes before facts, the newest first."""
+    """Return, in their order, the *sentences* that *budget* tokens hold. Wishes go before facts, newer before older."""
     newest_first = sentences[::-1]
     kept = set[str]()
     for sentence in sorted(newest_first, key=lambda sentence: not _WISH.match(sentence)):
@@ -85,15 +85,15 @@ def within_budget(sentences: Sequence[str], budget: int, count: Callable[[str], 
 
 
 def _in_text(text: str) -> list[str]:
-    """Return the sentences of a short text that hold a wish, or something lasting of the writer."""
+    """Return the sentences of a short text that hold a wish, or something lasting about the writer."""
     if len(text) > MOST_CHARACTERS:
         return []
     found = list[str]()
     for part in _SENTENCE_END.split(without_quotations(text)):
         sentence = " ".join(part.split())
         is_short = len(sentence) <= SENTENCE_CHARACTERS
-        is_told = is_short and not sentence.endswith("?") and len(sentence.split()) >= LEAST_WORDS
-        stands = is_told and (_WISH.match(sentence) or _FACT.search(sentence))
+        is_said = is_short and not sentence.endswith("?") and len(sentence.split()) >= LEAST_WORDS
+        stands = is_said and (_WISH.match(sentence) or _FACT.search(sentence))
         if stands and not MemoryRef.find_all(sentence):
             found.append(sentence)
     return found

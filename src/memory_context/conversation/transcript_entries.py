@@ -1,4 +1,4 @@
-"""Messages as a notebook shows them to people."""
+"""Turn messages into the entries of a transcript, which a notebook shows to people."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memory_context.model.transcript import TranscriptEntry
 def entries_of(
     messages: Iterable[Message], count: Callable[[str], int]
 ) -> Iterator[TranscriptEntry]:
-    """Yield the messages as entries, with the tokens that *count* finds."""
+    """Yield an entry for each message, with its tokens by *count*."""
     for message in messages:
         role = "memory" if message.is_ours else message.role
         yield TranscriptEntry(

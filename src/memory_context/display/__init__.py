@@ -1,4 +1,4 @@
-"""For people: `terminal` has texts, tables and facts for a terminal or a pipe, every other module what a page shows.
+"""Draw memories and reports for people: `terminal` for a terminal or a pipe, every other module as HTML.
 
-Stored text is data: it is shown, and steers neither a terminal nor a page. Only `terminal` needs the extra ``cli``.
+Stored text is only shown: it can control neither a terminal nor a page. Only `terminal` needs the extra ``cli``.
 """

@@ -1,4 +1,4 @@
-"""Decisions of judges, stats of a context and packages of an assembler, as tables."""
+"""Draw decisions, model calls, a context's stats, query results and an assembler's packages as tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STATS = {
 }
 RARE = frozenset(
     {
-        "messages",  # a middleware counts none: it is given them anew with each call
+        "messages",  # 0 in a middleware, which is given all messages again with each call
         "asked_again",
         "asks",
         "tokens_asked",
@@ -45,7 +45,7 @@ SAVED = "tokens that every later prompt is smaller by"
 
 
 def decisions(made: Sequence[Decision]) -> Html:
-    """Draw what was decided for each message, the newest last."""
+    """Draw the decision for each message, the newest last."""
     if not made:
         return soft("no decisions yet")
     columns = ("message", "judge", "brought back", "looked for", "why", "tokens", "seconds")
@@ -77,7 +77,7 @@ def _decision(decision: Decision) -> list[str]:
 
 
 def stats(done: ContextStats) -> Html:
-    """Draw what a context has done, and a bar for what is left of what was folded."""
+    """Draw the counts of a context, and a bar for the share of the folded tokens that is still in the prompt."""
     rows = list[tuple[str, str]]()
     for name, label in STATS.items():
         value: int = getattr(done, name)
@@ -95,12 +95,12 @@ def stats(done: ContextStats) -> Html:
     if not done.tokens_folded:
         return drawn
     share = (done.tokens_shown + done.tokens_recalled) / done.tokens_folded
-    said = f"{share:.1%} of the folded tokens still stand in the prompt"
-    return joined((drawn, tag("div", bar(share), " ", soft(said))))
+    caption = f"{share:.1%} of the folded tokens still stand in the prompt"
+    return joined((drawn, tag("div", bar(share), " ", soft(caption))))
 
 
 def calls(kept: Sequence[CallRecord]) -> Html:
-    """Draw what models were sent and what was decided, the newest first."""
+    """Draw model calls and decisions, the newest first."""
     if not kept:
         return soft("no calls are kept")
     rows = [_call(record) for record in kept[:SHOWN]]
@@ -116,12 +116,12 @@ def _call(record: CallRecord) -> list[str]:
     if isinstance(what, Decision):
         _, judge, keys, _, why, *_ = _decision(what)
         return [at, thread, "", "", joined((judge, soft(" brought back "), keys, f": {why}"))]
-    did = "; ".join(f"{verb} {', '.join(keys)}" for verb, keys in what.changes())
-    return [at, thread, f"{what.tokens_sent:,}", f"{what.tokens_full:,}", did]
+    changes = "; ".join(f"{verb} {', '.join(keys)}" for verb, keys in what.changes())
+    return [at, thread, f"{what.tokens_sent:,}", f"{what.tokens_full:,}", changes]
 
 
 def call_totals(kept: Sequence[CallTotals]) -> Html:
-    """Draw what the calls of conversations add up to, with a bar for what was not sent."""
+    """Draw the sums of each conversation's calls, with a bar for the share of tokens that was not sent."""
     if not kept:
         return soft("no calls are kept")
     rows = list[list[str]]()
@@ -140,12 +140,12 @@ def call_totals(kept: Sequence[CallTotals]) -> Html:
 
 
 def answer(result: QueryResult) -> Html:
-    """Draw the first rows of an answer to a query."""
+    """Draw the first rows of a query's result."""
     return rows_of(TextTable(result.columns, lambda: map(list, result.rows), "the answer"))
 
 
 def package(made: ContextPackage) -> Html:
-    """Draw a package: its budget, what each tier got of it, what went in and what did not."""
+    """Draw a package: its budget, each tier's part of it, and the memories that were included or left out."""
     task = soft(f" for: {made.task[:ASKED]}")
     head = tag("div", tag("b", "ContextPackage"), task, cls="head")
     share = bar(made.tokens / max(made.budget, 1))
@@ -159,10 +159,10 @@ def package(made: ContextPackage) -> Html:
         parts.append(folded(title, tag("pre", entry.text)))
     if made.left_out:
         rows = list[Sequence[str]]()
-        for left in made.left_out[:SHOWN]:
-            rank = f"{left.rank:,}"
-            tokens = f"{left.tokens:,}"
-            rows.append((rank, left.tier, left.key, tokens, left.reason))
+        for omitted in made.left_out[:SHOWN]:
+            rank = f"{omitted.rank:,}"
+            tokens = f"{omitted.tokens:,}"
+            rows.append((rank, omitted.tier, omitted.key, tokens, omitted.reason))
         columns = ("rank", "tier", "key", "tokens", "why")
         drawn = table(columns, rows, (0, 3))
         parts.append(folded(f"{len(made.left_out):,} left out", drawn))
@@ -170,16 +170,16 @@ def package(made: ContextPackage) -> Html:
 
 
 def _tiers(made: ContextPackage) -> Html:
-    """Draw each tier's share of the budget, the tokens that it took of it, and its counts."""
-    whole = sum(made.allocation.values()) or 1
+    """Draw each tier's share of the budget, the tokens that it used, and how many memories were included or not."""
+    total_shares = sum(made.allocation.values()) or 1
     rows = list[Sequence[str]]()
     for tier, allocated in made.allocation.items():
-        taken = made.tokens_by_tier[tier]
+        used = made.tokens_by_tier[tier]
         included = sum(entry.tier == tier for entry in made.entries)
-        left_out = sum(left.tier == tier for left in made.left_out)
+        left_out = sum(omitted.tier == tier for omitted in made.left_out)
         unranked = made.unranked.get(tier, 0)
-        share = bar(taken / max(made.budget, 1))
+        share = bar(used / max(made.budget, 1))
         counts = (f"{included:,}", f"{left_out:,}", f"{unranked:,}")
-        rows.append((tier, f"{allocated / whole:.0%}", f"{taken:,}", share, *counts))
+        rows.append((tier, f"{allocated / total_shares:.0%}", f"{used:,}", share, *counts))
     columns = ("tier", "share", "tokens", "", "in", "left out", "not looked at")
     return table(columns, rows, (1, 2, 4, 5, 6))

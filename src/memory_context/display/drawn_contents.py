@@ -1,4 +1,4 @@
-"""The content of a memory, drawn as what it is: a table, a tree, a log, a diff, a picture, or lines of text."""
+"""Draw the content of a memory by its kind: as a table, a tree, a log, a diff, a picture, or lines of text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SECRET_NOTE = "a secret: its content is not shown here; .content has it"  # noqa
 
 
 def content_of(item: MemoryItem) -> Html:
-    """Draw what a memory holds, bounded in size; nothing of a secret."""
+    """Draw the content of a memory, bounded in size; that of a secret is not shown."""
     if is_secret(item):
         return soft(SECRET_NOTE)
     if isinstance(item.content, bytes):
@@ -43,16 +43,16 @@ def content_of(item: MemoryItem) -> Html:
     return text_of(item.content, item.line_count)
 
 
-def _bytes(data: bytes, said: str) -> Html:
-    """Draw a picture; say what other bytes are, and pictures that would swell a notebook's file."""
+def _bytes(data: bytes, description: str) -> Html:
+    """Draw a picture; of other bytes, and of a picture too large for a notebook's file, only the description."""
     media_type = media_type_of(data)
     if media_type in PICTURES and len(data) <= LARGEST_PICTURE:
         return image(data_url(data, media_type))
-    return soft(said)
+    return soft(description)
 
 
 def text_of(text: str, total: int) -> Html:
-    """Draw a text of `total` lines as its kind, once what it is wrapped in is taken off."""
+    """Draw a text of `total` lines by its kind, without the wrapper that a tool may have put around it."""
     if len(text) > PARSED_AT_MOST:
         return _lines(text, total)
     inner = unwrap(text).text
@@ -89,11 +89,11 @@ def _rows(text: str) -> TextTable | None:
 
 
 def _lines(text: str, total: int) -> Html:
-    """Draw numbered lines; of a log those that matter, of a diff with its colours."""
-    seen = text[:LOOKED_AT]
-    lines = seen.replace("\r\n", "\n").removesuffix("\n").split("\n")
-    kind = identify(seen[:PARSED_AT_MOST]).kind
-    end = len(lines) if len(seen) == len(text) else total
+    """Draw numbered lines: of a log the notable ones, of a diff in its colours."""
+    beginning = text[:LOOKED_AT]
+    lines = beginning.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    kind = identify(beginning[:PARSED_AT_MOST]).kind
+    end = len(lines) if len(beginning) == len(text) else total
     if kind is Kind.LOG:
         return numbered(notable(lines), log_line, end)
     return numbered(head_and_tail(lines), diff_line if kind is Kind.DIFF else plain_line, end)

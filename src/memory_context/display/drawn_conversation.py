@@ -1,4 +1,4 @@
-"""A conversation as it stands in the prompt: its messages, their tokens, and what is folded, to be opened."""
+"""Draw a conversation as it is in the prompt: its messages, their tokens, and its references with their previews."""
 
 from __future__ import annotations
 
@@ -25,23 +25,24 @@ from memory_context.text.describe.description import counted
 
 SHORT_LINES = 8
 SHORT_CHARACTERS = 600
-# How a long conversation began, and what happened last.
+# Of a long conversation, this many messages at its beginning and at its end are drawn.
 FIRST = 20
 LAST = 60
 ROLES = {"memory": "recalled"}
-_BESIDE = re.compile(r"(?: \(.*\))?")  # the origin, and another conversation
+# What a recall may add to a reference: its origin, and that it comes from another conversation.
+_BESIDE = re.compile(r"(?: \(.*\))?")
 
 
 @dataclass(frozen=True, slots=True)
 class ReferencedText:
-    """A reference that begins a line, with the text that follows it; or a text that no reference stands before."""
+    """A reference on a line of its own with the text below it; or the text before the first reference."""
 
     ref: MemoryRef | None
     text: str
 
 
 def split_at_references(text: str, known: AbstractSet[str]) -> list[ReferencedText]:
-    """Split a text at its references. Only those that the conversation knows of count; others are text."""
+    """Split a text at its references. Only those whose keys are *known* to the conversation count; others are text."""
     parts = [ReferencedText(None, "")]
     for line in text.splitlines(keepends=True):
         ref = _reference_of(line, known)
@@ -53,9 +54,9 @@ def split_at_references(text: str, known: AbstractSet[str]) -> list[ReferencedTe
 
 
 def _reference_of(line: str, known: AbstractSet[str]) -> MemoryRef | None:
-    """Return the reference that a line consists of, if it stands for a text of the store."""
-    # Only a reference that fills its line, with what a recall says of it: inside a sentence it is a
-    # mention, and no text was folded there.
+    """Return the reference that a line consists of, if its key is *known*."""
+    # The reference, with a recall's addition, must fill its line. Inside a sentence it only mentions a text that was
+    # folded elsewhere.
     beside = without_references(line).rstrip()
     if not line.startswith("[MemoryRef: ") or not _BESIDE.fullmatch(beside):
         return None
@@ -83,16 +84,16 @@ def conversation(view: Transcript) -> Html:
 
 
 def _totals(view: Transcript) -> Html:
-    """Draw how much of everything that was said stands in the prompt, and how much in the store only."""
+    """Draw how many tokens are in the prompt, and how many only in the store."""
     prompt = sum(entry.tokens for entry in view.entries)
     stored = sum(view.stored.values())
-    whole = max(prompt + stored, 1)
+    total = max(prompt + stored, 1)
     limit = f", of {view.limit:,} at most" if view.limit else ""
-    rows = [(f"{prompt:,}", f"tokens in the prompt{limit}", bar(prompt / whole))]
+    rows = [(f"{prompt:,}", f"tokens in the prompt{limit}", bar(prompt / total))]
     if stored:
         texts = counted(len(view.stored), "text")
-        said = f"tokens of {texts} in the store, behind references"
-        rows.append((f"{stored:,}", said, bar(stored / whole)))
+        label = f"tokens of {texts} in the store, behind references"
+        rows.append((f"{stored:,}", label, bar(stored / total)))
     return table(("", "", ""), rows, (0,))
 
 
@@ -100,31 +101,31 @@ def _row(entry: TranscriptEntry, view: Transcript, largest: int) -> Html:
     label = [escaped(entry.role)]
     if entry.name != entry.role:
         label = [escaped(ROLES.get(entry.role, entry.role)), Html("<br>"), soft(entry.name)]
-    said = list[Html]()
+    content = list[Html]()
     if entry.is_error:
-        said.append(tag("div", "failed", cls="error"))
+        content.append(tag("div", "failed", cls="error"))
     for name, arguments in entry.calls:
         call = tag("code", tag("b", name), "(", shortened(arguments, most=CELL), ")")
-        said.append(tag("div", soft("calls "), call))
+        content.append(tag("div", soft("calls "), call))
     for text in entry.texts:
         for part in split_at_references(text, view.stored.keys()):
             if part.ref:
-                said.append(_folded_text(part.ref, part.text, view.stored[part.ref.key]))
+                content.append(_folded_text(part.ref, part.text, view.stored[part.ref.key]))
             else:
-                said.append(_plain_text(part.text))
+                content.append(_plain_text(part.text))
     if entry.images:
-        said.append(soft(counted(entry.images, "image")))
+        content.append(soft(counted(entry.images, "image")))
     share = bar(entry.tokens / max(largest, 1))
     return tag(
         "tr",
         tag("td", *label, cls=f"who {entry.role}"),
-        tag("td", *said, cls="what"),
+        tag("td", *content, cls="what"),
         tag("td", f"{entry.tokens:,}", Html("<br>"), share, cls="num"),
     )
 
 
 def _folded_text(ref: MemoryRef, preview: str, stored: int) -> Html:
-    """Draw a reference, and under it what the model sees of the text."""
+    """Draw a reference, and below it the preview that the model sees."""
     key = tag("code", ref.key, cls="key")
     title = joined((key, f" {ref.description} ", soft(f"· {stored:,} tokens in the store")))
     if not preview.strip():

@@ -1,4 +1,4 @@
-"""Memories: one with its content, a table of them, or hits of a search with their passages."""
+"""Draw memories: one with its content, a table of several, or the hits of a search with their passages."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from memory_context.text.index.analyzer import wanted_by, words_found_by
 SHOWN = 50
 OPEN = 5
 PASSAGE_LINES = 10
-# Lines before and behind one that are shown with it.
+# How many lines before and after a line are shown with it.
 AROUND = 2
 
 
 def memory(item: MemoryItem) -> Html:
-    """Draw a memory: what it is, what it holds, and what else is known of it."""
+    """Draw a memory: its title, its content, and its other facts."""
     head = tag("div", *_title(item), cls="head")
     return joined((head, content_of(item), folded("facts", table(("", ""), _facts(item)))))
 
@@ -47,7 +47,7 @@ def _title(item: MemoryItem) -> list[str]:
 
 
 def _facts(item: MemoryItem) -> list[tuple[str, str]]:
-    """Return what is known of a memory by name; what it does not have is left out."""
+    """Return the names and values of a memory's facts; a fact that it does not have is left out."""
     facts = {
         "user": item.user_id,
         "tier": item.tier if item.tier_id is None else f"{item.tier} {item.tier_id}",
@@ -70,7 +70,7 @@ def _facts(item: MemoryItem) -> list[tuple[str, str]]:
 
 
 def memories(items: Sequence[MemoryItem]) -> Html:
-    """Draw hits with their passages; records that no search by words has found, as a table."""
+    """Draw the hits of a search by words with their passages; other records as a table."""
     if not items:
         return soft("no memories")
     shown = items[:SHOWN]
@@ -84,7 +84,7 @@ def memories(items: Sequence[MemoryItem]) -> Html:
 
 
 def _table(items: Sequence[MemoryItem]) -> Html:
-    """Draw a row for each record; a column that none has anything for is left out."""
+    """Draw a row for each record; a column that is empty for all of them is left out."""
     columns: dict[str, Callable[[MemoryItem], str]] = {
         "key": lambda item: tag("code", item.memory_key, cls="key"),
         "type": lambda item: item.memory_type,
@@ -119,43 +119,45 @@ def _hit(item: MemoryItem, *, is_open: bool) -> Html:
 
 
 def passage(match: Match) -> Html:
-    """Draw the lines of the passage that contain words of the query, and those around them."""
+    """Draw the lines of the passage that contain words of the query, and the lines around them."""
     words = marks_of(match.passage, match.why)
     lines = passage_lines(match, words)
     return numbered(lines, marked_line(words), lines[-1].number, lines[0].number)
 
 
 def passage_lines(match: Match, words: Sequence[str]) -> list[NumberedLine]:
-    """Return at most `PASSAGE_LINES` lines of a passage: the best ones, each with the two before and behind it.
+    """Return at most `PASSAGE_LINES` lines of a passage: the best ones, each with the two before and after it.
 
-    A word is worth more the fewer lines hold it, a line what it holds together with those around it.
+    A word is worth more if fewer lines hold it. A line is worth the words that it and the lines around it hold.
     """
     lines = match.passage.replace("\r\n", "\n").removesuffix("\n").split("\n")
-    asked = [word.casefold() for word in match.why]
-    # A word as it was asked for counts more than another form of it.
-    weights = dict.fromkeys((word.casefold() for word in words), 0.5) | dict.fromkeys(asked, 1.0)
-    held = [{word for word in weights if word in line.casefold()} for line in lines]
-    holding = Counter(chain.from_iterable(held))
+    query_words = [word.casefold() for word in match.why]
+    # A word of the query counts more than another form of it.
+    weights = dict.fromkeys((word.casefold() for word in words), 0.5) | dict.fromkeys(
+        query_words, 1.0
+    )
+    words_by_line = [{word for word in weights if word in line.casefold()} for line in lines]
+    line_counts = Counter(chain.from_iterable(words_by_line))
 
     def worth_of(words_there: Iterable[str]) -> float:
-        # Exact, and so the same in whatever order a set has in this process.
-        return fsum(weights[word] / holding[word] for word in words_there)
+        # fsum is exact, so the result does not depend on the order of a set, which varies between processes.
+        return fsum(weights[word] / line_counts[word] for word in words_there)
 
     worths = list[tuple[float, float]]()
-    for index, own in enumerate(held):
-        around = held[max(0, index - AROUND) : index + AROUND + 1]
-        worths.append((worth_of(set[str]().union(*around)), worth_of(own)))
+    for index, in_line in enumerate(words_by_line):
+        around = words_by_line[max(0, index - AROUND) : index + AROUND + 1]
+        worths.append((worth_of(set[str]().union(*around)), worth_of(in_line)))
     most = max(worths)
     best = [index for index, worth in enumerate(worths) if worth == most]
     steps = sorted(range(-AROUND, AROUND + 1), key=abs)
     wanted = dict.fromkeys(index + step for step in steps for index in best)
-    within = [index for index in wanted if 0 <= index < len(lines)]
+    existing = [index for index in wanted if 0 <= index < len(lines)]
     first = match.lines[0] if match.lines else 1
-    return [NumberedLine(first + index, lines[index]) for index in sorted(within[:PASSAGE_LINES])]
+    return [NumberedLine(first + index, lines[index]) for index in sorted(existing[:PASSAGE_LINES])]
 
 
 def marks_of(passage: str, why: Sequence[str]) -> list[str]:
-    """Return what to highlight in a passage: the words that it was found by, and other forms of them."""
+    """Return the words to highlight in a passage: those it was found by, and other forms of them."""
     folded_words = [word.casefold() for word in why if word.strip()]
     words = [*why]
     for form in words_found_by(passage, wanted_by(" ".join(why))):

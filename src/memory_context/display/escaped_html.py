@@ -1,7 +1,7 @@
-"""HTML in which every text is escaped by construction: what is not `Html` is a text, and a text is shown.
+"""HTML in which every text is escaped by construction: a string that is not `Html` is text, and is escaped.
 
-Nothing here loads or runs anything: no script, no link, no address. Colours go with light and dark pages, sizes with
-the page's own; where a page takes the style away, as code hosts do, what is left reads in order.
+The HTML loads and runs nothing: it holds no script, no link and no address. Its colours suit light and dark pages, its
+sizes follow the page's. Where the style is removed, as code hosts do, the rest still reads in order.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import regex
 
 BAR_WIDTH = 16
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-# Control and format characters, unassigned ones, and separators of lines; not line breaks, tabs, and the joiners that
-# some scripts need.
+# Control and format characters, unassigned ones, and Unicode's line separators; but not line breaks, tabs, and the
+# joiners that some scripts need.
 _UNSEEN = regex.compile(
     r"[^\P{C}\n\t\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}]|[\p{Zl}\p{Zp}]"
 )
-# MathJax would read formulas into texts with dollar signs; Jupyter's two versions of it leave these classes alone.
+# MathJax would take texts with dollar signs for formulas; both versions that Jupyter uses ignore these classes.
 _ROOT = "mc tex2jax_ignore mathjax_ignore"
 STYLE = """
 .mc{font:13px/1.45 system-ui,sans-serif;overflow-x:auto;max-width:1100px}
@@ -42,22 +42,24 @@ border-bottom:1px solid rgba(128,128,128,.28);max-width:60em;white-space:normal;
 .mc summary{cursor:pointer}.mc details details,.mc .leaf{margin-left:1.1em}
 .mc mark{background:rgba(255,196,0,.42);color:inherit;border-radius:2px}
 .mc img{max-width:100%;max-height:360px}
-""".replace("\n", "").replace(".mc ", ".mc.mc ")  # to go before what Jupyter says of tables
+""".replace("\n", "").replace(
+    ".mc ", ".mc.mc "
+)  # doubled to take precedence over Jupyter's style of tables
 
 
-# Where markup ends a line of text; every other tag stands inside of one.
+# The markup that ends a line of text; all other tags are inside a line.
 _END_OF_LINE = re.compile("</(div|pre|summary|tr)>|<br>")
 _TAG = re.compile("<[^>]*>")
 
 
 class Html(str):
-    """Markup: texts in it are escaped already."""
+    """Markup whose texts have been escaped."""
 
     __slots__ = ()
 
 
 def visible(text: str) -> str:
-    """Replace what cannot be seen, or turns the order of letters, in `text`; joiners of letters stay."""
+    """Replace characters of `text` that are invisible or change the writing direction; joiners of letters stay."""
     return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
 
 
@@ -67,7 +69,7 @@ def escaped(text: str) -> Html:
 
 
 def joined(parts: Iterable[str]) -> Html:
-    """Join texts and markup, one behind the other."""
+    """Join texts and markup into one piece of markup."""
     return Html("".join(map(escaped, parts)))
 
 
@@ -79,18 +81,18 @@ def tag(name: str, /, *parts: str, cls: str = "", **attributes: str) -> Html:
 
 
 def image(data_url: str) -> Html:
-    """Return a picture that stands in the page itself."""
+    """Return a picture that is embedded in the page."""
     return Html(f'<img alt="" src="{html.escape(data_url)}">')
 
 
 def folded(summary: str, *parts: str, is_open: bool = False) -> Html:
-    """Return parts that can be folded away, under a summary."""
+    """Return a summary that opens to show the parts."""
     start = Html("<details open>" if is_open else "<details>")
     return joined((start, tag("summary", summary), *parts, Html("</details>")))
 
 
 def soft(text: str) -> Html:
-    """Return a remark in paler letters."""
+    """Return a remark in paler type."""
     return tag("span", text, cls="soft")
 
 
@@ -101,9 +103,9 @@ def table(
     *,
     labels: bool = False,
 ) -> Html:
-    """Return a table; the columns `numbers`, counted from 0, stand on the right.
+    """Return a table; the columns with the indices `numbers`, from 0, are aligned to the right.
 
-    With `labels` each cell knows the name of its column, for a style that breaks rows into lines.
+    With `labels` each cell carries the name of its column, for a style that shows a row as several lines.
     """
     right = frozenset(numbers)
     names = list(columns)
@@ -122,7 +124,7 @@ def table(
 
 
 def bar(part: float) -> Html:
-    """Return a bar for a share of a whole, 0 to 1, to an eighth of a character; something of all above 0 is seen."""
+    """Return a bar for a share from 0 to 1, to an eighth of a character; any share above 0 is visible."""
     eighths = round(min(max(part, 0.0), 1.0) * BAR_WIDTH * 8)
     if part > 0:
         eighths = max(eighths, 1)
@@ -130,12 +132,12 @@ def bar(part: float) -> Html:
 
 
 def as_text(markup: Html) -> str:
-    """Return the texts of markup for a terminal, a line for each row and block."""
+    """Return the text of markup for a terminal, with a line for each row and block."""
     lines = _END_OF_LINE.sub("\n", markup.replace("</td>", "  ").replace("</th>", "  "))
     texts = html.unescape(_TAG.sub("", lines)).split("\n")
     return "\n".join(line.rstrip() for line in texts if line.strip())
 
 
 def page(*parts: str) -> str:
-    """Return what a notebook shows: the style and the parts."""
+    """Return HTML for a notebook: the style and the parts."""
     return str(tag("div", tag("style", Html(STYLE)), *parts, cls=_ROOT))

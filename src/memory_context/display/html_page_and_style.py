@@ -1,4 +1,4 @@
-"""A page of its own for a browser, of any width, light or dark: it loads nothing and runs nothing."""
+"""A complete HTML page and its style, for any width, light or dark; it loads nothing and runs nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ h1{font-size:1.5rem;margin:.2em 0}h2{font-size:1.15rem;margin:1.6em 0 .5em}
 
 
 def document(title: str, *parts: str, style: str) -> str:
-    """Return a page with a title and parts; *style* goes behind the style that all pages have."""
+    """Return a page with a title and parts; *style* is added to the style of all pages."""
     head = (
         Html('<meta charset="utf-8">'),
         Html('<meta name="viewport" content="width=device-width,initial-scale=1">'),
@@ -32,5 +32,5 @@ def document(title: str, *parts: str, style: str) -> str:
         tag("title", title),
         tag("style", Html(STYLE + style)),
     )
-    whole = tag("html", tag("head", *head), tag("body", *parts), lang="en")
-    return f"<!doctype html>\n{whole}\n"
+    markup = tag("html", tag("head", *head), tag("body", *parts), lang="en")
+    return f"<!doctype html>\n{markup}\n"

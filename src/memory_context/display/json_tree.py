@@ -1,4 +1,4 @@
-"""JSON as a tree that folds, and rows as a table; both bounded."""
+"""Draw JSON as a tree that folds, and rows as a table; both are bounded in size."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def _cell(value: object) -> str:
 
 
 class JsonTree:
-    """Draws one JSON value; after `NODES` parts of it, it says how much it leaves out."""
+    """Draws one JSON value: up to `NODES` parts of it, and how many are left out."""
 
     def __init__(self) -> None:
         self._nodes_left = NODES
 
     def draw(self, value: Any, name: str | None = None, depth: int = 0) -> Html:  # noqa: ANN401 - whatever JSON holds
-        """Draw a value, under the name that it has in the object or list around it."""
+        """Draw a value under its name in the enclosing object or list."""
         self._nodes_left -= 1
         label = () if name is None else (tag("span", name, cls="name"), ": ")
         members = _members_of(value)
@@ -87,7 +87,7 @@ class JsonTree:
 
 
 def _members_of(value: object) -> list[tuple[str, Any]]:
-    """Return the members of an object by name, or of a list by number; nothing of another value."""
+    """Return the members of an object by name, or those of a list by number; none for another value."""
     if isinstance(value, dict):
         return list(cast("Mapping[str, Any]", value).items())
     if isinstance(value, list):

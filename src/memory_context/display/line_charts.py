@@ -1,4 +1,4 @@
-"""The line chart as inline SVG, drawn here so that the page needs no script and no network."""
+"""Line charts as inline SVG, drawn here so that a page needs no script and no network."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from memory_context.display.escaped_html import Html, tag
 
-# All lengths are in the chart's own units; a browser scales the whole.
+# All lengths are in the chart's own units; the browser scales the chart.
 WIDTH = 360
 HEIGHT = 250
 LEFT = 42
@@ -17,14 +17,14 @@ TOP = 12
 BOTTOM = 214
 # The chart is 360 units wide: more points than that could not be told apart.
 MOST_POINTS = 300
-# As many colours as the page's style has classes c0 to c7; behind them dashes tell lines apart.
+# The page's style has this many colours, c0 to c7; further lines repeat them with dashes.
 COLOURS = 8
 TICKS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A policy in a chart: the number and the name that it has in the table, and whether it is one of ours."""
+    """A policy in a chart: its number and name in the table, and whether it is this library's."""
 
     number: int
     name: str
@@ -39,7 +39,7 @@ class Mark:
 
 
 def line_chart(series: Sequence[tuple[Mark, Sequence[float]]], title: str, across: str) -> Html:
-    """Draw a line for each of `series`, whose first value stands at 1."""
+    """Draw a line for each of `series`; their first values are at 1 on the horizontal axis."""
     longest = 2
     highest = 1.0
     for _, values in series:
@@ -67,7 +67,7 @@ def line_chart(series: Sequence[tuple[Mark, Sequence[float]]], title: str, acros
         numbered = list(enumerate(values, 1))
         drawn = [*numbered[::every], *numbered[-1:]]
         points = " ".join(f"{x(number):.1f},{y(value):.1f}" for number, value in drawn)
-        # Browsers show the title of a line to those who point at it.
+        # Browsers show the title of a line when the pointer is on it.
         name = tag("title", f"{mark.number} {mark.name}")
         parts.append(tag("polyline", name, cls=mark.style, points=points))
     box = f"0 0 {WIDTH} {HEIGHT}"
@@ -89,7 +89,7 @@ def _tick(x: float, y: float, text: str, anchor: str) -> Html:
 
 
 def short_number(value: float) -> str:
-    """Return a value of an axis: thousands as k, millions as M, no more digits than it needs."""
+    """Return the label of an axis value: thousands as k, millions as M, with no more digits than it needs."""
     if value >= 1e6:
         return f"{value / 1e6:g}M"
     if value >= 1000:

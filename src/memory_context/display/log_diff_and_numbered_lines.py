@@ -1,4 +1,4 @@
-"""Texts as numbered lines, bounded: logs with their levels, diffs, and passages with the words that were looked for."""
+"""Draw texts as numbered lines, bounded in number and length: logs, diffs, and passages with highlighted words."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def head_and_tail(lines: Sequence[str]) -> list[NumberedLine]:
 
 
 def notable(lines: Sequence[str]) -> list[NumberedLine]:
-    """Return the first and last lines, and the first errors, then warnings, with the lines around them."""
+    """Return the first and last lines of a log, and its first errors, then warnings, each with a line on either side."""
     if len(lines) <= HEAD + TAIL:
         return head_and_tail(lines)
     by_level: dict[str | None, list[int]] = {"error": [], "warning": []}
@@ -42,8 +42,8 @@ def notable(lines: Sequence[str]) -> list[NumberedLine]:
     chosen = {*range(HEAD // 3), *range(len(lines) - TAIL, len(lines))}
     for index in [*by_level["error"], *by_level["warning"]][:NOTABLE]:
         chosen |= {index - 1, index, index + 1}
-    within = sorted(chosen & {*range(len(lines))})
-    return [NumberedLine(index + 1, lines[index]) for index in within]
+    existing = sorted(chosen & {*range(len(lines))})
+    return [NumberedLine(index + 1, lines[index]) for index in existing]
 
 
 def numbered(
@@ -70,7 +70,7 @@ def _gap(count: int, width: int) -> Html:
 
 
 def shortened(text: str, start: int = 0, most: int = LONGEST_LINE) -> str:
-    """Return a line, or the `most` characters of it from `start` on."""
+    """Return a line, cut to the `most` characters from `start` on; ellipses mark the cuts."""
     part = text[start : start + most]
     rest = len(text) - start - len(part)
     if start:
@@ -102,7 +102,7 @@ _DIFF_MARKS = (
 
 
 def diff_line(text: str) -> Html:
-    """Draw a line of a diff in the colour that its first characters mean."""
+    """Draw a line of a diff in the colour of its first characters."""
     for mark, cls in _DIFF_MARKS:
         if text.startswith(mark):
             return tag("span", shortened(text), cls=cls)
@@ -110,7 +110,7 @@ def diff_line(text: str) -> Html:
 
 
 def marked_line(words: Sequence[str]) -> Callable[[str], Html]:
-    """Return a function that draws a line with `words` highlighted; a long line from a little before the first one."""
+    """Return a function that draws a line with `words` highlighted; a long line begins shortly before the first one."""
     if not words:
         return plain_line
     longest_first = sorted(words, key=len, reverse=True)

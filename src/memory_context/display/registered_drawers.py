@@ -1,7 +1,7 @@
-"""How values look in a notebook, as text and as HTML. Importing this module registers it.
+"""Register how values are drawn in a notebook, as text and as HTML, when this module is imported.
 
-Both are bounded, whatever a value holds, and stored text steers neither a terminal nor a page: the HTML holds no
-script, no link and no address, and loads nothing.
+Both are bounded in size, and stored text can control neither a terminal nor a page: the HTML holds no script, no link
+and no address, and loads nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Messages and references for people, in a terminal or a pipe. Stored text is data: it cannot steer the terminal."""
+"""Draw texts, tables and conversations in a terminal or a pipe; stored text cannot control the terminal."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from rich.text import Text
 
 LABEL_WIDTH = 8
 TAB = 4
-# Control and format characters, unassigned ones, and separators of lines; not line breaks.
+# Control and format characters, unassigned ones, and Unicode's line separators; but not line breaks.
 _UNSEEN = regex.compile(r"[^\P{C}\n]|[\p{Zl}\p{Zp}]")
 
 
 def make_console() -> Console:
-    """Return a console on standard output that guesses nothing about the text that it shows."""
+    """Return a console on standard output that prints texts as they are: without highlighting, markup and emoji."""
     return Console(highlight=False, markup=False, emoji=False)
 
 
 def progress_bar() -> Progress:
-    """Return a bar on standard error; without a terminal nothing is drawn: logs would fill with bars."""
+    """Return a progress bar on standard error; it draws nothing where that is not a terminal, but a log."""
     console = Console(stderr=True)
     return Progress(console=console, transient=True, disable=not console.is_terminal)
 
 
 def entry(label: str, *parts: ConsoleRenderable | str, style: str = "bold") -> Table:
-    """Return an entry of a conversation: a label, and beside it the parts, one below the other; folded, never cut."""
+    """Return an entry of a conversation: a label, and beside it the parts below each other; lines wrap, never cut."""
     grid = Table.grid(padding=(0, 1), expand=True)
     grid.add_column(width=LABEL_WIDTH, no_wrap=True, style=style)
     grid.add_column(ratio=1, overflow="fold")
@@ -37,21 +37,21 @@ def entry(label: str, *parts: ConsoleRenderable | str, style: str = "bold") -> T
 
 
 def plain(text: str, style: str = "") -> Text:
-    """Return `text` for a terminal: control characters are replaced, long lines are folded."""
+    """Return `text` for a terminal: control characters are replaced, long lines wrap."""
     return Text(harmless(text), style=style, overflow="fold")
 
 
 def harmless(text: str) -> str:
-    """Replace what drives a terminal, or turns the order of letters, in `text`: it is shown and not obeyed.
+    """Replace the characters of `text` that could control a terminal or change the writing direction.
 
-    Replaced are control and formatting characters, separators of lines, private and unassigned code points, and lone
-    surrogates; not line breaks, spaces of other scripts, and tabs, which become spaces.
+    These are control and formatting characters, Unicode's line separators, private and unassigned code points, and lone
+    surrogates. Line breaks and the spaces of other scripts stay; tabs become spaces.
     """
     return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", text.expandtabs(TAB))
 
 
 def quoted(text: str, most: int | None = None) -> Group:
-    """Return the first *most* lines of a text (all without it), and how many there are beyond them."""
+    """Return the first *most* lines of a text (without it, all), and how many more there are."""
     lines = text.rstrip("\n").split("\n")
     shown = plain("\n".join(lines[:most]), "dim")
     if most is None or len(lines) <= most:
@@ -71,7 +71,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 
 
 def facts(rows: Sequence[tuple[str, str]]) -> Table:
-    """Return names, and beside each what is said of it; folded, never cut."""
+    """Return names, each with its fact beside it; lines wrap and are never cut."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True, style="bold")
     grid.add_column(overflow="fold")
@@ -81,5 +81,5 @@ def facts(rows: Sequence[tuple[str, str]]) -> Table:
 
 
 def command(console: Console, line: str) -> None:
-    """Print a command so that it can be copied: on one line, however long."""
+    """Print a command on one line, however long, so that it can be copied."""
     console.print(Text(f"  {line}", style="green"), soft_wrap=True)

@@ -17,13 +17,13 @@ WORTH = {"whole": 1.0, "excerpt": 1.0, "reference": 0.5}
 
 @dataclass(frozen=True, slots=True)
 class RecordedAssembly:
-    """What is remembered of one assembly.
+    """A recorded assembly.
 
     Attributes:
-        candidates: Best first.
-        budget: The tokens that there were for them.
+        candidates: The ranked memories, best first.
+        budget: The tokens that they could take together.
         used: The keys that turned out to be needed, whether they went in or not.
-        longest: The most tokens that one might take.
+        longest: The most tokens that one of them could take.
     """
 
     candidates: tuple[AssemblyCandidate, ...]
@@ -33,17 +33,17 @@ class RecordedAssembly:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> RecordedAssembly:
-        """Read what `record_of_assembly` made."""
+        """Read a record that `record_of_assembly` returned."""
         candidates = tuple(AssemblyCandidate(*fields) for fields in record["candidates"])
         return cls(candidates, record["room"], frozenset(record["used"]), record["longest"])
 
 
 @dataclass(frozen=True, slots=True)
 class AllocationAdvice:
-    """Which allocation would have served better.
+    """The allocation that would have served recorded assemblies better.
 
     Attributes:
-        assemblies: How many recorded ones this rests on.
+        assemblies: How many recorded assemblies this rests on.
         needed: How many memories turned out to be needed in them.
         current: The allocation in use.
         served: How many of the needed ones it puts in; a reference counts half.
@@ -60,7 +60,7 @@ class AllocationAdvice:
 
 
 def record_of_assembly(package: ContextPackage, used: frozenset[str]) -> dict[str, Any]:
-    """Return what is recorded of an assembly; of what was left out, the best and the needed."""
+    """Return the record of an assembly. Of the memories left out, it has the best 100 and those that were used."""
     kept = {entry.item.memory_key for entry in package.entries} | used
     kept |= {memory.key for memory in package.left_out[:LEFT_OUT_RECORDED]}
     return {
@@ -98,11 +98,11 @@ def improved(history: Sequence[RecordedAssembly], allocation: Allocation) -> dic
     """Return the allocation that would have served best, found by moving parts from tier to tier.
 
     Each step is the best single move of a number of tenths, the smallest of equally good ones,
-    until none serves more memories. The answer's parts sum up to 1; where `allocation` is best, it
-    is that, so scaled.
+    until none serves more memories. The answer's parts sum up to 1. If nothing is better than
+    `allocation`, the answer is `allocation`, scaled to that sum.
     """
-    whole = math.fsum(allocation.values())
-    best = {tier: part / whole for tier, part in allocation.items()}
+    total = math.fsum(allocation.values())
+    best = {tier: part / total for tier, part in allocation.items()}
     best_served = served(history, best)
     while True:
         start = best
@@ -119,10 +119,10 @@ def _moves(allocation: Mapping[str, float]) -> Iterator[dict[str, float]]:
     """Yield every allocation that is one move away, the smallest moves first."""
     for step in range(1, STEPS + 1):
         for giver in allocation:
-            left = round(allocation[giver] - step / STEPS, 9)
-            if left < 0:
+            less = round(allocation[giver] - step / STEPS, 9)
+            if less < 0:
                 continue
             for taker in allocation:
                 if taker != giver:
                     more = round(allocation[taker] + step / STEPS, 9)
-                    yield {**allocation, giver: left, taker: more}
+                    yield {**allocation, giver: less, taker: more}

@@ -1,4 +1,4 @@
-"""A package of memories as a model reads it, and what later texts made use of."""
+"""Write the package of memories that an agent starts with, and find which of them later texts used."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class RankedMemory:
-    """A memory that was looked at.
+    """A memory with its score for the task.
 
     Attributes:
         item: The record.
-        tier: Whose share it takes.
+        tier: The tier whose share of the budget it takes.
         worth: Its score.
-        kept: Its position among those that are kept whatever they are worth: even numbers are the
-            last written, odd ones the first.
+        kept: Its position among the memories that are kept whatever their score: even numbers are
+            the last written, odd ones the first written. None for the others.
     """
 
     item: MemoryItem
@@ -60,14 +60,14 @@ class RankedMemory:
 
 @dataclass(frozen=True, slots=True)
 class PackageEntry:
-    """A memory that went in.
+    """A memory that is in the package.
 
     Attributes:
         item: The record.
-        tier: Whose share it takes.
+        tier: The tier whose share of the budget it takes.
         form: ``whole``, ``excerpt`` or ``reference``.
-        text: What is shown.
-        tokens: What that takes.
+        text: The text that is shown.
+        tokens: The tokens of `text`.
         selected: The tokens of its content that are shown; 0 for a reference.
     """
 
@@ -81,14 +81,14 @@ class PackageEntry:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A memory that was ranked and did not go in.
+    """A ranked memory that is not in the package.
 
     Attributes:
         key: Its key.
         tier: Its tier.
-        rank: Its position among the ranked ones, from 1.
-        tokens: What it would have taken whole.
-        reason: Why.
+        rank: Its position in the ranking, from 1.
+        tokens: The tokens that it would have taken whole.
+        reason: Why it was left out.
     """
 
     key: str
@@ -100,23 +100,23 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextPackage(Displayed):
-    """What an agent starts with. ``str(package)`` is its text; a package without entries is false.
+    """The memories that an agent starts with. ``str(package)`` is its text; a package without entries is false.
 
     Attributes:
-        id: Names this assembly among those that are recorded.
-        task: What it was assembled for.
-        text: What a model reads; "" without entries.
+        id: Identifies this assembly among recorded ones.
+        task: The task that it was assembled for.
+        text: The text that a model reads; "" without entries.
         tokens: The tokens of `text`.
-        budget: The most that it might have.
+        budget: The most tokens that it could have.
         allocation: The tiers' parts of the budget.
-        entries: What went in, tier by tier, best first; what is kept of a tier's beginning first,
-            of its end last.
-        left_out: What was ranked and did not go in, best first.
+        entries: The memories in it, tier by tier. Within a tier: the first written that are kept,
+            then the others, best first, then the last written that are kept.
+        left_out: The ranked memories that are not in it, best first.
         unranked: For each tier, how many memories ranked too low to be looked at.
         all_tokens: The tokens of everything that the tiers hold.
-        candidates: What was ranked, as `choose` took it.
-        room: What was left of the budget for entries.
-        longest: The most tokens that one memory might take.
+        candidates: The ranked memories, in the form in which `choose` took them.
+        room: The tokens of the budget that were left for entries.
+        longest: The most tokens that one memory could take.
     """
 
     id: str
@@ -173,10 +173,10 @@ class ContextPackage(Displayed):
     def used(self, *texts: str) -> frozenset[str]:
         """Return the keys of the memories that `texts`, a model's words or tool calls, make use of.
 
-        A text uses a memory if it names its key, holds a name that was shown of it (of a file, a
-        function, a host, a ticket) and did not stand in the task, or quotes five words in a row.
-        One that was left out is used by a text that names its key. Influence that leaves no such
-        trace is not seen.
+        A text uses a memory if it names its key, or quotes five words in a row of what was shown of
+        it, or contains a name (of a file, a function, a host, a ticket) that was shown there and
+        that the task does not have. A memory that was left out counts as used if a text names its
+        key. Influence that leaves no such trace is not seen.
         """
         said = "\n".join(texts)
         new_names = names(said) - names(self.task)
@@ -204,10 +204,10 @@ def make_package(
     """Choose from the ranked memories, and write the text, which takes `budget` tokens at most.
 
     Args:
-        ranked: Best first.
-        task: What excerpts are chosen for.
-        budget: Tokens.
-        allocation: For each tier its part of the budget.
+        ranked: The memories, best first.
+        task: The question that excerpts are chosen for.
+        budget: The most tokens of the text.
+        allocation: Each tier's part of the budget.
         longest: The most tokens that one memory takes.
         held: How many memories and tokens each tier holds.
         count: Counts tokens.
@@ -220,7 +220,8 @@ def make_package(
     )
     candidates, room, shown, text = fill(wanted, tiers)
     if TASK in tiers and all(entry.tier != TASK for entry in shown):
-        # The headings of all tiers leave too little for it, or better ones took that.
+        # The headings of all tiers left too little for the task's memories, or better ones took the
+        # room. Then the task's memories go first.
         candidates, room, shown, text = fill(_task_first(wanted), [TASK])
     number = Counter(memory.tier for memory in ranked)
     return ContextPackage(
@@ -241,7 +242,7 @@ def make_package(
 
 
 def _task_first(wanted: Sequence[RankedMemory]) -> list[RankedMemory]:
-    """Return the memories with those of the task as the ones that are kept, best first."""
+    """Return the memories with those of the task, best first, marked as kept."""
     positions = count_from(1, 2)
     reordered = list[RankedMemory]()
     for memory in wanted:
@@ -288,13 +289,13 @@ def whole_text(item: MemoryItem) -> str:
         lines[0] = prompts.ASSEMBLED_LINE.format(summary=summary, text=lines[0])
     else:
         lines.insert(0, f"{summary}:")
-    # First, where the text cannot stand before it.
+    # The mark of its origin comes first, where no text of its own can precede it.
     lines[0] = f"-{unconfirmed(item)} {lines[0]}"
     return "\n  ".join(lines)
 
 
 def unconfirmed(item: MemoryItem) -> str:
-    """Return the origin of a memory as it stands beside it, if neither a person nor a program said it; else nothing."""
+    """Return the mark of a memory's origin; "" if a person or a program said it."""
     return "" if item.origin in CONFIRMED else prompts.ORIGIN.format(origin=item.origin)
 
 
@@ -316,7 +317,7 @@ def _candidate(memory: RankedMemory, count: Count, budget: int) -> AssemblyCandi
 
 
 def _entry(memory: RankedMemory, allotment: Allotment, task: str, count: Count) -> PackageEntry:
-    """Return a memory in the form that it gets; as a reference where no excerpt fits."""
+    """Return a memory in its allotted form; as a reference if no excerpt fits."""
     item = memory.item
     tier = memory.tier
     if allotment.form == "whole":
@@ -339,7 +340,7 @@ def _render(entries: Iterable[PackageEntry], tiers: Iterable[str]) -> str:
     for entry in entries:
         texts[entry.tier].append(entry.text)
     filled = [tier for tier in texts if texts[tier]]
-    if filled in ([], [GLOBAL]):  # the user's alone: its header says so, and needs no heading
+    if filled in ([], [GLOBAL]):  # only the user's own: the header says so, without a heading
         return "\n".join((prompts.LAYER_HEADER, *texts.get(GLOBAL, ())))
     lines = [prompts.ASSEMBLED_HEADER]
     for tier in filled:
@@ -352,14 +353,14 @@ def _heading(tier: str) -> str:
 
 
 def _place_in_tier(memory: RankedMemory) -> tuple[int, int]:
-    """Return what sorts a tier: the first written that are kept, then best first, then the last written."""
+    """Return the sort key within a tier: first the kept ones written first, then the rest, then the last written."""
     if memory.kept is None:
         return 1, 0
     return (0, memory.kept) if memory.kept % 2 == 1 else (2, -memory.kept)
 
 
 def _originals(ranked: Sequence[RankedMemory]) -> dict[str, str]:
-    """Return the keys of memories that repeat the text of another one, with the key of that one."""
+    """Return the keys of memories that repeat another one's text, each with the key of that one."""
     first = dict[str, str]()
     originals = dict[str, str]()
     for memory in sorted(ranked, key=lambda memory: memory.kept is None):
@@ -379,9 +380,9 @@ def _fitted(
     budget: int,
     count: Count,
 ) -> tuple[list[PackageEntry], str]:
-    """Return the entries that fit, in order, and their text: drop the worst until it fits `budget`.
+    """Drop the worst entries until the text fits `budget`; return the others, in order, and the text.
 
-    What was chosen is an estimate: the tokens of a whole are not the sum of those of its parts.
+    The choice before was an estimate: the tokens of a text are not the sum of those of its parts.
     """
     remaining = dict(entries)
     in_order = sorted(ranked, key=lambda memory: (tiers.index(memory.tier), _place_in_tier(memory)))
@@ -403,7 +404,7 @@ def _left_out(
     entries: Iterable[PackageEntry],
     originals: Mapping[str, str],
 ) -> Iterator[LeftOut]:
-    """Yield what was ranked and did not go in, and why."""
+    """Yield the ranked memories that are not in the package, and why."""
     shown = {entry.item.memory_key for entry in entries}
     for rank, memory in enumerate(ranked, 1):
         if memory.key in shown:

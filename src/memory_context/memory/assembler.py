@@ -1,4 +1,4 @@
-"""Assemble what an agent starts with from its tiers, within a budget of tokens."""
+"""Assemble the memories that an agent starts with, from its tiers, within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ LEAST_LOOKED_AT = 100
 TOKENS_PER_CANDIDATE = 20
 OLDEST, NEWEST, MOST_IMPORTANT = "-created_at", "created_at", "importance"
 
-# The user's own without a tier. In a tier, a preference or a note belongs to its run, session, task
-# or project.
-_OF_THE_USER: tuple[Filters, ...] = (
+# Preferences and notes that were stored without a tier are the user's own. In a tier, they belong to
+# its run, session, task or project.
+_WITHOUT_TIER: tuple[Filters, ...] = (
     {"memory_type": PREFERENCE, "tier": DETAIL},
     {"tags": ALWAYS, "tier": DETAIL, "memory_type": {"$ne": PREFERENCE}},
 )
@@ -52,7 +52,7 @@ _OF_THE_USER: tuple[Filters, ...] = (
 
 @dataclass(slots=True)
 class _TierSample:
-    """The best memories of a tier by importance and age, and how much the whole tier holds."""
+    """The most important and the newest memories of a tier, and how much the whole tier holds."""
 
     items: list[MemoryItem]
     count: int = 0
@@ -60,19 +60,19 @@ class _TierSample:
 
 
 class ContextAssembler:
-    """Assembles what an agent starts with from the tiers of a user. Safe under threads.
+    """Assembles the memories that an agent starts with, from the tiers of a user. Safe under threads.
 
     The tier ``global`` includes the user's preferences, and notes with the tag ``always``, that
     were stored without a tier.
 
     Args:
-        memories: The user's memories. What is behind walls there (`MemoryManager.within`) is not
+        memories: The user's memories. Those that a view leaves out (`MemoryManager.within`) are not
             looked at.
-        task_id: Which task's memories are looked at; none without it.
-        project_id: Which project's; none without it.
+        task_id: The task whose memories are looked at; without it, those of no task.
+        project_id: The project whose memories are looked at; without it, those of no project.
         tier_ids: For other tiers of an allocation, which run, session or plan:
             ``{"session": thread_id}``.
-        clock: This moment, in UTC: recency is measured against it.
+        clock: Returns the current moment, in UTC; recency is measured against it.
         require_confirmed: Whether only what a person or a program said is looked at (`NotesPolicy`).
 
     Raises:
@@ -113,26 +113,26 @@ class ContextAssembler:
     ) -> ContextPackage:
         """Assemble the memories that serve `task` best, in a text of at most `budget_tokens`.
 
-        Ranked by relevance, importance and recency (`memory.chosen_within_budget.score`), each tier within its
-        share; what one does not need goes to the others (`memory.chosen_within_budget.choose`). Long memories
-        come as excerpts for the task, or as references; secrets and binary contents as references.
+        Memories are ranked by relevance, importance and recency (`memory.chosen_within_budget.score`). Each tier has
+        its share of the budget; what one tier does not need goes to the others (`memory.chosen_within_budget.choose`).
+        Long memories come as excerpts for the task, or as references; secrets and binary contents as references.
         Of equal texts one is shown.
 
         Args:
             task: What the agent is about to do, in words.
-            budget_tokens: The most that the text takes, counted as it stands.
-            allocation: For each tier its part of the budget, 0 to 100; only proportions count. A
-                tier that is not named, or of which no id is known, is not looked at. 0.4 task, 0.4
-                project, 0.2 global without it.
-            head_tail: Keep so many memories of each tier that were written first, and so many that
-                were written last, whatever they are worth, as far as the whole budget goes: the
-                last one, the first one, the last but one, …
-            max_item_tokens: The most that one memory takes.
+            budget_tokens: The most tokens that the text takes.
+            allocation: Each tier's part of the budget, 0 to 100; only proportions count. A tier that
+                is not named here, or whose id is unknown, is not looked at. The default is 0.4 task,
+                0.4 project, 0.2 global.
+            head_tail: How many of the memories written first, and of those written last, each tier
+                keeps whatever their score, as far as the whole budget goes: the last one, the first
+                one, the last but one, …
+            max_item_tokens: The most tokens that one memory takes.
 
         Raises:
             InvalidArgumentError: A negative number, or an allocation without a part above 0.
-            InvalidTierError: An allocation names a tier that there is not.
-            StoreError: The store could not do it.
+            InvalidTierError: An allocation names a tier that does not exist.
+            StoreError: The store failed.
         """
         _check_counts(
             budget_tokens=budget_tokens, head_tail=head_tail, max_item_tokens=max_item_tokens or 0
@@ -170,7 +170,7 @@ class ContextAssembler:
         noted before stays.
 
         Raises:
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         store = self.memories.memory_store
         key = f"{ASSEMBLY}_{package.id}"
@@ -193,16 +193,16 @@ class ContextAssembler:
     ) -> AllocationAdvice:
         """Return the allocation that would have put in most of the memories that were needed.
 
-        The newest recorded assemblies of this project are repeated, from what was ranked then, with
-        other allocations.
+        The newest recorded assemblies of this project are repeated with other allocations, on what
+        was ranked then.
 
         Args:
-            allocation: The one in use; that of the newest record without it.
+            allocation: The one in use; without it, that of the newest record.
             limit: How many assemblies at most.
 
         Raises:
             InvalidArgumentError: An allocation without a part above 0.
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         recorded: Filters = {"memory_type": ASSEMBLY, "is_active": False}
         items = self.memories.memory_store.query(
@@ -215,13 +215,13 @@ class ContextAssembler:
         return advise(history, _checked(allocation))
 
     def _scope(self, tier: str) -> Scope:
-        """Return the scope of a tier, behind the walls that there are now."""
+        """Return the scope of a tier, limited to the places that are open now."""
         return replace(self._tiers[tier], places=self.memories.scope.places)
 
     def _ranked(
         self, tier: str, sample: _TierSample, task: str, limit: int, ends: int
     ) -> Iterator[RankedMemory]:
-        """Yield the memories of a tier that are among the first of a ranking, with their worth."""
+        """Yield the memories of a tier that lead a ranking or are kept, with their scores."""
         hits: list[MemoryItem] = []
         if sample.count:
             hits = self.memories.hits(
@@ -238,15 +238,15 @@ class ContextAssembler:
             yield RankedMemory(item, tier, worth, positions.get(item.id))
 
     def _sample(self, tier: str, limit: int) -> _TierSample:
-        """Return the first of a tier by importance and by age, and how much there is of it."""
+        """Return the most important and the newest memories of a tier, and how much it holds."""
         store = self.memories.memory_store
         parts: list[tuple[Scope, Filters]] = [(self._scope(tier), self._wanted)]
         if tier == GLOBAL:
-            parts += [(self.memories.offered, {**one, **self._wanted}) for one in _OF_THE_USER]
+            parts += [(self.memories.offered, {**one, **self._wanted}) for one in _WITHOUT_TIER]
         sample = _TierSample([])
         for scope, filters in parts:
             items = store.query(scope, filters, limit=limit, order_by=MOST_IMPORTANT)
-            # That is the whole tier, so neither counting nor the newest have to be asked for.
+            # These are the whole tier, so neither a count nor the newest ones are needed.
             if len(items) < limit:
                 sample.count += len(items)
                 sample.tokens += sum(item.token_count for item in items)
@@ -301,4 +301,4 @@ def _checked(allocation: Allocation) -> dict[str, float]:
 def _check_counts(**counts: object) -> None:
     for name, count in counts.items():
         if not isinstance(count, int) or count < 0:
-            raise InvalidArgumentError(f"{name} is a whole number, 0 or more, not {count!r}")
+            raise InvalidArgumentError(f"{name} must be a whole number, 0 or more, not {count!r}")

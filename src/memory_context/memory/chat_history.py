@@ -1,4 +1,4 @@
-"""The turns of chats: a window over each session, kept in this process or in a store."""
+"""Keep the turns of chats, in this process or in a store, and return a window over each session."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class ChatTurn:
         data: What else the message holds: a JSON object.
         key: The memory that holds the turn; "" where no store does.
         at: When it was added; None before.
-        is_recalled: Whether nobody said it, but memory had brought it back: it comes back with the others, and is
-            neither searched nor recalled again, nor does it describe them.
+        is_recalled: Whether memory brought it back, rather than somebody saying it. It is returned with the others, but
+            is neither searched nor recalled again, and does not describe the session.
     """
 
     role: str
@@ -75,7 +75,7 @@ class ConversationMemory:
             never.
         manager: The user's memories, for turns that are to stay. Turns that are added together are
             one memory, of the type and in the tier ``conversation``: one line of JSON for each.
-        clock: This moment, in UTC.
+        clock: Returns the current moment, in UTC.
 
     Raises:
         InvalidArgumentError: A window of less than one turn, or a timeout that is not above 0.
@@ -93,12 +93,13 @@ class ConversationMemory:
         is_always_idle = idle_timeout is not None and idle_timeout <= 0
         if is_empty_window or is_always_idle:
             raise InvalidArgumentError(
-                f"max_turns is 1 or more, idle_timeout above 0, or None; not {max_turns!r} and {idle_timeout!r}"
+                "max_turns must be 1 or more, and idle_timeout above 0, or None; "
+                f"not {max_turns!r} and {idle_timeout!r}"
             )
         self.max_turns = max_turns
         self.idle_timeout = None if idle_timeout is None else timedelta(seconds=idle_timeout)
         self._clock = clock
-        # One line more than the window holds: it tells that some were cut off.
+        # One line more than the window holds, which shows whether the window cuts any off.
         limit = None if max_turns is None else max_turns + 1
         self._manager = manager
         self._sessions: _SessionsInProcess | _SessionsInStore
@@ -119,15 +120,15 @@ class ConversationMemory:
             data: What else belongs to it: a JSON object.
 
         Raises:
-            InvalidScopeError: `session_id` cannot be one.
+            InvalidScopeError: `session_id` is not a valid id.
             InvalidContentError: JSON cannot express `data`.
-            StoreError: The store could not do it; nothing was added.
+            StoreError: The store failed; nothing was added.
         """
         [turn] = self.add_turns(session_id, [ChatTurn(role, text, data or {})])
         return turn
 
     def add_turns(self, session_id: str, turns: Sequence[ChatTurn]) -> list[ChatTurn]:
-        """Add `turns` at the end, side by side, and return them. Raises what `add_turn` raises."""
+        """Add `turns` together at the end, and return them. Raises what `add_turn` raises."""
         session = _checked_session(session_id)
         if not turns:
             return []
@@ -138,7 +139,7 @@ class ConversationMemory:
         added = _Added(redaction)
         for turn in turns:
             text = redaction.text(turn.text)
-            to_content(dict(turn.data))  # says what JSON cannot express
+            to_content(dict(turn.data))  # raises for what JSON cannot express
             data = redaction.value(dict(turn.data), MESSAGES)
             facts = {"role": turn.role, "text": text, "data": data, **marks}
             if turn.is_recalled:
@@ -151,12 +152,12 @@ class ConversationMemory:
     def get_turns(self, session_id: str) -> list[ChatTurn]:
         """Return a copy of the session's turns, oldest first; none if it is unknown or idle.
 
-        A line of the store that was changed and is not a turn any more is left out, with a warning
-        in the log.
+        A stored line that was edited and is no longer a turn is left out, with a warning in the
+        log.
 
         Raises:
-            InvalidScopeError: `session_id` cannot be one.
-            StoreError: The store could not do it.
+            InvalidScopeError: `session_id` is not a valid id.
+            StoreError: The store failed.
         """
         moment = self._clock()
         turns = _turns_of(self._sessions.get(_checked_session(session_id), moment))
@@ -166,8 +167,8 @@ class ConversationMemory:
         """Forget the session's turns, and count them. Texts folded out of them stay in memory.
 
         Raises:
-            InvalidScopeError: `session_id` cannot be one.
-            StoreError: The store could not do it.
+            InvalidScopeError: `session_id` is not a valid id.
+            StoreError: The store failed.
         """
         return self._sessions.clear(_checked_session(session_id))
 
@@ -202,7 +203,7 @@ class _Added:
     """Turns that were added together.
 
     Attributes:
-        redaction: What has taken the secrets out of them.
+        redaction: The redaction that removed their secrets.
         turns: The turns.
         lines: Each of them as JSON.
     """
@@ -213,19 +214,19 @@ class _Added:
 
     @property
     def said(self) -> list[ChatTurn]:
-        """Return what people, models and tools have said."""
+        """Return the turns of people, models and tools, without those that were recalled."""
         return [turn for turn in self.turns if not turn.is_recalled]
 
     @property
     def description(self) -> str:
-        """Return the first words of a person; of somebody else, where no person said anything."""
+        """Return the first words of a person; if no person said anything, of somebody else."""
         words = [turn.text for turn in self.said if turn.role == HUMAN]
         words += [turn.text for turn in self.said]
         return one_line(next(filter(None, words), self.turns[0].role))
 
 
 class _SessionsInProcess:
-    """Sessions in memory, the one that was added to last at the end."""
+    """Sessions in this process, in the order of their last additions."""
 
     def __init__(self, limit: int | None, idle: timedelta | None) -> None:
         self._limit = limit
@@ -255,7 +256,7 @@ class _SessionsInProcess:
     def clear(self, session: str) -> int:
         with self._lock:
             _, kept = self._sessions.pop(session, (None, ()))
-        # The one line more that the window keeps was no turn that a caller saw.
+        # No caller saw the one line that is kept beyond the window.
         return len(kept) if self._limit is None else min(len(kept), self._limit - 1)
 
     def _drop_idle(self, moment: datetime) -> None:
@@ -288,8 +289,8 @@ class _SessionsInStore:
         origin = lowest(_ORIGINS.get(turn.role, TOOL) for turn in added.said)
         newest = self._newest(session, limit=1)
         number = int(newest[0].memory_key.rpartition("_")[2]) + 1 if newest else 0
-        while True:  # another writer may have taken the number; somebody gets each, so this ends
-            # A session's id may hold signs that no key can, and be longer than a key.
+        while True:  # another writer may have taken the number; one of them gets it, so this ends
+            # A session's id may contain characters that a key cannot, and be longer than a key.
             key = f"conversation_{hash_content(session)[:16]}_{number:0{_DIGITS}d}"
             try:
                 return self._manager.store(
@@ -299,7 +300,7 @@ class _SessionsInStore:
                     key=key,
                     tier=CONVERSATION,
                     tier_id=session,
-                    # Not in the content: what stands there is found, and recalled again.
+                    # Not in the content, which is searched, and would be recalled again.
                     metadata={RECALLED: recalled} if recalled else {},
                     redaction=added.redaction,
                     origin=origin,
@@ -330,7 +331,7 @@ def _checked_session(session_id: str) -> str:
 
 
 def _lines(item: MemoryItem) -> list[str]:
-    """Return the turns that a memory holds, as JSON, with what was recalled in its place."""
+    """Return the turns of a memory as lines of JSON, with recalled turns at their places."""
     # A line with a lone surrogate is kept as bytes.
     text = item.data.decode("utf-8", "surrogatepass")
     # Not splitlines, which also splits at U+2028 and others that JSON leaves in a string.
@@ -341,7 +342,7 @@ def _lines(item: MemoryItem) -> list[str]:
 
 
 def _recalled(item: MemoryItem) -> list[tuple[int, str]]:
-    """Return what was recalled, each with its place among the turns; nothing of what a person made of it in a file."""
+    """Return the recalled turns, each with its place among all; none if a person's edit of the file left no such list."""
     try:
         return [(int(place), str(line)) for place, line in item.content_metadata.get(RECALLED, ())]
     except (ValueError, TypeError) as error:
@@ -350,7 +351,7 @@ def _recalled(item: MemoryItem) -> list[tuple[int, str]]:
 
 
 def _turns_of(lines: Sequence[Line]) -> list[ChatTurn]:
-    """Return the turns of lines, without those that a redactor has broken."""
+    """Parse lines into turns, leaving out those that a redactor has broken."""
     turns = list[ChatTurn]()
     for line, key, stored_at in lines:
         try:

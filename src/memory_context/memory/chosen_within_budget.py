@@ -22,11 +22,11 @@ class AssemblyCandidate:
 
     Attributes:
         key: Its key.
-        tier: Whose share it takes.
+        tier: The tier whose share it takes.
         whole: The tokens that it takes whole.
         short: The tokens of its reference.
-        opens: Whether an excerpt of it can be shown.
-        kept: Its position among those that are kept whatever they are worth; None for the others.
+        opens: Whether its text may be shown, whole or as an excerpt.
+        kept: Its position among those that are kept whatever their score; None for the others.
     """
 
     key: str
@@ -58,19 +58,19 @@ def score(relevance: float, importance: float, age: timedelta) -> float:
 def shares(budget: int, allocation: Allocation, demand: Mapping[str, int]) -> dict[str, int]:
     """Return each tier's tokens: its part of `budget`, and a part of what others do not need."""
     tokens = dict.fromkeys(allocation, 0)
-    left = budget
+    remaining = budget
     waiting = [tier for tier, part in allocation.items() if part > 0 and demand.get(tier, 0) > 0]
     while waiting:
         parts = math.fsum(allocation[tier] for tier in waiting)
-        fair = {tier: int(left * (allocation[tier] / parts)) for tier in waiting}
-        # Those that need less than their share give the rest back, which may sate further ones:
+        fair = {tier: int(remaining * (allocation[tier] / parts)) for tier in waiting}
+        # A tier that needs less than its share gives the rest back, which may satisfy another tier:
         # hence the loop.
-        sated = [tier for tier in waiting if demand[tier] <= fair[tier]]
-        if not sated:
+        satisfied = [tier for tier in waiting if demand[tier] <= fair[tier]]
+        if not satisfied:
             return tokens | fair
-        for tier in sated:
+        for tier in satisfied:
             tokens[tier] = demand[tier]
-            left -= demand[tier]
+            remaining -= demand[tier]
             waiting.remove(tier)
     return tokens
 
@@ -81,19 +81,20 @@ def choose(
     allocation: Allocation,
     longest: int | None = None,
 ) -> dict[str, Allotment]:
-    """Return the allotments of those that go in, by key; together they take `budget` at most.
+    """Return the allotments of the memories that go in, by key; together they take `budget` at most.
 
-    Those that are kept come first and may use the shares of other tiers. Then each tier fills its
-    share, best first. What is left goes to the best of the rest, of any tier, as references where
-    no more fits.
+    Memories that are kept come first, and may use the shares of other tiers. Then each tier fills
+    its share, best first. The tokens that are left go to the best of the rest, of any tier; a memory
+    that does not fit in a longer form goes in as a reference.
 
-    Where everything of a tier fits into its share, it is whole. Else one memory may take a third of
-    the share, or what the others of its tier leave of it: a longer one comes as an excerpt, or as a
-    reference where that is less than 60 tokens. What is no longer than its reference is whole.
+    If everything of a tier fits into its share, all of it is shown whole. Otherwise one memory may
+    take a third of the share, or what the other memories of the tier leave of it, if that is more. A
+    longer memory becomes an excerpt, or a reference if it may take fewer than 60 tokens. A text no
+    longer than its reference is shown whole in any case.
 
     Args:
         candidates: Best first; no key twice.
-        budget: Tokens.
+        budget: The tokens for all of them.
         allocation: The tiers' parts of it; only their proportions count. A tier without a part gets
             nothing.
         longest: The most tokens that one memory may take.
@@ -113,11 +114,11 @@ def choose(
 def choose_more(
     candidates: Iterable[AssemblyCandidate], chosen: Container[str], longest: int, spare: int
 ) -> dict[str, Allotment]:
-    """Return the allotments of more that go in whole, where excerpts took less than allowed.
+    """Return the allotments of further memories that go in whole, because excerpts took less than allowed.
 
     Args:
         candidates: Best first; no key twice.
-        chosen: The keys of those that are in.
+        chosen: The keys of those that are in already.
         longest: The most tokens that one memory may take.
         spare: The tokens that are left.
     """
@@ -131,7 +132,7 @@ def choose_more(
 
 
 class _BudgetFiller:
-    """A budget while it is filled."""
+    """A budget that is being filled: the tokens that remain, and the allotments so far."""
 
     def __init__(
         self,
@@ -144,21 +145,21 @@ class _BudgetFiller:
         for candidate in wanted:
             self.demand[candidate.tier] += candidate.whole
         self.shares = shares(budget, allocation, self.demand)
-        self.left_of_share = dict(self.shares)
+        self.remaining_of_share = dict(self.shares)
         self.longest = budget if longest is None else longest
-        self.left = budget
+        self.remaining = budget
         self.allotments = dict[str, Allotment]()
 
     def without_allotment(self, wanted: Sequence[AssemblyCandidate]) -> list[AssemblyCandidate]:
         return [candidate for candidate in wanted if candidate.key not in self.allotments]
 
     def take_from_share(self, candidate: AssemblyCandidate) -> None:
-        room = min(self.left, self.left_of_share[candidate.tier])
+        room = min(self.remaining, self.remaining_of_share[candidate.tier])
         self._take(candidate, self._best_form(candidate), room)
 
     def take_or_refer(self, candidate: AssemblyCandidate) -> None:
-        if not self._take(candidate, self._best_form(candidate), self.left):
-            self._take(candidate, Allotment("reference", candidate.short), self.left)
+        if not self._take(candidate, self._best_form(candidate), self.remaining):
+            self._take(candidate, Allotment("reference", candidate.short), self.remaining)
 
     def _best_form(self, candidate: AssemblyCandidate) -> Allotment:
         share = self.shares[candidate.tier]
@@ -175,6 +176,6 @@ class _BudgetFiller:
         if allotment.tokens > room:
             return False
         self.allotments[candidate.key] = allotment
-        self.left -= allotment.tokens
-        self.left_of_share[candidate.tier] -= allotment.tokens
+        self.remaining -= allotment.tokens
+        self.remaining_of_share[candidate.tier] -= allotment.tokens
         return True

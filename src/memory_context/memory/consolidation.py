@@ -1,4 +1,4 @@
-"""Merge notes that belong together."""
+"""Merge notes that say the same or are related."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ INTO = "consolidated_into"
 BY = "consolidated_by"
 OLDEST = "-created_at"
 NAMES_KEPT = 0.8
-RELATED = 0.3  # of their words, for a merger to be asked
+RELATED = 0.3  # the share of words in common for which a merger is asked
 ASKED_AT_ONCE = 8
 
 
@@ -35,7 +35,7 @@ class NoteMerger(Protocol):
     """Merges notes in its own words."""
 
     def merge(self, notes: Sequence[str], max_tokens: int) -> str | None:
-        """Return one note that says what `notes`, oldest first, say; None for none.
+        """Return one note that says what `notes`, oldest first, say; None to leave them as they are.
 
         It may raise anything, or take too long.
         """
@@ -67,11 +67,11 @@ class MergedNotes:
     """Notes that became one.
 
     Attributes:
-        key: The key of the new one; "" in a dry run.
+        key: The key of the new note; "" in a dry run.
         sources: The keys of the old ones, oldest first; they still redeem.
         by: ``model`` or ``words``.
-        tokens_before: What the old ones took.
-        tokens_after: What the new one takes.
+        tokens_before: The tokens of the old ones.
+        tokens_after: The tokens of the new one.
     """
 
     key: str
@@ -87,9 +87,8 @@ class ConsolidationReport:
 
     Attributes:
         notes: How many notes were looked at.
-        groups: Those that became one.
-        finished: The keys of notes that an earlier run, which ended too soon, had merged and not
-            evicted.
+        groups: The groups that became one note each.
+        finished: The keys of notes that an earlier, interrupted run had merged but not evicted.
         dry_run: Whether nothing was written.
     """
 
@@ -100,7 +99,7 @@ class ConsolidationReport:
 
     @property
     def tokens_saved(self) -> int:
-        """Return how many tokens less the tier offers."""
+        """Return by how many tokens the tier has shrunk."""
         return sum(group.tokens_before - group.tokens_after for group in self.groups)
 
 
@@ -120,24 +119,24 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
 
     Only notes of the same task or project (`tier_id`), type and category are merged; secrets and
     binary contents are left alone. The new note is committed first, with the keys of its sources in
-    its metadata; then each source is evicted, with the new note's key in its own: nothing offers it
-    any more, its key still redeems. A source that was changed meanwhile stays. A run that ended too
-    soon has lost nothing, and the next one finishes its work.
+    its metadata. Then each source is evicted, with the new note's key in its metadata: it is no
+    longer offered, but its key still redeems. A source that was changed meanwhile stays. An
+    interrupted run loses nothing, and the next one finishes its work.
 
-    Without a merger, and where it fails, is late, loses a fifth of the names or does not get
-    shorter, near-duplicates are merged line by line (`text.notes_that_say_the_same.merged`); what is only
-    related or oversized stays as it is.
+    Without a merger, near-duplicates are merged line by line (`text.notes_that_say_the_same.merged`), and notes
+    that are only related or oversized stay as they are. The same happens if the merger fails, is
+    late, loses more than a fifth of the names, or returns nothing shorter.
 
     Args:
         memories: The user's memories.
         tier: Which tier; not ``detail``, whose records are outputs, not notes.
-        tier_id: Which task or project; each of them by itself without it.
+        tier_id: Which task or project; without it, each of them separately.
         merger: Merges in its own words: `ModelConsolidator`, or any object with
             ``merge(notes, max_tokens)``.
         max_tokens: Notes with more tokens are oversized; a merged note should not be. A merger gets
             at most eight times as much at once.
-        similarity: The share of their runs of three words that near-duplicates have in common, 0 to
-            1.
+        similarity: The share of their runs of three words that near-duplicates have in common, above
+            0 and up to 1.
         seconds: The deadline of each merge.
         dry_run: Only report what would be done.
         progress: Called after each group of notes with how many are done, and of how many.
@@ -145,7 +144,7 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
     Raises:
         InvalidArgumentError: The tier ``detail``, not a merger, or `similarity` outside 0 to 1.
         InvalidScopeError: A name that no database column can hold.
-        StoreError: The store could not do it.
+        StoreError: The store failed.
     """
     _check(tier, merger, similarity)
     scope = replace(memories.scope, tier=tier, tier_id=tier_id)
@@ -155,9 +154,9 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
         if isinstance(item.content, str) and not is_secret(item)
     ]
     finished = _finish(memories, notes, dry_run=dry_run)
-    left = [note for note in notes if note.memory_key not in finished]
-    alike = _grouped(left, shingles, similarity)
-    found = list(alike if merger is None else _related(left, max_tokens))
+    remaining = [note for note in notes if note.memory_key not in finished]
+    alike = _grouped(remaining, shingles, similarity)
+    found = list(alike if merger is None else _related(remaining, max_tokens))
     consolidation = _Consolidation(memories, merger, max_tokens, similarity, seconds, dry_run)
     made = list[MergedNotes]()
     for done, group in enumerate(found, 1):
@@ -179,7 +178,7 @@ class _Consolidation:
     dry_run: bool
 
     def merge(self, group: Sequence[MemoryItem]) -> list[MergedNotes]:
-        """Merge a group into one note; without a model, its near-duplicates, if there are any."""
+        """Merge a group into one note by a model; where that gives none, merge its near-duplicates."""
         text = self._by_model(group)
         if text:
             return [self._made(group, text, "model")]
@@ -242,10 +241,10 @@ def _check(tier: str, merger: object, similarity: float) -> None:
         )
     if merger is not None and not isinstance(merger, NoteMerger):
         raise InvalidArgumentError(
-            f"a merger has merge(notes, max_tokens), which {type(merger).__name__} has not"
+            f"a merger needs a method merge(notes, max_tokens), which {type(merger).__name__} lacks"
         )
     if not 0 < similarity <= 1:
-        raise InvalidArgumentError(f"similarity is above 0 and at most 1, not {similarity}")
+        raise InvalidArgumentError(f"similarity must be above 0 and at most 1, not {similarity}")
 
 
 def _finish(memories: MemoryManager, notes: Sequence[MemoryItem], *, dry_run: bool) -> list[str]:
@@ -298,9 +297,10 @@ def _grouped(
     *,
     alone_too: bool = False,
 ) -> Iterator[list[MemoryItem]]:
-    """Yield the groups of notes that share enough features; only notes of one kind become one.
+    """Yield groups of notes that have enough features in common.
 
-    A kind is a task or project, a type and a category.
+    All notes of a group are of the same task or project, type and category. With *alone_too*, a note
+    that is like no other is a group of its own.
     """
     kinds = dict[tuple[str | None, str, str | None], list[MemoryItem]]()
     for note in notes:
@@ -314,11 +314,11 @@ def _grouped(
 def _portions(group: Sequence[MemoryItem], limit: int) -> list[list[MemoryItem]]:
     """Divide a group into portions of at most `limit` tokens; a longer note is one of its own."""
     portions = list[list[MemoryItem]]()
-    left = 0
+    room = 0
     for note in group:
-        left -= note.token_count
-        if not portions or left < 0:
+        room -= note.token_count
+        if not portions or room < 0:
             portions.append([])
-            left = limit - note.token_count
+            room = limit - note.token_count
         portions[-1].append(note)
     return portions

@@ -1,4 +1,4 @@
-"""Check an installation and its database: what is well, what is not, and what to do about it."""
+"""Check an installation and its database: what is in order, what is not, and what to do about it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from memory_context.text.tokens.counter import default_counter
 if TYPE_CHECKING:
     from memory_context.stores import FileStore
 
-# Every look decrypts a record: enough to notice a wrong key, and quick with thousands of users.
+# Each read decrypts a record: enough to notice a wrong key, and quick with thousands of users.
 USERS_LOOKED_AT = 20
 _REINDEX = "memory-context reindex"
 _MIGRATE = "memory-context migrate"
@@ -41,10 +41,10 @@ class CheckStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at.
+    """One thing that was checked.
 
     Attributes:
-        name: Which.
+        name: What was checked.
         found: What was found, in words.
         status: The outcome.
         remedy: What to do; "" where nothing has to be done.
@@ -59,8 +59,8 @@ class Check:
 def examined(store: str | None) -> Iterator[Check]:
     """Yield the checks: library, token counting, and the database at the URL `store`.
 
-    The database is only read: nothing is created, upgraded or indexed. Whatever an earlier problem
-    makes impossible to look at is left out.
+    The database is only read: nothing is created, upgraded or indexed. Checks that an earlier
+    problem makes impossible are left out.
     """
     found = f"{__version__}, Python {platform.python_version()}"
     yield Check("memory-context", found)
@@ -89,7 +89,7 @@ def _database(url: str) -> Iterator[Check]:
     try:
         if innermost_url.startswith(FILES):
             yield from _folder(innermost_url)
-        # Asked before it is opened: SQLite would create the file.
+        # Before it is opened: SQLite would create the file.
         elif path := inspection.missing_file(innermost_url):
             remedy = f"check the path, or {_MIGRATE}"
             yield Check("database", f"there is no file {path!r}", CheckStatus.PROBLEM, remedy)
@@ -124,7 +124,7 @@ def _folder(url: str) -> Iterator[Check]:
 
 
 def _encoded_contents(url: str) -> Check:
-    """Check that the codec before a URL can read what is stored: the newest memory of some users."""
+    """Check that the codec named in a URL can read what is stored, by the newest memory of some users."""
     try:
         with cast("SQLAlchemyStore", as_store(url)) as store:
             users = store.users()[:USERS_LOOKED_AT]
@@ -205,7 +205,7 @@ def _pending(count: int) -> Check:
 
 
 def _index(database: Database) -> Check:
-    """Check that the index holds what is stored, and nothing else."""
+    """Check that the index covers what is stored, and nothing else."""
     look = database.run_as_it_is
     counts = {
         "memories are neither indexed nor pending": look(inspection.count_unindexed),

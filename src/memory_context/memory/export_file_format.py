@@ -1,4 +1,4 @@
-"""The file of an export: JSON lines, and how they are read again.
+"""Write and read the file of an export, which is JSON lines.
 
 The file is UTF-8, each line one JSON object (``.gz``: compressed):
 
@@ -64,13 +64,13 @@ class DamagedLine:
 
 @dataclass(slots=True)
 class ExportReader:
-    """Reads the records of an export, line by line, and notes what was wrong with it.
+    """Reads the records of an export, line by line, and notes the lines that are damaged.
 
     Attributes:
         file: The file, decompressed.
         user: Whose records are read; None for everybody's.
         damaged: The lines that could not be read.
-        complete: Whether the file had its end.
+        complete: Whether the file's last line, ``end``, was read.
     """
 
     file: IO[bytes]
@@ -148,11 +148,11 @@ def _record(line: bytes) -> OwnedRecord | None:
         return user, deletion_from(values)
     if kind == "end":
         return None
-    raise InvalidRecordError("a line has one of memory, deletion and end")
+    raise InvalidRecordError("each line must be an object with one member: memory, deletion or end")
 
 
 def _check(item: MemoryItem) -> None:
-    """Refuse what no store has written.
+    """Check that a store can have written *item*.
 
     Raises:
         InvalidRecordError: `MemoryManager.store` would refuse it; or its hash or its identity is that
@@ -171,7 +171,7 @@ def _check(item: MemoryItem) -> None:
 
 
 def line_of(user: str, record: AnyRecord) -> dict[str, Any]:
-    """Return the line of a record."""
+    """Return the line for a record, as a JSON object."""
     if isinstance(record, MemoryItem):
         return {"memory": record_of(record)}
     return {"deletion": {"user_id": user} | deletion_record(record)}

@@ -1,4 +1,4 @@
-"""Filters of a store, made from the keywords that `search` and `get` take."""
+"""Turn the keywords that `search` and `get` take into filters of a store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memory_context.model.item import with_zone
 from memory_context.stores import Filters
 
 ANY_STATE: Filters = {"is_active": [True, False]}
-# The last character of Unicode: what begins with a text sorts below that text with this behind it.
+# The last character of Unicode: whatever begins with a text sorts below the text followed by this.
 LAST_CHARACTER = "\U0010ffff"
 
 
@@ -26,10 +26,10 @@ def search_filters(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> dict[str, Any]:
-    """Return what the keywords ask for, and `filters` beside them; None asks for nothing.
+    """Return the filters for the keywords, together with `filters`. A keyword of None filters nothing.
 
-    A `category` is a path, with what is below it; one that ends with ``*`` is the beginning of paths: ``project*`` is
-    also ``project-context/rockets``.
+    A `category` is a path, and stands for those below it, too. If it ends with ``*``, it stands for all paths that begin
+    so: ``project*`` includes ``project-context/rockets``.
 
     Raises:
         InvalidArgumentError: A time without a zone, or a column that is in `filters` as well.
@@ -57,7 +57,7 @@ def search_filters(
 
 
 def beginning_with(text: str) -> Filters:
-    """Return what filters a column for values that begin with *text*."""
+    """Return the condition on a column for values that begin with *text*."""
     return {"$gte": text, "$lt": text + LAST_CHARACTER}
 
 

@@ -1,4 +1,4 @@
-"""How long memories are kept: delete those whose `expires_at` has passed, or that a rule names."""
+"""Delete memories whose `expires_at` has passed, or that a retention rule names."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class RetentionRule:
             it never was.
 
     Raises:
-        InvalidArgumentError: A time that is negative or longer than there are dates, or an unknown
-            `since`: a rule deletes, so a mistake is refused before it does.
+        InvalidArgumentError: A time that is negative or reaches back beyond the first date, or an
+            unknown `since`: rules delete, so mistakes are refused early.
     """
 
     after: timedelta
@@ -64,7 +64,7 @@ class RetentionRule:
         after: object = self.after
         if not isinstance(after, timedelta) or after < timedelta():
             raise InvalidArgumentError(
-                f"memories are deleted after a timedelta of 0 or more, not {self.after!r}"
+                f"after= must be a timedelta of 0 or more, not {self.after!r}"
             )
         # Subtracting it from a date would raise OverflowError at the time of deletion.
         if after > now() - FIRST:
@@ -73,15 +73,15 @@ class RetentionRule:
             )
         if self.since not in get_args(Since):
             raise InvalidArgumentError(
-                f"a rule counts since {', '.join(get_args(Since))}, not {self.since!r}"
+                f"since= must be one of {', '.join(get_args(Since))}, not {self.since!r}"
             )
 
     @classmethod
     def parse(cls, text: str) -> RetentionRule:
         """Read a rule: ``tool_output=30d``, ``tier:detail=12h``, ``evicted=4w``, ``=365d:read``.
 
-        Hours, days and weeks since a memory was changed, or since what stands behind the last
-        colon.
+        Hours, days and weeks count since a memory was changed, or since the event named behind the
+        last colon.
 
         Raises:
             InvalidArgumentError: It is not a rule.
@@ -102,7 +102,7 @@ class RetentionRule:
 
     @property
     def reason(self) -> str:
-        """Return what references to a memory that this rule deleted say."""
+        """Return the reason that references give for a memory that this rule deleted."""
         targets = list[str]()
         if self.memory_type:
             targets.append(self.memory_type)
@@ -114,7 +114,7 @@ class RetentionRule:
         return f"kept for {self.after} since it was {self.since}: {target}"
 
     def expiry(self, at: datetime) -> Expiry:
-        """Return which memories have expired by this rule at a moment."""
+        """Return the condition that says which memories have expired by this rule at a moment."""
         before = in_utc(at, -self.after)
         return Expiry(
             self.reason, before, self.since, self.memory_type, self.tier, evicted=self.evicted
@@ -134,28 +134,29 @@ def delete_expired(
 ) -> int:
     """Delete expired memories, by their `expires_at` or a rule, evicted ones too, and count them.
 
-    Batch by batch, each in one transaction: an interruption leaves whole batches. References to
-    them say when and why afterwards, as after `forget`.
+    Each batch is one transaction, so an interruption leaves whole batches. References to deleted
+    memories say when and why, as after `forget`.
 
     Args:
         store: Where the memories are.
-        rules: What is deleted besides; one rule suffices.
-        user_id: Whose memories; everybody's without it.
-        tier: Of this tier alone, what their `expires_at` deletes; rules name their own.
-        at: The moment that counts; now without it.
+        rules: Which memories are deleted beside those whose `expires_at` has passed: all that any
+            rule names.
+        user_id: Whose memories; without it, everybody's.
+        tier: Limits deletion by `expires_at` to this tier; rules name their own.
+        at: The moment that counts; without it, now.
         progress: Called after each batch with how many are done, and of how many.
         audit: The audit trail of what was deleted: see `MemoryManager`.
         agent_id: Who does it, for the audit trail.
 
     Raises:
         InvalidArgumentError: `at` has no time zone.
-        StoreError: The store could not do it, or is of a kind that keeps no catalog. Batches before
-            stay deleted.
+        StoreError: The store failed, or is of a kind that keeps no catalog. Earlier batches stay
+            deleted.
     """
     catalog = Catalog(store)
     expiries = _expiries(rules, at, tier)
     auditor = as_auditor(audit, store)
-    # All are looked for first: afterwards, what one rule deleted would not count for another.
+    # All are looked for before any is deleted: what one rule deletes, another would no longer find.
     found = [(which, catalog.expired(which, user_id)) for which in expiries]
     total = sum(len(rows) for _, rows in found)
     done = deleted = 0

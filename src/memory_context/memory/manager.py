@@ -1,4 +1,4 @@
-"""The verbs of a memory, synchronous, for one user: store, retrieve, search, forget."""
+"""Store, retrieve, search and forget the memories of one user. Synchronous."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 
 SearchMode: TypeAlias = Mode | Literal["substring"]
 MODES = (*get_args(Mode), "substring")
-# A scan for a substring opens no more memories than these, the newest, and no longer texts: 100 MB at most.
+# A substring search reads only the newest 1,000 memories of at most 100,000 characters: 100 MB.
 SCANNED = 1000
 LONGEST_SCANNED = 100_000
 QUERY_ANSWER = "query_answer"
@@ -95,8 +95,8 @@ class MemoryManager(ClosedAtExit):
         store: A URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the variable
             ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory.
         user_id: Whose memories these are. Nobody else's can be reached.
-        agent_id: Noted on what is stored here.
-        thread_id: Noted on what is stored here.
+        agent_id: The agent that is recorded with new memories.
+        thread_id: The conversation that is recorded with new memories.
         counter: Counts tokens; the process's default without one.
         password_variable: The environment variable with the password of a database URL that has
             none.
@@ -108,12 +108,12 @@ class MemoryManager(ClosedAtExit):
             a test. Without it they come from the operating system's cryptographic source.
 
     Attributes:
-        key_generator: Generates the keys of what is stored here, and through the views of `within`.
-        scope: What is read and written here: the user's memories, behind the walls of `within`.
-        offered: The part of it that may be brought back without being asked for.
-        gate: Looks at each new record before it is committed, and may raise; views have it, too.
-        redactor: Takes secrets out of all texts that come in here; the store's setting.
-        redacted: How many it has taken out of what was stored here, by kind.
+        key_generator: Generates the keys of new memories, here and in the views of `within`.
+        scope: What can be read and written here: the user's memories, in the places of `within`.
+        offered: The part of `scope` that may be brought back without being asked for.
+        gate: Called with each new record before it is committed; may raise. Views have it, too.
+        redactor: Removes secrets from all texts that come in here; a setting of the store.
+        redacted: How many secrets it has removed from what was stored here, by kind.
 
     Raises:
         InvalidScopeError: No user.
@@ -171,7 +171,7 @@ class MemoryManager(ClosedAtExit):
         return view
 
     def set_places(self, places: Iterable[Place], offered: Iterable[Place] | None = None) -> None:
-        """Replace the places of `within`; none can be added to those it was made with."""
+        """Replace the places that are seen here. A view never gets more than it was made with (see `within`)."""
         scope = with_changes(self.scope, places=frozenset(places))
         seen = scope.places or frozenset[Place]()
         if self._widest is not None:
@@ -202,7 +202,7 @@ class MemoryManager(ClosedAtExit):
             self._auditor.note(action, self.who, keys)
 
     def note_call(self, what: ModelCall | Decision) -> None:
-        """Have it kept what a model was sent, or what was decided before, if the store keeps that; never fails."""
+        """Record a model call or a decision, if the store keeps such records. Never fails."""
         keeper = keeper_of(self.memory_store)
         if keeper:
             keeper.note_call(CallRecord(*self.who, what))
@@ -217,12 +217,12 @@ class MemoryManager(ClosedAtExit):
         limit: int | None = 100,
         prompts: bool = True,
     ) -> KeptCalls:
-        """Return what models were sent, and what was decided before, newest first; nothing where no store keeps it.
+        """Return the recorded model calls and decisions, newest first; none if the store keeps no such records.
 
-        Rows stay for 30 days, unless the store says otherwise (`calls_kept`).
+        Records stay for 30 days, unless the store says otherwise (`calls_kept`).
 
         Args:
-            thread_id: Of this conversation only; of all of the user's without it.
+            thread_id: Only those of this conversation; without it, of all the user's conversations.
             kind: ``model`` for model calls, ``decision`` for decisions only.
             since: At this moment or later; with a time zone.
             until: Before this moment; with a time zone.
@@ -231,24 +231,24 @@ class MemoryManager(ClosedAtExit):
 
         Raises:
             InvalidArgumentError: There is no such kind, or a time has no zone.
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         wanted = CallFilter(self.scope.user_id, thread_id, kind, since, until, prompts)
         keeper = keeper_of(self.memory_store)
         return KeptCalls(keeper.calls(wanted, limit) if keeper else [])
 
     def call_totals(self, *, thread_id: str | None = None) -> KeptTotals:
-        """Return what the model calls of each conversation add up to, the newest first; or those of one.
+        """Return the totals of the model calls of each conversation, newest first; or of one conversation.
 
         Raises:
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         keeper = keeper_of(self.memory_store)
         return KeptTotals(keeper.call_totals(self.scope.user_id, thread_id) if keeper else [])
 
     @property
     def counter(self) -> TokenCounter:
-        """Return what counts tokens here. The first use in a process may take seconds."""
+        """Return the token counter. Its first use in a process may take seconds."""
         return as_counter(self._counter)
 
     def store(
@@ -303,22 +303,23 @@ class MemoryManager(ClosedAtExit):
             expires_at: When it may be deleted; with a time zone.
             replace: Whether `key` may take the place of another memory.
             room: How much the tier holds (see `MemoryStore.put`).
-            check: Looks at the record before it is committed, and may raise.
-            redaction: What has taken the secrets out of the texts of `content` already, as for texts
-                that became JSON. Without one that is done here.
-            origin: Who says it. A host says ``model`` of what its model keeps; your program may say
-                ``person`` of what somebody typed.
+            check: Called with the record before it is committed; may raise.
+            redaction: The redaction that has already removed the secrets from `content`, as for
+                texts that were put into JSON afterwards. Without it, they are removed here.
+            origin: Where the content comes from. A host gives ``model`` for what its model stores;
+                your program may give ``person`` for what somebody typed.
 
         Raises:
             InvalidContentError: Content or metadata of a kind that cannot be kept.
             InvalidArgumentError: A type, tier, category or tag that is not a name, an importance
-                outside 0 to 1, a time without a zone, an origin that there is not.
-            InvalidKeyError: `key` cannot be one.
-            KeyExistsError: `key` holds another memory, and not `replace`.
+                outside 0 to 1, a time without a zone, an unknown origin.
+            InvalidKeyError: `key` is not a valid key.
+            KeyExistsError: `key` holds another memory, and `replace` is False.
             TierFullError: There is no `room`.
-            InvalidScopeError: The tier's id is behind a wall (see `within`).
-            DeclinedError: Somebody who confirms what goes into a tier was asked, and declined.
-            StoreError: The store could not do it; nothing was changed.
+            InvalidScopeError: The tier's id is not one of the places that are seen here (see
+                `within`).
+            DeclinedError: The tier asks for confirmation, and it was declined.
+            StoreError: The store failed; nothing was changed.
         """
         body, media_type = to_content(content)
         words = as_list(tags)
@@ -368,13 +369,13 @@ class MemoryManager(ClosedAtExit):
         return stored
 
     def replace_all(self, described: Sequence[tuple[MemoryItem, str]]) -> None:
-        """Commit records with their descriptions, each in the place of what its key holds: all of them, or none.
+        """Commit records with their descriptions, each in place of what its key holds: all of them, or none.
 
-        Their keys are different and chosen by the caller; what else a record holds of its content is made here.
+        The caller has chosen their keys, which are all different. Counts and hashes of the contents are filled in here.
 
         Raises:
-            DeclinedError: Somebody who confirms what goes into a tier was asked, and declined.
-            StoreError: The store could not do it.
+            DeclinedError: A tier asks for confirmation, and it was declined.
+            StoreError: The store failed.
         """
         items: list[MemoryItem] = []
         redactions: list[Redaction] = []
@@ -399,8 +400,8 @@ class MemoryManager(ClosedAtExit):
     def _completed(
         self, item: MemoryItem, description: str | None, source: str, redaction: Redaction
     ) -> MemoryItem:
-        """Return a record with its description and what it holds of its content, without secrets."""
-        # Before it is cut: of a secret that is cut in two neither half is recognised.
+        """Return a record with its description, counts and hash, without secrets."""
+        # Redact before cutting: neither half of a secret that is cut in two would be recognised.
         description = description and redaction.line(description)
         item = redacted_facts(item, redaction)
         summary = summary_of(item, description, source=source, summaries=self.summaries)
@@ -409,24 +410,24 @@ class MemoryManager(ClosedAtExit):
     def _put_under_new_key(
         self, item: MemoryItem, made_by: str, room: Capacity | None
     ) -> MemoryItem:
-        """Put *item* under a key that is generated, and generated again where another memory has it."""
+        """Put *item* under a generated key; generate another one while the key is taken."""
         while True:
             keyed = with_changes(item, memory_key=self.key_generator.new_key(made_by))
             with suppress(KeyExistsError):
                 return self.memory_store.put(self.scope, keyed, room=room)
 
     def redaction(self, memory_type: str = "") -> Redaction:
-        """Return what takes the secrets out of the texts of one record; out of a secret it takes nothing."""
+        """Return the redaction for the texts of one record. It changes nothing in records of the type ``secret``."""
         return Redaction(None if memory_type == SECRET else self.redactor)
 
     def _count_stored(self, item: MemoryItem, redaction: Redaction) -> None:
-        """Count a record that was stored, and what was taken out of it."""
+        """Count a stored record in the metrics, and the secrets that were removed from it."""
         count("memories", type=item.memory_type, tier=item.tier)
         count("bytes", bytes_of(item.content), type=item.memory_type, tier=item.tier)
         self.note_redacted(redaction)
 
     def note_redacted(self, redaction: Redaction) -> None:
-        """Count what was taken out of a record that was stored, and tell the redactor's callback."""
+        """Count the secrets that were removed from a stored record, and call the redactor's callback."""
         if self.redactor is None or not redaction.counts:
             return
         with _counting:  # several managers may share the counter
@@ -436,14 +437,14 @@ class MemoryManager(ClosedAtExit):
         self.redactor.tell(redaction.counts)
 
     def facts_of(self, content: Content) -> dict[str, Any]:
-        """Return the counts and the hash that a record holds of its content, by field name."""
+        """Return the counts and the hash of a content, by the record's field names."""
         return facts_of(content, self.counter.count)
 
     def get(self, key: str) -> MemoryItem:
         """Return the record under `key`, without counting it as a read.
 
         Raises:
-            InvalidKeyError: It cannot be a key.
+            InvalidKeyError: It is not a valid key.
             MemoryDeletedError: It was deleted; says when and why.
             MemoryNotFoundError: There is none, or it is another user's.
         """
@@ -467,7 +468,7 @@ class MemoryManager(ClosedAtExit):
         return item
 
     def fetch(self, key: str) -> MemoryItem:
-        """Do as `read`, for a caller who notes in the audit trail what it does with the record."""
+        """Return the record as `read` does, but leave the entry in the audit trail to the caller."""
         item = self.get(key)
         try:
             self.memory_store.touch(self.scope, [key])
@@ -492,10 +493,10 @@ class MemoryManager(ClosedAtExit):
     ) -> Content:
         """Return the content under `key`: whole, or the part that one selector asks for.
 
-        What is selected comes as plain text: lines as they stand, matching lines with their
-        numbers, values as JSON, rows as CSV. With `max_tokens`, the whole text, lines and a `query`
-        become an excerpt where they are too large, and any other selection gives its first page;
-        `page` says how much there is and gives the other pages.
+        A selection comes as plain text: lines as they stand, matching lines with their numbers,
+        values as JSON, rows as CSV. With `max_tokens`, the whole text, lines or a `query` become an
+        excerpt if they are too large, and any other selection gives its first page; `page` says how
+        much there is and gives the other pages.
 
         Args:
             key: The memory's key.
@@ -505,7 +506,7 @@ class MemoryManager(ClosedAtExit):
                 ``^`` and ``$`` are the ends of lines).
             context: With `contains` and `pattern`, how many lines around each.
             path: A JSONPath (RFC 9535) into JSON, JSON lines, a Python repr, or these inside an MCP
-                tool's result. The value itself where the path can find one only, else a list.
+                tool's result. Gives the value itself if the path can find only one, else a list.
             where: A SQL expression over the columns of a JSON list, JSON lines, CSV, TSV or a
                 Markdown table.
             columns: Which columns, with commas; expressions and aggregates too.
@@ -521,7 +522,7 @@ class MemoryManager(ClosedAtExit):
             BudgetTooSmallError: The text is larger, and `max_tokens` does not even hold its
                 reference.
             InvalidArgumentError: A part of binary content.
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         selection = Selection(
             lines=lines, contains=contains, pattern=pattern, context=context, path=path, where=where, columns=columns,
@@ -598,7 +599,7 @@ class MemoryManager(ClosedAtExit):
 
     @contextmanager
     def _reading(self, key: str, selection: Selection) -> Generator[MemoryItem]:
-        """Read the record under `key`, in a span that lasts while something of it is selected."""
+        """Read the record under `key`, in a telemetry span that covers the body of the `with`."""
         with operation("retrieve", self.who, selector=selection.selector) as retrieval:
             item = self.read(key)
             retrieval.note(
@@ -644,21 +645,21 @@ class MemoryManager(ClosedAtExit):
             InvalidArgumentError: A limit below 1, a time without a zone; ``semantic`` without an
                 embedder.
             InvalidFilterError: There is no such column, or no such operator.
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         given: object = limit  # whatever a caller gives
         if not (isinstance(given, int) and given >= 1):
-            raise InvalidArgumentError(f"a search has a limit of 1 or more, not {limit!r}")
+            raise InvalidArgumentError(f"a search needs a limit of 1 or more, not {limit!r}")
         if mode not in MODES:
             raise InvalidArgumentError(
-                f"the mode of a search is {' or '.join(MODES)}, not {mode!r}"
+                f"the mode of a search must be {' or '.join(MODES)}, not {mode!r}"
             )
         wanted = search_filters(
             filters, types=types, tier=tier, category=category, tags=tags, thread=thread, since=since, until=until,
         )  # fmt: skip
         with operation("search", self.who, mode=mode, limit=limit) as searching:
             if mode == "substring":
-                hits = self._holding(query, limit, wanted)
+                hits = self._containing(query, limit, wanted)
             else:
                 hits = self.hits(self.scope, query, limit=limit, filters=wanted, mode=mode)
             searching.note(hits=len(hits), keys=tuple(hit.memory_key for hit in hits))
@@ -673,7 +674,7 @@ class MemoryManager(ClosedAtExit):
 
         ``FROM orders_3f9a JOIN customers_77aa USING (customer_id)`` joins two; ``FROM "read_file_*"`` has the rows of all
         whose keys begin so, with their keys in a column `memory_key`. A key with a hyphen or a dot needs double quotes.
-        What rows a text has, `docs/query.md` says; a text of no other form has the columns line and text.
+        `docs/query.md` says which rows a text has; a text of no known form has the columns line and text.
 
         Args:
             sql: The statement. Nothing but those rows and SQL's plain functions is in reach.
@@ -682,11 +683,11 @@ class MemoryManager(ClosedAtExit):
             description: One line on what is kept.
 
         Raises:
-            InvalidQueryError: The statement is refused, in the database's words; says which tables and columns there
-                are. Or the answer has more than 100,000 rows or 20 MB.
+            InvalidQueryError: The database refuses the statement; gives its reason, and the tables and columns that
+                exist. Or the answer has more than 100,000 rows or 20 MB.
             SelectionTimeoutError: It took more than 20 seconds, or more than 1 GB.
-            KeyExistsError: `save_as` is the key of a memory that is no answer.
-            StoreError: The store could not do it.
+            KeyExistsError: `save_as` is the key of a memory that is not such an answer.
+            StoreError: The store failed.
         """
         with operation("query", self.who) as asking:
             result = query(self.memory_store, self.scope, sql)
@@ -710,13 +711,13 @@ class MemoryManager(ClosedAtExit):
     def hits(self, scope: Scope, query: str, **how: Any) -> list[MemoryItem]:  # noqa: ANN401 - see `MemoryStore.search`
         """Return what `MemoryStore.search` finds; the store and its embedder get the query without secrets."""
         words = self.redactor.words(query) if self.redactor else query
-        # Of nothing but secrets no words are left; a search without words would list all there is.
+        # A query of nothing but secrets has no words left, and a search without words lists everything.
         if query.strip() and not words:
             return []
         return self.memory_store.search(scope, words, **how)
 
-    def _holding(self, part: str, limit: int, filters: Filters) -> list[MemoryItem]:
-        """Return the newest memories whose description or content holds *part*, in any case."""
+    def _containing(self, part: str, limit: int, filters: Filters) -> list[MemoryItem]:
+        """Return the newest memories whose description or content contains *part*, in any case."""
         found = list[MemoryItem]()
         wanted = {"char_count": {"$lte": LONGEST_SCANNED}, **filters}
         part = part.casefold()
@@ -740,20 +741,20 @@ class MemoryManager(ClosedAtExit):
             progress: Called after each memory with how many are done, and of how many.
 
         Raises:
-            StoreError: The store could not do it, or keeps no index.
+            StoreError: The store failed, or keeps no index.
         """
         return reindexed(self.memory_store, progress)
 
     def forget(self, key: str, *, reason: str = "forgotten", soft: bool = False) -> bool:
         """Delete the memory under `key` for good, and say whether there was one.
 
-        References to it say when and why afterwards. With `soft` it is only put away: no longer
-        found, listed or offered, while its key still redeems; `revive` takes it back, and a
-        `RetentionRule` may delete it for good later.
+        References to it say afterwards when and why it was deleted. With `soft` it is only put away:
+        it is no longer found, listed or offered, but its key still redeems. `revive` takes it back,
+        and a `RetentionRule` may delete it for good later.
 
         Raises:
-            InvalidKeyError: It cannot be a key.
-            StoreError: The store could not do it.
+            InvalidKeyError: It is not a valid key.
+            StoreError: The store failed.
         """
         with operation("forget", self.who) as forgetting:
             was_there = self.memory_store.delete(
@@ -765,16 +766,16 @@ class MemoryManager(ClosedAtExit):
         return was_there
 
     def clear(self, tier: str, tier_id: str | None = None, *, reason: str = "cleared") -> int:
-        """Delete all memories of a tier, or of one run, … of it, evicted ones too, and count them.
+        """Delete all memories of a tier, or of one run, session, … of it, evicted ones too, and count them.
 
         Raises:
             InvalidScopeError: A name that no database column can hold.
-            StoreError: The store could not do it; what was deleted until then is gone.
+            StoreError: The store failed; what was deleted until then is gone.
         """
         scope = with_changes(self.scope, tier=tier, tier_id=tier_id)
         keys: list[str] = []
         if self.audits:
-            # Read before, because afterwards nobody can say which they were.
+            # Before the deletion: afterwards nobody can say which they were.
             keys = [item.memory_key for item in self.memory_store.list_all(scope)]
         deleted = self.memory_store.clear(scope, reason=self.redaction().text(reason))
         self.audit("deleted", *keys)
@@ -785,18 +786,18 @@ class MemoryManager(ClosedAtExit):
 
         Args:
             key: The memory's key.
-            room: How much its tier holds (see `MemoryStore.put`). Without it the limits of the
-                built-in tier of that name, and nothing is evicted for it; `ScopedMemory.revive`
-                knows other policies.
+            room: How much its tier holds (see `MemoryStore.put`). Without it, the limits of the
+                built-in tier of that name apply, and nothing is evicted for it;
+                `ScopedMemory.revive` knows other policies.
 
         Raises:
             MemoryNotFoundError: There is none (see `get`).
             TierFullError: There is no room for it.
             RecordChangedError: Somebody changed it just now.
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         item = self.get(key)
-        # Storing it again would change its `updated_at`, and so put off rules of retention.
+        # Storing it again would change its `updated_at`, and so postpone its deletion by a retention rule.
         if item.is_active:
             return item
         if room is None and item.tier in BUILT_IN:
@@ -810,14 +811,14 @@ class MemoryManager(ClosedAtExit):
         return revived
 
     def confirm(self, key: str) -> MemoryItem:
-        """Note that a person stands by the memory under `key`: it counts as theirs from now on.
+        """Record that a person vouches for the memory under `key`: it counts as theirs from now on.
 
         Nothing else raises an origin. Offer it to people only, never to a model as a tool.
 
         Raises:
             MemoryNotFoundError: There is none (see `get`).
             RecordChangedError: Somebody changed it just now.
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         item = self.get(key)
         if item.origin == PERSON:
@@ -831,7 +832,7 @@ class MemoryManager(ClosedAtExit):
         """Return those of *keys*, each given once, that the store knows; with *filters*, those that match.
 
         Raises:
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         if not keys:
             return []
@@ -839,15 +840,15 @@ class MemoryManager(ClosedAtExit):
         known = self.memory_store.count(self.scope, wanted)
         if known in (0, len(keys)):
             return list(keys[:known])
-        # Counting reads no content; mostly all are known but one or two, which few halves single out.
+        # Counting reads no content. Usually all but one or two are known, and a few halvings find those.
         half = len(keys) // 2
         return self.known_keys(keys[:half], filters) + self.known_keys(keys[half:], filters)
 
     def origin_of(self, keys: Iterable[str], origin: Origin) -> Origin:
-        """Return the origin of what is made of a text of *origin* and the memories under *keys*: the least trusted.
+        """Return the least trusted of *origin* and the origins of the memories under *keys*, for a text made of them.
 
         Raises:
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         wanted: Filters = {"memory_key": list(keys), "is_active": [True, False]}
         for lower in reversed(ORIGINS[ORIGINS.index(origin) + 1 :]):
@@ -858,7 +859,7 @@ class MemoryManager(ClosedAtExit):
         return origin
 
     def close(self) -> None:
-        """Give back connections, unless the store is the caller's. It may be used again."""
+        """Release connections, unless the store is the caller's. The manager may be used again."""
         if self._auditor:
             self._auditor.close()
         if self._closes_store:
@@ -868,8 +869,8 @@ class MemoryManager(ClosedAtExit):
         """Return the arguments that open the same memories in another process, without a password.
 
         Raises:
-            NotSerializableError: Store or audit trail live in this process only; or counter,
-                embedder, quota or the confirmation of a tier are the caller's own.
+            NotSerializableError: The store or the audit trail exists in this process only; or the
+                counter, embedder, quota or a tier's confirmation is the caller's own object.
         """
         if self.gate:
             raise NotSerializableError(

@@ -1,4 +1,4 @@
-"""Records without secrets: what the doors of a memory have in common, and what was stored before there was a redactor."""
+"""Remove secrets from records: from new ones, from imports, and from those stored before there was a redactor."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from memory_context.text.redact import Redactor
 
 REDACTED = "redacted"
-# Tags of this library, which it looks for: of secrets, of stages and tools, of a LangGraph namespace.
-_OWN_TAG = re.compile(r"secret|(?:stage|tool):.*|in_[0-9a-f]{32}")
-# What it writes into metadata: links to other memories, ids, MIME types.
+# Tags that this library writes and searches by, so they stay: secrets, stages and tools, LangGraph namespaces.
+_LIBRARY_TAG = re.compile(r"secret|(?:stage|tool):.*|in_[0-9a-f]{32}")
+# The members that it writes into metadata, which stay: links to other memories, ids, MIME types.
 _LINKS = frozenset(
     (
         *(REDACTED, "consolidated_from", "consolidated_hashes", "consolidated_into"),
@@ -48,7 +48,7 @@ _METADATA_OF = {
     CONVERSATION: JsonForm(_LINKS | {"keys", "facts", RECALLED}),
     STORE_ITEM: JsonForm(_LINKS | {"namespace", "key", "index", "ttl", "updated_at"}),
 }
-# Turns and compacted messages. The data of a turn may be a message of LangChain's; an image is base64.
+# The form of turns and of compacted messages. The data of a turn may be a LangChain message; images are base64.
 MESSAGES = JsonForm(
     frozenset(
         (
@@ -62,7 +62,7 @@ MESSAGES = JsonForm(
 
 
 def redacted_facts(item: MemoryItem, redaction: Redaction) -> MemoryItem:
-    """Return *item* without secrets in what it says of its content; its metadata says what was taken out."""
+    """Return *item* without secrets in its summary, metadata, category and tags; its metadata counts those removed."""
     if redaction.redactor is None:
         return item
     form = _METADATA_OF.get(item.memory_type, _METADATA)
@@ -70,7 +70,7 @@ def redacted_facts(item: MemoryItem, redaction: Redaction) -> MemoryItem:
     if item.memory_type == CONVERSATION and RECALLED in metadata:
         metadata[RECALLED] = _without_secrets(metadata[RECALLED], redaction)
     category = item.category
-    # That of a LangGraph item is its namespace, by which it is found.
+    # The category of a LangGraph item is its namespace, by which it is found.
     if category and item.memory_type != STORE_ITEM:
         category = redaction.text(category)
     cleared = replace(
@@ -78,13 +78,15 @@ def redacted_facts(item: MemoryItem, redaction: Redaction) -> MemoryItem:
         summary=redaction.line(item.summary),
         content_metadata=metadata,
         category=category,
-        tags=tuple(tag if _OWN_TAG.fullmatch(tag) else redaction.text(tag) for tag in item.tags),
+        tags=tuple(
+            tag if _LIBRARY_TAG.fullmatch(tag) else redaction.text(tag) for tag in item.tags
+        ),
     )
     return replace(cleared, content_metadata=noted(cleared.content_metadata, redaction))
 
 
 def _without_secrets(recalled: Any, redaction: Redaction) -> Any:  # noqa: ANN401 - whatever a file of a person's holds
-    """Return the turns that were recalled, which are lines as in the content, without secrets."""
+    """Return recalled turns, which are lines of JSON like the content's, without secrets."""
     try:
         return [[place, redaction.json(line, MESSAGES)] for place, line in recalled]
     except (ValueError, TypeError, RecursionError):
@@ -92,7 +94,7 @@ def _without_secrets(recalled: Any, redaction: Redaction) -> Any:  # noqa: ANN40
 
 
 def noted(metadata: Mapping[str, Any], redaction: Redaction) -> dict[str, Any]:
-    """Return *metadata* with what was taken out; something else that a caller keeps under that name stays."""
+    """Return *metadata* with the counts of removed secrets; another value of a caller's under that name stays."""
     before = metadata.get(REDACTED, {})
     try:
         total = redaction.counts + Counter(dict(before))
@@ -102,7 +104,7 @@ def noted(metadata: Mapping[str, Any], redaction: Redaction) -> dict[str, Any]:
 
 
 def with_redacted_content(item: MemoryItem, redaction: Redaction) -> MemoryItem:
-    """Return *item* with its content without secrets; of a JSON content, each text in it."""
+    """Return *item* without secrets in its content; in JSON, each text is redacted by itself."""
     content = _redacted_content(item, redaction)
     return item if content == item.content else replace(item, content=content)
 
@@ -117,16 +119,16 @@ def _redacted_content(item: MemoryItem, redaction: Redaction) -> Content:
         if item.media_type == JSON:
             return redaction.json(content)
     except (ValueError, RecursionError):
-        pass  # a person changed it, and it is not JSON any more
+        pass  # a person edited it, and it is no longer JSON
     return redaction.text(content)
 
 
 def redacted_record(
     item: MemoryItem, redaction: Redaction, count_tokens: Callable[[str], int]
 ) -> MemoryItem:
-    """Return a record without secrets; where its content is changed, its facts are counted again.
+    """Return a record without secrets. If that changes its content, its counts and hash are computed again.
 
-    Contents that differed in their secrets stay records of their own: such a record has no identity.
+    It then has no identity: contents that differed only in their secrets stay separate records.
     """
     if item.memory_type == SECRET:
         return item
@@ -137,7 +139,7 @@ def redacted_record(
 
 
 def redacted_import(record: AnyRecord, redactor: Redactor) -> AnyRecord:
-    """Return what comes from another store without secrets."""
+    """Return a record from another store without secrets."""
     redaction = Redaction(redactor)
     if isinstance(record, Deletion):
         return replace(record, reason=redaction.text(record.reason))
@@ -153,21 +155,21 @@ def redact_memories(
     user_id: str | int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, int]:
-    """Take the secrets out of memories that were stored without a redactor; return how many, by kind.
+    """Remove the secrets from memories that were stored without a redactor; return how many, by kind.
 
     It may be interrupted, and called again. Keys stay as they are, and so do the reasons of
     deletions.
 
     Args:
         store: Where the memories are.
-        redactor: What finds secrets.
-        user_id: Whose memories; everybody's without it.
+        redactor: Finds the secrets.
+        user_id: Whose memories; without it, everybody's.
         progress: Called with how many memories are done, and of how many.
 
     Raises:
         RedactionTimeoutError: A pattern took too long.
         InvalidArgumentError: Everybody's memories, of a store that cannot list its users.
-        StoreError: The store could not do it; what was done until then is done.
+        StoreError: The store failed; what was done until then is done.
     """
     scopes = [Scope(user) for user in users_of(store, user_id)]
     total = sum(store.count(scope, ANY_STATE) for scope in scopes)
@@ -180,12 +182,12 @@ def redact_memories(
             if progress:
                 progress(done, max(done, total))
     if isinstance(store, SQLAlchemyStore):
-        store.scrub()  # what was overwritten still stands in its log and its index
+        store.scrub()  # overwritten text still stands in the database's log and index
     return dict(counts)
 
 
 def users_of(store: MemoryStore, user_id: str | int | None) -> list[str]:
-    """Return the user, or everybody of whom the store has something.
+    """Return the id of the given user; without one, the ids of all users of the store.
 
     Raises:
         InvalidArgumentError: The store cannot list its users.
@@ -206,7 +208,7 @@ def _redact_stored(store: MemoryStore, item: MemoryItem | None, redactor: Redact
             break
         try:
             store.put(Scope(item.user_id), cleared, replaces=item)
-        except RecordChangedError:  # somebody was faster
+        except RecordChangedError:  # by somebody else, meanwhile
             item = store.get(Scope(item.user_id), item.memory_key)
         else:
             redactor.tell(redaction.counts)

@@ -1,4 +1,4 @@
-"""What another process needs to open the same memories: a URL, and nothing of this process."""
+"""Find the URLs by which another process can open the same store and the same audit trail."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def trail_url(auditor: Auditor) -> str:
     """Return the URL of the database that an audit trail is written to.
 
     Raises:
-        NotSerializableError: The trail is the caller's own, or lives in this process only.
+        NotSerializableError: The trail is the caller's own object, or exists in this process only.
     """
     return _needed_url(auditor.trail, "use audit=True or a database's URL")
 

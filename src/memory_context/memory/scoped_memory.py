@@ -51,17 +51,17 @@ DEFAULT_PRIORITY = 5
 
 
 class ScopedMemory(TierNotes):
-    """The notes of one user in their tiers, with limits and a life of their own. Safe under threads.
+    """The notes of one user in their tiers, each with its limits and its lifetime. Safe under threads.
 
     A tier is open where the id that it lives by is given: ``run`` with a `run_id`, ``task`` with a
-    `task_id`. ``global`` is always open. Notes of another run, session, plan, task or project do
-    not exist for any verb: the store leaves them out (`Scope.places`).
+    `task_id`. ``global`` is always open. No method sees notes of another run, session, plan, task or
+    project: the store leaves them out (`Scope.places`).
 
-    The verbs are synchronous; from asynchronous code, call them by ``asyncio.to_thread``.
+    The methods are synchronous; from asynchronous code, call them through ``asyncio.to_thread``.
 
     Args:
         manager: The user's memories; or a database URL, an engine or a store, and a `user_id`.
-        user_id: Whose notes these are, where `manager` does not say.
+        user_id: Whose notes these are, unless `manager` is a `MemoryManager`.
         run_id: The run.
         session_id: The conversation; without it, the manager's thread.
         plan_id: The plan, where it is not the only one of its run or session.
@@ -105,9 +105,9 @@ class ScopedMemory(TierNotes):
             tier: How long it lives.
             type: ``note``, ``decision``, ``convention``, …
             description: One line; without it, the note's first.
-            expires_at: When it may be deleted; with a time zone. Without it a note of a tier that lasts
-                for one run may be after 7 days, unless it is promoted.
-            origin: Who says it (see `MemoryManager.remember`).
+            expires_at: When it may be deleted; with a time zone. Without it, a note in a tier that lasts
+                for one run may be deleted after 7 days, unless it is promoted.
+            origin: Where the note comes from (see `MemoryManager.remember`).
 
         Raises:
             InvalidTierError: There is no such tier, or it is not open here; names those that are.
@@ -116,7 +116,7 @@ class ScopedMemory(TierNotes):
             InvalidCategoryError: Not a category.
             TierFullError: The tier has no room for it; with the size and the limit.
             DeclinedError: The tier's `confirm` was asked, and declined.
-            StoreError: The store could not do it; nothing was written.
+            StoreError: The store failed; nothing was written.
         """
         return self._keep(
             content,
@@ -170,9 +170,9 @@ class ScopedMemory(TierNotes):
 
         Raises:
             InvalidTierError: There is no such tier, or it is not open here.
-            InvalidKeyError: It cannot be a key.
+            InvalidKeyError: It is not a valid key.
             InvalidFilterError: There is no such column, or no such operator.
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         wanted = self._filters(tier, category, tags, filters)
         if key is None:
@@ -196,7 +196,7 @@ class ScopedMemory(TierNotes):
     ) -> MemoryItem | None:
         """Change a note, and return the new record; None if there is no such note, or if declined.
 
-        What is not given stays as it is. Of the note's origin and that of the change the less trusted one is left.
+        What is not given stays as it is. The note gets the less trusted of its own origin and the change's.
 
         Args:
             key: The note's key, which it keeps.
@@ -244,8 +244,8 @@ class ScopedMemory(TierNotes):
         """Delete a note, and say whether there was one; None if it was declined.
 
         Raises:
-            InvalidKeyError: It cannot be a key.
-            StoreError: The store could not do it.
+            InvalidKeyError: It is not a valid key.
+            StoreError: The store failed.
         """
         note = self._note(key)
         if note is None:
@@ -269,7 +269,7 @@ class ScopedMemory(TierNotes):
 
         Raises:
             InvalidTierError: There is no such tier, or it is not open here.
-            StoreError: The store could not do it; what was deleted until then is gone.
+            StoreError: The store failed; what was deleted until then is gone.
         """
         scope = replace(self.manager.scope, tier=tier, tier_id=self.tier_id(tier))
         wanted = {**ANY_STATE, **self._filters(tier, category, tags)}
@@ -308,7 +308,7 @@ class ScopedMemory(TierNotes):
 
         Raises:
             InvalidTierError: There is no such tier, or it is not open here.
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         counts = Counter[str]()
         for usage in self.manager.memory_store.usage(self.manager.scope, self._filters(tier)):
@@ -351,9 +351,9 @@ class ScopedMemory(TierNotes):
         Raises:
             TierFullError: Its tier has no room for it.
             InvalidTierError: The key belongs to a memory that is not a note.
-            InvalidKeyError: It cannot be a key.
+            InvalidKeyError: It is not a valid key.
             RecordChangedError: Somebody changed it just now.
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         note = self._note(key)
         if note is None:
@@ -374,8 +374,8 @@ class ScopedMemory(TierNotes):
             InvalidTierError: There is no such tier, it is not open here, or not wider; names those
                 that are.
             TierFullError: It has no room.
-            InvalidKeyError: It cannot be a key.
-            StoreError: The store could not do it; the memory is where it was.
+            InvalidKeyError: It is not a valid key.
+            StoreError: The store failed; the memory is where it was.
         """
         tier_id = self.tier_id(to)
         store = self.manager.memory_store
@@ -406,12 +406,12 @@ class ScopedMemory(TierNotes):
 
         Raises:
             InvalidTierError: There is no such lifetime, or it is the user's, which does not end.
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         tiers = [policy for policy in self.policies.values() if policy.lifetime == lifetime]
         if not tiers or lifetime == "user":
             raise InvalidTierError(
-                f"only a run, session, task or project ends, not {lifetime!r:.80}"
+                f"only a run, session, task or project can end, not {lifetime!r:.80}"
             )
         deleted = 0
         for policy in tiers:
@@ -428,11 +428,12 @@ class ScopedMemory(TierNotes):
         Args:
             preference: The preference.
             category: A path.
-            confirm: Whether somebody must be asked; without it, they are where there is somebody.
+            confirm: Whether a confirmation is required. Without it, one is asked for only if the
+                tier ``global`` has a `confirm`.
 
         Raises:
-            InvalidArgumentError: It is to be confirmed, and nobody can be asked; or what `save`
-                raises.
+            InvalidArgumentError: A confirmation is required, and nobody can be asked; or what
+                `save` raises.
         """
         if confirm and self._policy("global").confirm is None:
             raise InvalidArgumentError(

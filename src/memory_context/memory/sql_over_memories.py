@@ -1,4 +1,4 @@
-"""Queries over the memories of one user: each that holds rows is a table under its key."""
+"""Run SQL queries over the memories of one user: each memory that has rows is a table under its key."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from memory_context.text.read.pattern_time_limit import TimeLimit
 from memory_context.text.rows.rows_in_text import table_of
 from memory_context.text.rows.rows_under_columns import Row, TextTable
 
-# Ten texts of 5 MB each are loaded and grouped in half of it.
+# Ten texts of 5 MB each are loaded and grouped in half this time.
 SECONDS = 20.0
 MOST_UNITED = 200
-TABLES_TOLD = 10
+TABLES_LISTED = 10
 ANY = "*"
 KEY_COLUMN = "memory_key"
 
@@ -31,9 +31,9 @@ def query(store: MemoryStore, scope: Scope, sql: str) -> QueryResult:
     """Run one SELECT over the memories that *scope* sees.
 
     Raises:
-        InvalidQueryError: See `LockedDatabase.select`; or a table is no memory, a secret, binary.
+        InvalidQueryError: See `LockedDatabase.select`; or a table is not a memory, or a secret or binary one.
         SelectionTimeoutError: It took more than 20 seconds.
-        StoreError: The store could not do it.
+        StoreError: The store failed.
     """
     tables = _MemoriesAsTables(store, scope)
     with LockedDatabase(tables.named, TimeLimit(SECONDS)) as database:
@@ -43,7 +43,7 @@ def query(store: MemoryStore, scope: Scope, sql: str) -> QueryResult:
 
 
 class _MemoriesAsTables:
-    """Gives the memories that a statement names as tables, and notes their keys as its sources."""
+    """Provides the memories that a statement names as tables, and records their keys as its sources."""
 
     def __init__(self, store: MemoryStore, scope: Scope) -> None:
         self._store = store
@@ -51,16 +51,18 @@ class _MemoriesAsTables:
         self.sources: dict[str, None] = {}
 
     def named(self, name: str) -> TextTable:
-        """Return the memory under the key *name*, or all whose keys match ``read_file_*`` as one.
+        """Return the memory under the key *name* as a table; for a pattern such as ``read_file_*``, all that match as one.
 
         Raises:
-            InvalidQueryError: There is none, or it holds no text that may be read; says what there is.
+            InvalidQueryError: There is none, or its content may not be read as rows; names the memories there are.
         """
         if ANY in name:
             return self._united(name)
         item = self._store.get(self._scope, name) if name.isprintable() else None
         if item is None:
-            raise InvalidQueryError(prompts.NO_TABLE.format(name=name, tables=self._tables_told()))
+            raise InvalidQueryError(
+                prompts.NO_TABLE.format(name=name, tables=self._newest_tables())
+            )
         return self._table_of(item)
 
     def _table_of(self, item: MemoryItem) -> TextTable:
@@ -87,7 +89,7 @@ class _MemoriesAsTables:
             parts.append((item.memory_key, table))
         if not parts:
             raise InvalidQueryError(
-                prompts.NO_TABLE.format(name=pattern, tables=self._tables_told())
+                prompts.NO_TABLE.format(name=pattern, tables=self._newest_tables())
             )
 
         def rows() -> Iterator[Row]:
@@ -114,10 +116,10 @@ class _MemoriesAsTables:
             )
         return found
 
-    def _tables_told(self) -> str:
-        """Name the newest memories, with what describes them."""
-        told = list[str]()
-        for item in self._store.query(self._scope, limit=TABLES_TOLD):
+    def _newest_tables(self) -> str:
+        """Return the keys of the newest memories, with their descriptions, in one line."""
+        listing = list[str]()
+        for item in self._store.query(self._scope, limit=TABLES_LISTED):
             if not is_secret(item):
-                told.append(f"{item.memory_key} ({item.summary})")
-        return "; ".join(told) or "nothing"
+                listing.append(f"{item.memory_key} ({item.summary})")
+        return "; ".join(listing) or "nothing"

@@ -1,4 +1,4 @@
-"""Summaries in a model's words: off unless a summarizer is given, bounded, and never needed."""
+"""Describe texts in a model's words, within limits; the description by kind is always there to fall back on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Summarizer(Protocol):
     """Describes a text in its own words."""
 
     def summarize(self, text: str, description: str) -> str | None:
-        """Return one line on `text`; None for no better words than `description`.
+        """Return one line about `text`; None if `description` cannot be improved.
 
         It may raise anything, or take too long.
 
@@ -46,7 +46,7 @@ class SummaryLimits:
         calls: How many summaries one manager may ask for.
         characters: How many of a text's characters it is shown.
         failures: After so many failures in a row it is not asked for a while.
-        pause: For so many seconds.
+        pause: How many seconds that while lasts.
 
     Raises:
         InvalidArgumentError: A negative number.
@@ -67,12 +67,12 @@ class SummaryLimits:
 class Summaries:
     """Asks a summarizer within its limits. Safe under threads.
 
-    Each call runs in a thread of its own, which is abandoned when it is late; while four are late,
-    nothing is asked.
+    Each call runs in a thread of its own, which is abandoned when it is late. While four are running,
+    the summarizer is not asked.
 
     Attributes:
-        summarizer: Who is asked.
-        limits: How much.
+        summarizer: The summarizer.
+        limits: What it may cost.
         calls: How often it was asked.
         failures: How often it failed, was late, or returned something other than text.
     """
@@ -92,16 +92,17 @@ class Summaries:
         self._breaker = Breaker(self.limits.failures, self.limits.pause, self.clock)
         if not isinstance(self.summarizer, Summarizer):
             raise InvalidArgumentError(
-                f"a summarizer has summarize(text, description), which {type(self.summarizer).__name__} has not"
+                "a summarizer needs a method summarize(text, description), "
+                f"which {type(self.summarizer).__name__} lacks"
             )
 
     def after_fork(self) -> None:
-        """Start anew in a forked child: the parent's threads, which may be late, are not here."""
+        """Start with no calls running in a forked child, which has none of the parent's threads."""
         self._threads = threading.Semaphore(MAX_WAITING)
 
     def summary(self, text: str, description: str) -> str:
-        """Return the summarizer's line; `description` where it is not asked, fails or is late."""
-        # Not blocking: the fold that waits would be late for a summary that it does not need.
+        """Return the summarizer's line; `description` if it is not asked, fails or is late."""
+        # Without blocking: a fold must not wait for a summary that it can do without.
         if not self._may_ask() or not self._threads.acquire(blocking=False):
             return description
         beginning_and_end = self._shortened(text)
@@ -130,8 +131,8 @@ class Summaries:
         try:
             return self.summarizer.summarize(text, description)
         finally:
-            # Here, in the abandoned thread, and not by whoever gave up waiting for it: it is free
-            # only now.
+            # In the thread itself, which runs on when nobody waits for it any longer: only now is it
+            # free.
             self._threads.release()
 
     def _shortened(self, text: str) -> str:

@@ -16,11 +16,11 @@ def summary_of(
     """Return the summary of `item`, in one line of at most 1,000 characters.
 
     Args:
-        item: A record without a summary, and without what its store redacts: whatever is cut or made
-            from it could show half a secret.
+        item: A record without a summary, with its secrets removed already: a line cut from the
+            original could show half a secret.
         description: The caller's own; without one the content is described.
         source: The tool or file that made the content.
-        summaries: Asked for better words than the description by kind; None: nobody is asked.
+        summaries: Asks a summarizer for better words than the description by kind; None asks nobody.
     """
     if description:
         return one_line(description, MAX_SUMMARY)

@@ -1,4 +1,7 @@
-"""What the tiers of a user are, which of them are open, and how notes are written there and found."""
+"""The tiers of a user that are open, and how notes are written into them and found.
+
+A tier is *open* where the id that it lives by is given: of a run, a session, a plan, a task or a project.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ if TYPE_CHECKING:
 
 NEWEST_FIRST = "created_at"
 
-# A process can die before it tells that its run has ended.
+# A process can die before it reports that its run has ended.
 LONGEST_RUN = timedelta(days=7)
 
 
@@ -58,7 +61,7 @@ class TierNotes(ClosedAtExit):
 
     Args:
         manager: The user's memories; or a database URL, an engine or a store, and a `user_id`.
-        user_id: Whose notes these are, where `manager` does not say.
+        user_id: Whose notes these are, unless `manager` is a `MemoryManager`.
         run_id: The run.
         session_id: The conversation; without it, the manager's thread.
         plan_id: The plan, where it is not the only one of its run or session.
@@ -114,7 +117,7 @@ class TierNotes(ClosedAtExit):
 
     @property
     def places(self) -> frozenset[Place]:
-        """Return what is open here: pairs of a tier and the id of its run, session or task."""
+        """Return the places that are open here: pairs of a tier and the id of its run, session or task."""
         return frozenset(
             (tier, tier_id) for tier, tier_id in self._tier_ids.items() if tier_id is not None
         )
@@ -126,7 +129,7 @@ class TierNotes(ClosedAtExit):
 
     @property
     def counter(self) -> TokenCounter:
-        """Return what counts tokens here."""
+        """Return the token counter."""
         return self.manager.counter
 
     def tier_id(self, tier: str) -> str | None:
@@ -143,7 +146,7 @@ class TierNotes(ClosedAtExit):
         return self._tier_ids[tier]
 
     def close(self) -> None:
-        """Give back connections, unless manager or store are the caller's."""
+        """Release connections, unless the manager or the store is the caller's."""
         if self._closes_owner:
             self._owner.close()
 
@@ -212,14 +215,14 @@ class TierNotes(ClosedAtExit):
         return item.memory_key
 
     def _validate(self, item: MemoryItem) -> None:
-        """Raise what the tier's own `validate` objects to."""
+        """Raise if the tier's own `validate` objects to the record."""
         validate = self.policies[item.tier].validate
         objection = validate(item) if validate else None
         if objection:
             raise InvalidArgumentError(f"the tier {item.tier!r} does not take this: {objection}")
 
     def _counted(self, items: Sequence[MemoryItem]) -> MemoryList:
-        """Count the notes as read, and return them so."""
+        """Count the notes as read, and return them with the new counts."""
         keys = [item.memory_key for item in items]
         self.manager.audit("expanded", *keys)
         try:
@@ -247,7 +250,7 @@ class TierNotes(ClosedAtExit):
         return item
 
     def _replaced(self, old: MemoryItem, new: MemoryItem) -> MemoryItem | None:
-        """Write a record in the place of the one read; None if somebody else was faster."""
+        """Write *new* in place of *old*, which was read before; None if somebody has changed that meanwhile."""
         room = self.policies[new.tier].room if new.is_active else None
         try:
             written = self.manager.memory_store.put(
@@ -259,10 +262,10 @@ class TierNotes(ClosedAtExit):
         return written
 
     def _check_confirmed(self, item: MemoryItem) -> None:
-        """Ask about a new record, if there is a confirmation for its tier.
+        """Ask for confirmation of a new record, if its tier has a `confirm`.
 
-        What the user's layer shows opens every later conversation: it counts as of the tier
-        ``global``, whatever its tier.
+        A record that the user layer shows in every later conversation counts as one of the tier
+        ``global``.
 
         Raises:
             DeclinedError: It was declined.
@@ -279,7 +282,7 @@ class TierNotes(ClosedAtExit):
             )
 
     def _is_confirmed(self, question: Confirmation) -> bool:
-        """Ask whether it may be done; where a tier has nobody to ask, it may."""
+        """Return the answer of the tier's `confirm`; True if the tier has none."""
         confirm = self.policies[question.tier].confirm
         if confirm is None:
             return True
@@ -288,7 +291,7 @@ class TierNotes(ClosedAtExit):
 
 
 def first_line(content: object) -> str | None:
-    """Return the first line of a text that is not blank."""
+    """Return the first line of a text that is not blank; None if there is none."""
     if not isinstance(content, str):
         return None
     first = next((line for line in content.splitlines() if line.strip()), "")
@@ -296,7 +299,7 @@ def first_line(content: object) -> str | None:
 
 
 def check_content(content: object) -> None:
-    """Raise `InvalidContentError` where there is nothing to keep."""
+    """Raise `InvalidContentError` if the content is empty."""
     is_blank = isinstance(content, str) and not content.strip()
     if is_blank or content in (None, b"", {}, []):
         raise InvalidContentError("there is nothing to keep: the content is empty")

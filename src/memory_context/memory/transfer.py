@@ -1,7 +1,7 @@
 """Move everything between stores without loss: store to store, and through a file of JSON lines.
 
-`memory_context.memory.export_file_format` describes the file. Whether a memory that is written while a
-transfer runs is part of it is open. However many there are, a bounded number is held in memory.
+`memory_context.memory.export_file_format` describes the file. A memory that is written while a transfer
+runs may be part of it or not. A bounded number of records is held in this process at any time.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Transferred:
         unchanged: Those that were there already.
         conflicts: Those that were not written, because something else is there.
         damaged: Lines of the file that cannot be read.
-        complete: Whether the file had its end.
+        complete: Whether the file's last line, ``end``, was read.
     """
 
     written: int = 0
@@ -110,7 +110,7 @@ def export_memories(
 ) -> Exported:
     """Write everything of a user into a file of JSON lines, compressed if named ``.gz``.
 
-    A file that is there is replaced once the new one is complete. After an interruption the old one
+    An existing file is replaced only when the new one is complete: after an interruption the old one
     is still there.
 
     Args:
@@ -121,7 +121,7 @@ def export_memories(
 
     Raises:
         InvalidArgumentError: `ALL_USERS` of a store that cannot list its users.
-        StoreError: The store could not do it, or the file cannot be written.
+        StoreError: The store failed, or the file cannot be written.
     """
     target = Path(path)
     users = _users(store, user_id)
@@ -156,13 +156,14 @@ def import_memories(
         store: Where the memories go.
         path: The file, compressed or not.
         user_id: Whose memories; `ALL_USERS` for everybody's that are in the file.
-        keep_origins: Whether what the file says of origins and generated keys is believed: of a file
-            that nobody but you can have written. Without it everything new has the origin ``import``.
+        keep_origins: Whether to believe what the file says about origins and generated keys. Only for
+            a file that nobody but you can have written. Without it, everything new has the origin
+            ``import``.
         progress: Called with how many memories and deletions are done, and of how many in the file.
 
     Raises:
         InvalidRecordError: It is not such a file, or of a newer version.
-        StoreError: The store could not do it, or the file cannot be read.
+        StoreError: The store failed, or the file cannot be read.
     """
     only = None if user_id is ALL_USERS else Scope(cast("str", user_id)).user_id
     try:
@@ -209,20 +210,20 @@ def backup_database(
     """Copy a SQLite database that may be in use into a new file ``memory-{time}.db`` in a folder.
 
     Args:
-        store: A `SQLAlchemyStore` on SQLite, or a store around one: what is encrypted is so in the
-            copy.
+        store: A `SQLAlchemyStore` on SQLite, or a store around one. Encrypted contents stay encrypted
+            in the copy.
         folder: Where the copies are; created if it is missing.
-        keep: How many copies stay, this one too; older ones are removed after it is complete. None:
-            all.
+        keep: How many copies stay, including this one; older ones are removed once it is complete.
+            None: all.
         progress: Called with how many pages of the database are copied, and of how many.
 
     Raises:
         InvalidArgumentError: `keep` below 1; a store other than SQLite
             (`UnsupportedDatabaseError`).
-        StoreError: The store could not do it, or the file cannot be written.
+        StoreError: The store failed, or the file cannot be written.
     """
     if keep is not None and keep < 1:
-        raise InvalidArgumentError(f"keep is 1 or more, or None for all, not {keep}")
+        raise InvalidArgumentError(f"keep must be 1 or more, or None for all, not {keep}")
     if not isinstance(store, SQLAlchemyStore):
         raise InvalidArgumentError(
             f"only SQLite databases are backed up this way, not {store!r}; export it"
@@ -263,7 +264,7 @@ def _records(store: MemoryStore, users: Iterable[str]) -> Iterator[OwnedRecord]:
 
 
 def _as_imports(records: Iterable[OwnedRecord]) -> Iterator[OwnedRecord]:
-    """Yield records as nobody vouches for them: anybody can write a file."""
+    """Yield records with the origin ``import`` and no generated key: anybody can have written the file."""
     for user, record in records:
         if isinstance(record, MemoryItem):
             yield user, replace(record, origin=IMPORT, generated_key=False)

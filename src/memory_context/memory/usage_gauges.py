@@ -1,4 +1,4 @@
-"""Gauges of what is stored. Spans and counters need nothing of this (`runtime.telemetry`)."""
+"""Gauges of how much is stored. Spans and counters work without them (`runtime.telemetry`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Unit: TypeAlias = Literal["items", "bytes"]
 
 @dataclass(slots=True, eq=False)
 class Observed(ClosedAtExit):
-    """Memories whose numbers are metrics until this is closed.
+    """Memories whose items and bytes are published as metrics until this is closed.
 
     Attributes:
         manager: Whose memories they are.
@@ -33,7 +33,7 @@ class Observed(ClosedAtExit):
     users: bool
 
     def close(self) -> None:
-        """Observe them no longer."""
+        """Stop publishing them."""
         _observed.pop(self, None)
 
     @property
@@ -43,7 +43,7 @@ class Observed(ClosedAtExit):
         return url_of(store) or id(store), self.manager.scope.user_id
 
     def usage(self) -> list[Usage]:
-        """Return what is stored; nothing where the store fails."""
+        """Return how much each tier holds; nothing if the store fails."""
         try:
             return self.manager.memory_store.usage(self.manager.scope)
         except StoreError as error:
@@ -71,7 +71,7 @@ def observe(manager: MemoryManager, *, users: bool = False) -> Observed:
 
 
 def _observations(unit: Unit, _: CallbackOptions) -> Iterable[Observation]:
-    """Return the sums for a gauge, by tier, and by user where that is wanted."""
+    """Return the sums for a gauge, by tier, and by user for those observed with `users`."""
     sums: dict[tuple[str, str | None], int] = {}
     distinct = {observed.identity: observed for observed in list(_observed)}
     for observed in distinct.values():

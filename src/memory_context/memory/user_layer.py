@@ -1,4 +1,4 @@
-"""The user's layer: what an agent should know of its user when a conversation begins."""
+"""Build the user layer: what an agent should know about its user when a conversation begins."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ LONGEST_ITEM = 60
 
 @dataclass(frozen=True, slots=True)
 class UserLayer:
-    """A user's layer.
+    """A user layer.
 
     Attributes:
-        text: What a model reads.
+        text: The text that a model reads.
         package: The memories in it.
-        keys: Those whose references stand in it.
+        keys: The keys of those that stand in it as references.
     """
 
     text: str
@@ -44,18 +44,18 @@ class UserLayer:
 
 
 def begins_layer(text: str) -> bool:
-    """Return whether `text` begins as a user's layer does."""
+    """Return whether `text` begins as a user layer does."""
     return text.startswith((prompts.LAYER_HEADER, prompts.ASSEMBLED_HEADER))
 
 
 def user_layer(
     assembler: ContextAssembler, task: str, budget: int, *, returning: bool
 ) -> UserLayer | None:
-    """Return what the assembler finds, recent threads and outputs, and counts, in `budget` tokens.
+    """Return the layer, of at most `budget` tokens: assembled memories, recent threads and outputs, and counts.
 
-    None for a user of whom there is nothing to say. Where the thread is not a named one of a
-    `returning` user, that is anybody of whom the assembler finds nothing: an anonymous conversation
-    is not told what was done in others.
+    None if there is nothing to say. Unless the user is `returning` (the thread has a name), that is
+    also the case if the assembler finds nothing: an anonymous conversation is not told what was done
+    in others.
 
     Raises:
         StoreError: The store failed.
@@ -81,7 +81,7 @@ def user_layer(
 
 
 def _recent(manager: MemoryManager, shown: Container[str]) -> Iterator[str]:
-    """Yield a line for each thread before this one, newest first, and for what was run there, of what is not *shown*."""
+    """Yield a line for each recent other thread, newest first, then for their recent outputs, without *shown* memories."""
     newest = manager.memory_store.query(manager.offered, limit=LOOKED_AT, order_by=NEWEST)
     here = (None, manager.thread_id)
     others = [

@@ -1,4 +1,4 @@
-"""Frozen records and pure functions of them: items, references, scopes, tiers, categories. `item` is the first to read.
+"""Frozen records and pure functions on them: items, references, scopes, tiers, categories. Read `item` first.
 
-Two things are not pure: the source of generated keys, and the registry of what draws records in a notebook.
+Two things are not pure: the source of generated keys, and the registry of functions that draw records in a notebook.
 """

@@ -33,7 +33,8 @@ class AuditEntry:
         memory_key: The memory's key.
         action: ``stored``: it was written, changed or moved to another tier. ``recalled``: a context brought it back by
             itself. ``expanded``: a model or a person read it, or found it by a search. ``passed``: its text went into
-            another tool in place of a reference. ``confirmed``: a person stands by it. ``deleted``: it was deleted for good.
+            another tool in place of a reference. ``confirmed``: a person vouched for it. ``deleted``: it was deleted for
+            good.
     """
 
     at: datetime
@@ -49,21 +50,21 @@ class AuditTrail(Protocol):
     """Keeps entries; safe under threads."""
 
     def record(self, entries: Sequence[AuditEntry]) -> object:
-        """Keep all *entries*, or raise and keep none. What it raises stops nobody."""
+        """Keep all *entries*, or raise and keep none. An error does not stop the work that is recorded."""
         ...
 
 
 @dataclass(slots=True)
 class Auditor:
-    """Writes to a trail what was done, and stops nothing. Safe under threads.
+    """Writes entries to an audit trail, whose failures never stop the work. Safe under threads.
 
-    It writes after the deed, so a trail that fails cannot undo it: each outage is one warning, every failure is
-    counted, and the newest 1,000 entries wait for the next attempt. After a failure that took more than 2 seconds,
-    nothing is tried for 15.
+    Entries are written after the fact. Each outage of the trail is one warning, every failure is counted, and the
+    newest 1,000 entries wait for the next attempt. After a failure that took more than 2 seconds, nothing is tried for
+    15 seconds.
 
     Attributes:
-        trail: Where entries go.
-        closes: Closes the trail; None for one that somebody else made.
+        trail: The audit trail.
+        closes: Closes the trail; None for a trail that somebody else made.
         failures: How often the trail failed.
         waiting: The entries that it has not taken yet.
     """
@@ -77,14 +78,14 @@ class Auditor:
     _lock: Lock = field(default_factory=Lock)
 
     def note(self, action: Action, who: Who, keys: Iterable[str]) -> None:
-        """Write that *who* did *action* with the memories under *keys*."""
+        """Record that *who* did *action* with the memories under *keys*."""
         moment = now()
         entries = [AuditEntry(moment, *who, key, action) for key in keys]
         if entries:
             self._write(entries)
 
     def close(self) -> None:
-        """Try once more what waits, and close the trail if it was made here."""
+        """Try once more to write the waiting entries, and close the trail if it was made here."""
         self._write([])
         if self.closes:
             self.closes()

@@ -1,4 +1,4 @@
-"""Batches of a bounded number and size: moving any number of memories takes a bounded amount of memory."""
+"""Cut records into batches of a bounded number and size, so that moving many takes a bounded amount of RAM."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHARACTERS = 8_000_000
 
 
 def batches_of(things: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]:
-    """Yield *things* in order, at most 200 at a time; if there are several, of at most 8 million characters."""
+    """Yield *things* in batches of at most 200 and at most 8 million characters; a larger thing comes alone."""
     batch: list[T] = []
     total = 0
     for thing in things:

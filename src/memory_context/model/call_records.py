@@ -1,4 +1,4 @@
-"""What is kept of each model call and of each decision before it: numbers, keys and reasons."""
+"""The records of model calls, and of the decisions before them: numbers, keys and reasons."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CALL_KINDS: tuple[str, ...] = get_args(CallKind)
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """What a model was sent, beside what it would have been sent without this library.
+    """A model call: the size of its prompt, beside the size without this library, and what changed.
 
     Attributes:
         at: When, in UTC.
@@ -27,7 +27,7 @@ class ModelCall:
         folded: The keys of the texts that became a reference since the call before.
         recalled: The keys of the memories that were brought back or shown by this library since then.
         compacted: The keys of the references that messages were compacted to since then.
-        prompt: The messages as JSON, one in a line, where prompts are recorded; else nothing.
+        prompt: The messages as JSON lines; empty unless prompts are recorded.
     """
 
     at: datetime
@@ -51,19 +51,19 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was decided for one message.
+    """A decision on what to bring back for one message.
 
     Attributes:
-        at: When.
-        judge: Who decided.
+        at: When, in UTC.
+        judge: The name of the judge that decided.
         asked: The beginning of the message.
         offered: The keys that could be opened.
-        intent: Whether the message said all that it takes.
+        intent: Whether the message said all that the decision takes (``concrete``) or not (``ambiguous``).
         opened: The keys that were opened.
-        searched: What was looked for among the user's other memories.
+        searched: What was looked for among the user's other memories; None if nothing was.
         found: The keys that were found there.
         why: The reason, for people; after a failure, what failed.
-        tokens: What the decision cost.
+        tokens: The tokens that the decision cost.
         seconds: How long it took.
     """
 
@@ -86,13 +86,13 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """A model call or a decision, and whose it was.
+    """A model call or a decision, with the user, agent and conversation that it belongs to.
 
     Attributes:
         user_id: Whose memories it was about.
         agent_id: The agent, if it has a name.
         thread_id: The conversation.
-        what: What happened.
+        what: The model call or the decision.
     """
 
     user_id: str
@@ -102,16 +102,16 @@ class CallRecord:
 
     @property
     def kind(self) -> CallKind:
-        """Return which of the two it is."""
+        """Return whether it is a model call or a decision."""
         return "model" if isinstance(self.what, ModelCall) else "decision"
 
 
 @dataclass(frozen=True, slots=True)
 class CallFilter:
-    """Which records are wanted.
+    """The conditions for a query of call records.
 
     Attributes:
-        user_id: Whose.
+        user_id: Only those of this user.
         thread_id: Of this conversation only.
         kind: ``model`` or ``decision`` only.
         since: At this moment or later.
@@ -143,16 +143,16 @@ class CallFilter:
 
 @dataclass(frozen=True, slots=True)
 class CallTotals:
-    """What the model calls of one conversation add up to.
+    """The totals of the model calls of one conversation.
 
     Attributes:
         thread_id: The conversation.
         calls: How many model calls there were.
-        tokens_full: What they would have been sent.
-        tokens_sent: What they were sent.
-        tokens_spent: What decisions have cost.
-        first: When the first of its rows was written.
-        last: When the newest was.
+        tokens_full: The tokens that they would have been sent without this library.
+        tokens_sent: The tokens that they were sent.
+        tokens_spent: The tokens that decisions have cost.
+        first: When the first of its records was written.
+        last: When the newest of its records was written.
     """
 
     thread_id: str | None
@@ -170,13 +170,13 @@ class CallTotals:
 
 
 class KeptCalls(Displayed, list[CallRecord]):
-    """A list of what models were sent and what was decided. A notebook shows it as a table."""
+    """A list of model calls and decisions. A notebook shows it as a table."""
 
     @property
     def model_calls(self) -> list[ModelCall]:
-        """Return what models were sent, without what was decided."""
+        """Return the model calls, without the decisions."""
         return [one.what for one in self if isinstance(one.what, ModelCall)]
 
 
 class KeptTotals(Displayed, list[CallTotals]):
-    """A list of what the calls of conversations add up to. A notebook shows it as a table."""
+    """A list of the totals of conversations. A notebook shows it as a table."""

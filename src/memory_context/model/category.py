@@ -13,10 +13,10 @@ _CATEGORY = re.compile(r"[\w-]+(?:/[\w-]+)*")
 
 
 def check_category(category: object) -> str | None:
-    """Return *category* if it can be one.
+    """Return *category* if it is valid, or None.
 
     Raises:
-        InvalidCategoryError: It cannot.
+        InvalidCategoryError: It is not a path of letters, digits, ``-`` and ``_``.
     """
     if category is None:
         return None

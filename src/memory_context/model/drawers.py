@@ -1,4 +1,4 @@
-"""A registry of drawers: how values look in a notebook. `memory_context.display` fills it."""
+"""A registry of drawers, the functions that show values in a notebook. `memory_context.display` fills it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Displayed:
 
         Args:
             include: The media types that are wanted; all if empty or None.
-            **_: What IPython may say beyond that, and heeds itself.
+            **_: Other arguments of IPython's, which it applies itself.
         """
         value = self._drawn_as()
         drawers = _drawers_of(type(value))

@@ -1,6 +1,6 @@
 """Generated keys: a slug of what made the text, and ten random characters.
 
-Nothing of a key tells of the content. Equal contents that are one record keep its key, because the
+A key reveals nothing about the content. Equal contents that are one record keep its key, because the
 store finds the record by its `identity`.
 """
 
@@ -22,7 +22,8 @@ process_source: Random = SystemRandom()
 
 
 def made_by(slug: str) -> dict[str, dict[str, str]]:
-    """Return a store's filter for generated keys that begin with *slug*; also for those of longer slugs that do."""
+    """Return a store's filter for generated keys with *slug*; also for longer slugs that begin with it and ``_``."""
+    # The backtick is the next character behind the underscore.
     return {"memory_key": {"$gte": f"{slug}_", "$lt": f"{slug}`"}}
 
 
@@ -38,14 +39,14 @@ class KeyGenerator:
 
     @property
     def is_unguessable(self) -> bool:
-        """Return whether nobody can tell the next key: it comes from the cryptographic source, and not from a seed."""
+        """Return whether nobody can predict the next key: it comes from the cryptographic source, not from a seed."""
         return isinstance(self.source or process_source, SystemRandom)
 
     def new_key(self, made_by: str) -> str:
         """Return a key for a text that *made_by* (a tool, a file) made; it matches ``[a-z0-9_]{1,64}``."""
         slug = re.sub(r"[^a-z0-9]+", "_", made_by.lower()).strip("_")
         slug = slug[:_MAX_SLUG].strip("_") or "memory"
-        # A single draw, so that threads which share a seeded source get its numbers, and no mixtures.
+        # A single draw: threads that share a seeded source then get whole numbers of it, not a mixture.
         source = self.source or process_source
         number = source.randrange(len(_ALPHABET) ** RANDOM_CHARACTERS)
         characters = ""

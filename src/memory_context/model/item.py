@@ -1,4 +1,4 @@
-"""The record: one memory, with the facts of its content, and the functions that derive them."""
+"""The record of one memory (`MemoryItem`), and the functions that derive facts from its content: counts, hash, identity."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ASSEMBLY = "assembly"
 CONVERSATION = "conversation"
 PATTERN = "pattern"
 PREFERENCE = "user_preference"
-# In the metadata of a conversation: what memory had brought back into it. It is kept, and never found.
+# The member of a conversation's metadata for turns that memory had brought back. They are kept, but never found.
 RECALLED = "recalled"
 STORE_ITEM = "store_item"
 SEALED = "application/vnd.memory-context."
@@ -40,7 +40,7 @@ FRESH = timedelta(minutes=1)
 
 Content: TypeAlias = str | bytes
 AnyContent: TypeAlias = Content | dict[str, Any] | list[Any]
-"""What can be kept: a dict or a list becomes JSON."""
+"""Content that can be kept: a dict or a list becomes JSON."""
 
 
 def now() -> datetime:
@@ -51,7 +51,7 @@ def now() -> datetime:
 def new_id() -> UUID:
     """Return a UUID in the order of time: version 7 of RFC 9562.
 
-    Rows that are written together lie together in the indexes then; by chance each would be a page of its own to write.
+    Rows that are written together then lie together in the indexes. With random ids each would change another page.
     """
     random = int.from_bytes(os.urandom(10))
     number = (time.time_ns() // 1_000_000) << 80 | random
@@ -89,12 +89,12 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A record that was not written, because something else is there.
+    """A record that was not written, because another one is in its place.
 
     Attributes:
         user_id: Its owner.
         memory_key: Its key.
-        reason: What stands in the way.
+        reason: What is in its way.
         id: The memory's id; None for a deletion.
     """
 
@@ -106,12 +106,12 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What became of records that were to be written as they are.
+    """The outcome of writing records of another store as they are.
 
     Attributes:
         written: How many are new here.
         unchanged: How many were here already.
-        conflicts: The others.
+        conflicts: Those that were not written.
     """
 
     written: int = 0
@@ -127,8 +127,8 @@ class Restored:
         )
 
 
-# A short secret is found by trying its hash.
-_TELLING = {"content", "summary", "content_metadata", "content_hash", "identity", "match"}
+# The fields that can reveal a secret. A hash can: short secrets are found by trying.
+_REVEALING = {"content", "summary", "content_metadata", "content_hash", "identity", "match"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,10 +142,10 @@ class MemoryItem(Displayed):
         user_id: The tenant.
         memory_key: Unique per user: what a reference shows.
         memory_type: ``tool_output``, ``file_content``, ``note``, ``decision``, ``secret``, …: an open list.
-        tier: Where it belongs: ``detail`` for folded outputs.
+        tier: The tier that it belongs to: ``detail`` for folded outputs.
         tier_id: Which run, session, plan, task or project of the tier.
-        agent_id: Who made it.
-        thread_id: In which conversation.
+        agent_id: The agent that made it.
+        thread_id: The conversation in which it was made.
         summary: One line that describes it.
         content: The whole text, or the bytes of binary content.
         media_type: ``text/plain``, ``application/json``, ``application/octet-stream``, …
@@ -153,13 +153,13 @@ class MemoryItem(Displayed):
         category: A path such as ``project-context/rockets``.
         tags: Words.
         importance: 0 to 1.
-        origin: Who it comes from; of several the least trusted one (`lowest`).
+        origin: Who it comes from; if from several, the least trusted one (`lowest`).
         token_count: Tokens of a text; 0 for binary content.
         char_count: Characters of a text, bytes of binary content.
         line_count: Lines of a text; 0 for binary content.
         content_hash: SHA-256 of the content (text as UTF-8), in hex.
-        identity: Equal for equal contents that are one record; None where a record is what its writer made.
-        generated_key: Whether its key was drawn at random, so that whoever writes the key has seen it.
+        identity: Shared by equal contents, which are one record; None where equal contents stay separate records.
+        generated_key: Whether its key was drawn at random, so that whoever writes the key must have seen it.
         created_at: When it was stored.
         updated_at: When it was last changed.
         expires_at: When it may be deleted, or None.
@@ -200,8 +200,8 @@ class MemoryItem(Displayed):
     match: Match | None = None
 
     def __repr__(self) -> str:
-        """Show every field; of a secret not what tells of its content, because tracebacks and logs show it, too."""
-        hidden = _TELLING if is_secret(self) else ()
+        """Show every field but those that reveal a secret: tracebacks and logs show a repr, too."""
+        hidden = _REVEALING if is_secret(self) else ()
         shown = [
             f"{one.name}={'…' if one.name in hidden else repr(getattr(self, one.name))}"
             for one in fields(self)
@@ -239,7 +239,7 @@ class MemoryItem(Displayed):
     def save_to(self, path: str | os.PathLike[str]) -> Path:
         """Write the content to the file *path*, exactly as it was stored, text as UTF-8; return the file's path.
 
-        A file that is there is replaced once the new one is complete.
+        An existing file is replaced only when the new one is complete.
 
         Raises:
             OSError: It cannot be written.
@@ -251,7 +251,7 @@ class MemoryItem(Displayed):
 
 
 AnyRecord: TypeAlias = MemoryItem | Deletion
-"""What a store holds of a key, and what is moved from one store to another."""
+"""The record that a store holds for a key, and that is moved from one store to another."""
 
 
 class MemoryList(Displayed, list[MemoryItem]):
@@ -272,12 +272,12 @@ class MemoryList(Displayed, list[MemoryItem]):
 
 
 def is_secret(item: MemoryItem) -> bool:
-    """Return whether only the key of a memory may be shown: of a secret, and of compacted messages that name one."""
+    """Return whether only a memory's key may be shown: it is a secret, or compacted messages that name one."""
     return item.memory_type == SECRET or SECRET in item.tags
 
 
 def to_content(value: Any) -> tuple[Content, str]:  # noqa: ANN401 - whatever a caller brings
-    """Return what is stored for *value*, and its media type: text and bytes as they are, dicts and lists as JSON.
+    """Return the content to store for *value*, and its media type: text and bytes as they are, dicts and lists as JSON.
 
     Raises:
         InvalidContentError: It is of another type, or JSON cannot express it.
@@ -323,22 +323,21 @@ def _json(value: object, name: str) -> str:
 
 
 def is_same(held: MemoryItem, item: MemoryItem) -> bool:
-    """Return whether *item*, under its writer's own key, is what is there already."""
+    """Return whether *item*, whose writer chose its key, is the same as the record *held* under that key."""
     if item.identity is not None or type(held.content) is not type(item.content):
         return False
     for fact in ("content_hash", "tier", "tier_id", "memory_type"):
         if getattr(held, fact) != getattr(item, fact):
             return False
-    # A record that was made without a hash is compared by its content.
+    # A record without a hash is compared by its content.
     return item.content_hash != "" or held.content == item.content
 
 
 def stored_again(held: MemoryItem, item: MemoryItem) -> MemoryItem:
-    """Return *held* after *item*, which is the same, was stored: active, and kept as long as either asks for.
+    """Return *held* as it is once the same *item* is stored again: active, and kept as long as either asks for.
 
-    Its origin is the less trusted one of both.
-
-    Within a minute of its last change it is *held* itself, if it is active and expires then anyway.
+    Its origin is the less trusted one of both. If nothing of that changes *held*, and its last change is less than a
+    minute ago, *held* itself is returned.
     """
     expires_at = None
     if held.expires_at is not None and item.expires_at is not None:
@@ -369,7 +368,7 @@ def with_zone(moment: datetime | None, name: str) -> datetime | None:
 
 
 def in_utc(moment: datetime, later: timedelta = timedelta()) -> datetime:
-    """Return *moment*, so much *later*, in UTC; beyond the years 1 to 9999 the first or the last moment of them."""
+    """Return *moment* plus *later*, in UTC; beyond the years 1 to 9999, the first or the last moment of these."""
     try:
         return moment.astimezone(UTC) + later
     except OverflowError:
@@ -412,7 +411,7 @@ def encoded(content: Content) -> bytes:
 
 
 def decoded(data: bytes, media_type: str) -> Content:
-    """Return the content that `encoded` made *data* of."""
+    """Return the content that `encoded` turned into *data*."""
     return data.decode("utf-8", "surrogatepass") if is_text(media_type) else data
 
 
@@ -422,7 +421,7 @@ def is_text(media_type: str) -> bool:
 
 
 def check_content(content: Content, media_type: str) -> None:
-    """Check that *content* can be kept, and told from bytes or text when it comes back.
+    """Check that *content* can be kept under its media type, which says whether it comes back as text or as bytes.
 
     Raises:
         InvalidContentError: Bytes have the media type of a text; or text that must be kept as bytes has another.
@@ -438,10 +437,10 @@ def check_content(content: Content, media_type: str) -> None:
 
 
 def check_names(*names: object) -> None:
-    """Check the type, tier, category and tags of a record; None is none.
+    """Check the type, tier, category and tags of a record. None is allowed.
 
     Raises:
-        InvalidArgumentError: One is no text of 1 to 255 printable characters.
+        InvalidArgumentError: One is not a text of 1 to 255 printable characters.
     """
     for name in names:
         if name is None:
@@ -468,7 +467,7 @@ def hash_content(content: Content) -> str:
 
 
 def identity_of(content: Content, content_hash: str) -> str:
-    """Return what equal contents share. Text and bytes stay apart, so that each comes back as it was stored."""
+    """Return the identity that equal contents share. Text and bytes have different ones: each comes back as stored."""
     return content_hash if isinstance(content, str) else f"bytes:{content_hash}"
 
 
@@ -490,12 +489,12 @@ def facts_of(content: Content, count_tokens: Callable[[str], int]) -> dict[str, 
 
 
 def recounted(item: MemoryItem, count_tokens: Callable[[str], int]) -> MemoryItem:
-    """Return *item* with the facts of the content that it has now, and with its `identity` if it had one."""
+    """Return *item* with counts, hash and (if it had one) `identity` computed again from its content."""
     facts = facts_of(item.content, count_tokens)
     identity = identity_of(item.content, facts["content_hash"]) if item.identity else None
     return replace(item, **facts, identity=identity)
 
 
 def is_intact(item: MemoryItem) -> bool:
-    """Return whether the content has its hash. What a store sealed is checked by its seal alone."""
+    """Return whether the content matches its hash. Content that a store has sealed is checked by its seal alone."""
     return item.media_type.startswith(SEALED) or item.content_hash == hash_content(item.content)

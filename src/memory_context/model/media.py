@@ -1,4 +1,4 @@
-"""Binary content: its media type, the size of images, and base64 that stands for it."""
+"""Recognise binary content: its media type, the size of images, and base64 text that stands for it."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def embedded_bytes(text: str) -> EmbeddedBytes | None:
 def _looks_like_base64(text: str) -> bool:
     """Return whether *text*, on one line or on long ones, has only characters of base64.
 
-    Its beginning is looked at first: most texts are told from base64 by that.
+    Its beginning is checked first, which rules most texts out.
     """
     head = text[:LEAST_BASE64]
     if len(head) < LEAST_BASE64 or " " in head or 0 < head.find("\n") < SHORTEST_LINE:

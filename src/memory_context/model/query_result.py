@@ -1,4 +1,4 @@
-"""What a query gives: rows under names, and where they come from."""
+"""The result of a SQL query: rows under column names, and the memories that they come from."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class QueryResult(Displayed):
         rows: As many cells as columns each: text, numbers, None for NULL.
         sql: The statement.
         sources: The keys of the memories that it read.
-        key: The key under which the answer was kept; None where it was not.
+        key: The key under which the answer was kept; None if it was not.
     """
 
     columns: tuple[str, ...]
@@ -42,11 +42,11 @@ class QueryResult(Displayed):
         return len(self.rows)
 
     def to_dicts(self) -> list[dict[str, Cell]]:
-        """Return each row as a dict; of columns of the same name the last one counts."""
+        """Return each row as a dict. Where columns have the same name, the last one counts."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
     def to_csv(self) -> str:
-        """Write the rows as CSV below a line of names; nothing for NULL."""
+        """Return the rows as CSV below a line of names. NULL is an empty cell."""
         cells = (["" if cell is None else str(cell) for cell in row] for row in self.rows)
         return csv_text([self.columns, *cells])
 
@@ -64,7 +64,7 @@ class QueryResult(Displayed):
 
 
 def csv_text(rows: Iterable[Iterable[str]]) -> str:
-    """Write CSV as RFC 4180 has it, but with lines that end in a line feed, and none behind the last row."""
+    """Return rows as CSV (RFC 4180), but with line feeds between them and none behind the last."""
     lines = list[str]()
     for row in rows:
         written = io.StringIO(newline="")

@@ -1,4 +1,4 @@
-"""A record as JSON, and back: the form of a `FileStore`'s files and of an export's lines.
+"""Turn records into JSON and back, in the form of a `FileStore`'s files and of an export's lines.
 
 Text stands under ``content``. Bytes, and text that UTF-8 cannot express, stand under ``content_bytes`` in base64, as
 the database has a column for each; the media type says which of them it is.
@@ -38,14 +38,14 @@ from memory_context.model.reference import check_key
 from memory_context.model.scope import Scope
 
 LARGEST_COUNT = 2**63 - 1  # of a BIGINT column
-# Never seen: what is not given is not handed on.
+# A default that nobody sees: only the fields that are given are passed on.
 _NOT_GIVEN: Any = None
 
 
 def _storable(text: str) -> str:
     if is_storable(text):
         return text
-    raise ValueError("a text without NUL bytes and lone surrogates is needed")
+    raise ValueError("a text must not contain NUL bytes or lone surrogates")
 
 
 def _content(text: str) -> str:
@@ -64,7 +64,7 @@ def _user_id(value: Any) -> str:  # noqa: ANN401 - a text or an integer
 Name: TypeAlias = Annotated[str, AfterValidator(_storable)]
 Key: TypeAlias = Annotated[str, AfterValidator(check_key)]
 Count: TypeAlias = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
-# What follows has no type of its own in JSON; a strict model would take only Python's.
+# These have no type of their own in JSON; a strict model would accept only Python's types.
 Identifier: TypeAlias = Annotated[UUID, Field(strict=False)]
 Moment: TypeAlias = Annotated[AwareDatetime, Field(strict=False), AfterValidator(_moment)]
 Words: TypeAlias = Annotated[tuple[Name, ...], Field(strict=False)]
@@ -146,7 +146,7 @@ def item_from(record: object) -> MemoryItem:
     """
     values = _fields_of(JsonMemory, record)
     if values.keys().isdisjoint(_CONTENT) or values.keys() >= _CONTENT:
-        raise InvalidRecordError("a record has one of content (a text) and content_bytes (base64)")
+        raise InvalidRecordError("a record needs either content (a text) or content_bytes (base64)")
     try:
         if "content_bytes" in values:
             data = base64.b64decode(values.pop("content_bytes"), validate=True)

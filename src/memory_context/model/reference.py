@@ -1,4 +1,4 @@
-"""References, which stand in a prompt for stored texts: rendered and parsed here alone; and the keys in them."""
+"""Render and parse the references that stand in a prompt for stored texts, and find keys in a text. Nothing else does."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class MemoryRef:
         tokens: The tokens of the whole text, or None in the short form.
 
     Raises:
-        InvalidKeyError: The key cannot be one.
+        InvalidKeyError: The key is not valid.
         InvalidReferenceError: The count is negative or has more than 18 digits, or a description comes without one.
     """
 
@@ -67,7 +67,7 @@ class MemoryRef:
 
     @classmethod
     def parse(cls, text: str) -> MemoryRef:
-        """Return the reference that *text* consists of, white space around it aside.
+        """Return the reference that *text* consists of, apart from white space around it.
 
         Raises:
             InvalidReferenceError: It is anything else.
@@ -81,7 +81,7 @@ class MemoryRef:
 
     @classmethod
     def find_all(cls, text: str) -> list[MemoryRef]:
-        """Return every reference in *text*, in order. Its being there proves nothing: only the owner's store knows."""
+        """Return every reference in *text*, in order. Only the owner's store knows whether a reference is genuine."""
         return [_from(match) for match in _REFERENCE.finditer(text)]
 
 
@@ -109,7 +109,7 @@ def _printable(char: str) -> str:
 
 
 def check_key(key: object) -> str:
-    """Return *key* if it can be one.
+    """Return *key* if it is valid.
 
     Raises:
         InvalidKeyError: It is not a text of 1 to 255 characters out of ``A-Z a-z 0-9 _ . -``.
@@ -133,7 +133,7 @@ def without_references(text: str) -> str:
 
 
 def with_references_as(text: str, write: Callable[[MemoryRef], str]) -> str:
-    """Return *text* with what *write* gives in place of each reference."""
+    """Return *text* with each reference replaced by what *write* returns for it."""
     return _REFERENCE.sub(lambda match: write(_from(match)), text)
 
 
@@ -152,6 +152,6 @@ def key_in(text: str) -> str:
 
 def names_key(text: str, key: str) -> bool:
     """Return whether *key* stands in *text* as a word of its own."""
-    # A full stop after it ends a sentence, unless a word goes on behind it.
+    # A full stop after the key ends a sentence, unless a word follows it at once.
     alone = rf"(?<![\w.-]){re.escape(key)}(?![\w-]|\.\w)"
     return key in text and re.search(alone, text) is not None

@@ -11,7 +11,7 @@ from memory_context.exceptions import InvalidScopeError
 MAX_NAME = 255
 DETAIL = "detail"
 OPEN_TIERS = (DETAIL, "memory", "conversation", "store")
-"""Tiers whose ids tell records apart and hide nothing; the ids of all others are walls (`Scope.places`)."""
+"""Tiers whose ids only tell records apart. The ids of all other tiers also limit what is seen (`Scope.places`)."""
 
 Place: TypeAlias = tuple[str, str]
 UserId: TypeAlias = str | int | UUID
@@ -61,7 +61,7 @@ class Scope:
         return columns
 
     def sees(self, tier: str, tier_id: str | None) -> bool:
-        """Return whether a memory of this tier and id is in front of the walls."""
+        """Return whether a memory of this tier and id is in one of the `places` that are seen."""
         if self.places is None or tier_id is None or tier in OPEN_TIERS:
             return True
         return (tier, tier_id) in self.places

@@ -1,4 +1,4 @@
-"""What part of a text is asked for, and one page of the answer."""
+"""The selection of a part of a text, and a page of what was selected."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SELECTORS = ("lines", "contains", "pattern", "path", "where", "query")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """A part of a text: the whole, or what one of the selectors says.
+    """The part of a text that is asked for: the whole, or what one of the selectors says.
 
     Attributes:
         lines: ``120-180``, ``500-``, ``-40`` (the last 40), ``7``; several with commas.
@@ -27,7 +27,7 @@ class Selection:
         path: What this JSONPath (RFC 9535) finds.
         where: The rows for which this SQL expression holds.
         columns: The columns of the rows, with commas; expressions too. Without `where`, of all rows.
-        query: The lines that speak of this.
+        query: The lines that are about this.
 
     Raises:
         InvalidSelectionError: More than one selector, or one that is not a string.
@@ -72,7 +72,7 @@ class Selection:
 
     @property
     def selector(self) -> str:
-        """Return the name of the selector that is given, ``whole`` without one; `columns` alone select by ``where``."""
+        """Return the name of the given selector, ``whole`` without one. `columns` alone count as ``where``."""
         if self.columns is not None:
             return "where"
         given = self._given()
@@ -80,7 +80,7 @@ class Selection:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Return what was given, by name."""
+        """Return the arguments that were given, by name."""
         return {name: value for name, value in asdict(self).items() if value not in (None, 0)}
 
     def _given(self) -> list[str]:

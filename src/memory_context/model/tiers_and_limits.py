@@ -27,7 +27,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """How much a tier holds of one run, session, plan, task or project. Evicted memories do not count.
+    """How much a tier may hold for one run, session, plan, task or project. Evicted memories do not count.
 
     Attributes:
         max_chars: The most characters of all contents together.
@@ -47,7 +47,7 @@ Room = Capacity
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the active memories of one category of a tier take.
+    """How much the active memories of one category of a tier take.
 
     Attributes:
         tier: The tier.
@@ -66,7 +66,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """How much a store holds of one user, evicted memories included.
+    """How much a store may hold for one user, evicted memories included.
 
     Attributes:
         max_items: The most memories.
@@ -92,23 +92,23 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What was removed of a user, row by row.
+    """The counts of everything that was removed of a user.
 
     Attributes:
-        user_id: Whose it was.
+        user_id: The user.
         at: When it was done, in UTC.
         memories: How many memories, evicted ones included.
         passages: How many passages of the search index.
         vectors: How many vectors.
         reads: How many memories had a count of reads.
-        deletions: How many notes of when and why a memory was deleted.
+        deletions: How many records of when and why a memory was deleted.
         audit_entries: How many entries of the audit trail.
-        calls: How many rows on model calls and decisions.
+        calls: How many records of model calls and decisions.
         files: How many files.
-        scrubbed: Whether the space that it took was overwritten too, so that SQLite's files hold nothing of it; on
-            PostgreSQL whether it was given back for other rows, which overwrite it when they come. False where somebody
-            else was reading, then `SQLAlchemyStore.scrub` does it later; and for a `FileStore`, which removes files and
-            cannot tell what the disk keeps of them.
+        scrubbed: Whether the freed space was cleaned, too. On SQLite it is overwritten, so that the files hold nothing
+            of the user. On PostgreSQL it is released for other rows, which overwrite it when they come. False if
+            somebody else was reading, in which case `SQLAlchemyStore.scrub` does it later; and for a `FileStore`, which
+            removes files but cannot know what the disk keeps of them.
     """
 
     user_id: str
@@ -152,14 +152,14 @@ def as_quota(quota: object) -> Quota | None:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """A deed that somebody is asked to confirm.
+    """An action that somebody is asked to confirm.
 
     Attributes:
         action: ``save``, ``update``, ``delete``, ``clear`` or ``promote``.
         tier: The tier that it would change.
         content: What would be written; None for ``delete`` and ``clear``.
         item: The record that would be changed, deleted or moved; None if there is none, or many.
-        count: How many records it is about.
+        count: How many records it affects.
     """
 
     action: Action
@@ -175,23 +175,23 @@ Validate: TypeAlias = Callable[[MemoryItem], str | None]
 
 @dataclass(frozen=True, slots=True)
 class TierPolicy:
-    """A tier: what an agent remembers for the same time, within the same limits.
+    """A tier: memories of an agent that live equally long, within the same limits.
 
     Attributes:
         name: Lower-case letters, digits, ``-`` and ``_``.
         max_chars: The most characters of all contents together; None for no limit.
         max_items: The most memories; None for no limit.
-        lifetime: Whose id its memories carry, and with what they end: ``run``, ``session``, ``task``, ``project``; or
+        lifetime: With what its memories end, and whose id they carry: ``run``, ``session``, ``task``, ``project``; or
             ``user``, which never ends.
         auto_include: Whether all of it stands in every prompt, in full.
-        confirm: Asked before anything is saved in the tier or promoted to it (learned patterns apart), changed, deleted
-            or cleared there; answers whether it may be done. That of ``global`` is also asked before a preference, or
-            anything with the tag ``always``, is stored without a tier. None: nobody is asked.
-        validate: Says what is wrong with a memory before it is written; answers None if nothing is.
-        evict: The share that is evicted when the tier is full; with 0 it refuses.
+        confirm: Called before anything is saved in the tier or promoted to it (except learned patterns), changed,
+            deleted or cleared there; returns whether that may be done. The one of ``global`` is also called before a
+            preference, or anything with the tag ``always``, is stored without a tier. None: nobody is asked.
+        validate: Called with a memory before it is written; returns what is wrong with it, or None.
+        evict: The share that is evicted when the tier is full; with 0, a full tier refuses.
 
     Raises:
-        InvalidTierError: The name cannot be one, or the lifetime is none of these.
+        InvalidTierError: The name is not valid, or the lifetime is not one of these.
         InvalidArgumentError: A limit is below 1, or the share outside 0 to 1.
     """
 
@@ -226,7 +226,7 @@ class TierPolicy:
 
     @property
     def room(self) -> Capacity | None:
-        """Return what the store checks when something is written; None for a tier without limits."""
+        """Return the limits that the store checks at each write; None for a tier without limits."""
         if self.max_chars is None and self.max_items is None:
             return None
         return Capacity(self.max_chars, self.max_items, self.evict)
@@ -240,18 +240,18 @@ TASK = TierPolicy("task", lifetime="task")
 PROJECT = TierPolicy("project", max_items=1000, lifetime="project", evict=TENTH)
 GLOBAL = TierPolicy("global", lifetime="user")
 TIERS = (RUN, PLAN, SESSION, TASK, PROJECT, GLOBAL)
-"""The built-in tiers; DESIGN section 7 has the table. ``detail``, where folded outputs are, has no policy."""
+"""The built-in tiers; `docs/tiers.md` has the table. ``detail``, where folded outputs are, has no policy."""
 
 
 def policies_with(changed: Iterable[TierPolicy] = ()) -> dict[str, TierPolicy]:
-    """Return the built-in tiers by name, with *changed* ones in their place and further ones beside them."""
+    """Return the built-in tiers by name, with those of *changed* in their place or beside them."""
     return {policy.name: policy for policy in (*TIERS, *changed)}
 
 
 def wider(source: str, policies: Mapping[str, TierPolicy]) -> list[str]:
     """Return the tiers that a memory of *source* may be promoted to: those that live as long or longer, shortest first.
 
-    From ``detail`` and other tiers without a policy, that is any.
+    From ``detail`` and other tiers without a policy, a memory may be promoted to any tier.
     """
     least = LIFETIMES.index(policies[source].lifetime) if source in policies else 0
     ranks: dict[str, int] = {}

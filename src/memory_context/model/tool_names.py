@@ -1,4 +1,4 @@
-"""The names of the tools that a model calls, of common tools that read files, and how much a page has."""
+"""The names of this library's tools and of common tools that read files, and the size of a page."""
 
 RETRIEVE = "retrieve_memory"
 SEARCH = "search_memory"
@@ -14,7 +14,7 @@ LIST = "list_categories"
 PAGE_TOKENS = 4000
 READING_TOOLS = frozenset({RETRIEVE, SEARCH, QUERY, ASK, GET, LIST})
 MEMORY_TOOLS = READING_TOOLS | {STORE, SAVE, DELETE, CLEAR}
-# Tools whose results are reading already: those of coding agents, of deepagents, and of the file servers of MCP.
+# Tools that read files, in coding agents, in deepagents, and in MCP's file servers.
 FILE_READERS = frozenset(
     {
         "Glob",

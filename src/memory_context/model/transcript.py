@@ -1,4 +1,4 @@
-"""A conversation as people look at it, whichever host keeps it."""
+"""A conversation in the form in which people look at it, whichever host keeps it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class TranscriptEntry:
         name: A source, or a tool's name.
         texts: Its texts, as they stand in the prompt.
         calls: The tools that it calls, each with its arguments.
-        tokens: How many it takes in the prompt.
+        tokens: How many tokens it takes in the prompt.
         images: How many images it has.
         is_error: Whether a tool failed.
     """

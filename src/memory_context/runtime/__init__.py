@@ -1,1 +1,1 @@
-"""What every package may use: threads, deadlines, forks, signals, files, patterns, events and telemetry."""
+"""Services that every package may use: threads, deadlines, forks, signals, files, patterns, events and telemetry."""

@@ -1,4 +1,4 @@
-"""What a forked child must not take over: a fork copies locks and connections, and of all threads only the one that forks."""
+"""Renew in a forked child what it must not take over: a fork copies locks and connections, but only one thread."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _heirs = WeakValueDictionary[int, Heir]()
 
 
 def in_child(heir: Heir) -> None:
-    """Call ``heir.after_fork()`` in each forked child as long as *heir* lives; several are called in no order."""
+    """Call ``heir.after_fork()`` in each forked child as long as *heir* lives. Several are called in no particular order."""
     _heirs[id(heir)] = heir
 
 
@@ -47,11 +47,11 @@ class Lock:
     """A reentrant lock that is free in a forked child, unless the thread that forked holds it.
 
     Args:
-        patience: Says for how many seconds it is waited for; None: as long as it takes.
-        guarded: What cannot be used meanwhile, for the error.
+        patience: Returns how many seconds to wait for the lock; None: as long as it takes.
+        guarded: What the lock guards, in words, for the error.
 
     Raises:
-        StoreUnavailableError: Another thread held it all that time.
+        StoreUnavailableError: Another thread held the lock all that time.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Lock:
         self._lock.release()
 
     def after_fork(self) -> None:
-        """Take a new lock where a thread of the parent, which is not in the child, holds this one."""
+        """Take a new lock if this one is held by a thread of the parent, which does not exist in the child."""
         if self._lock.acquire(blocking=False):
             self._lock.release()
         else:

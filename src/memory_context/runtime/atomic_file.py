@@ -1,4 +1,4 @@
-"""Files that take their place once they are complete."""
+"""Write files that take their place only when they are complete."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def replace_in(directory: int, name: str, data: bytes, mode: int, draft: str) ->
         directory: The handle of its folder.
         name: Its name there.
         data: The new content.
-        mode: Of the new file, before the process's umask.
+        mode: The permissions of the new file, before the process's umask.
         draft: The name that the new file has until it is complete.
 
     Raises:

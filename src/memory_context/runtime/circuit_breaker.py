@@ -1,4 +1,4 @@
-"""A pause after failures, so that what is down is not asked again and again."""
+"""Pause after failures, so that a service that is down is not asked again and again."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Breaker:
     """Counts failures in a row, and says whether to ask again.
 
     Attributes:
-        failures: After how many in a row it pauses.
+        failures: After how many failures in a row it pauses.
         pause: For how many seconds.
-        clock: This moment, in seconds.
-        in_a_row: How many there were.
-        paused_until: When it may be asked again.
+        clock: Returns the current moment, in seconds.
+        in_a_row: How many failures in a row there were so far.
+        paused_until: When the next attempt may be made.
     """
 
     failures: int
@@ -33,7 +33,7 @@ class Breaker:
 
     @property
     def lets_ask(self) -> bool:
-        """Return whether no pause is on."""
+        """Return whether it may be asked now: there is no pause."""
         return self.clock() >= self.paused_until
 
     def note_success(self) -> None:

@@ -1,4 +1,4 @@
-"""What opens something, and closes it at the end of a ``with`` statement."""
+"""A base class for objects that close what they opened at the end of a ``with`` statement."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Self
 
 
 class ClosedAtExit:
-    """Its `close` is called at the end of a ``with`` statement."""
+    """Calls its `close` at the end of a ``with`` statement."""
 
     __slots__ = ()
 
@@ -17,4 +17,4 @@ class ClosedAtExit:
         self.close()
 
     def close(self) -> None:
-        """Give back what is held."""
+        """Release what is held."""

@@ -1,4 +1,4 @@
-"""Deadlines for what may hang: code of a user's, a database that does not answer."""
+"""Set deadlines for what may hang: a user's code, or a database that does not answer."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ T = TypeVar("T")
 ANSWER_SECONDS = 30.0
 """How long a database may be silent before its connection is given up."""
 EXIT_SECONDS = 3.0
-"""How long the end of a process waits for a database, and for work that threads have begun."""
+"""How long a process that ends waits for a database, and for work that threads have begun."""
 
 _patience: contextvars.ContextVar[float | None] = contextvars.ContextVar("patience")
 
 
 def patience() -> float | None:
-    """Return for how many seconds this context waits for an answer of a database; None: for ever."""
+    """Return how many seconds this context waits for an answer of a database; None: for ever."""
     return _patience.get(ANSWER_SECONDS)
 
 
 @contextmanager
 def waiting(seconds: float | None) -> Generator[None]:
-    """Wait so many seconds for each answer of a database in the body; None: as long as it takes."""
+    """Wait *seconds* at most for each answer of a database in the body of the ``with``; None: as long as it takes."""
     token = _patience.set(seconds)
     try:
         yield
@@ -37,7 +37,7 @@ def waiting(seconds: float | None) -> Generator[None]:
 
 
 def within(seconds: float, work: Callable[[], T], name: str) -> T:
-    """Return the result of *work*, which runs in a thread of its own and is abandoned when it is late.
+    """Return the result of *work*, which runs in a thread of its own and is abandoned if it is late.
 
     Raises:
         TimeoutError: There is no result within *seconds*.
@@ -50,12 +50,12 @@ def within(seconds: float, work: Callable[[], T], name: str) -> T:
 
 
 def unless_hung(seconds: float, work: Callable[[], T], name: str) -> T:
-    """Do as `within`, but let *work* take as long as it does something; only waiting is bounded.
+    """Return the result of *work* as `within` does, but abandon it only if it does nothing for *seconds*.
 
-    How busy a machine is does not matter: the CPU time of the thread tells, where the system knows it.
+    A busy machine makes no difference: what counts is whether the thread uses CPU time, where the system tells that.
 
     Raises:
-        TimeoutError: The thread has waited for *seconds*, and not done anything.
+        TimeoutError: The thread has waited for *seconds* without doing anything.
         Exception: What *work* raises.
     """
     future = _Abandonable(work, name)
@@ -69,7 +69,7 @@ def unless_hung(seconds: float, work: Callable[[], T], name: str) -> T:
 
 
 class _Abandonable(Future[T]):
-    """The result of work in a thread of its own, which goes on where nobody waits for it: Python cannot end it."""
+    """The result of work in a thread of its own. Python cannot end a thread: it goes on even if nobody waits for it."""
 
     def __init__(self, work: Callable[[], T], name: str) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class _Abandonable(Future[T]):
 
     def _run(self) -> None:
         if sys.platform != "darwin":
-            # In the thread itself: asked from outside, for one that has ended, it may crash.
+            # Called in the thread itself: from outside, it may crash if the thread has ended.
             self._clock = time.pthread_getcpuclockid(threading.get_ident())
         try:
             self.set_result(self._work())
@@ -89,7 +89,7 @@ class _Abandonable(Future[T]):
             self.set_exception(error)
 
     def seconds_used(self) -> float:
-        """Return the thread's CPU time; another number at each call where the system does not tell."""
+        """Return the thread's CPU time; where the system does not tell it, a number that differs at each call."""
         if self._clock is not None:
             with suppress(OSError):  # it has just ended
                 return time.clock_gettime(self._clock)

@@ -1,9 +1,9 @@
 """The events that the library logs, with stable names, levels, messages and facts; never content.
 
 A record of the logger ``memory_context`` has the event's name as ``event``, and the facts of its message as fields of
-their own, as `logging` takes them by ``extra``: users, keys, numbers, the type of an error. An error's message is
-logged only if it is this library's and names nothing that was stored; whatever else was raised, by a model's client or
-a database, may quote what it was given.
+their own (the ``extra`` of `logging`): users, keys, numbers, the type of an error. An error's message is logged only if
+the error is this library's and names nothing that was stored. Other errors, such as those of a model's client or a
+database, may quote what they were given.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class HiddenError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that is logged.
+    """An event that can be logged.
 
     Attributes:
         name: Its name, which never changes.
         level: One of the levels of `logging`.
-        message: What people read, with the names of facts in it.
+        message: The text for people, with the names of facts in it.
     """
 
     name: str
@@ -44,12 +44,12 @@ class Event:
     def log(
         self, error: BaseException | None = None, *, where: bool = False, **facts: object
     ) -> None:
-        """Log that it happened.
+        """Log the event.
 
         Args:
-            error: What was raised: logged as ``error``, and its type as ``error_type``.
+            error: The error that was raised: logged as ``error``, and its type as ``error_type``.
             where: Whether the record gets the traceback of *error*, without messages and without causes.
-            **facts: The fields.
+            **facts: The facts of the message, which also become fields of the record.
         """
         if not logger.isEnabledFor(self.level):
             return
@@ -62,12 +62,12 @@ class Event:
 
 
 def words_of(error: BaseException) -> str:
-    """Return what may be logged of an error."""
+    """Return the words of an error that may be logged: its message if that is safe, else its type."""
     return str(error) if isinstance(error, _SAFE_TO_LOG) else type(error).__name__
 
 
 def traceback_of(error: BaseException) -> Traceback:
-    """Return where an error was raised, in the form that `logging` takes."""
+    """Return the traceback of an error, without its message, in the form that `logging` takes."""
     return HiddenError, HiddenError(type(error).__name__), error.__traceback__
 
 

@@ -1,4 +1,4 @@
-"""Public names of a package that are imported when they are first used."""
+"""Import the public names of a package when they are first used."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` (PEP 562) of *package*, which loads the names of *homes* from the modules there."""
+    """Return the ``__getattr__`` (PEP 562) of *package*, which loads each name of *homes* from the module given there."""
 
     def load(name: str) -> Any:  # noqa: ANN401 - any public name
         if name not in homes:

@@ -1,4 +1,4 @@
-"""Regular expressions that people and models write: compiled, unless that would take all memory.
+"""Compile regular expressions that people and models write, unless that would take too much memory.
 
 The package `regex` expands a counted repetition: `a{10000000}` takes 2.7 GB before anything is searched (measured, 270
 bytes for each repetition; nested counts multiply).
@@ -11,7 +11,7 @@ import re
 import regex
 
 MOST_REPEATED = 100_000
-# More digits are too large anyway, and turning thousands of them into a number takes time.
+# A longer count is too large anyway, and turning thousands of digits into a number takes time.
 LONGEST_COUNT = 9
 # An escaped character, a set, a count in braces, a parenthesis, or any other character. In a set a "]" that comes first,
 # or after "^", is a member.
@@ -31,9 +31,9 @@ def compiled(pattern: str, flags: int = 0) -> regex.Pattern[str]:
 
 
 def expanded_size(pattern: str) -> int:
-    """Return how many items *pattern* has once its counts are expanded, never fewer than it really has.
+    """Return how many items *pattern* has once its counts are expanded, or an estimate above that.
 
-    Stops at the first item that alone is too large.
+    Stops at the first item that is too large by itself.
     """
     groups = [0]  # the sizes of the groups that are open, the innermost last
     last = 0  # the size of the item that a count would multiply
@@ -42,7 +42,7 @@ def expanded_size(pattern: str) -> int:
             groups[-1] += last
             groups.append(0)
             last = 0
-        # A parenthesis too many is an error that `regex` reports better.
+        # An unbalanced parenthesis is an error that `regex` reports better.
         elif token[0] == ")" and len(groups) > 1:
             last += groups.pop()
         elif token[1]:

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM as the ordinary end of a server."""
+"""End a server in an orderly way on SIGINT or SIGTERM."""
 
 from __future__ import annotations
 

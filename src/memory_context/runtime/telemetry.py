@@ -1,8 +1,8 @@
-"""Spans and metrics, through OpenTelemetry's API; their names in one place, and never content.
+"""Record spans and metrics through OpenTelemetry's API, never with content. All their names are in this file.
 
-Without an SDK in the process the API does nothing, and next to nothing is spent on it (``benchmarks/telemetry.py``).
-Names follow OpenTelemetry's semantic conventions: attributes that they know have their names (``db.system.name``,
-``error.type``, ``user.id``, ``gen_ai.*``), all others are below ``memory_context``.
+Without an SDK in the process the API does nothing, and costs next to nothing (``benchmarks/telemetry.py``).
+Names follow OpenTelemetry's semantic conventions where these have one (``db.system.name``, ``error.type``, ``user.id``,
+``gen_ai.*``); all others begin with ``memory_context``.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Metric:
         name: Its name.
         kind: The instrument of OpenTelemetry that records it.
         unit: In the notation of UCUM.
-        description: What it counts.
+        description: What it measures.
     """
 
     name: str
@@ -159,19 +159,19 @@ _DURATION = meter.create_histogram(
 
 
 def count(name: str, amount: int = 1, **facts: Value) -> None:
-    """Add to a counter."""
+    """Add to the counter *name* of `METRICS`."""
     _COUNTERS[name].add(amount, _named(facts))
 
 
 def _named(facts: Mapping[str, Value | None]) -> dict[str, Value]:
-    """Return facts by the names of their attributes, without those that are None."""
+    """Return *facts* under the names of their attributes (`ATTRIBUTES`), without those that are None."""
     return {ATTRIBUTES[name]: value for name, value in facts.items() if value is not None}
 
 
 class operation:  # noqa: N801 - used as a statement, like a function of contextlib
     """A span around an operation, and a measurement of how long it took.
 
-    Inside, the span is the current one. What is raised passes through, noted by its type.
+    In the body of the ``with``, the span is the current one. Errors pass through; their type is recorded.
 
     Args:
         name: The operation.
@@ -199,7 +199,7 @@ class operation:  # noqa: N801 - used as a statement, like a function of context
         return self
 
     def note(self, **facts: Value | None) -> None:
-        """Put what is known now on the span."""
+        """Add attributes to the span."""
         if self._span.is_recording():
             self._span.set_attributes(_named(facts))
 

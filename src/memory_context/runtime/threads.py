@@ -1,4 +1,4 @@
-"""Threads in which synchronous stores run for asynchronous callers, one hop per operation; and a loop for the reverse."""
+"""Run synchronous stores in threads for asynchronous callers, and coroutines in a loop for synchronous ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ THREADS = 8
 
 
 class DaemonThreads(Executor):
-    """Up to `THREADS` threads, which do not keep a process from ending where what they wait for hangs."""
+    """An executor of up to `THREADS` daemon threads, which do not keep a process from ending if their work hangs."""
 
     def __init__(self) -> None:
         self._tasks = SimpleQueue[tuple[Future[Any], Callable[[], Any]]]()
@@ -35,7 +35,7 @@ class DaemonThreads(Executor):
         self._threads = 0
         self._starting = Lock()
         in_child(self)
-        # At a normal end work is completed, as far as it does not hang.
+        # When a process ends normally, work that does not hang is completed.
         atexit.register(self.shutdown)
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -52,11 +52,11 @@ class DaemonThreads(Executor):
         return future
 
     def after_fork(self) -> None:
-        """In a forked child, forget what the parent's threads have begun."""
+        """Forget, in a forked child, what the parent's threads have begun."""
         self._begun.clear()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002 - Executor's
-        """Wait a moment for what was begun."""
+        """Wait up to `EXIT_SECONDS` for the work that was begun."""
         futures.wait(list(self._begun), EXIT_SECONDS)
 
     def _work(self) -> None:
@@ -96,7 +96,10 @@ _WAITING: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars
 
 
 def result_of(awaited: Awaitable[T]) -> T:
-    """Return what a caller's coroutine gives to synchronous work, run in the loop that waits for it, else in ours."""
+    """Return the result of a caller's awaitable to synchronous work.
+
+    It runs in the event loop that waits for this work (see `off_loop`); without one, in a loop of our own.
+    """
 
     async def waiting() -> T:
         return await awaited
@@ -118,7 +121,7 @@ async def off_loop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T
 
 
 def wait_for(work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of *work* to a synchronous caller, even inside a running loop: a loop of ours runs it."""
+    """Return the result of *work* to a synchronous caller, even inside a running loop: it runs in a loop of our own."""
     running = asyncio.run_coroutine_threadsafe(work, _loop())
     try:
         return running.result()

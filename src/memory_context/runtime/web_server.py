@@ -1,4 +1,4 @@
-"""An application of ASGI on a socket, until a signal ends it."""
+"""Serve an ASGI application on a socket until a signal ends it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SECONDS_TO_END = 3
 
 
 def serve_web(application: ASGIApp, listener: socket.socket, url: str) -> None:
-    """Print the URL on standard output, and serve until a signal comes."""
+    """Print *url* on standard output, and serve until a signal comes."""
     config = uvicorn.Config(
         application,
         # The library's own logging stays as it is set up.
         log_config=None,
-        # An address may have a token.
+        # A URL may contain a token.
         access_log=False,
         ws="none",
         timeout_graceful_shutdown=SECONDS_TO_END,

@@ -1,4 +1,4 @@
-"""Stores: where memories live. One protocol, on SQL and on files."""
+"""Stores keep memories. One protocol, implemented on SQL databases and on folders of files."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ _HOMES = {
 }
 
 
-# What needs POSIX or an extra.
+# Loaded on first use, because these need POSIX or an extra.
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -1,4 +1,4 @@
-"""What a store keeps of a record: one way in, one way out."""
+"""Codecs: how a store encodes a record when it writes it, and decodes it when it reads it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ IndexMode: TypeAlias = Literal["plain", "blind", "none"]
 
 
 class Codec:
-    """Keeps records as they are, so that they can be read with plain SQL.
+    """The default codec: stores records as they are, so that they can be read with plain SQL.
 
-    A codec of another kind overrides `encode` and `decode`. A store calls them where it writes a record and where it
-    reads one, and nowhere else.
+    Other codecs override `encode` and `decode`. A store calls these wherever it writes or reads a record, and nowhere
+    else.
 
     Attributes:
-        index: What the search index holds of the words: the words (``plain``), a keyed hash of each (``blind``), or
+        index: What the search index holds for each word: the word itself (``plain``), its keyed hash (``blind``), or
             nothing (``none``).
-        accept_plain: Whether records are read that another codec, or none, has written.
-        hidden: The columns that hold something else than the record's own value, so that nothing can be filtered or
-            ordered by them.
-        url_prefix: What stands before a store's URL for this codec; None where no URL can say it.
+        accept_plain: Whether records that were written without this codec are read.
+        hidden: The columns whose stored value is not the record's own, so that records cannot be filtered or ordered
+            by them.
+        url_prefix: The prefix of a store's URL that selects this codec; None if no URL can express its settings.
     """
 
     index: IndexMode = "plain"
@@ -34,10 +34,10 @@ class Codec:
     url_prefix: str | None = ""
 
     def encode(self, item: MemoryItem) -> MemoryItem:
-        """Return what is stored for *item*.
+        """Return the record to be stored in place of *item*.
 
         Raises:
-            InvalidRecordError: Another codec wrote it, and its own content is not known.
+            InvalidRecordError: *item* is still encoded by another codec.
         """
         if item.media_type.startswith(SEALED):
             raise InvalidRecordError(
@@ -46,10 +46,10 @@ class Codec:
         return item
 
     def decode(self, item: MemoryItem) -> MemoryItem:
-        """Return the record that `encode` made *item* of.
+        """Return the original of the stored record *item*: the inverse of `encode`.
 
         Raises:
-            SealError: This codec did not write it, or it was changed.
+            SealError: *item* was not written by this codec, or was changed since.
         """
         if item.media_type.startswith(SEALED):
             name = item.media_type.removeprefix(SEALED)
@@ -59,36 +59,42 @@ class Codec:
         return item
 
     def is_current(self, item: MemoryItem) -> bool:  # noqa: ARG002 - for codecs with keys
-        """Return whether `encode` would still write the stored *item* as it stands, of which the content may be cut."""
+        """Return whether the stored *item* is in the form that `encode` writes today.
+
+        The content of *item* may be cut off after its first bytes.
+        """
         return True
 
     def seal(self, data: bytes, place: bytes) -> bytes:
-        """Return *data*, which is no record, as it is stored where the codec hides words; valid with *place* alone."""
+        """Encrypt *data* that is not a record. It can be decrypted only together with the same *place*.
+
+        Only a codec whose `index` is not ``plain`` implements this.
+        """
         raise NotImplementedError
 
     def unseal(self, data: bytes, place: bytes) -> bytes:
-        """Return what `seal` was given.
+        """Return the bytes that `seal` encrypted for this *place*.
 
         Raises:
-            EncryptionError: It cannot be read with the keys at hand.
+            EncryptionError: *data* cannot be decrypted with the available keys.
         """
         raise NotImplementedError
 
 
 def check_embedder(codec: Codec) -> None:
-    """Refuse vectors, which tell of contents, beside a codec that hides them.
+    """Check that an embedder may be used beside *codec*: vectors reveal the contents that encryption hides.
 
     Raises:
-        InvalidArgumentError: The codec hides words.
+        InvalidArgumentError: The codec encrypts.
     """
     if codec.index != "plain":
         raise InvalidArgumentError(
-            "vectors tell of the contents; give a store that encrypts no embedder"
+            "vectors would reveal the encrypted contents; a store that encrypts takes no embedder"
         )
 
 
 def url_prefix(codec: Codec, redactor: Redactor | None) -> str | None:
-    """Return what stands before a store's URL for its codec and its redactor; None where no URL can say it."""
+    """Return the prefix of a store's URL that selects its codec and redactor; None if no URL can express them."""
     if codec.url_prefix is None or redactor is None:
         return codec.url_prefix
     return f"redacted+{codec.url_prefix}" if redactor.is_default else None

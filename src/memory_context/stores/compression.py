@@ -1,4 +1,7 @@
-"""Compression of records: the codec that makes large contents smaller."""
+"""The codec that compresses large contents, and the packed form of a content that encryption shares.
+
+A content is packed with its *facts*: the JSON object that says how to turn the bytes back into the content.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,10 @@ from memory_context.exceptions import SealError
 from memory_context.model.item import SEALED, MemoryItem, decoded, encoded
 from memory_context.stores.codec import Codec
 
-# As much as a column of SQLite or PostgreSQL holds: a row that claims more was not written by a
-# codec.
+# The largest value that a column of SQLite or PostgreSQL holds, in bytes. A row that decompresses
+# to more was not written by this codec.
 LARGEST = 2**30
-# Smaller contents gain nothing.
+# In bytes; compressing smaller contents saves nothing.
 _LEAST_COMPRESSED = 1024
 _LENGTH_BYTES = 4
 
@@ -23,7 +26,7 @@ _LENGTH_BYTES = 4
 class Compressed(Codec):
     """Compresses contents of 1,024 bytes or more with zlib, where that makes them smaller.
 
-    Logs and JSON take a fourth to an eighth of the space. The words in the search index stay as they are.
+    Logs and JSON then take a quarter to an eighth of the space. The words in the search index stay readable.
     """
 
     hidden: ClassVar[frozenset[str]] = frozenset({"media_type", "content"})
@@ -40,7 +43,7 @@ class Compressed(Codec):
         return replace(item, content=small, media_type=self.media_type)
 
     def decode(self, item: MemoryItem) -> MemoryItem:
-        """See `Codec.decode`. What was stored without the codec stays readable."""
+        """See `Codec.decode`. Records that were stored without the codec stay readable."""
         if item.media_type != self.media_type:
             return super().decode(item)
         return with_content(item, *unpacked(item, item.data))
@@ -58,40 +61,40 @@ def compressed(item: MemoryItem) -> tuple[dict[str, Any], bytes]:
 
 
 def with_content(item: MemoryItem, facts: Mapping[str, Any], data: bytes) -> MemoryItem:
-    """Return *item* with the content that `compressed` was given.
+    """Return *item* with the content that `compressed` turned into *facts* and *data*.
 
     Raises:
         SealError: The bytes are damaged.
     """
     try:
-        whole = _decompressed(data) if facts["zlib"] else data
-        content = decoded(whole, facts["media_type"])
+        plain = _decompressed(data) if facts["zlib"] else data
+        content = decoded(plain, facts["media_type"])
     except (KeyError, ValueError, zlib.error) as error:
         raise _damaged(item) from error
     return replace(item, content=content, media_type=facts["media_type"])
 
 
 def _decompressed(data: bytes) -> bytes:
-    """Return what zlib has made *data* of.
+    """Decompress *data*.
 
     Raises:
-        ValueError: It is more than `LARGEST`, or its end is missing.
+        ValueError: The result is larger than `LARGEST`, or the end of *data* is missing.
     """
     stream = zlib.decompressobj()
-    whole = stream.decompress(data, LARGEST)
+    plain = stream.decompress(data, LARGEST)
     if not stream.eof:
         raise ValueError(f"it does not end within {LARGEST} bytes")
-    return whole
+    return plain
 
 
 def packed(facts: Mapping[str, Any], data: bytes) -> bytes:
-    """Return facts, which are JSON, and data as one sequence of bytes."""
+    """Return *facts*, as JSON, and *data* as one sequence of bytes."""
     head = encoded(json.dumps(facts, ensure_ascii=False))
     return len(head).to_bytes(_LENGTH_BYTES) + head + data
 
 
 def unpacked(item: MemoryItem, data: bytes) -> tuple[dict[str, Any], bytes]:
-    """Return what `packed` was given for *item*.
+    """Return the facts and the data of *item* that `packed` put together.
 
     Raises:
         SealError: The bytes are damaged.

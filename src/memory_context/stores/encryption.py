@@ -1,4 +1,4 @@
-"""Encryption of records: the codec whose rows nobody reads without a key."""
+"""The codec that encrypts records, so that their rows cannot be read without a key."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ _SEALED_FACTS = (
 
 
 class Encrypted(Codec):
-    """Encrypts content, summary, metadata and media type with AES-256-GCM, compressed before.
+    """Compresses content, summary, metadata and media type, and encrypts them with AES-256-GCM.
 
-    A record is bound to its user, key, type, tier and origin: moved into another row, or with one of them changed, it
-    is refused. So is a row that was never encrypted. What places a memory stays readable: user, agent, thread, key,
-    type, tier, origin, category, tags, importance, counts and times. Do not put secrets into those.
+    A record is bound to its user, key, type, tier and origin: if it was moved into another row, or one of these was
+    changed, decoding fails. It also fails for a row that was never encrypted. The other columns stay readable: user,
+    agent, thread, key, type, tier, origin, category, tags, importance, counts and times. Do not put secrets into those.
 
-    The search index holds a keyed hash of each word. Whoever reads the database sees which chunks of one user share
-    words, and how often, but not the words. With ``index="none"`` there is no index: then a search opens the newest 500
-    memories of its scope.
+    The search index holds a keyed hash of each word. A reader of the database sees which chunks of one user share
+    words, and how often, but not the words. With ``index="none"`` there is no index, and a search decrypts and reads
+    the newest 500 memories of its scope.
 
     Args:
-        keys: 32 bytes each, by an id that is stored with every record: the first one encrypts, all of them decrypt. Or
-            a callable that gives them. None: the environment variable ``MEMORY_CONTEXT_KEYS``, as ``id:key,id:key``
-            with keys in base64; so does ``encrypted+`` before a URL.
+        keys: Keys of 32 bytes each, by ids that are stored with every record: the first one encrypts, all of them
+            decrypt. Or a callable that returns such a mapping. None, and ``encrypted+`` before a URL, take them from
+            the environment variable ``MEMORY_CONTEXT_KEYS``, which reads ``id:key,id:key`` with keys in base64.
         index: ``blind`` or ``none``.
-        accept_plain: Whether rows that were never encrypted are read: for a database from before, until `reencrypt` of
-            the store has encrypted all of them.
+        accept_plain: Whether rows that were never encrypted are read. This is for a database that was used without
+            encryption before, until the store's `reencrypt` has encrypted all of its rows.
 
     Raises:
-        InvalidArgumentError: No keys, one that is not 32 bytes long, or another index.
+        InvalidArgumentError: There are no keys, a key is not 32 bytes long, or *index* is neither of the two.
         MissingDependencyError: The package ``cryptography`` is not installed.
     """
 
@@ -71,12 +71,12 @@ class Encrypted(Codec):
         self.index = index
         self.accept_plain = accept_plain
         self._keys = Keyring(keys)
-        is_told_by_url = keys is None and index == "blind" and not accept_plain
-        self.url_prefix = "encrypted+" if is_told_by_url else None
+        has_default_settings = keys is None and index == "blind" and not accept_plain
+        self.url_prefix = "encrypted+" if has_default_settings else None
 
     @staticmethod
     def generate_key() -> str:
-        """Return a new key in base64, as ``MEMORY_CONTEXT_KEYS`` takes it."""
+        """Return a new random key in base64, as ``MEMORY_CONTEXT_KEYS`` takes it."""
         return base64.b64encode(os.urandom(KEY_BYTES)).decode()
 
     def encode(self, item: MemoryItem) -> MemoryItem:
@@ -87,7 +87,7 @@ class Encrypted(Codec):
         facts["content_metadata"] = dict(item.content_metadata)
         return replace(
             item,
-            content=self.seal(packed(facts, data), _place_of(item)),
+            content=self.seal(packed(facts, data), _associated_data(item)),
             summary=HIDDEN,
             content_metadata={},
             media_type=self.media_type,
@@ -100,18 +100,19 @@ class Encrypted(Codec):
         """See `Codec.decode`.
 
         Raises:
-            EncryptionError: Its key is not at hand.
-            SealError: It was changed or moved, or never encrypted.
+            EncryptionError: The key that encrypted it is not available.
+            SealError: It was changed or moved to another row, or never encrypted.
         """
         if item.media_type != self.media_type:
             if self.accept_plain:
                 return super().decode(item)
             raise SealError(
-                f"{item.memory_key!r} is not encrypted, as all in this store is; accept_plain=True reads it"
+                f"{item.memory_key!r} is not encrypted, but this store is; with accept_plain=True it can be read"
             )
-        plain = self.unseal(item.data, _place_of(item), repr(item.memory_key))
+        plain = self.unseal(item.data, _associated_data(item), repr(item.memory_key))
         facts, data = unpacked(item, plain)
-        # Readable, so that they can be filtered by. What was sealed before they were noted has the least of both.
+        # These two columns are readable too, for filters, so they are compared with their sealed copies. Records from
+        # before they were sealed count as the least trusted: imported, with a key of the caller's choice.
         sealed = facts.get("origin", IMPORT), facts.get("generated_key", False)
         if (item.origin, item.generated_key) != sealed:
             raise SealError(f"{item.memory_key!r} was changed: its origin is {sealed[0]}")
@@ -125,7 +126,7 @@ class Encrypted(Codec):
         )
 
     def is_current(self, item: MemoryItem) -> bool:
-        """See `Codec.is_current`: whether the newest key encrypted it."""
+        """See `Codec.is_current`. A record is current if the newest key encrypted it."""
         return item.media_type == self.media_type and item.data.startswith(self._head())
 
     def seal(self, data: bytes, place: bytes) -> bytes:
@@ -135,7 +136,7 @@ class Encrypted(Codec):
         return self._head() + nonce + cipher.encrypt(nonce, data, place)
 
     def unseal(self, data: bytes, place: bytes, name: str = "this database") -> bytes:
-        """See `Codec.unseal`; errors call it *name*."""
+        """See `Codec.unseal`. Error messages call the data *name*."""
         if data[:1] != _VERSION:
             raise SealError(
                 f"{name} was encrypted by another version of memory-context, or it was changed"
@@ -146,19 +147,19 @@ class Encrypted(Codec):
         cipher = self._keys.named(key_id)
         try:
             return cipher.decrypt(nonce, data[start + _NONCE_BYTES :], place)
-        # ValueError: of a nonce that was cut off.
+        # ValueError: the nonce was cut off.
         except (InvalidTag, ValueError) as error:
             raise SealError(
-                f"{name} cannot be decrypted: it was changed or moved, or the key {key_id!r} is another one"
+                f"{name} cannot be decrypted: it was changed or moved, or the key {key_id!r} is not the one that encrypted it"
             ) from error
 
     def _head(self) -> bytes:
-        """Return what bytes begin with that the newest key seals: the version of the form, and the key's id."""
+        """Return the first bytes of everything that the newest key seals: the format's version, and the key's id."""
         key_id = self._keys.newest()[0].encode()
         return _VERSION + len(key_id).to_bytes() + key_id
 
 
-def _place_of(item: MemoryItem) -> bytes:
-    """Return what a sealed record is only valid with."""
-    place: tuple[Any, ...] = (item.user_id, item.memory_key, item.memory_type, item.tier)
-    return json.dumps(["memory-context", *place]).encode()
+def _associated_data(item: MemoryItem) -> bytes:
+    """Return the associated data of AES-GCM, without which the sealed record cannot be decrypted."""
+    bound_to: tuple[Any, ...] = (item.user_id, item.memory_key, item.memory_type, item.tier)
+    return json.dumps(["memory-context", *bound_to]).encode()

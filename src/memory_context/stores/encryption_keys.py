@@ -1,4 +1,4 @@
-"""Keys for encryption: where they come from, and what is derived of them."""
+"""Keys for encryption: where they come from, and the ciphers derived from them."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Keyring:
     """The keys by their ids; the first one encrypts, all of them decrypt.
 
     Args:
-        source: The keys, or what gives them: it is called at first use, and again where a record names a key that is
-            not known yet. None: the environment variable ``MEMORY_CONTEXT_KEYS``, as ``id:key,id:key`` with keys in
-            base64.
+        source: The keys, or a callable that returns them. It is called at the first use, and again when a record names
+            an unknown key. None: the environment variable ``MEMORY_CONTEXT_KEYS``, which reads ``id:key,id:key`` with
+            keys in base64.
 
     Raises:
-        InvalidArgumentError: No keys, or one that is not 32 bytes long.
+        InvalidArgumentError: There are no keys, or a key is not 32 bytes long.
     """
 
     def __init__(self, source: KeySource | None) -> None:
@@ -56,16 +56,16 @@ class Keyring:
         return next(iter(self._keys.items()))
 
     def named(self, key_id: str) -> AESGCM:
-        """Return the cipher of the key of that id.
+        """Return the cipher of the key with this id.
 
         Raises:
-            EncryptionError: It is not at hand.
+            EncryptionError: There is no such key.
         """
         if key_id not in self._keys and callable(self._source):
             self._load()
         if key_id not in self._keys:
             raise EncryptionError(
-                f"this is encrypted with the key {key_id!r}, which is not at hand; known: {', '.join(self._keys)}"
+                f"this is encrypted with the key {key_id!r}, which is not available; known keys: {', '.join(self._keys)}"
             )
         return self._keys[key_id]
 
@@ -75,14 +75,15 @@ class Keyring:
         except MemoryContextError:
             raise
         except Exception as error:
-            # For an agent that is a store that cannot be used now, as in any other outage.
+            # A store error, so that an agent goes on as in any other outage of the store.
             raise EncryptionError(
-                f"the keys are not to be had: {type(error).__name__}: {error}"
+                f"the keys could not be loaded: {type(error).__name__}: {error}"
             ) from error
-        given: object = keys
-        if not isinstance(given, Mapping):
+        loaded: object = keys
+        if not isinstance(loaded, Mapping):
             raise InvalidArgumentError(
-                f"keys are a mapping of ids to keys of {KEY_BYTES} bytes, or what gives one, not {type(given).__name__}"
+                f"keys must be a mapping of ids to keys of {KEY_BYTES} bytes, or a callable that returns one,"
+                f" not {type(loaded).__name__}"
             )
         if not keys:
             raise InvalidArgumentError(
@@ -92,20 +93,21 @@ class Keyring:
 
 
 def from_environment() -> Keys:
-    """The keys in ``MEMORY_CONTEXT_KEYS``.
+    """Return the keys in the environment variable ``MEMORY_CONTEXT_KEYS``.
 
     Raises:
         InvalidArgumentError: The variable is not set, or does not read ``id:key,id:key``.
     """
     keys = dict[str, bytes]()
     entries = filter(None, map(str.strip, os.environ.get(KEYS_VARIABLE, "").split(",")))
-    for place, entry in enumerate(entries, 1):
+    for number, entry in enumerate(entries, 1):
         key_id, _, text = entry.rpartition(":")
         keys[key_id] = _decoded(text)
         if not key_id or len(keys[key_id]) != KEY_BYTES:
-            # Which of both is the key is not known, so neither is shown.
+            # Either part may be the secret key, so neither is shown.
             raise InvalidArgumentError(
-                f"{KEYS_VARIABLE} reads id:key,id:key, keys of {KEY_BYTES} bytes in base64, but not entry {place}"
+                f"entry {number} of {KEYS_VARIABLE} is not id:key with a key of {KEY_BYTES} bytes in base64;"
+                " the variable reads id:key,id:key"
             )
     if not keys:
         raise InvalidArgumentError(
@@ -122,13 +124,15 @@ def _decoded(text: str) -> bytes:
 
 
 def _cipher(key_id: object, key: object) -> AESGCM:
-    """Return the cipher of a secret key, which is not used as it is but derived (HKDF, RFC 5869).
+    """Return a cipher whose key is derived from a secret key (HKDF, RFC 5869).
 
     Raises:
-        InvalidArgumentError: An id that is none, or a key that is not 32 bytes long.
+        InvalidArgumentError: The id is not a text of 1 to 255 bytes, or the key is not 32 bytes long.
     """
     if not isinstance(key_id, str) or not 0 < len(key_id.encode()) <= MAX_ID:
-        raise InvalidArgumentError(f"a key's id has 1 to {MAX_ID} bytes, not {key_id!r:.80}")
+        raise InvalidArgumentError(
+            f"a key's id must be a text of 1 to {MAX_ID} bytes, not {key_id!r:.80}"
+        )
     if not isinstance(key, bytes) or len(key) != KEY_BYTES:
         size = f"{len(key)} bytes" if isinstance(key, bytes) else type(key).__name__
         raise InvalidArgumentError(

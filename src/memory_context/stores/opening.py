@@ -1,4 +1,4 @@
-"""Opening a store by whatever a caller names it by."""
+"""Opening the store that a caller names by a URL, an engine, a pool or the store itself."""
 
 from __future__ import annotations
 
@@ -23,50 +23,52 @@ if TYPE_CHECKING:
     from memory_context.text.redact import Redactor
 
 AnyStore: TypeAlias = str | sa.URL | sa.Engine | sa.Pool | MemoryStore
-"""All that a caller may name a store by: see `as_store`."""
+"""Everything that a caller may name a store by: see `as_store`."""
 
 FILES = "file:"
 CODECS = ("compressed", "encrypted")
 REDACTED = "redacted"
-# Weak: a store lives as long as somebody uses it.
+# By URL prefix and folder. Weak references: a store lives only as long as it is used.
 _file_stores: WeakValueDictionary[str, FileStore] = WeakValueDictionary()
 _lock = Lock()
 
 
 def as_store(store: AnyStore | None, password_variable: str = PASSWORD_VARIABLE) -> MemoryStore:
-    """Return the store that a caller names: itself, or a `SQLAlchemyStore`, or a `FileStore`.
+    """Return the store that a caller names.
 
-    A `FileStore` is named by a URL such as ``file:///folder``.
+    A store is returned as it is. A URL such as ``file:///folder`` opens a `FileStore`; any other
+    URL, an engine or a pool opens a `SQLAlchemyStore`. None stands for the environment variable
+    ``MEMORY_CONTEXT_STORE``, or for ``sqlite:///memory.db`` if that is not set.
 
     ``compressed+`` before a URL gives the store the codec `Compressed`, ``encrypted+`` the codec
-    `Encrypted` with the keys in ``MEMORY_CONTEXT_KEYS``, and ``redacted+``, before or behind them,
+    `Encrypted` with the keys in ``MEMORY_CONTEXT_KEYS``, and ``redacted+``, before or after them,
     a `Redactor` without settings.
 
-    None is the variable ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db``. All users of a
-    folder in this process share one `FileStore`, because one may write into it.
+    A folder that is opened repeatedly in this process is one shared `FileStore`, because only one
+    store at a time may write into a folder.
 
     Raises:
-        InvalidArgumentError: It is no store and names none.
-        UnsupportedDatabaseError: A URL, engine or pool of another database than SQLite and
+        InvalidArgumentError: *store* neither is a store nor names one.
+        UnsupportedDatabaseError: A URL, engine or pool of a database other than SQLite and
             PostgreSQL.
     """
-    named = os.environ.get(STORE_VARIABLE) if store is None else store
-    if isinstance(named, str):
-        return _store_at(named, password_variable)
-    if named is None or isinstance(named, sa.URL | sa.Engine | sa.Pool):
-        return SQLAlchemyStore(named, password_variable=password_variable)
-    if isinstance(named, MemoryStore):
-        return named
-    right = f"; write 'sqlite:///{named}' or 'file:{named}'" if isinstance(named, Path) else ""
+    given = os.environ.get(STORE_VARIABLE) if store is None else store
+    if isinstance(given, str):
+        return _store_at(given, password_variable)
+    if given is None or isinstance(given, sa.URL | sa.Engine | sa.Pool):
+        return SQLAlchemyStore(given, password_variable=password_variable)
+    if isinstance(given, MemoryStore):
+        return given
+    suggestion = f"; write 'sqlite:///{given}' or 'file:{given}'" if isinstance(given, Path) else ""
     raise InvalidArgumentError(
-        f"a store is a URL, an engine, a pool or a MemoryStore, not {type(store).__name__}{right}"
+        f"a store is a URL, an engine, a pool or a MemoryStore, not {type(store).__name__}{suggestion}"
     )
 
 
 def _store_at(url: str, password_variable: str) -> MemoryStore:
-    named = database_url(url)
-    before = url.removesuffix(named).split("+")[:-1]
-    codecs = [name for name in before if name != REDACTED]
+    inner_url = database_url(url)
+    prefixes = url.removesuffix(inner_url).split("+")[:-1]
+    codecs = [name for name in prefixes if name != REDACTED]
     if len(codecs) > 1:
         raise InvalidArgumentError(
             f"a store has one codec, so one of {', '.join(CODECS)} stands before its URL: {unread_url(url)!r}"
@@ -77,29 +79,29 @@ def _store_at(url: str, password_variable: str) -> MemoryStore:
 
         codec = Encrypted()
     redactor = None
-    if REDACTED in before:
+    if REDACTED in prefixes:
         from memory_context.text.redact import Redactor  # noqa: PLC0415 - compiles many patterns
 
         redactor = Redactor()
-    if named.startswith(FILES):
-        return _file_store(url, named, codec, redactor)
+    if inner_url.startswith(FILES):
+        return _file_store(url, inner_url, codec, redactor)
     return SQLAlchemyStore(
-        named, password_variable=password_variable, codec=codec, redactor=redactor
+        inner_url, password_variable=password_variable, codec=codec, redactor=redactor
     )
 
 
 def database_url(url: str) -> str:
-    """Return the URL of the database or folder itself, without what stands before it."""
+    """Return the URL of the database or folder itself, without prefixes such as ``encrypted+``."""
     name, plus, inside = url.partition("+")
     return database_url(inside) if plus and name in (*CODECS, REDACTED) else url
 
 
-def _file_store(url: str, named: str, codec: Codec, redactor: Redactor | None) -> FileStore:
+def _file_store(url: str, inner_url: str, codec: Codec, redactor: Redactor | None) -> FileStore:
     from memory_context.stores.files.file_store import FileStore  # noqa: PLC0415 - for POSIX systems only
 
-    path = unquote(named.removeprefix(FILES))
-    # file:///folder, file://localhost/folder and file:folder name a folder; file://host/folder
-    # names another machine's.
+    path = unquote(inner_url.removeprefix(FILES))
+    # file:///folder, file://localhost/folder and file:folder name a folder of this machine;
+    # file://host/folder is one of another machine.
     if path.startswith("//localhost/"):
         path = path.removeprefix("//localhost")
     is_on_another_host = path.startswith("//") and not path.startswith("///")

@@ -1,4 +1,8 @@
-"""The protocols of stores: what every one can do, and what some can beside that."""
+"""The store protocols: `MemoryStore`, which every store implements, and the optional abilities that some add to it.
+
+An optional ability is a protocol of its own (`BatchWriter`, `CallKeeper`, ...). The functions at the end use one where
+the store has it, and fall back to the basic verbs where it does not.
+"""
 
 from __future__ import annotations
 
@@ -19,26 +23,27 @@ if TYPE_CHECKING:
 Filters: TypeAlias = Mapping[str, Any]
 Mode: TypeAlias = Literal["hybrid", "keyword", "semantic"]
 Progress: TypeAlias = Callable[[int, int], object]
-"""Called with how many are done, and of how many."""
+"""Called with the number of records (or pages) done so far, and the total number."""
 
 
 @runtime_checkable
 class MemoryStore(Protocol):
     """A store of memories, safe under threads.
 
-    Every verb takes a `Scope` first and never looks outside it.
+    Every method takes a `Scope` first and never looks outside it.
 
-    Filters map a column to a value (equality), to operators, or to a list of either (one of them
-    holds): ``{"importance": {"$gte": 0.5}}`` with ``$eq $ne $gt $gte $lt $lte``, ``$under`` for a
-    path or what is below it (``{"category": {"$under": "project"}}``), and ``$contains`` for a part
-    of a text, which is all that ``content`` can be filtered by. ``None`` is a value:
-    ``{"category": None}`` are those without one, and ``$ne`` of a text holds for them. ``tags``
-    matches if the record has the tag, or one of the tags. Texts compare by their code points.
+    Filters map a column to a value (equality), to operators, or to a list of either, of which at
+    least one must hold: ``{"importance": {"$gte": 0.5}}``. The operators are
+    ``$eq $ne $gt $gte $lt $lte``, ``$under`` for a path and everything below it
+    (``{"category": {"$under": "project"}}``), and ``$contains`` for a part of a text. ``content``
+    can be filtered by ``$contains`` only. ``None`` is a value: ``{"category": None}`` matches
+    records without a category, and so does ``$ne`` with a text. ``tags`` matches if the record has
+    the tag, or one of the listed tags. Texts are compared by code point.
 
     Raises:
-        StoreError: The store could not do it. Nothing was changed then.
-        InvalidFilterError: A filter or an order names no column, an unknown operator, or a value of
-            another kind than the column holds.
+        StoreError: The operation failed. Nothing was changed.
+        InvalidFilterError: A filter or an order names an unknown column or operator, or a value
+            whose type is not that of the column.
     """
 
     def put(
@@ -52,26 +57,26 @@ class MemoryStore(Protocol):
     ) -> MemoryItem:
         """Commit *item* and return the record as it stands in the store.
 
-        A record of the same user with the same `identity` is returned instead of a second one: it
-        is active again, ends with the later `expires_at` of both, and `updated_at` says within a
-        minute when it was put last. Its key is that of the first one, also where several writers
-        put it at once.
+        If the user already has a record with the same `identity`, no second one is made and the
+        existing record is returned: it becomes active again, takes the later `expires_at` of the
+        two, and its `updated_at` tells when it was last put, to within a minute. It keeps its own
+        key, even if several writers put the same content at once.
 
         Args:
-            scope: Where it belongs.
+            scope: The scope that the record belongs to.
             item: The record.
-            replace: Whether its key may take the place of another memory, one that `scope` sees.
-            room: The capacity of the record's tier for its `tier_id`. Checked in the transaction of
-                the write, so that writers cannot exceed it together; what makes room is evicted:
-                `is_active` becomes False.
-            replaces: The record that *item*, under the same key, takes the place of, as it was
-                read.
+            replace: Whether the record may overwrite another memory under the same key, if `scope`
+                sees that memory.
+            room: The capacity of the record's tier for its `tier_id`. It is checked in the
+                transaction of the write, so that concurrent writers cannot exceed it together.
+                Memories that must make room are evicted: their `is_active` becomes False.
+            replaces: The record under the same key that *item* replaces, as the caller has read it.
 
         Raises:
-            KeyExistsError: The key belongs to another content, and not *replace*.
+            KeyExistsError: The key belongs to another content, and *replace* is false.
             TierFullError: There is no room.
-            RecordChangedError: The record *replaces* is not there any more, or not as it was read.
-            InvalidScopeError: The item does not belong into the scope.
+            RecordChangedError: The record *replaces* was changed or deleted since it was read.
+            InvalidScopeError: The item does not belong to the scope.
         """
         ...
 
@@ -80,7 +85,7 @@ class MemoryStore(Protocol):
         ...
 
     def get_many(self, scope: Scope, keys: Iterable[str]) -> list[MemoryItem]:
-        """Return the memories under *keys*, in their order, without those that are not there."""
+        """Return the memories under *keys*, in the order of the keys. Missing ones are left out."""
         ...
 
     def query(
@@ -92,15 +97,15 @@ class MemoryStore(Protocol):
         offset: int = 0,
         order_by: str = "created_at",
     ) -> list[MemoryItem]:
-        """Return the active memories that match, in the order of a column, largest value first.
+        """Return the active memories that match, sorted by a column, largest value first.
 
         Args:
-            scope: Where to look.
-            filters: What the memories must match.
-            limit: How many at most; None for all of them.
-            offset: How many of the first are left out.
-            order_by: A column. ``-`` before it reverses the order: oldest, least important first.
-                Memories without a value stand where the smallest would.
+            scope: The scope to look in.
+            filters: The conditions that the memories must meet.
+            limit: The largest number of memories to return; None for all of them.
+            offset: The number of memories to skip.
+            order_by: A column. ``-`` before it reverses the order: oldest or least important first.
+                Memories without a value count as smallest.
 
         Raises:
             InvalidArgumentError: A negative limit or offset.
@@ -117,22 +122,21 @@ class MemoryStore(Protocol):
         mode: Mode = "hybrid",
         passages: bool = True,
     ) -> list[MemoryItem]:
-        """Return the active memories that speak of *query*, best first, each with a `match`.
+        """Return the active memories that are about *query*, best first, each with a `match`.
 
-        A query without words finds the newest.
-
-        Any text is a query. Secrets are found by what describes them; the content of their hits is
-        masked.
+        Any text is a valid query; one without words returns the newest memories. Secrets are found
+        by their key, description, category, tags and metadata, never by their content, which is
+        masked in the hits.
 
         Args:
-            scope: Where to look.
-            query: What is looked for.
-            limit: How many at most.
-            filters: What the memories must match.
-            mode: ``keyword``, ``semantic``, or ``hybrid`` for both; without an embedder, hybrid is
-                keyword.
-            passages: Without them, matches have a score only, and contents are as they are: for
-                callers that judge the texts themselves.
+            scope: The scope to look in.
+            query: The text to search for.
+            limit: The largest number of hits.
+            filters: The conditions that the memories must meet.
+            mode: ``keyword``, ``semantic``, or ``hybrid`` for both. Without an embedder, hybrid is
+                the same as keyword.
+            passages: If false, each match has a score but no passage, and contents are not masked:
+                for callers that judge the texts themselves.
         """
         ...
 
@@ -141,27 +145,30 @@ class MemoryStore(Protocol):
     ) -> bool:
         """Delete the memory under *key* for good, and note when and why (`deletion`).
 
-        With *soft* it is only evicted, as by a full tier: it is no longer found or offered, its key
-        still redeems, and putting the record back with `is_active` undoes it.
+        With *soft* it is only evicted, as a full tier does it: searches no longer find or offer it,
+        its key still redeems, and putting the record back with `is_active` set undoes the eviction.
 
         Returns:
-            Whether there was one; with *soft*, an active one.
+            Whether there was such a memory; with *soft*, whether there was an active one.
         """
         ...
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
-        """Return when and why the memory under *key* was deleted; None if it was not or is back."""
+        """Return when and why the memory under *key* was deleted.
+
+        Return None if it was never deleted, or was stored again since.
+        """
         ...
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
-        """Note that the memories under *keys* were read now; return how many there were."""
+        """Record a read, now, of the memories under *keys*; return the number of memories found."""
         ...
 
     def expire_at(self, scope: Scope, ends: Iterable[tuple[MemoryItem, datetime]]) -> int:
-        """Let memories, as they were read, end at these moments; return how many of them do.
+        """Set `expires_at` of memories; return the number of memories that were changed.
 
-        Nothing else of them changes, `updated_at` neither. One that was put again since it was read
-        ends as it was put then.
+        Each memory is given as it was read. One that was put again since then is left alone.
+        Nothing else of a memory changes, not even `updated_at`.
         """
         ...
 
@@ -173,34 +180,39 @@ class MemoryStore(Protocol):
         ...
 
     def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
-        """Yield every deletion that the store knows of the scope's user, by key."""
+        """Yield every deletion that is noted for the scope's user, sorted by key."""
         ...
 
     def restore(self, scope: Scope, records: Iterable[AnyRecord]) -> Restored:
-        """Write records as they are: what `list_all` and `list_deleted` of another store yield.
+        """Write records unchanged, as `list_all` and `list_deleted` of another store yield them.
 
-        For moving memories between stores; `put` is for new ones.
+        This is for moving memories between stores; `put` is for new ones.
 
-        Nothing that is there is changed: a record that is there already counts as unchanged (reads
-        aside), and every other one that clashes is a conflict: another version of it, its key or
-        its content in another record, deleted here after it was last changed there, deleted there
-        but still here. Of two deletions the later one is kept. Each record is written whole or not
-        at all; after an error, restore again.
+        Nothing in this store is overwritten. A record that is already here counts as unchanged,
+        even if its reads differ. A record is a conflict if this store has another version of it,
+        has its key or content in another record, or deleted it after its last change in the other
+        store. A deletion is a conflict if the memory still exists here. Of two deletions of the
+        same key, the later one is kept.
+
+        Each record is written completely or not at all. After an error, call `restore` again.
         """
         ...
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
-        """Delete every memory of the scope, as `delete` does; return how many there were."""
+        """Delete every memory of the scope, as `delete` does; return the number deleted."""
         ...
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
-        """Return how many active memories match."""
+        """Return the number of active memories that match."""
         ...
 
     def sum(self, scope: Scope, column: str, filters: Filters | None = None) -> int:
         """Return a column's sum over the active memories that match.
 
-        The column is ``token_count``, ``char_count`` or ``line_count``.
+        Args:
+            scope: The scope to look in.
+            column: ``token_count``, ``char_count`` or ``line_count``.
+            filters: The conditions that the memories must meet.
 
         Raises:
             InvalidFilterError: Another column.
@@ -208,107 +220,108 @@ class MemoryStore(Protocol):
         ...
 
     def usage(self, scope: Scope, filters: Filters | None = None) -> list[Usage]:
-        """Return how much the active memories that match take, for each tier and category.
+        """Return the number and size of the active memories that match, per tier and category.
 
-        They are sorted by name.
+        The list is sorted by tier and category.
         """
         ...
 
     def close(self) -> None:
-        """Give back connections and threads. The store may be used again, and closed again."""
+        """Release connections and threads. The store may be used, and closed, again."""
         ...
 
 
 @runtime_checkable
 class BatchWriter(Protocol):
-    """A store that writes many records in one go."""
+    """A store that writes many records in one transaction."""
 
     def replace_all(self, scope: Scope, items: Sequence[MemoryItem]) -> None:
-        """Put records under different keys of their caller's choice, each in the place of what its key holds.
+        """Put records with distinct keys of the caller's choice, each replacing the memory under its key, if any.
 
         All of them are committed, or none.
 
         Raises:
-            KeyExistsError: A key holds a memory that the scope does not see.
-            InvalidScopeError: A record does not belong into the scope.
-            StoreError: The store could not do it.
+            KeyExistsError: A key belongs to a memory that the scope does not see.
+            InvalidScopeError: A record does not belong to the scope.
+            StoreError: The operation failed.
         """
         ...
 
 
 @runtime_checkable
 class Administration(Protocol):
-    """The verbs for administrators: across users, or to take a user's last trace away."""
+    """Operations for administrators: those across users, and the removal of every trace of a user."""
 
     def users(self) -> list[str]:
-        """Return everybody of whom the store has a memory, a deletion or a model call, in the order of their ids.
+        """Return the ids of all users with a memory, a deletion or a model call in the store, sorted.
 
         Raises:
-            StoreError: The store could not do it.
+            StoreError: The operation failed.
         """
         ...
 
     def forget_user(self, user_id: str) -> Receipt:
-        """Remove every trace of a user.
+        """Remove every trace of a user: memories, index, vectors, reads, deletions, model calls, audit trail and files.
 
-        These are memories, their index and vectors, reads, deletions, audit trail, and files.
+        Afterwards a reference to such a memory reports that there is no such memory, not when it was deleted.
 
-        References to those memories say afterwards that there is no such memory, not when it was
-        deleted. What is stored of the user while this runs may stay: stop their agents first. After
-        an error, call it again.
+        Records that are stored for the user while this runs may remain, so stop the user's agents first. After an
+        error, call it again.
 
         Raises:
-            StoreError: The store could not do it; a part may be done.
+            StoreError: The operation failed; some of the data may be removed already.
         """
         ...
 
 
 @runtime_checkable
 class CallKeeper(Protocol):
-    """A store that keeps what models were sent, and what was decided before."""
+    """A store that keeps records of the calls of models, and of the decisions made before them."""
 
     def note_call(self, record: CallRecord) -> None:
-        """Have *record* kept soon; never waits, and never fails."""
+        """Schedule *record* to be written soon. This never waits and never fails."""
         ...
 
     def calls(self, wanted: CallFilter, limit: int | None = 100) -> list[CallRecord]:
-        """Return the model calls and decisions that are wanted, newest first; at most *limit*, None for all.
+        """Return the model calls and decisions that match, newest first; at most *limit*, None for all.
 
         Raises:
-            StoreError: The store could not do it.
+            StoreError: The operation failed.
         """
         ...
 
     def call_totals(self, user_id: str, thread_id: str | None = None) -> list[CallTotals]:
-        """Return what a user's model calls add up to, by conversation, the one with the newest call first; or of one.
+        """Return the totals of a user's model calls per conversation, or of one conversation alone.
+
+        The conversation with the newest call comes first.
 
         Raises:
-            StoreError: The store could not do it.
+            StoreError: The operation failed.
         """
         ...
 
     def callers(self) -> list[str]:
-        """Return everybody of whom something is kept here, in the order of their ids.
+        """Return the ids of all users with a model call or a decision in the store, sorted.
 
         Raises:
-            StoreError: The store could not do it.
+            StoreError: The operation failed.
         """
         ...
 
 
 @runtime_checkable
 class OpenedByURL(Protocol):
-    """A store or an audit trail that another process may open by its URL."""
+    """A store or an audit trail that another process can open by its URL."""
 
     @property
     def url(self) -> str | None:
-        """Return the URL without its password; None where only this process can reach it."""
+        """Return the URL without its password; None if only this process can reach it."""
         ...
 
 
 @runtime_checkable
 class StoreSettings(Protocol):
-    """A store with settings that its URL does not hold."""
+    """A store with settings that are not part of its URL."""
 
     @property
     def has_embedder(self) -> bool:
@@ -317,12 +330,12 @@ class StoreSettings(Protocol):
 
     @property
     def quota(self) -> Quota | None:
-        """Return how much is kept of each user; None for no limit."""
+        """Return the limit on what is kept for each user; None for no limit."""
         ...
 
     @property
     def redactor(self) -> Redactor | None:
-        """Return what takes secrets out of texts before they come here; None where nothing does."""
+        """Return the redactor that removes secrets from texts before they are stored; None if there is none."""
         ...
 
 
@@ -331,40 +344,43 @@ class SearchIndexed(Protocol):
     """A store with a search index that can be rebuilt."""
 
     def reindex(self, progress: Progress | None = None) -> int:
-        """Rebuild the search index, and missing vectors; return how many memories there are.
+        """Rebuild the search index, and make missing vectors; return the number of memories.
 
         Args:
-            progress: Called after each step with how many are done, and of how many.
+            progress: Called after each step with the number of memories done, and their total number.
 
         Raises:
-            StoreError: The store could not do it.
+            StoreError: The operation failed.
         """
         ...
 
 
 @runtime_checkable
 class TermIndexed(Protocol):
-    """A store whose index knows which chunks hold a lexeme."""
+    """A store whose index records which chunks of a text contain a lexeme (an analyzed word)."""
 
     def term_hits(self, scope: Scope, terms: Sequence[Sequence[str]], filters: Filters) -> TermHits:
-        """Return where terms stand in the memories that match, each given by its lexemes, and how rare these are."""
+        """Return where terms occur in the memories that match, and how rare their lexemes are.
+
+        Each term is given as its lexemes.
+        """
         ...
 
 
 def term_hits_in(
     store: MemoryStore, scope: Scope, terms: Sequence[Sequence[str]], filters: Filters
 ) -> TermHits:
-    """Return what a store's index knows of some terms; without an index, what the newest texts say."""
+    """Return where terms occur, by the store's index; in a store without one, by reading its newest texts."""
     if isinstance(store, TermIndexed):
         return store.term_hits(scope, terms, filters)
     return term_hits(store.query(scope, filters, order_by="-created_at"), terms)
 
 
 def reindexed(store: MemoryStore, progress: Progress | None = None) -> int:
-    """Rebuild the search index of a store; return how many memories it holds.
+    """Rebuild the search index of a store; return the number of memories in it.
 
     Raises:
-        StoreError: It could not do it, or keeps no index.
+        StoreError: The operation failed, or the store has no index.
     """
     if not isinstance(store, SearchIndexed):
         raise StoreError(f"{store!r} keeps no search index that could be rebuilt")
@@ -372,7 +388,7 @@ def reindexed(store: MemoryStore, progress: Progress | None = None) -> int:
 
 
 def replace_all(store: MemoryStore, scope: Scope, items: Sequence[MemoryItem]) -> None:
-    """Put records as `BatchWriter.replace_all` does; one by one, where the store writes no batches."""
+    """Put records as `BatchWriter.replace_all` does; one by one if the store is not a `BatchWriter`."""
     if isinstance(store, BatchWriter):
         store.replace_all(scope, items)
         return
@@ -381,15 +397,15 @@ def replace_all(store: MemoryStore, scope: Scope, items: Sequence[MemoryItem]) -
 
 
 def keeper_of(store: MemoryStore) -> CallKeeper | None:
-    """Return what keeps model calls and decisions; None for a store that keeps none."""
+    """Return *store* as a `CallKeeper`; None if it does not keep model calls."""
     return store if isinstance(store, CallKeeper) else None
 
 
 def redactor_of(store: MemoryStore) -> Redactor | None:
-    """Return what whoever stores here takes secrets out of texts with; None where nothing does."""
+    """Return the redactor to apply to texts before they are put into *store*; None if there is none."""
     return store.redactor if isinstance(store, StoreSettings) else None
 
 
 def url_of(resource: object) -> str | None:
-    """Return the URL that opens *resource* in another process; None where there is none."""
+    """Return the URL that opens *resource* in another process; None if there is none."""
     return resource.url if isinstance(resource, OpenedByURL) else None

@@ -1,5 +1,5 @@
-"""Functions of a text, without I/O: describe, excerpt, read, index, count, redact.
+"""Functions on text, without I/O: describe, excerpt, read, query, index, count tokens, redact.
 
-State have only the describers that a user has registered, and the token counter; a table of tokens that is not at hand
-is downloaded (`tokens.ranks`).
+The only state is in the describers that a user has registered and in the token counter. The one exception to "no I/O":
+a token table that is not on this machine is downloaded (`tokens.ranks`).
 """

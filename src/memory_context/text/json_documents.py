@@ -1,4 +1,4 @@
-"""The values that a text holds: JSON, JSON lines, Python's repr, and such texts inside the results of MCP tools."""
+"""Parse the values that a text holds: JSON, JSON lines, Python's repr, and such texts inside results of MCP tools."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ NOTHING: Final = object()
 
 
 def documents(text: str) -> list[Any]:
-    """Return the values of `text`, the outermost first: itself, or a list of its lines; then those in an MCP result.
+    """Return the values of `text`, the outermost first: its value, or the list of its JSON lines; then those in it.
 
-    Empty if it holds none.
+    The values in it are those of the texts of an MCP result. Empty if the text holds no value.
     """
     value = NOTHING
     if not is_json_lines(text):
@@ -33,7 +33,7 @@ def documents(text: str) -> list[Any]:
 
 
 def is_json_lines(text: str) -> bool:
-    """Return whether the first two lines that are not blank are JSON values, the first of them a list or object."""
+    """Return whether the first two lines that are not blank are JSON values, and the first is a list or object."""
     if not _begins_container(text):
         return False
     try:
@@ -63,7 +63,7 @@ def wrapped(value: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds
 
 
 def parse(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return the list or object of a text in JSON or in Python's repr (up to 1 MB); `NOTHING` if it is neither."""
+    """Return the list or object that a text is in JSON or in Python's repr (up to 1 MB); otherwise `NOTHING`."""
     if not begins_value(text):
         return NOTHING
     try:
@@ -74,7 +74,7 @@ def parse(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - whatever a literal holds
-    """Return `value` as JSON can express it: other types, numbers that are not finite and keys as text."""
+    """Return `value` as JSON can express it: with keys, other types and numbers that are not finite as texts."""
     match value:
         case dict():
             items = cast("Mapping[Any, Any]", value).items()

@@ -1,4 +1,4 @@
-"""The lines of a text: they end with a line feed alone, everywhere here."""
+"""Iterate over the lines of a text. Throughout this package only a line feed ends a line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def lines_of(text: str) -> Iterator[str]:
 
 
 def line_spans(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield where each line of ``text[start:end]`` begins and ends; behind a last line break stands an empty line."""
+    """Yield where each line of ``text[start:end]`` begins and ends; an empty line follows a final line break."""
     while start <= end:
         stop = text.find("\n", start, end)
         if stop < 0:
@@ -27,6 +27,6 @@ def line_spans(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def line_end(text: str, place: int) -> int:
-    """Return where the line that `place` stands in ends: at its line break, or with the text."""
+    """Return the end of the line that the offset `place` is in: its line break, or the end of the text."""
     end = text.find("\n", place)
     return end if end >= 0 else len(text)

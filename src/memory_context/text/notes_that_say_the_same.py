@@ -1,4 +1,4 @@
-"""Which notes say the same, and the one note that says it all: decided by words, without a model."""
+"""Find notes that say the same, and merge them into one: decided by their words, without a model."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _NUMBER = re.compile(r"\d+")
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of `text`, in small letters."""
+    """Return the words of `text`, in lower case."""
     return frozenset(_WORD.findall(text.lower()))
 
 
 def shingles(text: str) -> frozenset[tuple[str, ...]]:
-    """Return every three words in a row; a shorter text's words as one.
+    """Return every three consecutive words; all words of a shorter text as one shingle.
 
     Broder, "On the resemblance and containment of documents" (1997).
     """
@@ -31,20 +31,20 @@ def shingles(text: str) -> frozenset[tuple[str, ...]]:
 
 
 def runs(text: str, length: int) -> frozenset[tuple[str, ...]]:
-    """Return every `length` words in a row, in small letters."""
+    """Return every `length` consecutive words, in lower case."""
     words = _WORD.findall(text.lower())
     return frozenset(zip(*(words[start:] for start in range(length)), strict=False))
 
 
 def resemblance(one: AbstractSet[object], other: AbstractSet[object]) -> float:
-    """Return what two sets have in common, by what they have together (Jaccard): 0 to 1."""
+    """Return the Jaccard similarity of two sets, 0 to 1: the size of the intersection by the size of the union."""
     if not one and not other:
         return 1.0
     return len(one & other) / len(one | other)
 
 
 def groups(sets: Sequence[AbstractSet[object]], least: float) -> list[list[int]]:
-    """Return the indexes of sets that resemble the first of their group by `least` or more; each set in one group.
+    """Group the indexes of similar sets: each set joins the first group whose first set it resembles by `least`.
 
     Only sets that have an element in common are compared.
     """
@@ -66,11 +66,11 @@ def groups(sets: Sequence[AbstractSet[object]], least: float) -> list[list[int]]
 
 
 def merged(texts: Sequence[str]) -> str:
-    """Return the first of `texts`, which come oldest first, with what the others add; of two wordings, the newer.
+    """Merge `texts`, which are in order from oldest to newest: the first one, with what the others add to it.
 
-    A line of a later text takes the place of one that says less or the same, is left out where one says as much, and
-    else comes behind. One line says as much as another one if it has its words, names and numbers and negates as it
-    does; the same, if it has hardly any other word, but no other name, number or negation.
+    A line of a later text is left out if a line so far covers it; it replaces the first one that it covers or rewords;
+    otherwise it is appended. One line *covers* another if it has all of its words, names and numbers, and the same
+    negations. It *rewords* another if it has the same names, numbers and negations, and nearly the same words.
     """
     lines = list[_NoteLine]()
     for text in texts:
@@ -92,7 +92,7 @@ def merged(texts: Sequence[str]) -> str:
 
 
 class _NoteLine:
-    """A line of a note, and what it says."""
+    """A line of a note, with its words, facts (names and numbers) and negations."""
 
     __slots__ = ("facts", "negations", "text", "words")
 
@@ -103,7 +103,7 @@ class _NoteLine:
         self.negations = self.words & NEGATIONS
 
     def covers(self, other: _NoteLine) -> bool:
-        """Return whether it says as much as another one."""
+        """Return whether this line says all that another one says."""
         return (
             other.words <= self.words
             and other.facts <= self.facts
@@ -111,7 +111,7 @@ class _NoteLine:
         )
 
     def replaces(self, other: _NoteLine) -> bool:
-        """Return whether it says as much as another one, or the same in a newer wording."""
+        """Return whether this line says all that another one says, or the same in a newer wording."""
         if not other.words:
             return False
         if self.covers(other):

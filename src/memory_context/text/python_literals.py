@@ -1,4 +1,4 @@
-"""Values written down as text: JSON, or Python's repr of dicts, lists and objects, whole or cut in the middle."""
+"""Parse values in text: JSON, or Python's repr of dicts, lists and objects, complete or cut off."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from zoneinfo import ZoneInfo
 PARSED_AT_MOST = 5_000_000
 REPR_AT_MOST = 1_000_000
 BEGINNING = 400_000
-# A string of Python's, closed, or open up to the end of the text. Possessive: no character is
-# looked at twice, however many backslashes there are.
+# A Python string, closed, or open up to the end of the text. The quantifiers are possessive, so that no character is
+# read twice, however many backslashes there are.
 _STRING = (
     r"""b?'[^'\\]*+(?:\\.[^'\\]*+)*+(?:'|\\?\Z)"""
     r"""|b?"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)"""
 )
-# Or a constant, or the name of an object's class or field.
+# A string, a constant, or the name of an object's class or field.
 _STRING_OR_NAME = re.compile(
     rf"{_STRING}|\b(?:None|True|False|nan|inf|NaT|datetime\.timezone\.utc)\b"
     r"|(?<![\w.])[A-Za-z_][\w.]{0,80}+(?=[(=])",
     re.DOTALL,
 )
 _NUMBERS = re.compile(r"[\s\d.,:=+\-ej(){}\[\]]*")
-# The member of an enumeration, <Status.OPEN: 'open'>: its value says it all.
+# A string, or a member of an enumeration, <Status.OPEN: 'open'>, of which the value is enough.
 _STRING_OR_MEMBER = re.compile(
     rf"{_STRING}|<[A-Za-z_][\w.]*+: (?P<value>'[^'\\]*+'|-?\d++)>", re.DOTALL
 )
-# A list, a tuple, a dict, or an object: `Order(`.
+# The beginning of a list, a tuple, a dict, or an object: `Order(`.
 _BEGINNING = re.compile(r"\s*+(?:[\[{(]|[A-Za-z_][\w.]{0,80}+\()")
-# Classes of which the one argument is the value; others are written with a capital, as Decimal is.
+# Classes in lower case whose single argument is their value. Other such classes have a capital letter, as Decimal has.
 _HOLDERS: Final = ("frozenset", "deque", "mappingproxy")
 _TIMES: Final = {
     "datetime.datetime": dt.datetime,
@@ -43,12 +43,12 @@ _TIMES: Final = {
 }
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _REPR_ESCAPES = set("\\'\"nrtxuU")
-# Closed strings are skipped over; a quote by itself is the one that the text ends before closing.
+# Closed strings match as a whole, so that they are skipped; a single quote is one that the text ends before closing.
 _MARK = re.compile(
     r"""'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\](){},'"]""", re.DOTALL
 )
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
-# As much of a string as has no half of an escape sequence at its end; it matches at least nothing.
+# As much of a string as does not end within an escape sequence; it always matches, perhaps nothing.
 _WHOLE_ESCAPES = re.compile(r"[^\\]*+(?:\\(?:u[0-9a-fA-F]{4}|x..|[^ux])[^\\]*+)*+", re.DOTALL)
 
 
@@ -56,32 +56,32 @@ _OBJECT_START = re.compile(r"\s*(?=\{)")
 
 
 class Literal(NamedTuple):
-    """A list or an object that was read, and whether the text ends before it does."""
+    """A list or an object that was read, and whether the text was cut off before its end."""
 
     value: Any
     is_cut: bool
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    """Return whether this is an object of JSON."""
+    """Return whether a value is a JSON object."""
     return isinstance(value, dict)
 
 
 def is_list(value: object) -> TypeGuard[list[Any]]:
-    """Return whether this is a list of JSON."""
+    """Return whether a value is a JSON list."""
     return isinstance(value, list)
 
 
 def begins_value(text: str) -> bool:
-    """Return whether `text` may be a list or an object, as far as its beginning says."""
+    """Return whether `text` begins like a list or an object."""
     return _BEGINNING.match(text) is not None
 
 
 def parse_literal(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return the list or object that is the whole of `text`, in JSON or Python's repr, or None.
+    """Return the list or object that the whole `text` is, in JSON or Python's repr; otherwise None.
 
-    An object's repr, ``Order(id=7, total=Decimal('1.50'))``, is its fields; amounts and times in it are texts.
-    Nothing is run, and JSON above 5 MB or a repr above 1 MB is not read.
+    An object's repr, such as ``Order(id=7, total=Decimal('1.50'))``, becomes a dict of its fields; amounts and times in
+    it become texts. No code is run. JSON above 5 MB and a repr above 1 MB are not read.
     """
     if len(text) > PARSED_AT_MOST or not begins_value(text) or text[-1] not in "]})":
         return None
@@ -96,7 +96,10 @@ def parse_literal(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 
 def is_repr(text: str) -> bool:
-    """Return whether `text`, which is no JSON, may be the whole repr of a list or an object, up to 1 MB: at a glance."""
+    """Return whether `text`, which is not JSON, looks like the complete repr of a list or an object, up to 1 MB.
+
+    This is a quick check: the text is not parsed.
+    """
     text = text.strip()
     if len(text) > REPR_AT_MOST or not begins_value(text) or text[-1] not in "]})":
         return False
@@ -104,9 +107,9 @@ def is_repr(text: str) -> bool:
 
 
 def read_literal(text: str) -> Literal | None:
-    """Return the list or object that `text` is, or the beginning of it; None if it is neither.
+    """Return the list or object that `text` is or begins; None if it is neither.
 
-    A cut text, and one that is too large to be parsed, is read up to its last complete value.
+    A text that was cut off, or is too large to be parsed, is read up to its last complete value.
     """
     if not begins_value(text):
         return None
@@ -119,7 +122,7 @@ def read_literal(text: str) -> Literal | None:
 
 
 def objects_in(text: str) -> tuple[list[dict[str, Any]], int]:
-    """Return the JSON objects that `text` begins with, one behind the other, and where the last of them ends."""
+    """Return the JSON objects in sequence with which `text` begins, and where the last of them ends."""
     decoder = json.JSONDecoder()
     objects, end = list[dict[str, Any]](), 0
     while start := _OBJECT_START.match(text, end):
@@ -132,44 +135,44 @@ def objects_in(text: str) -> tuple[list[dict[str, Any]], int]:
 
 
 def _with_values_of_members(text: str) -> str:
-    """Return a repr with the values of enumerations in place of their members."""
+    """Return a repr with members of enumerations replaced by their values."""
     if "<" not in text:
         return text
     return _STRING_OR_MEMBER.sub(lambda match: match["value"] or match[0], text)
 
 
 def _has_literals_alone(text: str) -> bool:
-    """Return whether there are strings, numbers, brackets, and names of classes and fields, and nothing else."""
+    """Return whether a text has only strings, numbers, brackets, and names of classes and fields."""
     return _NUMBERS.fullmatch(_STRING_OR_NAME.sub("", text)) is not None
 
 
 def unquote(body: str, quote: str) -> str:
-    """Return what a string of Python's says, given what stands between its quotes, perhaps cut."""
-    whole = _WHOLE_ESCAPES.match(body)
-    body = whole[0] if whole else ""
+    """Return the value of a Python string, given the text between its quotes, which may be cut off."""
+    uncut = _WHOLE_ESCAPES.match(body)
+    body = uncut[0] if uncut else ""
     value = _evaluate(f"{quote}{body}{quote}")
     return value if isinstance(value, str) else body
 
 
 def _evaluate(text: str) -> Any:  # noqa: ANN401 - whatever a literal holds
-    """Return the value of a repr; None for what makes Python's compiler raise errors or warn."""
+    """Return the value of a repr; None if Python's compiler would raise an error or warn about it."""
     if not set(_ESCAPE.findall(text)) <= _REPR_ESCAPES:
         return None
     try:
         return _value_of(ast.parse(text, mode="eval").body)
     except (ValueError, TypeError, SyntaxError, LookupError, ArithmeticError):
         return None
-    except OSError:  # a zone's name is that of a file
+    except OSError:  # the name of a time zone is read as that of a file
         return None
     except (RecursionError, MemoryError):
         return None
 
 
 def _value_of(node: ast.expr) -> Any:  # noqa: ANN401 - whatever a literal holds
-    """Return the value that an expression writes down.
+    """Return the value of a literal expression.
 
     Raises:
-        ValueError, TypeError, LookupError, ArithmeticError: It is no literal.
+        ValueError, TypeError, LookupError, ArithmeticError: It is not a literal.
     """
     match node:
         case ast.List(items) | ast.Tuple(items):
@@ -188,7 +191,7 @@ def _value_of(node: ast.expr) -> Any:  # noqa: ANN401 - whatever a literal holds
 
 
 def _object_of(call: ast.Call) -> Any:  # noqa: ANN401 - whatever an object holds
-    """Return the fields of an object, or what the one argument of its class says: ``Decimal('1.50')``."""
+    """Return the fields of an object, or the single argument of its class: ``Decimal('1.50')``."""
     path = ast.unparse(call.func)
     name = path.rpartition(".")[2]
     if path.startswith("datetime."):
@@ -205,7 +208,7 @@ def _object_of(call: ast.Call) -> Any:  # noqa: ANN401 - whatever an object hold
 
 
 def _time_of(node: ast.expr) -> Any:  # noqa: ANN401 - a date, a time, a duration or a zone
-    """Return the time, or the zone of one, that an expression of `datetime` makes."""
+    """Return the value of an expression of `datetime`: a time, a date, a duration or a zone."""
     match node:
         case ast.Constant(int() | str() as value):
             return value
@@ -223,7 +226,7 @@ def _time_of(node: ast.expr) -> Any:  # noqa: ANN401 - a date, a time, a duratio
 
 
 def _closed(text: str) -> str:
-    """Return `text` up to its last complete value, with every bracket closed; nothing if none match."""
+    """Return `text` up to its last complete value, with every bracket closed; empty if the brackets do not match."""
     waiting: list[str] = []
     end = depth = 0
     for match in _MARK.finditer(text):

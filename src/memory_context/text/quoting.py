@@ -1,4 +1,8 @@
-"""Quoted text that cannot end its own quotation."""
+"""Quote stored text so that it cannot end its own quotation, and tell a writer's own words from quotations.
+
+A *frame* is the pair of sentences that we put around quoted text, such as "Recalled from memory" and "end of what was
+recalled".
+"""
 
 from __future__ import annotations
 
@@ -21,25 +25,25 @@ FRAMES = (
 )
 MARK = "> "
 _BREAKS = r"\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029"  # those of str.splitlines
-# What shows nothing: colours of terminals, and what Unicode calls control and format characters, but line breaks.
+# What is invisible: terminal colours, and Unicode's control and format characters, except line breaks.
 _UNSEEN = rf"(?:\x1b\[[0-?]*[ -/]*[@-~]|[[\p{{Cc}}\p{{Cf}}\u034f]--[\t{_BREAKS}]])"
 _BLANK = rf"(?:[^\S{_BREAKS}]|{_UNSEEN})"
 
 
 def _sentence(frame: str) -> str:
-    """Return the pattern of *frame* with any blanks for its spaces, and what shows nothing between its characters."""
+    """Return a pattern for *frame* with any blanks for its spaces, and invisible characters anywhere in its words."""
     words = [f"{_UNSEEN}*".join(map(regex.escape, word)) for word in frame.split()]
     return f"{_BLANK}+".join(words)
 
 
-# A line that reads at its beginning as one of the sentences does.
+# A line that begins like one of the sentences of a frame.
 _FRAME_LINE = regex.compile(
     rf"{_BLANK}*(?:{'|'.join(map(_sentence, FRAMES))})", regex.IGNORECASE | regex.VERSION1
 )
 
 
 def quoted(text: str) -> str:
-    """Return `text` as it stands in a frame; lines that read like the frame's own sentences have ``> `` before them."""
+    """Return `text` as it is put into a frame: with ``> `` before each line that reads like a frame's own sentence."""
     lines = text.splitlines(keepends=True)
     return "".join(f"{MARK}{line}" if _FRAME_LINE.match(line) else line for line in lines)
 
@@ -48,16 +52,16 @@ _ADDRESS = r"<\s{0,4}[^\s<>@]{1,64}@[^\s<>]{1,255}\s{0,4}>"
 _COLON_ENDS = r"[:\uff1a][^\S\n]*$"
 _MARKS = "[ \\t*_•-]*"
 _LABEL = rf"{_MARKS}\p{{L}}[\p{{L}} '-]{{0,30}}+[*_]*\s?[:\uff1a]"
-# A mail that is passed on or answered stands below such lines. Their form tells it in most languages.
+# The line above a forwarded or answered mail, known by its form in most languages.
 _MAIL = regex.compile(
-    # 5 Jan 2026, Eve <eve@example.org> wrote: - its address may go over two lines, or its end stand on the next one
+    # 5 Jan 2026, Eve <eve@example.org> wrote: - the address may be broken over two lines, or its end be on the next one
     rf"^(?=(?:.*<[^\S\n]*\n)?.*{_COLON_ENDS})[^\n<]*{_ADDRESS}"
     rf"|^(?=[^\n<]*\d)(?=.*\n[^\n]{{1,40}}{_COLON_ENDS})[^\n<]*{_ADDRESS}[^\S\n]*$"
-    # From: Eve <eve@example.org> - but not "To:", with which a person may begin what is to be sent
+    # From: Eve <eve@example.org> - but not "To:", with which a person may begin a mail to be sent
     rf"|^(?!{_MARKS}(?:to|cc|bcc|an|à|para)\b){_LABEL}[^\n<]*{_ADDRESS}\W*$"
     # -----Original Message-----, or the long line of Outlook
     rf"|^[^\S\n]*(?:-{{5,}}[^\S\n]*\p{{L}}.*-{{5,}}|_{{10,}})\s*\n{_LABEL}"
-    # What these two do not tell: no address, or none in brackets
+    # What the forms above do not match: no address, or one without brackets
     r"|^[^\S\n]*(?:-{2,} ?(?:Original|Forwarded) message|Begin forwarded message:)"
     r"|^[^\S\n]*(?:On|Am|Le) .*(?:wrote|schrieb.*|écrit) ?:[^\S\n]*$"
     rf"|^{_MARKS}(?:From|Von|De)[*_]*\s?:(?:.*@|.*\n(?!{_MARKS}to\b){_LABEL}.*\d)",
@@ -66,7 +70,8 @@ _MAIL = regex.compile(
 _QUOTED_LINE = regex.compile(r"\s*(?:>|\uff1e|&gt;)")
 _FENCE = regex.compile(r"\s*(?:```|~~~)")
 _INDENTED = regex.compile(r" {4}|\t")
-# What nothing closes is quoted to the end: looking for that again from each further mark would take a minute.
+# A quotation that is never closed goes to the end. Otherwise its end would be searched again from each further mark,
+# which could take a minute.
 _IN_MARKS = regex.compile(
     r'"[^"\n]*"|“[^”]*(?:”|\Z)|„[^“”]*(?:[“”]|\Z)|«[^»]*(?:»|\Z)|「[^」]*(?:」|\Z)|『[^』]*(?:』|\Z)'
 )
@@ -75,17 +80,17 @@ _TAG = regex.compile(r"<(?P<closes>/?)(?P<name>\w[\w:-]*)(?:\s[^<>]*)?>")
 
 
 def without_quotations(text: str) -> str:
-    """Return the words of *text* that are its writer's own, as far as its form shows it.
+    """Return the words of *text* that are its writer's own, as far as its form shows.
 
-    Left out are quoted lines with what follows them up to a blank line, fenced and indented blocks, what stands in
-    tags, mails that are passed on, and what stands in quotation marks, unless that is a reference alone.
+    Left out are quoted lines and the lines after them up to a blank line, fenced and indented blocks, text between tags,
+    forwarded mails, and text in quotation marks, unless it is only a reference.
     """
-    own = list[str]()
+    kept = list[str]()
     is_quoted = is_fenced = is_indented = False
     was_blank = False
     if mail := _MAIL.search(text):
         text = text[: mail.start()]
-    # Not splitlines: a mail program marks the lines that it sees, and a break of another kind would end the mark.
+    # Not splitlines: a mail program marks lines that end with a line feed, so after another kind of break there is no mark.
     for line in dedent(_without_elements(text)).split("\n"):
         if _FENCE.match(line):
             is_fenced = not is_fenced
@@ -95,27 +100,27 @@ def without_quotations(text: str) -> str:
         is_indented = bool(_INDENTED.match(line)) and (is_indented or was_blank)
         was_blank = is_blank
         if not (is_quoted or is_fenced or is_indented):
-            own.append(line)
-    return _IN_MARKS.sub(_alone, "\n".join(own))
+            kept.append(line)
+    return _IN_MARKS.sub(_alone, "\n".join(kept))
 
 
 def _without_elements(text: str) -> str:
-    """Return *text* without what stands between a tag and the last one that closes its name.
+    """Return *text* without the text between each opening tag and the last closing tag of its name.
 
-    The last one, because the first may be part of what is quoted.
+    The last one, because an earlier one may be part of the quoted text.
     """
     tags = list(_TAG.finditer(text))
     ends = {tag["name"]: tag.end() for tag in tags if tag["closes"]}
-    own, position = list[str](), 0
+    kept, position = list[str](), 0
     for tag in tags:
         end = ends.get(tag["name"], 0)
         if position <= tag.start() < end and not tag["closes"]:
-            own.append(text[position : tag.start()])
+            kept.append(text[position : tag.start()])
             position = end
-    return "".join([*own, text[position:]])
+    return "".join([*kept, text[position:]])
 
 
 def _alone(quotation: regex.Match[str]) -> str:
-    """Return a quotation of nothing but a reference; of any other one nothing."""
+    """Return a quotation that holds only references as it is; empty for any other."""
     inside = quotation[0].strip(_ALL_MARKS)
     return "" if MemoryRef.find_all(inside) and without_references(inside).strip() else quotation[0]

@@ -9,7 +9,7 @@ Span: TypeAlias = tuple[int, int]
 
 
 def joined(ranges: Iterable[Span]) -> list[Span]:
-    """Return *ranges*, sorted, each in one only: those that overlap, or with nothing between them, become one."""
+    """Return *ranges* sorted, with those that overlap or follow one another directly joined into one."""
     found = list[Span]()
     for first, last in sorted(ranges):
         if found and first <= found[-1][1] + 1:

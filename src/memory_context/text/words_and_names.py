@@ -1,4 +1,4 @@
-"""The words of a text that say something, and the names among them: of files, functions, hosts, tickets, fields."""
+"""Find the telling words of a text, and the names among them: of files, functions, hosts, tickets, fields."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ please same she should show so some such tell than that the their them then ther
 too under until up use very was we were what when where which while who whom why will with would you your
 """
 STOP_WORDS = frozenset(_ENGLISH_STOP_WORDS.split())
-# A name has four characters or more, and among them a digit, one of _/@#, a dot inside, or a capital after a small
-# letter. It is looked for among the first 64 characters only: `a:a:a:…` would take quadratic time otherwise. Behind it
-# may stand the end of a quoted key, as in JSON, also escaped.
+# A name has at least four characters, and among them a digit, one of _/@#, a dot inside, or a capital after a small
+# letter. This sign is looked for in the first 64 characters only, otherwise `a:a:a:…` would take quadratic time. After
+# the name there may be the end of a quoted key, as in JSON; the quote may be escaped.
 NAME = re.compile(
     r"""
     (?<![A-Za-z0-9_])(?=[A-Za-z0-9_])
@@ -56,18 +56,18 @@ BLOB = re.compile(r"[A-Za-z0-9+/=]+")
 
 
 def terms(text: str) -> list[str]:
-    """Return the words of `text` that say something, lower-case, most frequent first, at most 32."""
+    """Return the words of `text` except stop words and single letters, lower-case, most frequent first, 32 at most."""
     counts = Counter[str]()
     for match in _WORD.finditer(text[:READ_AT_MOST]):
         for word in words_in(match.group().lower()):
-            # A single letter says nothing; a single Chinese character does.
+            # A single letter means nothing, but a single Chinese character does.
             if word not in STOP_WORDS and (len(word) > 1 or not word.isascii()):
                 counts[word] += 1
     return [word for word, _ in counts.most_common(MAX_TERMS)]
 
 
 def words_in(compound: str) -> list[str]:
-    """Return the words of a run without spaces; where a script has none between its words, pairs of characters."""
+    """Return the words of a run without spaces; of a script that writes no spaces, its pairs of characters."""
     if compound.isascii():
         return [compound]
     words = list[str]()
@@ -85,12 +85,15 @@ def is_pair(word: str) -> bool:
 
 
 def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int]]]:
-    """Yield each of `words`, which are lower-case, with the first places where it stands in `text`, in any case."""
+    """Yield each of `words` that is in `text`, whatever its case, with the offsets of its first 2,000 occurrences.
+
+    The words must be lower-case.
+    """
     lower = text.lower()
     for word in words:
         if len(lower) == len(text):
             found = _places(lower, word)
-        else:  # a letter whose lower-case form is two characters has moved everything behind it
+        else:  # some letter has two characters in lower case, so offsets after it are not those of `text`
             matches = re.finditer(re.escape(word), text, re.IGNORECASE)
             found = (match.start() for match in matches)
         places = list(islice(found, MOST_OCCURRENCES))
@@ -99,7 +102,7 @@ def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int
 
 
 def places_of_faults(places_of: Mapping[str, Iterable[int]]) -> list[int]:
-    """Return where a text tells of an error, in order, given where each word of it stands."""
+    """Return the places where a text reports an error, in order, given the places of each word."""
     return sorted(set[int]().union(*(places_of.get(fault, ()) for fault in FAULTS)))
 
 
@@ -111,14 +114,14 @@ def _places(text: str, word: str) -> Iterator[int]:
 
 
 def is_name(word: str) -> bool:
-    """Return whether `word` looks like a name: of a file, a host, a function, a ticket; a number needs four digits."""
+    """Return whether `word` looks like the name of a file, host, function or ticket; a number needs four digits."""
     if word.isdigit() and len(word) < LEAST_DIGITS:
         return False
     return _TELLING.search(word) is not None
 
 
 def weight(word: str) -> int:
-    """Return how much `word` says: a name as much as three other words."""
+    """Return how much `word` counts: a name counts as much as three other words."""
     return NAME_WEIGHT if is_name(word) else 1
 
 

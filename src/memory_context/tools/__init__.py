@@ -1,7 +1,7 @@
-"""What a model calls, whichever host brings the call: schemas, and answers within a budget.
+"""The tools that a model calls, independent of the host: schemas of arguments, and answers within a token budget.
 
 - `verbs`: what a tool is (`Verb`), its answer and its errors.
-- `lenient_arguments`: arguments as models write them.
-- `retrieve_search_store`, `note_tools`, `file_tools`, `query_memory`, `ask_memory`: the tools. Which of them an agent
-  gets is said in `query_memory`.
+- `lenient_arguments`: understanding arguments as models write them.
+- `retrieve_search_store`, `note_tools`, `file_tools`, `query_memory`, `ask_memory`: the tools. `query_memory` also
+  decides which of them an agent gets.
 """

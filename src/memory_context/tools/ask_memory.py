@@ -1,4 +1,4 @@
-"""The verb by which an agent asks a light model what texts say, and gets an answer with checked quotations."""
+"""The tool by which an agent asks a small model a question about texts. The answer has checked quotations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memory_context.tools.verbs import ToolAnswer, Verb
 
 
 def _as_keys(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-    """Return keys with commas between them, each once, also of a list and of whole references."""
+    """Return keys as one text, separated by commas and without duplicates. They may come as a list or as references."""
     if isinstance(value, list):
         value = ",".join(str(one) for one in cast("Sequence[Any]", value))
     if not isinstance(value, str):
@@ -33,11 +33,11 @@ class AskArgs(LenientArgs):
 
     @property
     def keys(self) -> list[str]:
-        """Return the keys that are meant."""
+        """Return the keys as a list."""
         return self.key.split(",") if self.key else []
 
 
-def _ask(reader: MemoryReader, args: AskArgs, most: int) -> ToolAnswer:
+def _ask(reader: MemoryReader, args: AskArgs, max_tokens: int) -> ToolAnswer:
     answer = reader.ask(args.keys, args.question)
     facts = told_cost(answer)
     if not answer.text:
@@ -46,10 +46,10 @@ def _ask(reader: MemoryReader, args: AskArgs, most: int) -> ToolAnswer:
         prompts.ASK_QUOTATION.format(key=one.key, line=one.line, text=one.text)
         for one in answer.quotations
     ]
-    left = most - reader.counter.count(facts) - 1
-    # A long answer leaves a third to the quotations, without which it is not to be relied on.
-    text = truncated(answer.text, left * 2 // 3, reader.counter.count)
-    shown = truncated("\n".join([text, *quoted]), left, reader.counter.count)
+    budget = max_tokens - reader.counter.count(facts) - 1
+    # A long answer leaves a third of the budget for the quotations, without which it cannot be relied on.
+    text = truncated(answer.text, budget * 2 // 3, reader.counter.count)
+    shown = truncated("\n".join([text, *quoted]), budget, reader.counter.count)
     return ToolAnswer(f"{shown}\n{facts}", tuple(args.keys))
 
 

@@ -1,4 +1,4 @@
-"""The verb by which an agent keeps files of its own, as Anthropic's memory tool has it.
+"""The tool by which an agent keeps its own files, with the interface of Anthropic's memory tool.
 
 See docs.claude.com, "Memory tool": one tool with a ``command``, and paths below ``/memories``.
 """
@@ -57,17 +57,17 @@ class FileArgs(LenientArgs):
         if isinstance(value, str):
             numbers = re.findall(r"(?<!\d)-?\d+", value)
             if value.rstrip(" ]").endswith("-"):
-                numbers.append("-1")  # "5-" goes on to the end
+                numbers.append("-1")  # "5-" means from line 5 to the end
             value = numbers
         return value or None
 
     @property
     def lines(self) -> tuple[int, int] | None:
-        """Return the first and the last line that are meant; None for all."""
+        """Return the first and the last line of the range; None for all lines."""
         return (self.view_range[0], self.view_range[-1]) if self.view_range else None
 
     def needed(self, name: str) -> Any:  # noqa: ANN401 - each argument's own
-        """Return the argument `name`, which the command cannot do without."""
+        """Return the argument `name`, or raise MemoryToolError if it is missing."""
         value = getattr(self, name)
         if value is None:
             raise MemoryToolError(
@@ -76,8 +76,8 @@ class FileArgs(LenientArgs):
         return value
 
     def path_inside(self, name: str = "path") -> str:
-        """Return the path of the argument `name`, which must lie inside the agent's folder."""
-        path = _inside(self.needed(name))
+        """Return the argument `name` as a path relative to the agent's folder, which must not be the folder itself."""
+        path = _relative(self.needed(name))
         if not path:
             raise MemoryToolError(prompts.FILES_ROOT.format(command=self.command))
         return path
@@ -88,8 +88,8 @@ class AgentFiles:
     """The files of one agent.
 
     Attributes:
-        service: Where they are.
-        agent_instance_id: Whose they are.
+        service: The service that stores the files.
+        agent_instance_id: The agent.
     """
 
     service: AgentMemoryService
@@ -97,20 +97,20 @@ class AgentFiles:
 
     @property
     def counter(self) -> TokenCounter:
-        """Return what counts tokens."""
+        """Return the token counter."""
         return default_counter()
 
 
-def _run(files: AgentFiles, args: FileArgs, most: int) -> ToolAnswer:
-    """Run the command, and answer in a line, or with the text."""
+def _run(files: AgentFiles, args: FileArgs, max_tokens: int) -> ToolAnswer:
+    """Run the command. The answer is one line, or for `view` the text."""
     path = args.path
     if args.command == "rename":
         path = args.old_path or args.path
     try:
-        return ToolAnswer(_COMMANDS[args.command](files, args, most))
+        return ToolAnswer(_COMMANDS[args.command](files, args, max_tokens))
     except AgentMemoryError as error:
         advice = _advice(error, _shown(path or ""))
-        raise MemoryToolError(truncated(advice, most, files.counter.count)) from None
+        raise MemoryToolError(truncated(advice, max_tokens, files.counter.count)) from None
 
 
 def _advice(error: AgentMemoryError, path: str) -> str:
@@ -125,8 +125,8 @@ def _advice(error: AgentMemoryError, path: str) -> str:
             return prompts.FILES_FAILED.format(message=error)
 
 
-def _inside(path: str) -> str:
-    """Return a model's path relative to the agent's folder; one outside it stays as it is."""
+def _relative(path: str) -> str:
+    """Return a path that a model wrote, relative to the agent's folder. A path that is not below `ROOT` is unchanged."""
     for root in (ROOT, ROOT.removeprefix("/")):
         if path.rstrip("/") == root:
             return ""
@@ -136,23 +136,23 @@ def _inside(path: str) -> str:
 
 
 def _shown(path: str) -> str:
-    """Return the path as models write it."""
-    inside = _inside(path)
+    """Return a path in the form that models use, below `ROOT`."""
+    inside = _relative(path)
     return f"{ROOT}/{inside}" if inside else ROOT
 
 
-def _view(files: AgentFiles, args: FileArgs, most: int) -> str:
-    path = _inside(args.path or ROOT).rstrip("/")
+def _view(files: AgentFiles, args: FileArgs, max_tokens: int) -> str:
+    path = _relative(args.path or ROOT).rstrip("/")
     entries = files.service.list(files.agent_instance_id, path)
     path = "/".join(path_parts(path)) if path else path
     is_file = [entry.path for entry in entries if not entry.is_folder] == [path]
     if is_file:
-        return _view_file(files, args, path, most)
+        return _view_file(files, args, path, max_tokens)
     if not entries:
         return prompts.FILES_EMPTY.format(path=_shown(path))
     text = "\n".join(_entry_line(entry) for entry in entries)
     template = _filled(prompts.FILES_LISTED, len(entries), path)
-    return _page(files, template, text, 1, args.offset, most)
+    return _page(files, template, text, 1, args.offset, max_tokens)
 
 
 def _entry_line(entry: FileEntry) -> str:
@@ -160,28 +160,30 @@ def _entry_line(entry: FileEntry) -> str:
     return f"{path}/" if entry.is_folder else prompts.FILES_ENTRY.format(path=path, size=entry.size)
 
 
-def _view_file(files: AgentFiles, args: FileArgs, path: str, most: int) -> str:
+def _view_file(files: AgentFiles, args: FileArgs, path: str, max_tokens: int) -> str:
     text = files.service.read_memory_file(files.agent_instance_id, path)
     if not text:
         return prompts.FILES_EMPTY.format(path=_shown(path))
     template = _filled(prompts.FILES_LINES, len(lines_of(text)), path)
     first = args.lines[0] if args.lines else 1
-    return _page(files, template, numbered(text, args.lines), first, args.offset, most)
+    return _page(files, template, numbered(text, args.lines), first, args.offset, max_tokens)
 
 
 def _filled(template: str, count: int, path: str) -> str:
-    """Return the template with count and path in it, and the rest still to be filled in."""
+    """Return the template with its count and path filled in; its other fields stay."""
     return template.replace("{count}", str(count)).replace("{path}", _shown(path))
 
 
-def _page(files: AgentFiles, template: str, text: str, first: int, offset: int, most: int) -> str:
-    """Return as much of `text` from `offset` on as fits, and how to get the next page."""
+def _page(
+    files: AgentFiles, template: str, text: str, first: int, offset: int, max_tokens: int
+) -> str:
+    """Return as much of `text` from `offset` on as fits into `max_tokens`, and how to get the next page."""
     if offset >= len(text):
         return prompts.NO_MORE
     count = files.counter.count
     further = "\n" + prompts.NEXT_PAGE_BRIEFLY.format(offset=len(text))
     frame = template.format(first=first, last=first + text.count("\n"), text=further)
-    page = next_page(text, offset, len(text), most - count(frame) - SLACK, count)
+    page = next_page(text, offset, len(text), max_tokens - count(frame) - SLACK, count)
     shown = text[page.start : page.end].rstrip("\n")
     answer = template.format(first=first + page.first - 1, last=first + page.last - 1, text=shown)
     if page.end < len(text):
@@ -206,7 +208,7 @@ def _str_replace(files: AgentFiles, args: FileArgs, _: int) -> str:
 def _insert(files: AgentFiles, args: FileArgs, _: int) -> str:
     path = args.path_inside()
     line = args.needed("insert_line")
-    # Some models give the text under the name that it has in str_replace.
+    # Some models give the text under the name of the argument of str_replace.
     is_misnamed = args.insert_text is None and args.new_str
     text = args.needed("new_str" if is_misnamed else "insert_text")
     files.service.insert(files.agent_instance_id, path, line, text)

@@ -1,4 +1,4 @@
-"""Arguments of verbs as models write them: other forms of the same are understood, not refused."""
+"""Understanding the arguments of verbs as models write them: other forms of a value are accepted, not refused."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def plain_schema(schema: dict[str, Any]) -> None:
 
 
 def as_text(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-    """Return an object or a list as JSON text."""
+    """Return an object or a list as JSON text, and anything else as it is."""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
 def as_offset(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-    """Return a number of at least 0; 0 for nothing."""
+    """Return a number as at least 0, and an empty value as 0."""
     return max(0, value) if isinstance(value, int) else value or 0
 
 
 def as_key(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-    """Return the key of a whole reference, too, of one without its brackets, and of one in quotes or brackets."""
+    """Return a key, which may be written as a reference, with or without its brackets, or in quotes or brackets."""
     if not isinstance(value, str):
         return value
     bare = value.strip(_AROUND_A_KEY)
@@ -49,7 +49,7 @@ def as_key(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
 
 
 def as_lines(value: Any) -> str:  # noqa: ANN401 - whatever a model writes
-    """Return lines in the form of `parse_ranges`, for 120, [120, 180] and "L120 to L180", too."""
+    """Return a range of lines in the form of `parse_ranges`, also from 120, [120, 180] or "L120 to L180"."""
     if isinstance(value, list | tuple):
         parts = [str(part) for part in cast("Sequence[Any]", value)]
         is_range = len(parts) == 2 and all(part.isdigit() for part in parts)
@@ -57,17 +57,19 @@ def as_lines(value: Any) -> str:  # noqa: ANN401 - whatever a model writes
     text = "" if value is None else str(value).strip().lower()
     if text in ("all", "none", "null"):
         return ""
-    # Models count from 0 at times; there is no line 0, so it becomes 1.
+    # Models sometimes count lines from 0, so line 0 becomes 1.
     if match := _TWO_LINES.fullmatch(text):
         return f"{max(1, int(match[1]))}-{match[2]}"
     return _LINES_WORD.sub("", text)
 
 
 def as_moment(text: str, *, end: bool = False) -> datetime | None:
-    """Return the moment, UTC where no zone is given; of a day its beginning, or with `end` its end.
+    """Return the point in time that *text* gives, in UTC if it has no zone; None if it is empty.
+
+    A day stands for its beginning, or with *end* for its end.
 
     Raises:
-        ValueError: It is not a moment.
+        ValueError: It is not a date or time.
     """
     text = text.strip()
     if not text:
@@ -83,12 +85,12 @@ def as_moment(text: str, *, end: bool = False) -> datetime | None:
 
 
 def as_tier(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-    """Return the name of a tier as it is written here."""
+    """Return the name of a tier in lower case."""
     return value.strip().lower() if isinstance(value, str) else value
 
 
 def as_tags(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-    """Return words with commas as a list."""
+    """Return words that are separated by commas as a list."""
     if not isinstance(value, str):
         return value
     return [word.strip() for word in value.split(",") if word.strip()]
@@ -103,10 +105,9 @@ Tags = Annotated[list[str], BeforeValidator(as_tags)]
 
 
 class LenientArgs(BaseModel):
-    """Arguments with a schema that holds no more than a model needs; null is as good as nothing.
+    """Arguments whose schema holds no more than a model needs. An argument that is null counts as not given.
 
-    An argument that there is not is an error: left out in silence, it would change what the call
-    means.
+    An unknown argument is an error, because ignoring it silently would change the meaning of the call.
     """
 
     model_config = ConfigDict(json_schema_extra=plain_schema, extra="forbid")
@@ -114,7 +115,7 @@ class LenientArgs(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _as_named(cls, values: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-        """Give arguments the names that they have here."""
+        """Rename arguments that have one of `OTHER_NAMES`, and leave out those that are null."""
         if not isinstance(values, Mapping):
             return values
         arguments = cast("Mapping[str, Any]", values)

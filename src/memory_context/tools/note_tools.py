@@ -1,4 +1,4 @@
-"""The verbs by which an agent keeps, reads and clears its notes."""
+"""The tools by which an agent saves, reads, deletes and clears its notes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SaveArgs(LenientArgs):
     tier: Tier = DEFAULT_TIER
     category: str = Field(default="", description=prompts.SAVE_CATEGORY)
     tags: Tags = Field(default=[], description=prompts.SAVE_TAGS)
-    # A text in the schema, because strict ones know no object of any members.
+    # A text in the schema, because strict schemas do not allow objects with arbitrary members.
     metadata: Annotated[dict[str, Any], WithJsonSchema({"type": "string"})] = Field(
         default={}, description=prompts.SAVE_METADATA
     )
@@ -78,22 +78,22 @@ class ListArgs(LenientArgs):
     """`list_categories` takes no arguments."""
 
 
-_TOLD_OF_TIERS = {SAVE: prompts.SAVE_TIER, GET: prompts.GET_TIER, CLEAR: prompts.CLEAR_TIER}
+_TIER_DESCRIPTIONS = {SAVE: prompts.SAVE_TIER, GET: prompts.GET_TIER, CLEAR: prompts.CLEAR_TIER}
 
 
 def offer_tiers(tool: str, arguments: dict[str, Any], tiers: Iterable[str]) -> None:
-    """Tell in the schema of the *arguments* of *tool* which *tiers* are open, if it takes one."""
-    if tool not in _TOLD_OF_TIERS:
+    """List the open *tiers* in the schema of the *arguments* of *tool*, if it has an argument for the tier."""
+    if tool not in _TIER_DESCRIPTIONS:
         return
     if tool == SAVE:
         tiers = [prompts.TIER_LIVES.get(tier, tier) for tier in tiers]
-    arguments["tier"]["description"] = _TOLD_OF_TIERS[tool].format(tiers=", ".join(tiers))
+    arguments["tier"]["description"] = _TIER_DESCRIPTIONS[tool].format(tiers=", ".join(tiers))
 
 
 def told_arguments(verb: Verb[Any], memories: CountsTokens) -> dict[str, Any]:
-    """Return the schema of a verb's arguments as hosts tell a model of them.
+    """Return the schema of a verb's arguments as a host sends it to a model.
 
-    Pydantic's titles and descriptions of models are left out: they are paid for at every call and say nothing new.
+    Pydantic's titles and the docstrings of the classes are left out: they cost tokens at every call, and add nothing.
     """
     schema = verb.args.model_json_schema()
     kept = ("type", "properties", "required", "$defs")
@@ -117,46 +117,54 @@ def _save(notes: ScopedMemory, args: SaveArgs, _: int) -> ToolAnswer:
     return ToolAnswer(prompts.SAVED.format(tier=tier, ref=MemoryRef(key)), (key,))
 
 
-def _get(notes: ScopedMemory, args: GetArgs, most: int) -> ToolAnswer:
+def _get(notes: ScopedMemory, args: GetArgs, max_tokens: int) -> ToolAnswer:
     tier = args.tier or None
     if args.key:
         note = notes.get(args.key, tier=tier)
         if note is None:
             raise MemoryToolError(prompts.NO_NOTE.format(key=args.key))
-        return ToolAnswer(answer(note, Selection(), 0, most, notes.counter.count), (args.key,))
+        return ToolAnswer(
+            answer(note, Selection(), 0, max_tokens, notes.counter.count), (args.key,)
+        )
     all_notes = notes.get(category=args.category or None, tags=args.tags, tier=tier)
     page = all_notes[args.offset :]
-    return _listed(notes, page, args.offset, most) if page else ToolAnswer(prompts.NO_NOTES)
+    return _listed(notes, page, args.offset, max_tokens) if page else ToolAnswer(prompts.NO_NOTES)
 
 
-def _listed(notes: ScopedMemory, page: list[MemoryItem], offset: int, most: int) -> ToolAnswer:
-    """Answer with as many notes as fit; with the first, cut if need be, in any case."""
+def _listed(
+    notes: ScopedMemory, page: list[MemoryItem], offset: int, max_tokens: int
+) -> ToolAnswer:
+    """Answer with as many notes as fit, but at least the first one, which is cut off if necessary."""
     count = notes.counter.count
-    left = most - count(prompts.NOTES_LEFT.format(count=len(page), offset=offset + len(page))) - 1
+    budget = (
+        max_tokens
+        - count(prompts.NOTES_LEFT.format(count=len(page), offset=offset + len(page)))
+        - 1
+    )
     lines = list[str]()
     for note in page:
         line = note_line(note)
         tokens = count(line) + 1
-        if tokens > left:
+        if tokens > budget:
             break
         lines.append(line)
-        left -= tokens
+        budget -= tokens
     if not lines:
-        lines.append(_shortened(page[0], left, notes))
+        lines.append(_shortened(page[0], budget, notes))
     keys = tuple(note.memory_key for note in page[: len(lines)])
-    rest = len(page) - len(lines)
-    if rest:
-        lines.append(prompts.NOTES_LEFT.format(count=rest, offset=offset + len(lines)))
+    not_shown = len(page) - len(lines)
+    if not_shown:
+        lines.append(prompts.NOTES_LEFT.format(count=not_shown, offset=offset + len(lines)))
     return ToolAnswer("\n".join(lines), keys)
 
 
 def _shortened(note: MemoryItem, budget: int, notes: ScopedMemory) -> str:
-    """Return a note that is too long to be shown whole: its reference, and some of it."""
+    """Return the reference and an excerpt of a note that is too long to be shown completely."""
     count = notes.counter.count
     text = note.ref.render()
-    left = budget - count(text) - 1
-    if left >= LEAST_TEXT and not is_secret(note):
-        part = excerpt(note.text, "", left, count).text
+    remaining = budget - count(text) - 1
+    if remaining >= LEAST_TEXT and not is_secret(note):
+        part = excerpt(note.text, "", remaining, count).text
         if part:
             text = f"{text}\n{part}"
     return truncated(text, budget, count)
@@ -179,9 +187,9 @@ def _clear(notes: ScopedMemory, args: ClearArgs, _: int) -> ToolAnswer:
     return ToolAnswer(prompts.CLEARED.format(count=number, tier=args.tier))
 
 
-def _list(notes: ScopedMemory, _: ListArgs, most: int) -> ToolAnswer:
+def _list(notes: ScopedMemory, _: ListArgs, max_tokens: int) -> ToolAnswer:
     text = "\n".join(_tree(notes.list_categories())) or prompts.NO_NOTES
-    return ToolAnswer(truncated(text, most, notes.counter.count))
+    return ToolAnswer(truncated(text, max_tokens, notes.counter.count))
 
 
 def _tree(categories: Iterable[Category], depth: int = 0) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The verb by which an agent computes over its memories without reading them."""
+"""The tool by which an agent queries its memories with SQL instead of reading them; and the tools that an agent gets."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ class QueryArgs(LenientArgs):
     save_as: Key = ""
 
 
-def _query(manager: MemoryManager, args: QueryArgs, most: int) -> ToolAnswer:
+def _query(manager: MemoryManager, args: QueryArgs, max_tokens: int) -> ToolAnswer:
     result = manager.query(args.sql, save_as=args.save_as or None)
     if result.key is None:
-        return ToolAnswer(_table(result, most, manager.counter.count), result.sources)
+        return ToolAnswer(_table(result, max_tokens, manager.counter.count), result.sources)
     kept = prompts.QUERY_KEPT.format(ref=manager.get(result.key).ref)
-    most -= manager.counter.count(f"{kept}\n")
-    table = _table(result, most, manager.counter.count)
+    max_tokens -= manager.counter.count(f"{kept}\n")
+    table = _table(result, max_tokens, manager.counter.count)
     return ToolAnswer(f"{kept}\n{table}", (result.key, *result.sources))
 
 
-def _table(result: QueryResult, most: int, cost: Cost) -> str:
-    """Return the rows that *most* allows, below how many there are; and how to get the others."""
+def _table(result: QueryResult, max_tokens: int, cost: Cost) -> str:
+    """Return the number of rows, as many rows as fit into *max_tokens*, and how to get the rest."""
     total = len(result)
     if not total:
         return prompts.NO_ANSWER.format(columns=", ".join(result.columns))
     rows = FoundRows(result.columns, [list(row) for row in result.rows], 0, total)
     around = cost(f"{rows.part(total, total)}\n\n{prompts.QUERY_MORE.format(offset=total)}")
-    page = page_of(rows, 0, max(most - around, 1), cost)
+    page = page_of(rows, 0, max(max_tokens - around, 1), cost)
     shown = prompts.ANSWER.format(part=page.part, text=page.text)
     if page.next_offset is None:
         return shown
@@ -54,12 +54,15 @@ QUERYING = Verb(QUERY, prompts.QUERY_TOOL, QueryArgs, _query)
 
 
 def memory_verbs(*, queries: bool) -> tuple[Verb[MemoryManager], ...]:
-    """Return the verbs on a user's memories; with *queries* the one that computes over them, too."""
+    """Return the verbs on a user's memories; if *queries* is true, `query_memory`, too."""
     return (RETRIEVING, SEARCHING, *([QUERYING] if queries else []), STORING)
 
 
 def verbs_on(memories: object, *, queries: bool) -> Mapping[Verb[Any], Any]:
-    """Return the verbs that an agent gets for these memories, each with what it works on; of notes those on them too."""
+    """Return the verbs that an agent gets, each with the object that it works on.
+
+    For a `ScopedMemory` these include the verbs on notes.
+    """
     verbs = memory_verbs(queries=queries)
     if not isinstance(memories, ScopedMemory):
         return dict.fromkeys(verbs, memories)

@@ -1,4 +1,4 @@
-"""The verbs by which an agent reads, searches and keeps memories: arguments and answers."""
+"""The tools by which an agent reads, searches and stores memories: their arguments and answers."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ QUERY_SHOWN = 80
 
 
 class RetrieveArgs(LenientArgs):
-    """The arguments of `retrieve_memory`: whole references and lists are understood, too.
+    """The arguments of `retrieve_memory`. The key may be a reference, and a selector may be a list.
 
-    Here as below, what a schema skips is understood but not told: each call pays for what is told.
+    Here and below, arguments of type `SkipJsonSchema` are accepted, but left out of the schema, which costs tokens at
+    each call.
     """
 
     key: Key
@@ -56,9 +57,9 @@ class RetrieveArgs(LenientArgs):
 
     @property
     def selection(self) -> Selection:
-        """Return which part is meant."""
+        """Return the part of the memory that the arguments select."""
         texts = self.model_dump(exclude={"key", "offset", "context"})
-        # Models give it beside other selectors too, where it means nothing.
+        # Models also give a context with other selectors, where it has no meaning.
         context = self.context if self.contains or self.pattern else 0
         return Selection(**{name: text or None for name, text in texts.items()}, context=context)
 
@@ -101,12 +102,12 @@ class StoreArgs(LenientArgs):
     type: SkipJsonSchema[str] = "note"
 
 
-def _retrieve(manager: MemoryManager, args: RetrieveArgs, most: int) -> ToolAnswer:
-    text = manager.answer(args.key, args.selection, offset=args.offset, max_tokens=most)
+def _retrieve(manager: MemoryManager, args: RetrieveArgs, max_tokens: int) -> ToolAnswer:
+    text = manager.answer(args.key, args.selection, offset=args.offset, max_tokens=max_tokens)
     return ToolAnswer(text, (args.key,))
 
 
-def _search(manager: MemoryManager, args: SearchArgs, most: int) -> ToolAnswer:
+def _search(manager: MemoryManager, args: SearchArgs, max_tokens: int) -> ToolAnswer:
     search = partial(
         manager.search,
         args.query,
@@ -117,7 +118,7 @@ def _search(manager: MemoryManager, args: SearchArgs, most: int) -> ToolAnswer:
         since=as_moment(args.since),
         until=as_moment(args.until, end=True),
     )
-    # A part of a word is no word of the index: "timeo" is looked for in the texts themselves.
+    # A part of a word, such as "timeo", is not in the index, so it is searched for in the texts themselves.
     hits = search() or search(mode="substring")
     if not hits:
         _check_tier(args.tier)
@@ -125,9 +126,8 @@ def _search(manager: MemoryManager, args: SearchArgs, most: int) -> ToolAnswer:
     shown = list[str]()
     for hit in hits:
         shown.append(_hit_text(manager, hit, args.query))
-        # The first hit is shown in any case: a search that found something must not answer with
-        # nothing.
-        if len(shown) > 1 and manager.counter.exceeds("\n".join(shown), most):
+        # The first hit is always shown, so that a search that found something has a non-empty answer.
+        if len(shown) > 1 and manager.counter.exceeds("\n".join(shown), max_tokens):
             shown.pop()
             break
     return ToolAnswer("\n".join(shown), tuple(hit.memory_key for hit in hits[: len(shown)]))
@@ -146,7 +146,7 @@ def _hit_text(manager: MemoryManager, hit: MemoryItem, query: str) -> str:
 
 
 def _check_tier(tier: str) -> None:
-    """Check the name of a tier in which nothing was found; "" is none.
+    """Check the name of a tier in which nothing was found. "" stands for no tier.
 
     Raises:
         InvalidTierError: There is no such tier.

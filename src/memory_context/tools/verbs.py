@@ -1,4 +1,4 @@
-"""A verb: one of the tools that a model calls, whichever framework brings the call."""
+"""Verbs: the tools that a model calls, independent of the framework; their answers, errors and limits."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from memory_context.model.tool_names import PAGE_TOKENS, RETRIEVE
 from memory_context.text.read.paging import truncated
 from memory_context.text.tokens.counter import TokenCounter
 
-# A page needs its reference, what part it is and the next call: with less there is no room for
-# text.
+# In tokens. A page has its reference, its position and the next call; with less there would be no room
+# for text.
 LEAST_ANSWER = 200
 USUAL_ANSWER = 500
 NAME_SHOWN = 80
 
 
 class CountsTokens(Protocol):
-    """What verbs work on: memories, notes or files."""
+    """The objects that verbs work on: memories, notes or files."""
 
     @property
     def counter(self) -> TokenCounter:
-        """Return what counts the tokens of answers."""
+        """Return the token counter for answers."""
         ...
 
 
@@ -42,7 +42,7 @@ Memories = TypeVar("Memories", bound=CountsTokens)
 
 
 class MemoryToolError(Exception):
-    """What went wrong, in words for the model: what to do next."""
+    """A tool call failed. The message is for the model, and says what to do next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class ToolAnswer:
     """The answer of a verb.
 
     Attributes:
-        text: For the model.
-        keys: The memories that it is about.
+        text: The text for the model.
+        keys: The keys of the memories that it is about.
     """
 
     text: str
@@ -63,11 +63,11 @@ class Verb(Generic[Memories]):
     """One of the tools on a user's memories.
 
     Attributes:
-        name: The name that models call.
-        description: What models are told about it.
-        args: Its arguments.
-        work: Gives the answer, within a number of tokens; from a `MemoryManager`, or what else the
-            verb works on.
+        name: The name by which models call it.
+        description: Its description for models.
+        args: The class of its arguments.
+        work: Returns the answer, given the object that the verb works on (such as a
+            `MemoryManager`), the arguments, and the largest number of tokens.
     """
 
     name: str
@@ -78,10 +78,10 @@ class Verb(Generic[Memories]):
     def called(
         self, memories: Memories, arguments: Mapping[str, Any], max_tokens: int
     ) -> ToolAnswer:
-        """Return the answer to a call with these arguments, as a model writes them; see `answer`.
+        """Return the answer to a call with arguments as a model wrote them; see `answer`.
 
         Raises:
-            MemoryToolError: What went wrong, and what to do next.
+            MemoryToolError: The call failed; the message says what to do next.
         """
         try:
             args = self.args.model_validate(arguments)
@@ -90,35 +90,35 @@ class Verb(Generic[Memories]):
         return self.answer(memories, args, max_tokens)
 
     def answer(self, memories: Memories, args: Any, max_tokens: int) -> ToolAnswer:  # noqa: ANN401 - each verb's own
-        """Return the answer; it never takes more than `max_tokens`, or 200 if that is less.
+        """Return the answer. It has at most `max_tokens` tokens, or 200 if that is more.
 
         Raises:
-            MemoryToolError: What went wrong, and what to do next.
+            MemoryToolError: The call failed; the message says what to do next.
         """
-        most = max(max_tokens, LEAST_ANSWER)
+        limit = max(max_tokens, LEAST_ANSWER)
         try:
-            return self.work(memories, args, most)
+            return self.work(memories, args, limit)
         except MemoryContextError as error:
-            told = advice(error, getattr(args, "key", ""))
-            raise MemoryToolError(truncated(told, most, memories.counter.count)) from None
+            message = advice(error, getattr(args, "key", ""))
+            raise MemoryToolError(truncated(message, limit, memories.counter.count)) from None
 
 
 def answer_limit(verb: Verb[Any], max_tokens: int | None, page_tokens: int | None = None) -> int:
-    """Return the most tokens of an answer of *verb*.
+    """Return the largest number of tokens of an answer of *verb*.
 
-    A page of `retrieve_memory` takes *page_tokens*, the last one of a text up to half as much again.
+    A page of `retrieve_memory` has *page_tokens*, and the last page of a text up to half as much again.
     """
-    most = max_tokens or USUAL_ANSWER
+    limit = max_tokens or USUAL_ANSWER
     if verb.name == RETRIEVE and (page_tokens or not max_tokens):
-        most = (page_tokens or PAGE_TOKENS) * 3 // 2
-    return max(most, LEAST_ANSWER)
+        limit = (page_tokens or PAGE_TOKENS) * 3 // 2
+    return max(limit, LEAST_ANSWER)
 
 
 def check_owner(owner: object, *kinds: type) -> None:
-    """Refuse what tools cannot work on, such as a URL or a store: an agent would learn of it at its first call.
+    """Check that tools can work on *owner*; else, with a URL or a store, only the agent's first call would fail.
 
     Raises:
-        InvalidArgumentError: It is of none of the *kinds*.
+        InvalidArgumentError: It is not of one of the *kinds*.
     """
     if not isinstance(owner, kinds):
         names = " or a ".join(kind.__name__ for kind in kinds)
@@ -129,7 +129,7 @@ def check_owner(owner: object, *kinds: type) -> None:
 
 
 def advice(error: MemoryContextError, key: str) -> str:
-    """Return what a model should do next, after `error`, which may be about `key`."""
+    """Return the message that tells a model what to do after *error*, which may be about *key*."""
     match error:
         case DeclinedError():
             return prompts.DECLINED
@@ -146,8 +146,9 @@ def advice(error: MemoryContextError, key: str) -> str:
 
 
 def problem_with(error: ValidationError) -> str:
-    """Return which argument is of no use, and why, in words for a model."""
-    # One mistake at a time: a model mends it and calls again. A wrong name for an argument is one.
+    """Return the message that tells a model which argument is wrong, and why."""
+    # Only the first mistake is reported: the model corrects it and calls again. An argument under a wrong name is one
+    # mistake, although it is both unknown and missing.
     first = error.errors()[0]
     name = _argument(first["loc"])
     unknown = [one for one in error.errors() if one["type"] == "extra_forbidden"]

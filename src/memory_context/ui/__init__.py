@@ -1,7 +1,7 @@
-"""A page in the browser, on this machine only: conversations call by call, memories, notes, and the store's health.
+"""Pages for a browser on this machine: conversations call by call, memories, notes, SQL, and the store's health.
 
-Pages are written here, on the server: they load nothing and run nothing. Whoever opens one has its address, in which a
-token stands.
+The server writes complete pages, which load and run nothing. To open one, a browser needs its address, which contains a
+secret token.
 """
 
 from memory_context.exceptions import MissingDependencyError

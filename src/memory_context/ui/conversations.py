@@ -1,4 +1,4 @@
-"""Conversations: all of them, one as a timeline, and one model call."""
+"""The pages of conversations: a list of all, the timeline of one, and a single model call."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from memory_context.stores.sql.catalog import Catalog, ThreadSummary
 from memory_context.ui.visit_and_page_parts import Visit, listing, when
 
 ROWS = 100
-# A chart and its days are made of so many of the newest calls.
+# Charts and timelines read this many of the newest calls and decisions.
 CHARTED = 5000
 DAYS = 30
 SENT = Mark(1, "sent", is_ours=True)
 IN_FULL = Mark(8, "with every text in full")
 NO_CALLS = (
-    "No model calls are kept. They are for 30 days, in the store, "
-    "once an agent runs with this version on it."
+    "No model calls are kept. They are kept in the store for 30 days, "
+    "once an agent runs on it with this version."
 )
 
 
 def overview(visit: Visit) -> Html:
-    """Draw what was sent and avoided, and a table of conversations."""
+    """Draw how many tokens were sent and avoided, and a table of conversations."""
     totals = visit.memory.call_totals()
     catalog = Catalog(visit.memory.memory_store)
     stored = {one.thread_id: one for one in catalog.threads(visit.memory.scope, limit=100_000)}
@@ -57,7 +57,7 @@ def _last(stored: ThreadSummary | None, total: CallTotals | None) -> datetime:
 
 
 def _figures(totals: Sequence[CallTotals]) -> Html:
-    """Draw the three numbers that matter; where there are none, say why."""
+    """Draw the three most important numbers, or say why there are none."""
     full = sum(total.tokens_full for total in totals)
     if not full:
         return tag("p", NO_CALLS, cls="soft")
@@ -71,12 +71,12 @@ def _figures(totals: Sequence[CallTotals]) -> Html:
     ]
     if spent:
         figures.append((f"{spent:,}", "tokens that decisions cost"))
-    boxes = [tag("div", tag("b", number), tag("span", said)) for number, said in figures]
+    boxes = [tag("div", tag("b", number), tag("span", label)) for number, label in figures]
     return tag("div", *boxes, cls="figures")
 
 
 def _days(visit: Visit) -> Html:
-    """Draw the tokens of each of the last days on which models were asked."""
+    """Draw the tokens per day, for the last days with model calls."""
     records = visit.memory.calls(kind="model", limit=CHARTED, prompts=False)
     days = dict[str, list[int]]()
     for call in reversed(records.model_calls):
@@ -118,7 +118,7 @@ def _thread_row(
 
 
 def _share(full: int, sent: int) -> Html:
-    """Draw how much was not sent."""
+    """Draw the share of the tokens that was not sent."""
     if sent >= full:
         return soft("none")
     part = (full - sent) / full
@@ -126,7 +126,7 @@ def _share(full: int, sent: int) -> Html:
 
 
 def timeline(visit: Visit) -> Html:
-    """Draw one conversation: its prompts' sizes, and each call and decision, the newest first."""
+    """Draw one conversation: the sizes of its prompts, and each call and decision, the newest first."""
     thread = visit.word("id")
     records = visit.memory.calls(thread_id=thread, limit=CHARTED, prompts=False)
     points = [(call.tokens_sent, call.tokens_full) for call in reversed(records.model_calls)]
@@ -157,13 +157,13 @@ def _record_row(visit: Visit, thread: str, record: CallRecord) -> list[str]:
 
 
 def _changes(visit: Visit, call: ModelCall) -> Html:
-    """Draw what changed before a call: lists of keys."""
+    """Draw what changed before a call: for each kind of change the keys."""
     lines = [tag("div", soft(f"{verb} "), visit.keys(keys)) for verb, keys in call.changes()]
     return joined(lines) if lines else soft("nothing new")
 
 
 def _decision(visit: Visit, decision: Decision) -> Html:
-    """Draw who opened what, and why."""
+    """Draw which judge opened which memories, and why."""
     keys = (*decision.opened, *decision.found)
     opened = visit.keys(keys) if keys else soft("nothing")
     cost = soft(f" · {decision.tokens:,} tokens") if decision.tokens else ""
@@ -171,10 +171,10 @@ def _decision(visit: Visit, decision: Decision) -> Html:
 
 
 def one_call(visit: Visit) -> Html:
-    """Draw a model call: what changed before it, what came back and why, what was out of sight, and its prompt.
+    """Draw a model call: what was folded and brought back before it, and why; what was out of sight; and its prompt.
 
     Raises:
-        InvalidArgumentError: The address has no such moment.
+        InvalidArgumentError: The address holds no valid moment.
         MemoryNotFoundError: No such call is kept.
     """
     thread = visit.word("id")
@@ -202,31 +202,31 @@ def one_call(visit: Visit) -> Html:
     prompt = _prompt_of(visit, thread, at, until)
     messages = from_lines(prompt) if prompt else []
     known = {ref.key for text in _texts_of(messages) for ref in MemoryRef.find_all(text)}
-    seen = _previews(messages, known)
+    previews = _previews(messages, known)
     parts = [
         head,
         sizes,
-        *_texts(visit, "Folded before it", call.folded, seen),
+        *_texts(visit, "Folded before it", call.folded, previews),
         *_texts(visit, "Brought back", call.recalled),
-        *_texts(visit, "Compacted before it", call.compacted, seen),
+        *_texts(visit, "Compacted before it", call.compacted, previews),
     ]
     if decisions:
         lines = [tag("div", _decision(visit, one)) for one in reversed(decisions)]
         parts += [tag("h2", "Decided before it"), *lines]
-    out = _behind_references(call, earlier)
-    if out:
-        parts += [tag("h2", "Behind references, out of sight"), tag("p", visit.keys(out))]
+    hidden = _behind_references(call, earlier)
+    if hidden:
+        parts += [tag("h2", "Behind references, out of sight"), tag("p", visit.keys(hidden))]
     return joined((*parts, tag("h2", "The prompt"), _prompt(visit, prompt, messages, known)))
 
 
 def _prompt_of(visit: Visit, thread: str, at: datetime, until: datetime) -> str:
-    """Return the prompt of a call as it was kept; nothing where it was not recorded."""
+    """Return the prompt of a call as it was kept; "" if it was not recorded."""
     records = visit.memory.calls(thread_id=thread, kind="model", since=at, until=until, limit=1)
     return next((call.prompt for call in records.model_calls), "")
 
 
 def _behind_references(call: ModelCall, earlier: Iterable[ModelCall]) -> list[str]:
-    """Return the keys that were folded by then, and of which this call got nothing back."""
+    """Return the keys of the texts that were folded up to this call and not brought back for it."""
     hidden = {key for one in (call, *earlier) for key in (*one.folded, *one.compacted)}
     return sorted(hidden - {*call.recalled})
 
@@ -236,7 +236,7 @@ def _texts_of(messages: Sequence[Message]) -> list[str]:
 
 
 def _previews(messages: Sequence[Message], known: AbstractSet[str]) -> dict[str, str]:
-    """Return what stands in a prompt below each of the *known* references, by key; of several the first."""
+    """Return the preview below each of the *known* references in a prompt, by key; of several the first."""
     previews = dict[str, str]()
     for text in _texts_of(messages):
         for part in split_at_references(text, known):
@@ -246,9 +246,9 @@ def _previews(messages: Sequence[Message], known: AbstractSet[str]) -> dict[str,
 
 
 def _texts(
-    visit: Visit, title: str, keys: Sequence[str], seen: Mapping[str, str] | None = None
+    visit: Visit, title: str, keys: Sequence[str], previews: Mapping[str, str] | None = None
 ) -> list[Html]:
-    """Draw the texts behind keys, each to be opened; beside it what the model saw of it, where that is known."""
+    """Draw the texts behind keys, folded; beside each the preview that the model saw, if that is known."""
     parts = list[Html]()
     for key in keys:
         item = visit.memory.memory_store.get(visit.memory.scope, key)
@@ -257,9 +257,9 @@ def _texts(
             continue
         head = joined((visit.key(key), f" {item.summary} ", soft(f"· {item.token_count:,} tokens")))
         stored = content_of(item)
-        if seen and key in seen:
-            left = tag("div", soft("what the model sees"), tag("pre", seen[key]))
-            stored = tag("div", left, tag("div", soft("what is stored"), stored), cls="prompt")
+        if previews and key in previews:
+            preview = tag("div", soft("what the model sees"), tag("pre", previews[key]))
+            stored = tag("div", preview, tag("div", soft("what is stored"), stored), cls="prompt")
         parts.append(folded(head, stored))
     return [tag("h2", title), *parts] if parts else []
 
@@ -267,10 +267,10 @@ def _texts(
 def _prompt(
     visit: Visit, prompt: str, messages: Sequence[Message], known: AbstractSet[str]
 ) -> Html:
-    """Draw the messages that were sent, where they are kept."""
+    """Draw the messages that were sent, or say how to record them."""
     if not messages:
-        said = "It was not recorded. FoldPolicy(record_prompts=True) keeps the exact messages of each call."
-        return tag("p", said, cls="soft")
+        advice = "It was not recorded. FoldPolicy(record_prompts=True) keeps the exact messages of each call."
+        return tag("p", advice, cls="soft")
     count = visit.memory.counter.count
     view = Transcript("", (), tuple(entries_of(messages, count)), stored_behind(messages, known))
     lines = map(json.loads, prompt.split("\n"))
@@ -279,10 +279,10 @@ def _prompt(
 
 
 def _moment_and_next(text: str) -> tuple[datetime, datetime]:
-    """Read a moment, and return it with the next one that a database can tell from it.
+    """Parse a moment, and return it with the next one that a database distinguishes from it.
 
     Raises:
-        InvalidArgumentError: It is none.
+        InvalidArgumentError: It is not a moment.
     """
     try:
         moment = datetime.fromisoformat(text)

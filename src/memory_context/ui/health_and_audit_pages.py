@@ -1,4 +1,4 @@
-"""What the store holds and how it is; who did what with it."""
+"""The pages of the store's health and of its audit trail."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def audit(visit: Visit) -> Html:
     ]
     parts = [tag("h1", "Audit trail")]
     if not rows:
-        said = "no entries: the trail is kept where audit=True is set"
-        return joined((*parts, tag("p", said, cls="soft")))
+        reason = "no entries: the trail is kept where audit=True is set"
+        return joined((*parts, tag("p", reason, cls="soft")))
     parts.append(listing(("at", "what", "key", "agent", "conversation"), rows))
     links = [visit.link("← newer", "audit", **{"from": max(start - ROWS, 0)})] if start else []
     if len(found) > ROWS:

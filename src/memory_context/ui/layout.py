@@ -1,4 +1,4 @@
-"""What every page has around it: a head, the way to the other pages, a style."""
+"""The frame of every page: its head with links to the other pages, and its style."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGES = {
     "health": "Health",
     "audit": "Audit",
 }
-# Where other pages belong.
+# The page in the head that is highlighted for a page that is not in the head.
 BELOW = {"thread": "", "call": "", "memory": "memories"}
 STYLE = """
 body{font-size:15px}a{color:var(--k0)}a:focus-visible,button:focus-visible,summary:focus-visible,
@@ -52,7 +52,7 @@ button{cursor:pointer}.danger{color:#d9483b;border-color:#d9483b}
 
 
 def page(visit: Visit, body: Html, title: str = "") -> str:
-    """Return a page as HTML: the way to the others, and *body*."""
+    """Return a page as HTML: the links to the other pages, and *body*."""
     links = list[Html]()
     for name, label in PAGES.items():
         current = {"aria-current": "page"} if name == BELOW.get(visit.page, visit.page) else {}
@@ -61,14 +61,14 @@ def page(visit: Visit, body: Html, title: str = "") -> str:
         links.append(_users(visit))
     skip = tag("a", "to the page", href="#page", cls="skip")
     head = tag("header", tag("div", skip, *links))
-    # The class of what notebooks show: contents are drawn by the same hands here.
+    # The same class as in notebooks: the same functions draw the contents.
     main = tag("main", tag("div", body, cls="mc"), id="page")
     named = title or PAGES.get(visit.page, visit.page)
     return document(f"{named} · memory-context", head, main, style=DRAWN + STYLE)
 
 
 def _users(visit: Visit) -> Html:
-    """Draw whose memories are looked at, to be changed."""
+    """Draw a form to choose another user."""
     options = [
         tag("option", name, value=name, **({"selected": ""} if name == visit.user else {}))
         for name in visit.users
@@ -78,6 +78,6 @@ def _users(visit: Visit) -> Html:
 
 
 def message(text: str) -> str:
-    """Return a page that says one sentence, where there is nothing to lead to."""
+    """Return a page with one sentence and no links."""
     body = tag("main", tag("h1", "memory-context"), tag("p", text))
     return document("memory-context", body, style=STYLE)

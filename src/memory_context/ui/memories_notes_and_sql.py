@@ -1,4 +1,4 @@
-"""Memories: found, read, changed and forgotten; notes by tier; SQL over their rows."""
+"""The pages to find, read, change and forget memories, the notes by tier, and SQL over the rows of memories."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from memory_context.ui.visit_and_page_parts import (
 
 ROWS = 50
 HITS = 20
-# A memory's uses are looked for in so many of the newest calls of its conversation.
+# A memory's uses are looked for in this many of the newest calls of its conversation.
 LOOKED_THROUGH = 5000
 # The lines of a text that are shown on one page, and the characters of each.
 LINES = 1000
@@ -42,12 +42,12 @@ OWNED = ("run", "session", "plan", "task", "project")
 
 
 def found(visit: Visit) -> Html:
-    """Draw a search with its facets: hits with their passages, or without words the newest, page by page."""
+    """Draw a search form with facets, and below it the hits; without words, the newest memories page by page."""
     catalog = Catalog(visit.memory.memory_store)
     types = list(catalog.counts("memory_type", visit.user))
     tiers = list(catalog.counts("tier", visit.user))
     asked = {name: visit.word(name) for name in ("q", *FACETS)}
-    # The keyboard goes on at what was found, not at the form again.
+    # After a search the keyboard's focus is on the results, not on the form again.
     first = {} if asked["q"] else {"autofocus": ""}
     form = visit.form(
         "memories#found",
@@ -99,10 +99,10 @@ def _filters(asked: dict[str, str]) -> dict[str, Any]:
 
 
 def _day(text: str) -> datetime | None:
-    """Return when a day begins here; None without one.
+    """Return the beginning of a day in local time, as UTC; None for an empty text.
 
     Raises:
-        InvalidArgumentError: It is no day.
+        InvalidArgumentError: It is not a day.
     """
     if not text:
         return None
@@ -123,27 +123,27 @@ def _hit(visit: Visit, item: MemoryItem) -> Html:
 
 
 def one_memory(visit: Visit) -> Html:
-    """Draw a memory: its content, what can be done with it, and where it was used.
+    """Draw a memory: its content, forms to change it, and where it was used.
 
     Raises:
-        MemoryNotFoundError: There is none; says when it was deleted, and why.
+        MemoryNotFoundError: There is none; if it was deleted, the message says when and why.
     """
     item = visit.memory.fetch(visit.word("key"))
     if visit.word("whole") and isinstance(item.content, str) and not is_secret(item):
-        return _whole(visit, item, item.content)
-    whole = visit.link("the whole text, line by line", "memory", key=item.memory_key, whole="1")
+        return _whole_text(visit, item, item.content)
+    link = visit.link("the whole text, line by line", "memory", key=item.memory_key, whole="1")
     parts = [
         tag("h1", "Memory"),
         memory(item),
-        tag("p", whole),
+        tag("p", link),
         _actions(visit, item),
         tag("h2", "Where it was used"),
     ]
     return joined((*parts, _uses(visit, item)))
 
 
-def _whole(visit: Visit, item: MemoryItem, content: str) -> Html:
-    """Draw a text as it is, so many lines a page."""
+def _whole_text(visit: Visit, item: MemoryItem, content: str) -> Html:
+    """Draw a text as it is, `LINES` lines to a page."""
     lines = content.split("\n")
     start = visit.number("from")
     shown = lines[start : start + LINES]
@@ -151,8 +151,8 @@ def _whole(visit: Visit, item: MemoryItem, content: str) -> Html:
     pages = visit.pages(len(shown), LINES, len(lines), key=item.memory_key, whole="1")
     head = tag("h1", "Text of ", visit.key(item.memory_key))
     cut = any(len(line) > LONGEST for line in shown)
-    told = [tag("p", f"lines are cut at {LONGEST:,} characters", cls="soft")] if cut else []
-    return joined((head, *told, tag("pre", text), pages))
+    remarks = [tag("p", f"lines are cut at {LONGEST:,} characters", cls="soft")] if cut else []
+    return joined((head, *remarks, tag("pre", text), pages))
 
 
 def _actions(visit: Visit, item: MemoryItem) -> Html:
@@ -173,17 +173,17 @@ def _actions(visit: Visit, item: MemoryItem) -> Html:
 
 
 def _uses(visit: Visit, item: MemoryItem) -> Html:
-    """Draw the calls that folded it or brought it back, and what the audit trail says."""
+    """Draw the calls that folded a memory or brought it back, and its entries in the audit trail."""
     rows = list[list[str]]()
     if item.thread_id:
         records = visit.memory.calls(
             thread_id=item.thread_id, kind="model", limit=LOOKED_THROUGH, prompts=False
         )
         for call in records.model_calls:
-            did = ", ".join(verb for verb, keys in call.changes() if item.memory_key in keys)
-            if did:
+            verbs = ", ".join(verb for verb, keys in call.changes() if item.memory_key in keys)
+            if verbs:
                 href = visit.address("call", id=item.thread_id, at=call.at.isoformat())
-                rows.append([tag("a", when(call.at), href=href), did, item.thread_id])
+                rows.append([tag("a", when(call.at), href=href), verbs, item.thread_id])
     for entry in visit.trail(key=item.memory_key, limit=ROWS):
         rows.append(
             [
@@ -193,7 +193,7 @@ def _uses(visit: Visit, item: MemoryItem) -> Html:
             ]
         )
     if not rows:
-        return soft("Nothing is kept of calls that folded it or brought it back.")
+        return soft("No calls that folded it or brought it back are kept.")
     return listing(("at", "what", "conversation"), rows[:ROWS])
 
 
@@ -223,30 +223,30 @@ def notes(visit: Visit) -> Html:
 
 
 def edit(visit: Visit) -> str:
-    """Change a note's content, and return where to go.
+    """Change a note's content, and return the address to go to.
 
     Raises:
         MemoryNotFoundError: There is no such note.
-        MemoryContextError: It cannot hold that; nothing was changed.
+        MemoryContextError: The new content is refused; nothing was changed.
     """
     item = visit.memory.fetch(visit.word("key"))
-    places: dict[str, Any] = {}
+    ids: dict[str, Any] = {}
     if item.tier in OWNED:
-        places[f"{item.tier}_id"] = item.tier_id
-    # A form's lines end as on a typewriter.
+        ids[f"{item.tier}_id"] = item.tier_id
+    # Browsers send the lines of a form with \r\n.
     content = visit.asked.get("content", "").replace("\r\n", "\n")
-    if ScopedMemory(visit.memory, **places).update(item.memory_key, content, origin=PERSON) is None:
+    if ScopedMemory(visit.memory, **ids).update(item.memory_key, content, origin=PERSON) is None:
         raise InvalidArgumentError(f"{item.memory_key} is not a note that can be changed")
     return visit.address("memory", key=item.memory_key)
 
 
 def expire(visit: Visit) -> str:
-    """Set the day on which a memory is forgotten, or none; return where to go.
+    """Set or remove the day on which a memory is forgotten, and return the address to go to.
 
     Raises:
         MemoryNotFoundError: There is no such memory.
-        InvalidArgumentError: It is no day.
-        RecordChangedError: Somebody else was faster.
+        InvalidArgumentError: The day is not valid.
+        RecordChangedError: Somebody else changed the memory meanwhile.
     """
     item = visit.memory.fetch(visit.word("key"))
     changed = replace(item, expires_at=_day(visit.word("day")))
@@ -256,20 +256,20 @@ def expire(visit: Visit) -> str:
 
 
 def confirm(visit: Visit) -> str:
-    """Note that a person stands by a memory, and return where to go.
+    """Record that a person vouches for a memory, and return the address to go to.
 
     Raises:
-        MemoryNotFoundError: There is none.
-        RecordChangedError: Somebody else was faster.
+        MemoryNotFoundError: There is no such memory.
+        RecordChangedError: Somebody else changed the memory meanwhile.
     """
     return visit.address("memory", key=visit.memory.confirm(visit.word("key")).memory_key)
 
 
 def forget(visit: Visit) -> str:
-    """Delete a memory for good, and return where to go.
+    """Delete a memory for good, and return the address to go to.
 
     Raises:
-        MemoryNotFoundError: There is none.
+        MemoryNotFoundError: There is no such memory.
     """
     key = visit.memory.fetch(visit.word("key")).memory_key
     visit.memory.forget(key, reason="forgotten by hand")
@@ -277,7 +277,7 @@ def forget(visit: Visit) -> str:
 
 
 def query(visit: Visit) -> Html:
-    """Draw a box for one SELECT, and its answer."""
+    """Draw a form for one SELECT, and its result."""
     sql = visit.word("sql")
     box = tag("textarea", sql, name="sql", rows="4", autofocus="", spellcheck="false")
     label = "one SELECT; each memory is a table under its key, in double quotes"
@@ -288,7 +288,7 @@ def query(visit: Visit) -> Html:
         except InvalidQueryError as error:
             parts.append(tag("p", str(error), cls="error"))
         else:
-            read = visit.keys(result.sources)
-            said = tag("p", soft(f"{counted(len(result), 'row')}, from "), read)
-            parts += [answer(result), said]
+            sources = visit.keys(result.sources)
+            size = tag("p", soft(f"{counted(len(result), 'row')}, from "), sources)
+            parts += [answer(result), size]
     return joined(parts)

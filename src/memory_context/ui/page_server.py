@@ -1,4 +1,4 @@
-"""The pages as a server on this machine; only who has the token in the address gets an answer."""
+"""The web server of the pages, on this machine only; a request without the token in its address gets nothing."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ CHANGES: Mapping[str, Callable[[Visit], str]] = {
     "forget": forget,
 }
 HEADERS = {
-    # A page's own rule stands in its head; here for those who frame it, or send forms elsewhere.
+    # A page states its policy in its head too, but framing can only be forbidden here.
     "Content-Security-Policy": f"{CONTENT_POLICY}; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     "X-Content-Type-Options": "nosniff",
-    # The address has the token.
+    # No other site may learn the address, which contains the token.
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
@@ -79,13 +79,13 @@ NOTHING_YET = (
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What is looked at.
+    """What the pages show.
 
     Attributes:
         store: The memories of all users.
-        user: Whose are shown first; those of who has most without it.
-        url: The store's address, for the page of its health.
-        agent: Who is named in an audit trail for what is changed here; None for no trail.
+        user: The user whose memories are shown first; without it, the one who has most.
+        url: The store's URL, for the health page.
+        agent: The name that the audit trail gets for changes made here; None for no trail.
     """
 
     store: MemoryStore
@@ -98,11 +98,11 @@ def application(looked: Looked, token: str) -> Starlette:
     """Return the pages of a store as an ASGI application, under ``/TOKEN/``.
 
     Raises:
-        InvalidArgumentError: The token could be guessed.
+        InvalidArgumentError: The token is so short that it could be guessed.
     """
     if len(token) < 16:
         raise InvalidArgumentError(
-            "the token needs 16 or more characters, as of secrets.token_urlsafe()"
+            "the token needs 16 or more characters: use secrets.token_urlsafe()"
         )
 
     async def endpoint(request: Request) -> Response:
@@ -125,7 +125,7 @@ def application(looked: Looked, token: str) -> Starlette:
 
 
 def _answer(looked: Looked, request: Request, body: bytes) -> Response:
-    """Return a page, or after a change the way to one."""
+    """Return a page, or after a change a redirect to one."""
     name: str = request.path_params.get("page", "")
     is_change = request.method == "POST"
     if name not in (CHANGES if is_change else VIEWS):
@@ -151,10 +151,10 @@ def _answer(looked: Looked, request: Request, body: bytes) -> Response:
 
 
 def _visit(looked: Looked, base: str, name: str, asked: Mapping[str, str]) -> Visit | None:
-    """Return what a request is about; None while the database is empty.
+    """Return the visit that a request makes; None while the database is empty.
 
     Raises:
-        MemoryNotFoundError: The store has nothing of this user.
+        MemoryNotFoundError: The user has stored nothing.
     """
     users = tuple(Catalog(looked.store).users())
     if not users:
@@ -169,11 +169,11 @@ def _visit(looked: Looked, base: str, name: str, asked: Mapping[str, str]) -> Vi
 
 
 def serve_ui(looked: Looked, port: int) -> None:
-    """Serve the pages on this machine until a signal comes; print their address.
+    """Print the address of the pages, and serve them on this machine until a signal ends the process.
 
     Args:
-        looked: What is looked at.
-        port: Where; 0 for any free port.
+        looked: What the pages show.
+        port: The port to listen on; 0 for any free one.
 
     Raises:
         InvalidArgumentError: The port is taken.

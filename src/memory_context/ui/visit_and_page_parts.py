@@ -1,6 +1,6 @@
-"""A visit of the web page, with whose memories and which page are meant; and parts of pages: forms, buttons, links.
+"""A request for a page, and the parts that pages are made of: links, forms, buttons and tables.
 
-What keeps strangers out is in `page_server`.
+The checks that keep strangers out are in `page_server`.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from memory_context.stores import SQLAuditTrail
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A request.
+    """A request for a page.
 
     Attributes:
-        memory: The memories of the user that is looked at.
-        users: Everybody who has stored something, the one with most memories first.
-        base: Where pages begin: a slash and the token.
-        page: The page that is asked for.
+        memory: The memories of the chosen user.
+        users: All users who have stored something, the one with most memories first.
+        base: The path that all pages begin with: a slash and the token.
+        page: The name of the requested page.
         asked: The query of a GET, or the fields of a form.
-        url: The database's address, for its health; None if it is reached through an object only.
+        url: The database's URL, for the health page; None for a store that was given as an object.
     """
 
     memory: MemoryManager
@@ -40,11 +40,11 @@ class Visit:
 
     @property
     def user(self) -> str:
-        """Return whose memories are looked at."""
+        """Return the user whose memories are shown."""
         return self.memory.scope.user_id
 
     def trail(self, **wanted: Any) -> Iterator[AuditEntry]:  # noqa: ANN401 - see `SQLAuditTrail.entries`
-        """Yield this user's entries of the audit trail, the newest first; none where no database keeps it."""
+        """Return this user's entries of the audit trail, the newest first; none if the store is not a database."""
         try:
             trail = SQLAuditTrail(self.memory.memory_store)
         except InvalidArgumentError:
@@ -53,16 +53,16 @@ class Visit:
         return trail.entries(self.user, **wanted)
 
     def word(self, name: str) -> str:
-        """Return what was asked under a name, without the space around it; "" for nothing."""
+        """Return a field of the request without the space around it; "" if it is missing."""
         return self.asked.get(name, "").strip()
 
     def number(self, name: str) -> int:
-        """Return a number of the query, 0 or more; 0 where it is none."""
+        """Return a field of the request as a number, 0 or more; 0 if it is not one."""
         given = self.word(name)
         return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
 
     def address(self, page: str, **asked: str | int | None) -> str:
-        """Return where a page of this user stands; what is None or empty is left out."""
+        """Return the address of a page of this user; fields that are None or empty are left out."""
         given = {name: value for name, value in asked.items() if value not in (None, "")}
         if len(self.users) > 1:
             given["user"] = self.user
@@ -74,11 +74,11 @@ class Visit:
         return tag("a", text, href=self.address(page, **asked))
 
     def key(self, key: str) -> Html:
-        """Return a key that leads to its memory."""
+        """Return a key as a link to its memory."""
         return self.link(tag("code", key, cls="key"), "memory", key=key)
 
     def keys(self, keys: Sequence[str]) -> Html:
-        """Return keys that lead to their memories, with commas."""
+        """Return keys as links to their memories, separated by commas."""
         parts = list[Html]()
         for key in keys:
             if parts:
@@ -87,14 +87,14 @@ class Visit:
         return joined(parts)
 
     def form(self, page: str, *fields: str, method: str = "get", **hidden: str) -> Html:
-        """Return a form to a page of this user; *hidden* fields go with it."""
+        """Return a form that is sent to a page of this user, with *hidden* fields."""
         if len(self.users) > 1:
             hidden["user"] = self.user
         unseen = [field("hidden", name, value) for name, value in hidden.items()]
         return tag("form", *unseen, *fields, method=method, action=f"{self.base}/{page}")
 
     def pages(self, shown: int, size: int, total: int, **asked: str) -> Html:
-        """Return which rows of a list are shown, and links to those before and after."""
+        """Draw which rows of a list are shown, with links to the pages before and after."""
         start = self.number("from")
         parts = [soft(f"{start + 1:,}-{start + shown:,} of {total:,}" if shown else "none")]
         if start:
@@ -108,7 +108,7 @@ class Visit:
 def listing(
     columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()
 ) -> Html:
-    """Return a table whose rows become blocks on a phone."""
+    """Return a table whose rows become blocks on a narrow screen."""
     return tag("div", table(columns, rows, numbers, labels=True), cls="listing")
 
 
@@ -123,7 +123,7 @@ def labelled(label: str, *parts: str) -> Html:
 
 
 def choice(name: str, options: Sequence[str], chosen: str) -> Html:
-    """Return a list to choose from; the first choice is any."""
+    """Return a list to choose from; its first option is "any"."""
     drawn = [tag("option", "any", value="")]
     for option in options:
         state = {"selected": ""} if option == chosen else {}
@@ -132,12 +132,12 @@ def choice(name: str, options: Sequence[str], chosen: str) -> Html:
 
 
 def button(text: str, cls: str = "") -> Html:
-    """Return what sends a form."""
+    """Return a button that sends a form."""
     return tag("button", text, cls=cls, type="submit")
 
 
 def when(moment: datetime | None) -> Html:
-    """Return a moment in local time, to the second; those who point at it see it in UTC. Nothing for None."""
+    """Draw a moment in local time, to the second, with UTC as its tooltip; nothing for None."""
     if moment is None:
         return Html("")
     utc = moment.astimezone(UTC)

@@ -1,8 +1,8 @@
-"""Texts that stood whole in the prompt and are folded when that has paid for itself: they have been read.
+"""Fold texts after a model has read them whole in the prompt, once folding them pays.
 
-With ``fold="after_reading"`` that is every large text; with any setting it is what a model read page by page, what it
-wrote itself, and the arguments of its calls. Folding them changes what a provider has cached, so it waits until the
-calls that they make dearer have cost as much.
+With ``fold="after_reading"`` these are all large texts. With any setting they are the pages that a model read from memory,
+long answers that it wrote, and large arguments of its calls. Folding a text changes the part of the prompt that a provider
+has cached. So it is done only when keeping the text has cost as much as that.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from memory_context.model.tool_names import FILE_READERS, READING_TOOLS, RETRIEV
 
 REFERENCE_TOKENS = 40
 HEADING_CHARACTERS = 300
-# Providers charge a tenth for the unchanged beginning of a prompt.
+# The price of a cached token, as a share of the full price: providers cache the unchanged beginning of a prompt.
 CACHED_PRICE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """What could be folded of a message that a model has read.
+    """The large texts of a message that a model has read and that could be folded.
 
     Attributes:
         index: The index of the message in the prompt.
-        saved: The tokens that folding it would save.
-        reads: How many model calls have seen it.
+        saved: The tokens that folding them would save.
+        reads: How many model calls have seen them.
     """
 
     index: int
@@ -43,13 +43,13 @@ class ReadText:
 
 @dataclass(frozen=True, slots=True)
 class LateFold:
-    """What stands in the prompt for the large texts of a message; all of it is stored.
+    """What takes the place of a message's large texts, all of which are stored.
 
     Attributes:
-        folds: The placeholders, by the places of the texts.
-        pages: The headings of pages that were read from memory, by the places of the pages.
+        folds: The placeholders of texts, by the places of the texts in the message.
+        pages: The headings that stay of pages read from memory, by the places of the pages.
         calls: The message's calls, with references in place of large arguments.
-        items: The memories that those references are of.
+        items: The memories of these arguments.
     """
 
     folds: dict[int, Folded] = field(default_factory=dict[int, Folded])
@@ -59,7 +59,13 @@ class LateFold:
 
 
 def due_messages(messages: Sequence[Message], seen: int, folder: MessageFolder) -> list[int]:
-    """Return the indexes of the messages with texts to fold now; a model has seen the first *seen*. Needs no store."""
+    """Return the indexes of the messages with texts to fold now. Does not need the store.
+
+    Args:
+        messages: The messages of the prompt.
+        seen: How many of them a model has seen.
+        folder: The folder of the conversation.
+    """
     tokens = folder.ledger.tokens(messages)
     read = _read_texts(messages, tokens, folder)
     start = late_fold_start(read, tokens[:seen]) if read else None
@@ -77,7 +83,7 @@ def fold_what_was_read(
         StoreError: The store failed; nothing was changed.
     """
     before = list(messages)
-    # All are stored before one is counted: a store that fails half-way leaves the prompt as it was.
+    # All are stored before any is applied, so that a store that fails half-way leaves the prompt as it was.
     folds = {index: _late_fold(before[index], before[:index], folder) for index in due}
     changed = [
         _applied(folds[index], message, folder) if index in folds else message
@@ -91,7 +97,15 @@ def fold_what_was_read(
 def _read_texts(
     messages: Sequence[Message], tokens: Sequence[int], folder: MessageFolder
 ) -> list[ReadText]:
-    """Return what is due one day and was seen by a model, oldest first; the messages have so many *tokens*."""
+    """Return the messages with texts that were read and may be folded, oldest first.
+
+    Pages that a model is still reading on from are left out.
+
+    Args:
+        messages: The messages of the prompt.
+        tokens: The number of tokens of each of them.
+        folder: The folder of the conversation.
+    """
     texts = list[ReadText]()
     reads = 0
     goes_on_reading = True
@@ -99,7 +113,7 @@ def _read_texts(
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         is_needed = goes_on_reading and message.role == "tool" and _is_reader(message.source)
-        # In a conversation of thousands of messages nearly all are smaller than any threshold.
+        # A cheap test first: of thousands of messages, nearly all are smaller than any threshold.
         may_save = reads and tokens[index] > least and not is_needed
         if may_save and (saved := saved_by_folding(message, folder)):
             texts.append(ReadText(index, saved, reads))
@@ -110,12 +124,12 @@ def _read_texts(
 
 
 def _is_reader(tool: str) -> bool:
-    """Return whether *tool* reads in pages. Who reads on needs the pages before: they stay until something else is done."""
+    """Return whether *tool* reads page by page. The pages stay in the prompt as long as the model goes on reading."""
     return tool == RETRIEVE or tool in FILE_READERS
 
 
 def saved_by_folding(message: Message, folder: MessageFolder) -> int:
-    """Return about how many tokens smaller *message* would be with references in place of its large texts."""
+    """Return the approximate number of tokens that folding the large texts of *message* saves; 0 if it has none."""
     threshold = folder.late_threshold_of(message)
     if threshold is None:
         return 0
@@ -134,10 +148,10 @@ def saved_by_folding(message: Message, folder: MessageFolder) -> int:
 
 
 def _unfolded(message: Message, folder: MessageFolder) -> list[int]:
-    """Return the places of the texts that stand whole on purpose and may be folded.
+    """Return the places of the texts of *message* that were left whole on purpose, and may be folded now.
 
-    Of memory tools, only what was read by page. A text that was to be folded as it came in, and is not because the
-    store failed, stays.
+    Of memory tools' answers, these are only the pages that were read. A text that should have been folded as it came in,
+    but was not because the store failed, stays as it is.
     """
     is_memory_tool = message.role == "tool" and message.source in READING_TOOLS
     if is_memory_tool and message.source != RETRIEVE:
@@ -152,9 +166,9 @@ def _unfolded(message: Message, folder: MessageFolder) -> list[int]:
 
 
 def _large_strings(call: FunctionCall, folder: MessageFolder) -> list[str]:
-    """Return the texts in the arguments of *call* that are as large as outputs that are folded; none of what is not JSON."""
+    """Return the strings in the arguments of *call* that are above the usual threshold; none if these are not JSON."""
     threshold = folder.policy.threshold_for(None)
-    # A call that is short has no long argument.
+    # A cheap test first: a short call has no long argument.
     if not folder.manager.counter.exceeds(call.arguments, threshold):
         return []
     try:
@@ -166,7 +180,7 @@ def _large_strings(call: FunctionCall, folder: MessageFolder) -> list[str]:
 
 
 def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolder) -> LateFold:
-    """Return what is to stand for the large texts of *message*, stored.
+    """Store the large texts of *message*, and return what takes their place.
 
     Raises:
         StoreError: The store failed.
@@ -188,7 +202,7 @@ def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolde
 
 
 def _heading(page: str) -> str:
-    """Return what stays of a page that was read from memory: whose it is and which lines it showed."""
+    """Return what stays of a page that was read from memory: which memory it is of, and which lines it showed."""
     lines = [line[:HEADING_CHARACTERS] for line in page.split("\n", 2)[:2]]
     return "\n".join([*lines, prompts.PAGE_WAS_READ])
 
@@ -203,12 +217,12 @@ def _with_references(call: FunctionCall, references: Mapping[str, str]) -> Funct
 
 
 def _applied(late: LateFold, message: Message, folder: MessageFolder) -> Message:
-    """Return *message* as *late* shows it, and count what was folded."""
+    """Return *message* with what *late* puts in place of its texts, and count what was folded."""
     shown = folder.with_folds(message, late.folds)
     if late.pages:
         facts = replace(
             shown.known,
-            # Nothing of them is in sight any more.
+            # None of their lines is in the prompt any longer.
             lines=dict.fromkeys(shown.known.lines, ()),
             folded=(*shown.known.folded, *late.pages),
         )
@@ -231,16 +245,16 @@ def _applied(late: LateFold, message: Message, folder: MessageFolder) -> Message
 
 
 def late_fold_start(texts: Sequence[ReadText], seen_tokens: Sequence[int]) -> int | None:
-    """Return the index from which on all read texts are folded now; None if none is due.
+    """Return the index of the first message whose texts are folded now, with all texts behind it; None if none is.
 
-    A text that stays costs rent: a tenth of its tokens at each call after the first. Folding it costs, once, the other
-    nine tenths of everything behind it that was seen and stays. It is folded when the rent, that of the next call
-    included, has come to that price: whatever comes, the sum is at most twice that of the best decision made in
-    hindsight. Texts behind it are folded in the same batch, at no further price.
+    This is the ski-rental (rent-or-buy) rule. Keeping a text costs rent: at each call after the first, a tenth of its
+    tokens. Folding it costs a price once: nine tenths of all tokens behind it that were cached and stay. The text is
+    folded when the rent, with that of the next call, reaches the price. So whatever comes, the total is at most twice
+    the cost of the best decision in hindsight. Texts behind it are folded in the same batch at no further price.
 
     Args:
-        texts: The texts, by the index of their message.
-        seen_tokens: The tokens of each message that a model has seen.
+        texts: The texts that were read.
+        seen_tokens: The number of tokens of each message that a model has seen.
     """
     for start in sorted({text.index for text in texts}):
         batch = [text for text in texts if text.index >= start]

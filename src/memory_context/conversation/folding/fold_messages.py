@@ -1,4 +1,7 @@
-"""Taking messages in: their large texts are folded into one user's memories, and what is known of them is noted."""
+"""Take messages into a conversation: fold their large texts into the user's memories, and note the facts about each.
+
+To *fold* a text is to store it and to put a placeholder, which is a reference with a preview, in its place.
+"""
 
 from __future__ import annotations
 
@@ -50,15 +53,15 @@ TASK_CHARACTERS = 4000
 
 @dataclass(frozen=True, slots=True)
 class MessageFolder:
-    """Folds the texts of messages by one policy into one user's memories.
+    """Folds the texts of messages into one user's memories, by one policy.
 
     Attributes:
         manager: The user's memories.
         policy: When texts are folded.
-        fail_open: Lets the store fail.
+        fail_open: Runs what needs the store, and goes on without a result if the store fails.
         ledger: Knows the names that stand in the messages.
-        folds_answers: Whether what the model says is folded like what others say. Otherwise it is so where it is very
-            long, and only once it was read.
+        folds_answers: Whether the model's answers are folded like other texts. If not, only very long ones are, and only
+            after they were read.
     """
 
     manager: MemoryManager
@@ -68,9 +71,9 @@ class MessageFolder:
     folds_answers: bool = False
 
     def take_in_all(self, messages: Sequence[Message], seen: int) -> list[Message]:
-        """Return *messages*, those that are new taken in; of the first `seen`, which a model has seen, nothing is folded."""
+        """Return *messages*, with the new ones taken in. In the first *seen*, which a model has seen, nothing is folded."""
         taken = list[Message]()
-        for _, group in groupby(enumerate(messages), _place_in_run):
+        for _, group in groupby(enumerate(messages), _run_of):
             run = [message for _, message in group]
             if len(taken) < seen:
                 run = [one if one.facts else self.with_folds(one, {}) for one in run]
@@ -78,13 +81,13 @@ class MessageFolder:
         return taken
 
     def take_in(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Message]:
-        """Return *messages*, which came together behind *before*, with references in place of their large texts.
+        """Return *messages*, which came together after *before*, with references in place of their large texts.
 
-        Never raises: where the store fails, a text stays as it is. A message that was taken in already stays, too.
+        A text stays as it is if the store fails, and so does a message that was taken in already. Never raises.
         """
         if all(message.facts for message in messages):
             return list(messages)
-        folder = self._sharing(messages)
+        folder = self._with_shared_threshold(messages)
         references = references_of(before) if any(one.is_typed for one in messages) else {}
         return [
             message if message.facts else folder._taken_in(message, before, references)  # noqa: SLF001 - its own
@@ -92,7 +95,7 @@ class MessageFolder:
         ]
 
     def threshold_of(self, message: Message) -> int | None:
-        """Return the threshold above which texts of *message* are folded as they come in; None if they never are."""
+        """Return the threshold above which texts of *message* are folded as they come in; None for never."""
         threshold = self.late_threshold_of(message)
         is_answer = message.role == "assistant" and not self.folds_answers
         is_read_first = is_answer or message.source in READING_TOOLS
@@ -105,43 +108,43 @@ class MessageFolder:
         return threshold
 
     def late_threshold_of(self, message: Message) -> int | None:
-        """Return the threshold above which texts of *message* are folded once they were read; None if they never are."""
+        """Return the threshold above which texts of *message* are folded after a model has read them; None for never."""
         if message.role == "system" or message.is_ours:
             return None
         if message.role == "tool":
             return self.policy.tool_threshold(message.source)
         if message.role == "user" or self.folds_answers:
             return self.policy.threshold_for(message.source)
-        # An answer is what the next questions are about.
+        # The next questions are about the model's answer, so only a very long one is folded.
         return max(self.policy.threshold_for(None), self.policy.read_cap)
 
     def fold_text(
         self, message: Message, place: int, before: Sequence[Message], *, is_late: bool = False
     ) -> Folded | None:
-        """Return what stands in the prompt for a text of *message*; None if it stays as it is.
+        """Fold one text of *message* and return what stands in the prompt for it; None if the text stays as it is.
 
         Args:
             message: The message.
             place: The place of the text in it.
-            before: The messages before it, which say what it is about.
-            is_late: Whether a model has read the text. Then the names in *before*, which may have left the prompt, do
-                not decide what its preview shows.
+            before: The messages before it, which tell what the text is read for.
+            is_late: Whether a model has read the text. Then its preview also shows names that *before* has, because these
+                may have left the prompt.
 
         Raises:
             StoreError: The store failed.
         """
         text = message.texts[place]
         threshold = self.late_threshold_of(message) if is_late else self.threshold_of(message)
-        # Looking for what a text is about is the dear part, so its tokens are counted first.
+        # Finding out what a text is read for is the expensive part, so its tokens are counted first.
         if threshold is None or not self.manager.counter.exceeds(text, threshold):
             return None
-        known = set[str]() if is_late else self.ledger.names(before)
+        known_names = set[str]() if is_late else self.ledger.names(before)
         arguments = _arguments_of(message, before)
         tool = message.source if message.role == "tool" else None
         earlier = earlier_outputs(tool, before, self.manager) if tool and not is_late else {}
         focus = PreviewFocus(
             _question(message, arguments, before),
-            known,
+            known_names,
             by_person=message.source == PERSON and message.is_question,
             as_table=self.policy.queries,
             earlier=earlier,
@@ -181,7 +184,7 @@ class MessageFolder:
         facts: Mapping[str, Any] | None = None,
         named_in: Sequence[Message] = (),
     ) -> MemoryItem:
-        """Store a text of *message*, as secret as what the messages *named_in* refer to; return its memory.
+        """Store a text of *message* and return its memory. It is a secret if the messages *named_in* name one.
 
         Raises:
             StoreError: The store failed.
@@ -195,22 +198,22 @@ class MessageFolder:
             )
 
     def origin_of(self, messages: Sequence[Message]) -> Origin:
-        """Return the origin of what is made of *messages*: the lowest of who speaks, and of what they refer to."""
+        """Return the origin of a text made of *messages*: the lowest of their speakers' and of what they refer to."""
         keys = named_keys(messages) | references_of(messages).keys()
         return self.manager.origin_of(keys, lowest([PERSON_ORIGIN, *map(_origin_of, messages)]))
 
     def secret_tags(self, messages: Sequence[Message]) -> list[str]:
-        """Return ``secret`` if *messages* name a secret: what is stored of them is as secret."""
+        """Return the tags for what is stored of *messages*: ``secret`` if they name a secret."""
         keys = list(named_keys(messages))
         if not keys:
             return []
         store, scope = self.manager.memory_store, self.manager.scope
-        own = store.count(scope, {"memory_key": keys, "memory_type": SECRET})
+        secrets = store.count(scope, {"memory_key": keys, "memory_type": SECRET})
         inherited = store.count(scope, {"memory_key": keys, "tags": SECRET})
-        return [SECRET] if own or inherited else []
+        return [SECRET] if secrets or inherited else []
 
     def with_folds(self, message: Message, folds: Mapping[int, Folded]) -> Message:
-        """Return *message* with *folds* in place of some texts, and with what is known of it then; count them."""
+        """Return *message* with *folds* in place of some texts and with its facts brought up to date; count the folds."""
         user_id = self.manager.scope.user_id
         tell_caller(user_id, [folded.item.memory_key for folded in folds.values()])
         for folded in folds.values():
@@ -221,19 +224,19 @@ class MessageFolder:
         shown = message
         if folds:
             shown = message.with_texts({place: folded.text for place, folded in folds.items()})
-        known, earlier = self._told_by(shown, folds), message.known
+        new, earlier = self._facts_of(shown, folds), message.known
         facts = replace(
-            known,
-            folded=(*earlier.folded, *known.folded),
+            new,
+            folded=(*earlier.folded, *new.folded),
             named=earlier.named,
-            trusted=tuple(dict.fromkeys((*earlier.trusted, *known.trusted))),
+            trusted=tuple(dict.fromkeys((*earlier.trusted, *new.trusted))),
         )
         return replace(shown, facts=facts)
 
     def may_fold(self, message: Message, text: str) -> bool:
-        """Return whether *text* of *message* may be over its threshold, without counting its tokens.
+        """Return whether *text* of *message* may be above its threshold, without counting its tokens.
 
-        A token has one byte at least, a character four at most.
+        A token has at least one byte, and a character at most four. So a text has at most four tokens a character.
         """
         threshold = self.threshold_of(message)
         return threshold is not None and len(text) * WIDEST_CHARACTER > threshold
@@ -252,10 +255,15 @@ class MessageFolder:
                 folds[place] = folded
         return self.with_folds(message, folds)
 
-    def _told_by(self, message: Message, folds: Mapping[int, Folded]) -> MessageFacts:
-        """Return what the texts of *message* tell; *folds* are the placeholders that have just been made of some."""
+    def _facts_of(self, message: Message, folds: Mapping[int, Folded]) -> MessageFacts:
+        """Return the facts that the texts of *message* give: its references, their lines, and which of them are trusted.
+
+        Args:
+            message: The message, with its placeholders.
+            folds: The placeholders that have just been made, by the places of the texts.
+        """
         if message.is_ours:
-            return _facts_of_another(message)
+            return _facts_of_other_conversation(message)
         lines = dict[str, Ranges]()
         trusted = list[str]()
         for place, text in message.texts.items():
@@ -276,7 +284,7 @@ class MessageFolder:
         return MessageFacts(lines=lines, folded=tuple(folds), trusted=tuple(trusted))
 
     def _trusted_in(self, message: Message, text: str) -> Iterable[str]:
-        """Return the keys in a text of *message*, which stays as it is, that may be passed on for who says it."""
+        """Return the keys in an unfolded text of *message* that may be passed on to tools, by who said the text."""
         user_id = self.manager.scope.user_id
         if message.role == "tool":
             return made_here(user_id, text)
@@ -287,30 +295,30 @@ class MessageFolder:
         return ()
 
     def _redacted(self, message: Message, text: str) -> str:
-        """Return *text* as it may be stored, if it may be stored at all."""
+        """Return *text*, redacted if it is a tool's result or may be above the threshold; as it is if it is never folded."""
         if self.threshold_of(message) is None:
             return text
         if message.role == "tool" or self.may_fold(message, text):
             return self.policy.redacted(text)
         return text
 
-    def _sharing(self, messages: Sequence[Message]) -> MessageFolder:
-        """Return this folder, with a lower threshold if the results among *messages* are too many tokens together."""
+    def _with_shared_threshold(self, messages: Sequence[Message]) -> MessageFolder:
+        """Return this folder; with a lower threshold if the tool results among *messages* are too many tokens together."""
         lower = self.fail_open.run_without_store(self._shared_threshold, messages)
         if lower is None:
             return self
         return replace(self, policy=replace(self.policy, threshold=lower))
 
     def _shared_threshold(self, messages: Sequence[Message]) -> int | None:
-        """Return the threshold for results that would stay whole and are too many together; None if they are not.
+        """Return a lower threshold if the results that would stay whole have too many tokens together; else None.
 
-        Results of tools with a threshold of their own do not count.
+        Results of memory tools, and of tools with a threshold of their own, do not count.
         """
         usual = self.policy.threshold_for(None)
         most = self.policy.results_together
         counter = self.manager.counter
-        apart = READING_TOOLS | self.policy.tool_thresholds.keys()
-        results = [one for one in messages if one.role == "tool" and one.source not in apart]
+        exempt = READING_TOOLS | self.policy.tool_thresholds.keys()
+        results = [one for one in messages if one.role == "tool" and one.source not in exempt]
         texts = [text for one in results if not one.known.folded for text in one.texts.values()]
         if sum(len(text) for text in texts) * WIDEST_CHARACTER <= most:
             return None
@@ -319,9 +327,13 @@ class MessageFolder:
 
 
 def shared_threshold(sizes: Sequence[int], together: int) -> int:
-    """Return the most tokens that a text may have and stay whole, if all that stay may have *together*.
+    """Return the largest threshold that keeps the texts that stay whole within *together* tokens; never below 50.
 
-    It is 50 or more. Texts of one size fare alike, wherever they stand.
+    Texts of the same size are treated alike, wherever they stand.
+
+    Args:
+        sizes: The number of tokens of each text.
+        together: The most tokens that all texts that stay may have together.
     """
     fitting = [LEAST_THRESHOLD]
     for size in set(sizes):
@@ -331,10 +343,10 @@ def shared_threshold(sizes: Sequence[int], together: int) -> int:
     return max(fitting)
 
 
-def _facts_of_another(message: Message) -> MessageFacts:
-    """Return what is known of a message that another conversation's memory has put there, such as an outer agent's.
+def _facts_of_other_conversation(message: Message) -> MessageFacts:
+    """Return the facts of a message that this library has put into another conversation, such as an outer agent's.
 
-    Its run is not that of this conversation, so notes go before a model sees them.
+    Notes in it belong to a run other than this conversation's, and are removed before a model sees them.
     """
     if begins_layer(message.text):
         return MessageFacts(kind="layer")
@@ -344,9 +356,10 @@ def _facts_of_another(message: Message) -> MessageFacts:
 
 
 def _origin_of(message: Message) -> Origin:
-    """Return who says *message*; of ours nobody, since it refers to what it quotes.
+    """Return the origin of a message's words, by who speaks.
 
-    What other agents say may be what a tool gave them, word for word, and a summary is made of such texts.
+    A message of this library's own has the highest origin, so that it is what its references are of that decides. What
+    another agent says counts as a tool's words, since it may repeat these, and so does a summary.
     """
     if message.is_ours or (message.is_typed and not in_tool_call()):
         return PERSON_ORIGIN
@@ -355,26 +368,26 @@ def _origin_of(message: Message) -> Origin:
     return MODEL if message.role == "assistant" else PROGRAM
 
 
-def _place_in_run(numbered: tuple[int, Message]) -> int:
-    """Return the same for the results of tools that stand side by side, and another value for each other message."""
+def _run_of(numbered: tuple[int, Message]) -> int:
+    """Return a grouping key that puts consecutive tool results into one group, and each other message into its own."""
     return -1 if numbered[1].role == "tool" else numbered[0]
 
 
 def _arguments_of(message: Message, before: Sequence[Message]) -> str | None:
-    """Return what the tool was called with that gave *message*."""
+    """Return the arguments of the call that *message* is the result of; None if the call is not in *before*."""
     calls = (call for earlier in reversed(before) for call in earlier.calls)
     return next((call.arguments for call in calls if call.id == message.answers), None)
 
 
 def _question(message: Message, arguments: str | None, before: Sequence[Message]) -> str:
-    """Return what a text is read for: the call that it answers, the words before that, the task."""
+    """Return what a text is read for: the call that it answers, the model's last words before it, and the task."""
     words = next((one.text for one in reversed(before) if one.role == "assistant"), "")
     task = next((one.text for one in before if one.is_question), "")
     return "\n".join((message.source, arguments or "", words, task[:TASK_CHARACTERS]))
 
 
 def _record_facts(message: Message, arguments: str | None) -> dict[str, Any]:
-    """Return what the record tells of where its text came from."""
+    """Return the facts that are stored with a text: which tool call it came from, and whether it is an error."""
     facts: dict[str, Any] = {
         "source": _storable(message.source),
         "call_id": _storable(message.answers) or None,
@@ -385,7 +398,7 @@ def _record_facts(message: Message, arguments: str | None) -> dict[str, Any]:
 
 
 def _storable(text: str | None) -> str | None:
-    """Escape what a JSON column refuses; a model may have made the text up."""
+    """Return *text* with the characters escaped that a JSON column refuses. A model may write any."""
     if text is None:
         return None
     return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""Folding one text: it is stored, and a reference with a preview takes its place."""
+"""Fold one text: store it, and put a reference with a preview in its place."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Folded:
     """What stands in the prompt for a stored text.
 
     Attributes:
-        text: Reference and preview.
+        text: The reference and the preview.
         item: The stored memory.
-        preview: The lines that stay in the prompt.
-        tokens: The tokens of `text`.
+        preview: The lines that the preview shows.
+        tokens: The number of tokens in `text`.
     """
 
     text: str
@@ -37,11 +37,11 @@ class PreviewFocus:
     """What decides which lines of a text its preview shows.
 
     Attributes:
-        question: The call that the text answers, the words before that, the task.
+        question: What the text is read for: the call that it answers, the words before the call, and the task.
         known: The names that stand in the prompt already.
-        by_person: Whether it is a person's own words, which keep their beginning and end.
-        as_table: Whether a text with rows says its columns, for whoever writes a query on it.
-        earlier: By their keys, texts that stand in the prompt and that this one may be nearly equal to.
+        by_person: Whether a person wrote the text. Its preview then shows its beginning and end.
+        as_table: Whether the preview of a table names its columns, for whoever writes a query on it.
+        earlier: Texts whose references stand in the prompt and that this one may be nearly equal to, by their keys.
     """
 
     question: str = ""
@@ -51,7 +51,7 @@ class PreviewFocus:
     earlier: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-# What has changed since a nearly equal text leaves a quarter of the preview to the whole of this one.
+# The part of the preview that may show what has changed since a nearly equal text. The rest shows the text as a whole.
 CHANGES_PART = 0.75
 NO_FOCUS = PreviewFocus()
 
@@ -65,22 +65,29 @@ def fold(
     preview_tokens: int,
     focus: PreviewFocus = NO_FOCUS,
 ) -> Folded | None:
-    """Return what stands in the prompt for *text* if it has more than *threshold* tokens; None if it stays.
+    """Store a text and return what stands in the prompt for it; None if the text stays in the prompt.
 
-    *store* commits the text; that happens before its reference exists. A text also stays if reference and preview would
-    not be shorter.
+    A text stays if it is not above the threshold, or if reference and preview would not be shorter.
+
+    Args:
+        text: The text.
+        store: Commits a text and returns its memory. It is called before the reference is made.
+        counter: Counts tokens.
+        threshold: The most tokens that a text may have and stay.
+        preview_tokens: The most tokens that the preview may have.
+        focus: What decides which lines the preview shows.
     """
     if not counter.exceeds(text, threshold):
         return None
     item = store(text)
-    left = min(preview_tokens, item.token_count // PREVIEW_PART)
-    columns = table_line(item.text, counter, left) if focus.as_table else ""
-    left -= counter.count(columns)
-    changes = changed_lines(item.text, focus.earlier, CHANGES_PART * left, counter.count)
+    tokens_left = min(preview_tokens, item.token_count // PREVIEW_PART)
+    columns = table_line(item.text, counter, tokens_left) if focus.as_table else ""
+    tokens_left -= counter.count(columns)
+    changes = changed_lines(item.text, focus.earlier, CHANGES_PART * tokens_left, counter.count)
     preview = excerpt(
         item.text,
         focus.question,
-        left - counter.count(changes.text),
+        tokens_left - counter.count(changes.text),
         counter.count,
         ranking=ENDS if focus.by_person else PREVIEW,
         known=focus.known | set(names(changes.text)),
@@ -88,9 +95,9 @@ def fold(
     parts = (item.ref.render(), columns, changes.text, preview.text)
     shown = encodable("\n".join(filter(None, parts)))
     tokens = counter.count(shown)
-    # A store may have redacted the text; then the count of its record is not that of the text.
-    whole = item.token_count if item.content == text else counter.count(text)
-    if tokens >= whole:
+    # If the store has redacted the text, the memory's token count is not that of the text in the prompt.
+    unfolded = item.token_count if item.content == text else counter.count(text)
+    if tokens >= unfolded:
         return None
     ranges = (*changes.ranges, *preview.ranges)
     return Folded(shown, item, Excerpt(preview.text, ranges), tokens)

@@ -1,4 +1,4 @@
-"""Outputs that came before: the same one again needs one line, a nearly equal one is compared."""
+"""Shorten the previews of outputs that came before: the same output again needs one line, a nearly equal one its changes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from memory_context.model.reference import leading_key
 from memory_context.text.excerpt.changed_lines import MOST_CHARACTERS
 from memory_context.text.excerpt.excerpt import NOTHING_SHOWN
 
-# So many of a tool's newest outputs are compared.
+# A new output is compared with this many of the same tool's newest outputs.
 COMPARED = 2
 
 
 def shown_before(folded: Folded, before: Sequence[Message], manager: MemoryManager) -> Folded:
-    """Return *folded* without a preview if lines of an output with the same text stand in the messages *before*.
+    """Return *folded* without a preview if the messages *before* show lines of an output with the same text.
 
-    Some lines of it that were brought back are not enough: they were chosen for another question.
+    Lines that were recalled do not count, because they were chosen for another question.
     """
     key = folded.item.memory_key
     shown = [one for one in before if one.known.lines.get(key)]
@@ -31,7 +31,9 @@ def shown_before(folded: Folded, before: Sequence[Message], manager: MemoryManag
 
 
 def earlier_outputs(tool: str, before: Sequence[Message], manager: MemoryManager) -> dict[str, str]:
-    """Return the newest outputs of *tool* whose references stand in *before*, by their keys, the newest first.
+    """Return the texts of the two newest folded outputs of *tool* in *before*, by their keys, newest first.
+
+    Very long ones are left out.
 
     Raises:
         StoreError: The store failed.

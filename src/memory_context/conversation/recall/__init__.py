@@ -1,1 +1,1 @@
-"""Bring back what the newest message needs: what it asks for, where that stands, and who decides."""
+"""Recall what the newest message needs: which terms it has, where they stand in stored texts, and who decides."""

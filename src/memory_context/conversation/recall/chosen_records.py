@@ -1,8 +1,13 @@
-"""What of a conversation's texts a message is about: places that hold its distinctive terms, by what the index says.
+"""Choose the records of the conversation's texts that a message is about, by where its terms stand.
 
-First the records that it names (`places_a_name_means`), then the places that hold all that it asks with, and where there are
-none, or it refers back, the lines that hold most of it (`windows_of_text`). Where nothing of that is found, a question gets
-the record of a word of it that hardly any other record holds.
+Four ways are tried in turn:
+- the records that a name or a rare value in the message identifies (`places_a_name_means`);
+- else the records that hold all the words of the message, or of a question nearly all;
+- if nothing was found or the message refers back, the windows of lines that hold most of it (`windows_of_text`);
+- else, for a question, the record of a word that hardly any other record holds.
+
+Terms that the chosen records hold are *covered*: no further record is looked for on their account. A word is *met* if it
+stands at any place. `FoundTerms` explains the other words.
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ from memory_context.conversation.recall.places_a_name_means import (
     MOST_NAMES,
     is_distinctive,
     is_listed,
-    is_no_prose,
+    is_structured,
     is_value,
     names_its_record,
     places_meant,
@@ -30,10 +35,10 @@ from memory_context.conversation.recall.places_a_name_means import (
 from memory_context.conversation.recall.question_terms import (
     AskedTerm,
     asks,
+    asks_about_kind,
     content_terms,
-    is_any_one,
+    is_definite,
     is_pointed_at,
-    is_the_one,
     refers_back,
 )
 from memory_context.conversation.recall.term_occurrences import FoundTerms, Occurrence
@@ -46,33 +51,35 @@ from memory_context.conversation.recall.windows_of_text import (
 from memory_context.text.excerpt.record_around_place import Record
 from memory_context.text.words_and_names import is_pair
 
-# So many terms must a window hold of a message, and so much must their rarities be together: less if it refers back.
+# How many terms of the message a window must hold at least, and the least sum of their weights: for a message that does
+# not refer back, one that may, and one that surely does (`refers_back`).
 LEAST_HELD = ((3, 7.0), (2, 4.0), (1, 2.5))
-# How much of a message must be met that a model may see more in it: as much as if it referred back.
+# If a window holds as much as would do for a message that may refer back, a model may see more in the message.
 UNSURE = 1
-# Of what a message asks for a record must hold so much, by rarity and of the words, and that must tell so much apart, to be
-# what it is about.
+# A record holds "all" of a message if it holds this share of the words' weight, and this share of their number.
 ALL_OF_IT = 0.9
 LEAST_WORDS_OF_IT = 0.8
+# Fewer words than LEAST_ASKED must have this weight together, or they are too common to mean a passage of prose.
 LEAST_TOGETHER = 0.5
-# With so many words something is asked, with one less if it is a question.
+# A message must have this many words to ask for a record by all of them; a question one less.
 LEAST_ASKED = 3
-# Then the two words must stand so near each other: "the Prime Minister" has little to do with a number further on.
+# Two words alone must stand this near each other, in characters: in minutes of a parliament, "the Prime Minister" has
+# little to do with "a number of seniors" further on, if a prime number is asked for.
 BESIDE_ANOTHER = 30
-# For each word of a question that stands nowhere, so many others must.
+# For each word of a question that stands nowhere, this many others must stand somewhere.
 UNKNOWN_PART = 2
-# Of records that are meant alike so many characters are shown, a few hundred tokens, and one in any case.
+# Of records that are meant alike, one is shown in any case, and others up to this many characters: a few hundred tokens.
 SEVERAL_CHARACTERS = 1500
 LINE_CHARACTERS = 160
-# In more chunks than these, each of 2,000 characters, most words of a language stand somewhere, if by chance.
+# In more chunks than this, of 2,000 characters each, most words of a language stand somewhere by chance.
 MANY_CHUNKS = 100
-# A word that stands in more records than these means none of them.
+# A word is rare if it stands in this many records at most.
 MOST_RARE = 2
-# Of a question's words the record of a rare one must hold so much.
+# The record of a question's rare word must hold this share of all the question's words.
 LEAST_BESIDE_RARE = 0.5
 
 IsSeen: TypeAlias = Callable[[str, int, int], bool]
-"""Says whether a part of the text under a key stands in the prompt."""
+"""Returns whether a part of a text, given by its key, start and stop, stands in the prompt already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +87,10 @@ class Relevance:
     """A memory that a message is about.
 
     Attributes:
-        key: The memory.
-        records: What of it is meant, best first.
-        terms: The terms of the message that stand there.
-        more: How many further records are meant alike, of this memory and those before it.
+        key: The key of the memory.
+        records: Its records that are meant, best first.
+        terms: The terms of the message that stand in them.
+        more: How many further records are meant alike but were left out for lack of room, here or in other memories.
     """
 
     key: str
@@ -94,12 +101,13 @@ class Relevance:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """When the texts came, and by which calls.
+    """When the texts came into the conversation, and by which tool calls.
 
     Attributes:
-        recency: For each key, a number that is higher for texts that came or were mentioned later.
-        call: For each key, what brought the text: the same call made again tells the newer state of the same.
-        came: For each key, what is higher for texts that came or were named later, whatever was recalled of them.
+        recency: For each key, a number that is higher for texts that came, were mentioned or were recalled later.
+        call: For each key, the call that brought the text. The same call, made again, brings the newer state of the same.
+        came: For each key, a value that is higher for texts that came or were named later; recalling a text doesn't
+            change it.
     """
 
     recency: Mapping[str, int]
@@ -107,30 +115,31 @@ class Calls:
     came: Mapping[str, tuple[int, datetime]]
 
     def newest(self, places: Iterable[Occurrence]) -> list[Occurrence]:
-        """Return the places without those in texts of a call that was made again later, and whose answer then has some."""
+        """Return, of each call, only the places in its newest answer that has any of *places*."""
         places = list(places)
-        last = dict[Hashable, str]()
+        newest = dict[Hashable, str]()
         for key in sorted(dict.fromkeys(place.key for place in places), key=self.came.__getitem__):
-            last[self.call[key]] = key
-        kept = frozenset(last.values())
+            newest[self.call[key]] = key
+        kept = frozenset(newest.values())
         return [place for place in places if place.key in kept]
 
     def recency_of(self, place: Occurrence) -> int:
-        """Return a number that is higher for places in texts that came or were mentioned later."""
+        """Return the recency of a place's text."""
         return self.recency.get(place.key, 0)
 
 
 def relevant(
     message: str, found: FoundTerms, is_seen: IsSeen, calls: Calls
 ) -> tuple[list[Relevance], bool]:
-    """Return what a message is about, best first: the records that it names, else the lines that hold most of it.
+    """Return what a message is about, best first, and whether that is clear.
 
-    Also returned is whether that is clear: it names something, or next to nothing of it is met.
+    It is clear if the message identifies records, or if next to nothing of it stands anywhere. Otherwise a model may see
+    more in the message than its words say.
 
     Args:
         message: The message.
-        found: Where its terms stand.
-        is_seen: Whether a part of the text under a key stands in the prompt.
+        found: The places of its terms.
+        is_seen: Returns whether a part of a text stands in the prompt already.
         calls: When the texts came, and by which calls.
     """
     chosen = _Chosen(found, is_seen)
@@ -138,24 +147,30 @@ def relevant(
     asked = _Asked(message, found)
     if not chosen.covered:
         others_may_say_more = True
-        chosen.take_all(asked.places_of_all(calls) or _places_called(message, found, calls))
-    leans = refers_back(message)
-    if chosen.covered and not (leans and others_may_say_more):
+        chosen.take_all(
+            asked.places_with_all_words(calls) or _places_naming_records(message, found, calls)
+        )
+    certainty = refers_back(message)
+    if chosen.covered and not (certainty and others_may_say_more):
         return chosen.relevances(), True
     windows = windows_of(found)
-    # The more a message leans on what was said before, the less of it must a window hold.
-    leans = max(leans, _points_at_rare(message, found))
-    weight, several = _most_held(found, map(terms_at, windows.values()))
-    if _is_enough(weight, several, leans):
+    # The more surely a message speaks of something known, the less of it a window needs to hold.
+    certainty = max(certainty, _points_at_rare(message, found))
+    weight, term_count = _most_held(found, map(terms_at, windows.values()))
+    if _is_enough(weight, term_count, certainty):
         for key, record, held in best_windows(found, windows, calls.recency):
             chosen.show(key, record, held)
     elif not chosen.covered:
         chosen.take_all(asked.place_of_rare_word(calls))
-    return chosen.relevances(), not _is_enough(weight, several, max(leans, UNSURE))
+    return chosen.relevances(), not _is_enough(weight, term_count, max(certainty, UNSURE))
 
 
 def _choose_records(chosen: _Chosen, found: FoundTerms, calls: Calls) -> bool:
-    """Choose the records of each term that stands for some; return whether others may say more of what is in them."""
+    """Choose the records that single terms or phrases identify.
+
+    Returns:
+        Whether other passages may say more on the same subject, because a record that was chosen is not one of a list.
+    """
 
     def order(number: int) -> tuple[bool, float]:
         return found.terms[number].is_phrase, found.weights[number]
@@ -168,7 +183,7 @@ def _choose_records(chosen: _Chosen, found: FoundTerms, calls: Calls) -> bool:
     for rank, number in enumerate(sorted(range(len(found.terms)), key=order, reverse=True)):
         if number in chosen.covered:
             continue
-        # A pasted log is full of names.
+        # A pasted log is full of names, and comparing records takes time.
         is_compared = rank < MOST_NAMES
         places = places_meant(found, number) if is_compared else found.of(number)
         places = sorted(calls.newest(places), key=calls.recency_of, reverse=True)
@@ -177,40 +192,40 @@ def _choose_records(chosen: _Chosen, found: FoundTerms, calls: Calls) -> bool:
         best = sorted(places, key=worth, reverse=True)
         if not is_listed(best[0]):
             others_may_say_more = True
-        # Of a time of day each log tells its part.
+        # What happened at a time of day may stand in several logs.
         is_time = found.terms[number].is_time
-        chosen.take_all(best if is_time else _told_alike(found, best[0], places))
+        chosen.take_all(best if is_time else _equally_meant(found, best[0], places))
     return others_may_say_more
 
 
-def _told_alike(
+def _equally_meant(
     found: FoundTerms, best: Occurrence, places: Iterable[Occurrence]
 ) -> list[Occurrence]:
-    """Return the best place of a term with those in other records that hold as much of the message, if it is in a list."""
-    alike = {_written(best): best}
+    """Return the best place of a term and, if it is in a list, a place in each other record that holds as much."""
+    alike = {_record_text(best): best}
     if not is_listed(best):
         return [best]
     held = found.held_by_record(best) | found.described[best.key]
     for place in places:
-        if _written(place) not in alike and is_listed(place):
+        if _record_text(place) not in alike and is_listed(place):
             also = found.held_by_record(place) | found.described[place.key]
             if also >= held:
-                alike[_written(place)] = place
+                alike[_record_text(place)] = place
     return list(alike.values())
 
 
-def _written(place: Occurrence) -> str:
-    """Return the record of a place as it is written, with its heads: a copy of it tells nothing new."""
+def _record_text(place: Occurrence) -> str:
+    """Return the text of a place's record and heads. Records with the same text are copies, and one of them is enough."""
     return "\n".join(place.text[start:stop] for start, stop in place.record.spans)
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a message asks with.
+    """The words that a message asks with, and the records that hold them.
 
     Attributes:
         message: The message.
-        found: Where its terms stand.
+        found: The places of its terms.
     """
 
     message: str
@@ -218,58 +233,64 @@ class _Asked:
 
     @cached_property
     def is_question(self) -> bool:
-        """Return whether it asks for something."""
+        """Return whether the message is a question or asks to be shown something."""
         return asks(self.message)
 
     @cached_property
     def words(self) -> AbstractSet[int]:
-        """Return its single words."""
+        """Return the single words of the message that ask for something."""
         return content_terms(self.message, self.found.terms)
 
     @cached_property
-    def known(self) -> AbstractSet[int]:
-        """Return the words that stand anywhere, if it is a question and that is most of it; else all."""
-        return _known_of(self.words, self.found) if self.is_question else self.words
+    def required(self) -> AbstractSet[int]:
+        """Return the words that a record must hold: of a question those that stand anywhere, if they are most; else all."""
+        return _required_words(self.words, self.found) if self.is_question else self.words
 
     @cached_property
-    def least(self) -> int:
-        """Return how many words a record must hold: several, or one that a question means something by."""
+    def least_words(self) -> int:
+        """Return how many words a message must have to mean a record by them.
+
+        That is three, for a question two. One is enough if the question takes it as known: "Who is the Licensor?".
+        """
         if not self.is_question:
             return LEAST_ASKED
         terms = self.found.terms
         is_meant = all(is_pointed_at(self.message, terms[number]) for number in self.words)
         return 1 if is_meant else LEAST_ASKED - 1
 
-    def places_of_all(self, calls: Calls) -> list[Occurrence]:
-        """Return the places whose records hold all that is asked with, best first; of a question all but one word.
+    def places_with_all_words(self, calls: Calls) -> list[Occurrence]:
+        """Return the places whose records hold all the words, best first; if there are none, for a question all but one.
 
-        They must tell something apart: by how many words that are and how rare, or in records that are told alike.
+        Few and common words mean records of a list only. Where prose holds the words, at most three places of the
+        rarest word are returned.
         """
         found = self.found
-        compared = self._compared(calls)
-        best = list(filter(self._is_all_in, compared))
+        compared = self._compared_places(calls)
+        best = list(filter(self._holds_all, compared))
         if self.is_question and not best:
-            best = list(filter(self._is_all_but_one_in, compared))
+            best = list(filter(self._holds_all_but_one, compared))
         best = calls.newest(best)
         listed = list(filter(is_listed, best))
         met = [number for number in self.words if found.of(number)]
-        is_told_apart = len(self.words) >= LEAST_ASKED or found.weight_of(met) >= LEAST_TOGETHER
-        if not is_told_apart or len(listed) == len(best):
+        is_specific = len(self.words) >= LEAST_ASKED or found.weight_of(met) >= LEAST_TOGETHER
+        if not is_specific or len(listed) == len(best):
             return listed
         rarest = max(met, key=found.weights.__getitem__)
         return [place for place in best if place.term == rarest][:FEW]
 
     def place_of_rare_word(self, calls: Calls) -> list[Occurrence]:
-        """Return the place of a word that hardly any other record holds, where its record holds half of what is asked with.
+        """Return the best place of the question's rare words, if its record holds half of the question's words; else nothing.
 
-        People ask in words of their own: "Where do I find the moonpetal?" means the line that has the moonpetal.
+        People ask in words of their own: "Where do I find the moonpetal?" means the line "In the Sunken Chapel grows the
+        moonpetal". But if a subject of the question stands nowhere, such as the sky in "Why is the sky over moonpetal
+        blue?", the question is about something else.
         """
         found = self.found
         if not self.is_question:
             return []
         met = found.met
-        unknown = [term for number, term in enumerate(found.terms) if number not in met]
-        if any(map(self._is_subject, unknown)):
+        not_met = [term for number, term in enumerate(found.terms) if number not in met]
+        if any(map(self._is_subject, not_met)):
             return []
         rare = list(
             chain.from_iterable(self._places_in_few_records(one, calls) for one in self.words)
@@ -287,51 +308,54 @@ class _Asked:
         return [best] if len(held) >= LEAST_BESIDE_RARE * len(self.words) else []
 
     def _is_subject(self, term: AskedTerm) -> bool:
-        """Return whether the message is about *term*, as "Why is the sky blue?" is about the sky, whatever else it says."""
-        of_one, of_kind = is_the_one(self.message, term), is_any_one(self.message, term)
+        """Return whether the message is about *term*: a name, a number, or a noun as in "the sky" or "What is a prime?"."""
+        of_one, of_kind = is_definite(self.message, term), asks_about_kind(self.message, term)
         return of_one or of_kind or not term.is_plain
 
     def _places_in_few_records(self, number: int, calls: Calls) -> list[Occurrence]:
-        """Return the places of a word if it means a record: it stands in hardly any other, and not by chance."""
+        """Return the places of a word if it stands in one or two records only, and not by chance; else nothing."""
         term = self.found.terms[number]
-        if term.is_small or is_any_one(self.message, term):
+        if term.is_small or asks_about_kind(self.message, term):
             return []
         if self.found.chunks > MANY_CHUNKS and not is_pointed_at(self.message, term):
             return []
-        # A pair of characters stands inside what is written without spaces.
+        # A pair of characters of a script without spaces stands inside a longer run, so it never matches exactly.
         may_be_within = is_pair(term.text)
         places, records = list[Occurrence](), set[tuple[str, int]]()
-        for place in _told(calls.newest(self.found.of(number))):
+        for place in _not_naming_fields(calls.newest(self.found.of(number))):
             if (place.is_exact or may_be_within) and not place.names_a_column:
                 places.append(place)
                 records.add((place.key, place.record.start))
-                # A common word stands in hundreds of records, and each takes time to find.
+                # A common word stands in hundreds of records, and finding each of them takes time.
                 if len(records) > MOST_RARE:
                     return []
         return places
 
-    def _compared(self, calls: Calls) -> Iterable[Occurrence]:
-        """Return the places, each in another record, beside which most stands of the words that stand at fewest places."""
-        met = filter(None, (_told(self.found.of(number)) for number in self.words))
-        # What stands in a header or a heading alone stands in no record.
-        places = list(chain.from_iterable(sorted(met, key=len)[:2]))
+    def _compared_places(self, calls: Calls) -> Iterable[Occurrence]:
+        """Return the places whose records may hold all the words: one in each record, those with most beside them first.
+
+        They are places of the two words with the fewest places: one alone may stand in a header or a heading only, which
+        is in no record.
+        """
+        by_word = filter(None, (_not_naming_fields(self.found.of(number)) for number in self.words))
+        places = list(chain.from_iterable(sorted(by_word, key=len)[:2]))
         places.sort(
             key=lambda place: (self.found.weight_beside(place), calls.recency_of(place)),
             reverse=True,
         )
         compared = dict[str, Occurrence]()
         for place in places[:MOST_COMPARED]:
-            compared.setdefault(_written(place), place)
+            compared.setdefault(_record_text(place), place)
         return compared.values()
 
-    def _is_all_in(self, place: Occurrence) -> bool:
-        """Return whether the record of a place holds all."""
-        found, known = self.found, self.known
-        # In prose, whoever asks in words of their own may well ask for something else.
-        if len(known) < self.least or (known != self.words and not is_no_prose(place)):
+    def _holds_all(self, place: Occurrence) -> bool:
+        """Return whether the record of a place holds all the words that are required, and all phrases of the message."""
+        found, known = self.found, self.required
+        # Prose must hold every word: "Is a tomato a fruit or a vegetable?" isn't about a talk on fruit and vegetables.
+        if len(known) < self.least_words or (known != self.words and not is_structured(place)):
             return False
         phrases = {number for number, term in enumerate(found.terms) if term.is_phrase}
-        # What describes a text is words, and holds no phrase.
+        # A card is a set of words, so it cannot tell whether those of a phrase stand side by side.
         above = found.held_above(place) - phrases
         held = found.held_by_record(place) | above
         if len(known) < LEAST_ASKED:
@@ -342,10 +366,12 @@ class _Asked:
             return False
         return found.weight_of(held & known) >= ALL_OF_IT * found.weight_of(known)
 
-    def _is_all_but_one_in(self, place: Occurrence) -> bool:
-        """Return whether it holds all but one word that is no name, as "the salary expectation of the candidate".
+    def _holds_all_but_one(self, place: Occurrence) -> bool:
+        """Return whether the record of a place holds all words but one, which must not be a name or a number.
 
-        If that leaves two, it must stand nowhere else, and they side by side in the question as in the record.
+        "What is the salary expectation of the candidate?" means "Salary expectation 78k" though no candidate is mentioned.
+        If only two words are held, the missing one must stand nowhere in any text, and no other word of the question may
+        stand between the two; in the record they must be near each other.
         """
         found = self.found
         held = {number for number in self.words if not found.terms[number].is_short_number}
@@ -353,11 +379,11 @@ class _Asked:
         missing = self.words - held - found.held_above(place)
         if len(missing) != 1 or len(held) < LEAST_ASKED - 1:
             return False
-        (unknown,) = missing
-        if not found.terms[unknown].is_plain:
+        (missing_word,) = missing
+        if not found.terms[missing_word].is_plain:
             return False
         if len(held) >= LEAST_ASKED:
-            return is_no_prose(place)
+            return is_structured(place)
         first, last = min(held), max(held)
         between = self.words & set(range(first + 1, last)) - missing
         begin, end = place.start - BESIDE_ANOTHER, place.stop + BESIDE_ANOTHER
@@ -367,46 +393,51 @@ class _Asked:
             if other.term in held and not other.names_a_field
         ]
         is_near = {other.term for other in beside} >= held
-        # "What does the word serendipity mean?" is about that word; "Who of support lives in Graz?" about two cells.
-        is_aside = unknown > last or all(map(is_value, beside))
-        return is_near and is_aside and not between and not found.of(unknown)
+        # A missing word between the two may be the very subject: "What does the word serendipity mean?". It may not if
+        # the two fill cells: "Who of support lives in Graz?" means the row with both, though it does not say "lives".
+        is_aside = missing_word > last or all(map(is_value, beside))
+        return is_near and is_aside and not between and not found.of(missing_word)
 
 
-def _known_of(asked: AbstractSet[int], found: FoundTerms) -> AbstractSet[int]:
-    """Return what a question asks with that stands anywhere, if that is most of it: people ask in words of their own.
+def _required_words(asked: AbstractSet[int], found: FoundTerms) -> AbstractSet[int]:
+    """Return the words of a question that stand anywhere, if they are most of them; else all that are *asked*.
 
-    A name or a number that stands nowhere is no such word: the question is about something else.
+    People ask in words of their own, so a record need not have every word. But a name or a number that stands nowhere
+    shows that the question is about something else; then all words are required, and no record has them.
     """
     known = asked & found.met
     unknown = asked - known
     is_named = not all(found.terms[number].is_plain for number in unknown)
-    telling = [number for number in known if not found.terms[number].is_short_number]
-    if is_named or UNKNOWN_PART * len(unknown) > len(telling):
+    significant = [number for number in known if not found.terms[number].is_short_number]
+    if is_named or UNKNOWN_PART * len(unknown) > len(significant):
         return asked
     return known
 
 
-def _places_called(message: str, found: FoundTerms, calls: Calls) -> list[Occurrence]:
-    """Return the places that name their records by a word that a message means: "show me the function dedent"."""
+def _places_naming_records(message: str, found: FoundTerms, calls: Calls) -> list[Occurrence]:
+    """Return the places where a word of the message is the name of a record: "show me the function dedent"."""
     for number in sorted(content_terms(message, found.terms)):
         term = found.terms[number]
-        # A speaker's name stands before each of his turns.
-        is_called = term.is_name or not term.is_capitalised
-        if is_called and is_pointed_at(message, term):
+        # A capitalised word may be a speaker's name, which stands before each of their turns and names none of them.
+        may_name = term.is_name or not term.is_capitalised
+        if may_name and is_pointed_at(message, term):
             places = calls.newest(filter(names_its_record, found.of(number)[:MOST_COMPARED]))
             if 0 < len(places) <= FEW:
                 return places
     return []
 
 
-def _told(places: Sequence[Occurrence]) -> Sequence[Occurrence]:
-    """Return the places that are no names of fields, which each record of a list has; of a few all."""
-    told = [place for place in places if not place.names_a_field]
-    return told or (places if len(places) <= FEW else [])
+def _not_naming_fields(places: Sequence[Occurrence]) -> Sequence[Occurrence]:
+    """Return the places that are not names of fields, which every record of a list repeats.
+
+    If all are names of fields, return them if they are few, else nothing.
+    """
+    others = [place for place in places if not place.names_a_field]
+    return others or (places if len(places) <= FEW else [])
 
 
 def _points_at_rare(message: str, found: FoundTerms) -> bool:
-    """Return whether a question takes something as known ("our landlord") that stands at few places."""
+    """Return whether the message takes something as known ("our landlord") that stands at few places."""
     return any(
         0 < len(found.of(number)) <= FEW and is_pointed_at(message, term)
         for number, term in enumerate(found.terms)
@@ -414,7 +445,12 @@ def _points_at_rare(message: str, found: FoundTerms) -> bool:
 
 
 def _most_held(found: FoundTerms, held: Iterable[Mapping[int, int]]) -> tuple[float, int]:
-    """Return the most that a window holds of a message: by rarity, and how many terms that are no short numbers."""
+    """Return the weight of the window that holds most of the message, and the number of its terms without short numbers.
+
+    Args:
+        found: The places of all terms.
+        held: For each window, its terms with how often they stand there.
+    """
     numbers = {number for number, term in enumerate(found.terms) if term.is_short_number}
     most = (0.0, 0)
     for terms in held:
@@ -423,14 +459,14 @@ def _most_held(found: FoundTerms, held: Iterable[Mapping[int, int]]) -> tuple[fl
     return most
 
 
-def _is_enough(weight: float, terms: int, leans: int) -> bool:
-    """Return whether a window that holds so much of a message shows that the message is about it."""
-    least_terms, least_weight = LEAST_HELD[leans]
-    return terms >= least_terms and weight >= least_weight
+def _is_enough(weight: float, term_count: int, certainty: int) -> bool:
+    """Return whether a message is about a window with so many of its terms, given how surely it refers back."""
+    least_terms, least_weight = LEAST_HELD[certainty]
+    return term_count >= least_terms and weight >= least_weight
 
 
 def best_lines(found: FoundTerms, text_of: Callable[[str], str]) -> dict[str, str]:
-    """Return, for each memory, the line that holds most of the message, cut to 160 characters."""
+    """Return, for each memory, the line with the greatest weight of the message's terms, cut to 160 characters."""
     weights = defaultdict[tuple[str, int], float](float)
     for place in found.occurrences.values():
         line = line_of(text_of(place.key), place.start)
@@ -442,37 +478,37 @@ def best_lines(found: FoundTerms, text_of: Callable[[str], str]) -> dict[str, st
 
 
 class _Chosen:
-    """The records that were chosen, and the terms that they cover.
+    """The records chosen so far, and the terms that they cover.
 
     Attributes:
-        covered: The numbers of these terms.
+        covered: The terms that the chosen records hold, whether these are shown or stand in the prompt already.
     """
 
     def __init__(self, found: FoundTerms, is_seen: IsSeen) -> None:
         self.covered = set[int]()
         self._found = found
         self._is_seen = is_seen
-        self._left = SEVERAL_CHARACTERS
-        self._more = 0
+        self._characters_left = SEVERAL_CHARACTERS
+        self._left_out = 0
         self._records = defaultdict[str, list[Record]](list)
         self._terms = defaultdict[str, dict[int, None]](dict)
 
     def take_all(self, places: Iterable[Occurrence]) -> None:
-        """Take the records of places that are meant alike, best first, as far as there is room, and count the others.
+        """Take the records of places that are meant alike, best first.
 
-        The first one is taken in any case.
+        The first one is taken in any case, the others as long as there is room. Those left out are counted.
         """
         for rank, place in enumerate(places):
             record = place.record
             length = record.stop - record.start
-            if rank == 0 or length <= self._left:
-                self._left -= length
+            if rank == 0 or length <= self._characters_left:
+                self._characters_left -= length
                 self.take(place)
             elif not self._is_seen(place.key, record.start, record.stop):
-                self._more += 1
+                self._left_out += 1
 
     def take(self, place: Occurrence) -> None:
-        """Note that the record of a place covers its term, and the others that stand in it; show what is not in sight."""
+        """Take the record of a place: it covers the terms in it, those that describe its text, and the place's phrase."""
         record, terms = place.record, self._found.terms
         held = self._found.held_in(place.key, record.start, record.stop)
         held |= self._found.described[place.key]
@@ -482,7 +518,7 @@ class _Chosen:
         self.show(place.key, record, [place.term, *sorted(held)])
 
     def show(self, key: str, record: Record, held: Iterable[int]) -> None:
-        """Show a passage, unless it stands in the prompt or lies in one that is shown."""
+        """Add a passage with the terms that it holds, unless it stands in the prompt or lies in one that was added."""
         if self._is_seen(key, record.start, record.stop):
             return
         records = self._records[key]
@@ -492,11 +528,11 @@ class _Chosen:
         self._terms[key].update(dict.fromkeys(held))
 
     def relevances(self) -> list[Relevance]:
-        """Return what was chosen, for each memory the records in their order."""
+        """Return the records that were added, by memory, each memory's in the order in which they were added."""
         found = list[Relevance]()
         for key, records in self._records.items():
             terms = [self._found.terms[number].text for number in self._terms[key]]
             found.append(Relevance(key, records, terms))
-        if found and self._more:
-            found[-1] = replace(found[-1], more=self._more)
+        if found and self._left_out:
+            found[-1] = replace(found[-1], more=self._left_out)
         return found

@@ -1,4 +1,4 @@
-"""The judge of a conversation, within limits of time, tokens and failures: the protocol, and what it is bounded by."""
+"""The protocol of judges, and the bounds of one: limits of time, tokens and failures, and keyword matching beyond them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """Return its name in the record of decisions."""
+        """Return the judge's name in the record of decisions."""
         ...
 
     async def decide(self, question: Question) -> Verdict:
-        """Return the verdict. May raise anything, or take too long: then keyword matching decides."""
+        """Return the verdict. If it raises any exception or takes too long, keyword matching decides instead."""
         ...
 
 
@@ -47,14 +47,14 @@ class JudgeLimits:
     """What a judge with a model may cost in one conversation.
 
     Attributes:
-        seconds: The deadline of one decision.
-        calls: How many decisions it may be asked for.
-        tokens: How many tokens they may cost.
-        failures: After so many failures in a row it is not asked for `pause` seconds.
-        pause: See `failures`.
+        seconds: The time limit of one decision, in seconds.
+        calls: The most decisions that it is asked for.
+        tokens: The most tokens that they may cost together.
+        failures: After this many failures in a row, the judge is not asked for `pause` seconds.
+        pause: The length of that pause, in seconds.
 
     Raises:
-        InvalidArgumentError: A negative number.
+        InvalidArgumentError: A limit is negative.
     """
 
     seconds: float = 3.0
@@ -72,7 +72,14 @@ class JudgeLimits:
 class BoundedJudge:
     """Asks a judge within its limits.
 
-    Keyword matching decides where the judge may not be asked, fails, is late, or gives an answer that is not a verdict.
+    Keyword matching decides if the judge may not be asked, fails, is late, or returns something that is not a verdict.
+
+    Attributes:
+        judge: The judge.
+        limits: Its limits.
+        calls: How many decisions it was asked for.
+        tokens: How many tokens they cost.
+        breaker: Counts failures, and tells whether the judge may be asked now.
     """
 
     judge: Judge
@@ -82,12 +89,12 @@ class BoundedJudge:
     breaker: Breaker = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin without failures."""
+        """Create the circuit breaker."""
         self.breaker = Breaker(self.limits.failures, self.limits.pause)
 
     @property
     def sees_beyond_keywords(self) -> bool:
-        """Return whether the judge may see more in a message than the words that it shares with a memory."""
+        """Return whether the judge is more than keyword matching: it may open a memory that shares no word with a message."""
         return not isinstance(self.judge, LexicalJudge)
 
     async def decide(self, question: Question) -> tuple[str, Verdict]:
@@ -102,8 +109,8 @@ class BoundedJudge:
                 return LexicalJudge.name, by_keywords
         self.calls += 1
         try:
-            verdict = await self._asked(question)
-        except Exception as error:  # noqa: BLE001 - whatever a judge of somebody else's raises
+            verdict = await self._ask(question)
+        except Exception as error:  # noqa: BLE001 - a judge from elsewhere may raise anything
             tokens = getattr(error, "tokens", 0)
             if isinstance(error, TimeoutError) and asks_model:
                 tokens = sent_tokens(question)
@@ -117,7 +124,7 @@ class BoundedJudge:
         self._count("decided", verdict.tokens)
         return self.judge.name, verdict
 
-    async def _asked(self, question: Question) -> Verdict:
+    async def _ask(self, question: Question) -> Verdict:
         with operation(
             "judge", judge=self.judge.name, candidates=len(question.candidates)
         ) as judging:
@@ -133,21 +140,21 @@ class BoundedJudge:
 
 
 def _checked(verdict: object, question: Question) -> Verdict:
-    """Return a verdict that opens only what was offered, each key once, and at most 10 of them.
+    """Return a judge's verdict without what it may not open: only candidates are opened, each once, 10 at most.
 
     Raises:
         InvalidArgumentError: It is not a `Verdict`.
-        JudgeError: It opens only what was not offered.
+        JudgeError: It opens memories, but none of the candidates.
     """
     if not isinstance(verdict, Verdict):
-        raise InvalidArgumentError(
-            f"a judge answers with a Verdict, not with {type(verdict).__name__}"
-        )
+        raise InvalidArgumentError(f"a judge must return a Verdict, not {type(verdict).__name__}")
     offered = {candidate.item.memory_key for candidate in question.candidates}
     expansions = dict[str, Expansion]()
     for expansion in verdict.expand:
         if expansion.key in offered:
             expansions.setdefault(expansion.key, expansion)
     if verdict.expand and not expansions:
-        raise JudgeError("the judge opens only what was not offered", tokens=verdict.tokens)
+        raise JudgeError(
+            "the judge opens only memories that were not offered", tokens=verdict.tokens
+        )
     return replace(verdict, expand=tuple(expansions.values())[:MAX_EXPANSIONS])

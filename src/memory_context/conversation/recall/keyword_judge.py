@@ -1,4 +1,8 @@
-"""The judge that needs no model: what keyword matching answers to what a judge is asked."""
+"""Decide what to recall by keyword matching alone, without a model.
+
+Chooses among the candidates of the conversation by the terms that they share with the message, decides whether to search
+the user's other memories, and whether there is something left for a model to decide.
+"""
 
 from __future__ import annotations
 
@@ -22,56 +26,58 @@ from memory_context.text.index.term_hits import ChunkPlace, TermHits, term_hits
 from memory_context.text.read.line_ranges import LineNumbers
 from memory_context.text.words_and_names import is_name, terms, weight
 
+# Half of a query's words must be found for a memory to answer it.
 LEAST_SHARE = 0.5
-MOST_SAID = 5
-# Phrases that refer to an earlier conversation without naming anything.
+# A reason quotes this many words.
+MOST_QUOTED = 5
+# Phrases that refer to an earlier conversation without naming anything in it.
 _EARLIER = re.compile(
     r"\b(?:same as|last time|as before|like before|as usual|the usual|previous(?:ly)?|earlier|remember|"
     r"the other day|back then|yesterday|last week|we (?:discussed|decided|agreed|said)|you (?:said|told))\b",
     re.IGNORECASE,
 )
-# Words that stand for something that was spoken of: "the one that failed", "show me those", "why is that?".
-_POINTS = re.compile(
+# Words that stand for something mentioned before: "the one that failed", "show me those", "why is that?".
+_POINTER = re.compile(
     r"\b(?:them|those|these|both|which ones?|(?:what|how) about|the (?:ones?|others?|rest|same|former|latter))\b"
     r"|\b(?:it|this|that|there|the (?:first|last|next|second|third|\w+th)(?: one)?)(?=[?!.,]|$)",
     re.IGNORECASE,
 )
-# "Why?", "and which one?": a question that names nothing, about what was said before it.
+# A question that names nothing, and is about what was said before it: "Why?", "and which one?".
 _BARE_QUESTION = re.compile(
     r"\W*(?:(?:and|but|so)\b\W*)?(?:why|how|where|when|who|what|which)(?:\W+(?:not|so|then|else|exactly|ones?))?\W*",
     re.IGNORECASE,
 )
-# A noun with a definite article or a possessive: something that the message takes as known.
+# A noun behind a definite article or a possessive: the message takes it as known.
 _DEFINITE = re.compile(r"\b(?:the|my|our|that|this)\s+(?P<noun>[A-Za-z][\w-]+)", re.IGNORECASE)
 
 
 def judge_by_keywords(question: Question) -> Verdict:
-    """Return the verdict that needs no model.
+    """Return the verdict of keyword matching.
 
-    Opened is what `relevant` finds. The message is ambiguous, and searched for, if it refers back ("the same as
-    last time"), or to something that occurs nowhere ("connect to the DB" in a conversation without one), and nothing of
-    the conversation answers it.
+    The candidates that the message is about are opened. If there are none, the message is ambiguous, and the user's other
+    memories are searched, if it refers to an earlier conversation ("the same as last time") or to something that this
+    one does not mention ("connect to the DB").
     """
     asked = asked_terms(question.message)
     expansions, is_clear = relevant_candidates(question)
     if expansions:
         why = "; ".join(expansion.why for expansion in expansions)
         return Verdict(expand=expansions, why=why, is_clear=is_clear)
-    if question.has_memories and (found := _searched(question, asked)):
+    if question.has_memories and (found := _search_elsewhere(question, asked)):
         return found
     if question.candidates and _may_mean_more(question, asked):
         is_clear = False
     why = "the message names nothing to look for"
     if asked:
-        words = listed(term.text for term in asked[:MOST_SAID])
+        words = listed(term.text for term in asked[:MOST_QUOTED])
         why = f"no text out of sight holds enough of {words}"
     return Verdict(why=why, is_clear=is_clear)
 
 
 def _may_mean_more(question: Question, asked: Sequence[AskedTerm]) -> bool:
-    """Return whether a model may see what a message means: it points at something, or asks about what stands out of sight."""
+    """Return whether a model may see more in a message: it points at something, or asks about a term that is stored here."""
     message = question.message.rstrip()
-    if _POINTS.search(message) or _BARE_QUESTION.fullmatch(message):
+    if _POINTER.search(message) or _BARE_QUESTION.fullmatch(message):
         return True
     here = question.hits.here if question.hits else frozenset[str]()
     is_question = message.endswith(QUESTION_MARKS)
@@ -79,22 +85,25 @@ def _may_mean_more(question: Question, asked: Sequence[AskedTerm]) -> bool:
 
 
 def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool]:
-    """Return the candidates that the message is about, with the records that are meant, best first; and if it is clear."""
+    """Return the candidates that the message is about, best first, with the records and turns that are meant.
+
+    The second value says whether that is clear: whether a model would hardly see more in the message.
+    """
     message = question.message
     candidates = _Candidates(question)
     asked = asked_terms(message)
     hits = question.hits
     if hits is None:
         hits = term_hits(candidates.items(), list(map(wanted_lexemes, asked)))
-    said, given = candidates.said_and_given(hits)
-    found = found_in(asked, hits, given, candidates.text_of, candidates.card_of)
-    meant = without_question_words(asked, found.met)
-    if meant != asked:
-        found = found_in(meant, hits, given, candidates.text_of, candidates.card_of)
+    in_conversations, in_others = candidates.chunks_by_kind(hits)
+    found = found_in(asked, hits, in_others, candidates.text_of, candidates.card_of)
+    terms_meant = without_question_words(asked, found.met)
+    if terms_meant != asked:
+        found = found_in(terms_meant, hits, in_others, candidates.text_of, candidates.card_of)
     relevances, is_clear = relevant(message, found, candidates.is_seen, candidates.calls())
     turns = relevant_turns(
         message,
-        found_in(asked, hits, said, candidates.text_of),
+        found_in(asked, hits, in_conversations, candidates.text_of),
         candidates.text_of,
         candidates.is_seen,
         candidates.stored_at,
@@ -104,7 +113,7 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
         Expansion(
             relevance.key,
             message,
-            why=f"{relevance.key} holds {listed(relevance.terms[:MOST_SAID])}",
+            why=f"{relevance.key} holds {listed(relevance.terms[:MOST_QUOTED])}",
             records=tuple(relevance.records),
             more=relevance.more,
         )
@@ -114,7 +123,7 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
 
 
 class _Candidates:
-    """The candidates of a question whose texts may be searched, by their keys: no secrets, and nothing but text."""
+    """The candidates of a question that may be searched: those with text that are not secret."""
 
     def __init__(self, question: Question) -> None:
         self._question = question
@@ -126,43 +135,43 @@ class _Candidates:
         self._lines = {key: LineNumbers(self.text_of(key)) for key in self._by_key}
 
     def items(self) -> list[MemoryItem]:
-        """Return their memories."""
+        """Return the memories of the candidates."""
         return [candidate.item for candidate in self._by_key.values()]
 
     def text_of(self, key: str) -> str:
-        """Return the text of one."""
+        """Return the text of the candidate with this key."""
         return self._by_key[key].item.text
 
     def card_of(self, key: str) -> Iterable[str]:
-        """Return what describes one in the index."""
+        """Return the lexemes of the candidate's card: its description in the index."""
         return card_of(self._by_key[key].item)
 
     def stored_at(self, key: str) -> datetime:
-        """Return when one was stored."""
+        """Return when the candidate was stored."""
         return self._by_key[key].item.created_at
 
     def is_seen(self, key: str, start: int, stop: int) -> bool:
-        """Return whether a part of one's text stands in the prompt: by its lines, or word for word."""
+        """Return whether a part of the candidate's text stands in the prompt: by its line numbers, or word for word."""
         first, last = self._lines[key].at(start), self._lines[key].at(stop)
         if any(begin <= first and last <= end for begin, end in self._by_key[key].seen):
             return True
         part = self.text_of(key)[start:stop]
         return part in self._question.message or self._question.in_sight(part)
 
-    def said_and_given(self, hits: TermHits) -> tuple[list[ChunkPlace], list[ChunkPlace]]:
-        """Return the chunks of stored conversations that hold terms, and those of other texts."""
-        said, given = list[ChunkPlace](), list[ChunkPlace]()
+    def chunks_by_kind(self, hits: TermHits) -> tuple[list[ChunkPlace], list[ChunkPlace]]:
+        """Return the chunks of stored conversations that hold terms, and the chunks of other texts that do."""
+        in_conversations, in_others = list[ChunkPlace](), list[ChunkPlace]()
         for chunk in hits.places:
             if chunk.memory_key not in self._by_key:
                 continue
             if is_conversation(self.text_of(chunk.memory_key)):
-                said.append(chunk)
+                in_conversations.append(chunk)
             else:
-                given.append(chunk)
-        return said, given
+                in_others.append(chunk)
+        return in_conversations, in_others
 
     def calls(self) -> Calls:
-        """Return when their texts came, and by which calls."""
+        """Return when the candidates' texts came, and by which calls."""
         by_key = self._by_key.items()
         return Calls(
             recency={key: one.recency for key, one in by_key},
@@ -172,26 +181,26 @@ class _Candidates:
 
 
 def _call_of(item: MemoryItem) -> Hashable:
-    """Return the call that brought a text: tool and arguments; its key where these are not known."""
+    """Return the call that brought a text, as tool and arguments; the memory's key if the call is not known."""
     facts = item.content_metadata
     source, arguments = facts.get("source"), facts.get("arguments")
-    # What else stores a memory may keep anything under these names.
+    # A program that stores a memory may keep anything under these names.
     if item.memory_type == "tool_output" and isinstance(source, str) and isinstance(arguments, str):
         return source, arguments
     return item.memory_key
 
 
 def listed(words: Iterable[str]) -> str:
-    """Return *words* in quotes, as a sentence lists them."""
+    """Return *words*, at least one, in quotes and as a sentence lists them: "a", "b" and "c"."""
     *most, last = [f'"{word}"' for word in words]
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _searched(question: Question, asked: Sequence[AskedTerm]) -> Verdict | None:
-    """Return the verdict that looks among the user's other memories; None if the message takes nothing from them.
+def _search_elsewhere(question: Question, asked: Sequence[AskedTerm]) -> Verdict | None:
+    """Return a verdict to search the user's other memories; None if nothing in the message refers to them.
 
-    What was folded in other conversations is looked at only if the message refers to these, or to a name that this one
-    does not know: "the log" is a log that is still to be read.
+    A phrase such as "as last time" refers to them, and so does a name or "the …" that occurs in them but not in this
+    conversation. For "the …" what other conversations folded is left out: "the log" means a log that is still to be read.
     """
     message = question.message
     phrase = _EARLIER.search(message)
@@ -200,12 +209,12 @@ def _searched(question: Question, asked: Sequence[AskedTerm]) -> Verdict | None:
         why = f"{phrase.group()!r} refers to earlier conversations; searched them"
         return Verdict("ambiguous", search=rest, why=why)
     hits = question.hits or TermHits()
-    # That a person has spoken of something says nothing about it.
-    is_told = question.is_told or question.in_sight
+    # A person who mentions something does not tell what it is, so only what others wrote counts.
+    is_explained = question.is_told or question.in_sight
     unknown = list[AskedTerm]()
     for term in asked:
         lexemes = wanted_lexemes(term)
-        is_here = is_told(term.text) or hits.here >= set(lexemes)
+        is_here = is_explained(term.text) or hits.here >= set(lexemes)
         is_anywhere = not hits.holding.keys().isdisjoint(lexemes)
         if is_anywhere and not (is_here or term.is_short_number):
             unknown.append(term)
@@ -214,14 +223,16 @@ def _searched(question: Question, asked: Sequence[AskedTerm]) -> Verdict | None:
     words = names or [term.text for term in unknown if term.text in nouns]
     if not words:
         return None
-    why = f"{listed(words[:MOST_SAID])} does not occur in this conversation; searched earlier ones"
+    why = (
+        f"{listed(words[:MOST_QUOTED])} does not occur in this conversation; searched earlier ones"
+    )
     return Verdict("ambiguous", search=message, why=why, kept_only=not names)
 
 
 def is_answered(query: str, held: Iterable[str]) -> bool:
-    """Return whether the words *held* are at least half of what a query asks for, and one of its names, if it has some.
+    """Return whether the words *held* are at least half of a query's words, and among them a name if the query has one.
 
-    Names (words with digits or punctuation) weigh three times as much as other words.
+    Names (words with digits or punctuation) count three times as much as other words.
     """
     words = terms(query)
     found = {word.lower() for word in held}.intersection(words)

@@ -1,4 +1,4 @@
-"""What a judge asks a model, and how it reads the answer, whichever host calls the model."""
+"""The judge that asks a model: its prompt, and how the answer is read. Each host adds the call of its own model client."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BAD_REQUEST = 400
 
 
 def _strict(schema: dict[str, Any]) -> None:
-    """Require every field in a schema, as strict ones do; take out defaults, and what only developers read."""
+    """Make a schema strict: every field is required. Defaults, and texts that only developers read, are removed."""
     schema.pop("description", None)
     schema["required"] = list(schema["properties"])
     schema["additionalProperties"] = False
@@ -45,7 +45,7 @@ class Opening(BaseModel):
 
 
 class JudgeAnswer(BaseModel):
-    """What the model answers. Its schema, for structured output, requires every field; other answers may leave them out."""
+    """The model's answer. The schema for structured output requires every field; an answer in plain text may omit some."""
 
     model_config = ConfigDict(json_schema_extra=_strict)
 
@@ -55,11 +55,11 @@ class JudgeAnswer(BaseModel):
 
 
 class ModelJudge(ABC):
-    """Asks a model, in one small call, what keyword matching does not decide clearly. A host calls the model.
+    """Asks a model, in one small call, for what keyword matching does not decide clearly. A host's subclass makes the call.
 
     Attributes:
-        name: Its name in the record of decisions.
-        settings: How the answer is made, as far as the client takes it.
+        name: The judge's name in the record of decisions.
+        settings: The settings of the call. They are dropped if the client or the model refuses them.
     """
 
     name: str
@@ -67,7 +67,7 @@ class ModelJudge(ABC):
 
     @abstractmethod
     async def ask(self, prompt: str, settings: Mapping[str, int]) -> tuple[Any, int]:
-        """Return what the model answers to `JUDGE_SYSTEM` and *prompt*, and the tokens of the call."""
+        """Return the model's answer to `JUDGE_SYSTEM` and *prompt*, and the tokens of the call."""
 
     async def decide(self, question: Question) -> Verdict:
         """Return the model's verdict.
@@ -79,7 +79,7 @@ class ModelJudge(ABC):
         try:
             given, tokens = await self.ask(prompt, self.settings)
         except Exception as error:
-            # The client does not know a setting, or the provider's model refuses it, as reasoning models do.
+            # The client does not know a setting, or the model refuses it, as reasoning models refuse a temperature.
             is_refused = isinstance(error, TypeError | ValueError)
             if not (is_refused or getattr(error, "status_code", None) == BAD_REQUEST):
                 raise
@@ -96,9 +96,9 @@ class ModelJudge(ABC):
 
 
 def judge_prompt(question: Question) -> str:
-    """Return what the model is asked beside `JUDGE_SYSTEM`; bounded, whatever the conversation holds.
+    """Return the prompt for the model, without `JUDGE_SYSTEM`. Its length is bounded, however long the conversation.
 
-    What stays the same from message to message comes first, so that a provider's cache holds for most of it.
+    The parts that stay the same from message to message come first, so that a provider's prompt cache covers most of it.
     """
     references = list[str]()
     for item in (candidate.item for candidate in question.candidates[:MAX_CANDIDATES]):
@@ -118,15 +118,15 @@ def judge_prompt(question: Question) -> str:
 
 
 def sent_tokens(question: Question) -> int:
-    """Return the tokens that a model is sent for a question, as counted here."""
+    """Return the number of tokens that a model is sent for a question, by this library's own count."""
     return default_counter().count(prompts.JUDGE_SYSTEM + judge_prompt(question))
 
 
-def parse_answer(content: Any) -> JudgeAnswer:  # noqa: ANN401 - whatever a model's client gives
-    """Return the answer in a model's words: JSON, also inside other text or a fence.
+def parse_answer(content: Any) -> JudgeAnswer:  # noqa: ANN401 - a client may return anything
+    """Return the answer in a model's text: the first JSON object of its form, also inside other text or a code fence.
 
     Raises:
-        JudgeError: There is no JSON object of that form.
+        JudgeError: The text has no such object.
     """
     text = content[:MAX_ANSWER] if isinstance(content, str) else ""
     for start in (match.start() for match in re.finditer("{", text)):
@@ -139,7 +139,7 @@ def parse_answer(content: Any) -> JudgeAnswer:  # noqa: ANN401 - whatever a mode
 
 
 def _answer_at(content: str, start: int) -> JudgeAnswer | None:
-    """Return the answer that begins at *start*; None if there is none, or another object."""
+    """Return the answer that begins at *start*; None if there is no JSON there, or another object."""
     try:
         value, _ = json.JSONDecoder().raw_decode(content, start)
         if not JudgeAnswer.model_fields.keys() & value:

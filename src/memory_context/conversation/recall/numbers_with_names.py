@@ -1,4 +1,7 @@
-"""Numbers that a text names elsewhere than right before them: by a column's header, or with a word between."""
+"""Tell whether a number in a text is the one that a message calls "order 22", where "order" does not stand before it.
+
+The noun may be its column's header, a key, a part of an id or a path, or what the whole text lists.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,17 @@ from itertools import chain
 from memory_context.text.excerpt.record_around_place import LONG_LINE, record_at, row_at
 from memory_context.text.index.analyzer import COMPOUND, lexemes_of
 
+# Among this many words before a number its name may be, within this many characters.
 WORDS_BEFORE = 2
 CHARACTERS_BEFORE = 60
+# The first characters of a text, which say what it lists.
 BEGINNING = 200
-_MARK = re.compile(r"[,\t;|]")
+_SEPARATOR = re.compile(r"[,\t;|]")
 _GAP = re.compile(r"  +")
 _ID = frozenset({"id"})
 _SIGN = re.compile(r"[/:@#\\_-]")
 _NUMBER = re.compile(r"\d+")
-# What stands before and behind a value: marks that part values, blanks that align columns, the ends of a line.
+# What stands before and behind a value: separators, the spaces that align columns, and the ends of a line.
 _OPENS = re.compile(r"""(?:\A|[\n,\t;|>"']|[:=] ?|  )\Z""")
 _CLOSES = re.compile(r"""\Z|[\n,\t;|<"'}\]]|  | [|]""")
 
@@ -26,10 +31,18 @@ def is_named(
 ) -> bool:
     """Return whether the number in ``text[start:stop]`` is the one that a message calls by *noun*, as in "order 22".
 
-    So it is behind a number sign, in ``<order id="22">``, ``ORDER-22`` and ``/orders/22``, in a column called ``order``,
-    and in one called ``id`` of what is called ``orders``; if the text *is_described* as orders, also where it is the
-    first number of its record, alone in its field. These are looked for *by_record* alone: outside of a table it takes
-    milliseconds.
+    It is if a number sign stands before it, in ``<order id="22">``, ``ORDER-22`` and ``/orders/22``, and in a column
+    called ``order``. With *by_record* also as the ``id`` of a record, if the text's first characters or the record's
+    heads say ``orders``; and in a text that *is_described* as orders, as any ``id``, and where it fills its field and is
+    the first number in its record.
+
+    Args:
+        text: The whole text.
+        start: Where the number begins.
+        stop: Where it ends.
+        noun: What the message calls it.
+        by_record: Whether to find the record around the number, which takes milliseconds outside of a table.
+        is_described: Whether the text's description or its first characters name *noun*.
     """
     if text[start - 1 : start] == "#":
         return True
@@ -37,12 +50,12 @@ def is_named(
     nearest = max(line_start, start - CHARACTERS_BEFORE)
     names = COMPOUND.findall(text, nearest, start)[-WORDS_BEFORE:]
     if names and names[-1].isdigit():
-        # What stands before belongs to that number.
+        # Words before another number name that one.
         names = []
     names += _headers_of(text, line_start, start, stop)
-    # Of "ORDER-22" the number is a part.
+    # The number may be given as a part of a word: "ORDER-22".
     names += _SIGN.split(text[start:stop])[:-1]
-    if _have(names, noun):
+    if _any_names(names, noun):
         return True
     is_id = any(_ID & set(lexemes_of(name)) for name in names)
     if not (by_record and (is_id or is_described)):
@@ -51,25 +64,26 @@ def is_named(
     if is_described and (is_id or _is_first_number(text, record.start, start, stop)):
         return True
     heads = [text[begin:end] for begin, end in record.heads]
-    return is_id and _have([text[:BEGINNING], *heads], noun)
+    return is_id and _any_names([text[:BEGINNING], *heads], noun)
 
 
 def _is_first_number(text: str, record_start: int, start: int, stop: int) -> bool:
-    """Return whether a number is all of a value, and no other stands before it in its record that is as short."""
+    """Return whether a number fills a value, and all numbers before it in its record have more digits."""
     before, behind = text[record_start:start], text[stop : stop + 2]
     if not (_OPENS.search(before) and _CLOSES.match(behind)):
         return False
     return all(len(number) > stop - start for number in _NUMBER.findall(before))
 
 
-def _have(texts: list[str], noun: str) -> bool:
+def _any_names(texts: list[str], noun: str) -> bool:
+    """Return whether one of *texts* has a word with all the lexemes of *noun*."""
     wanted = set(lexemes_of(noun))
     words = COMPOUND.findall(" ".join(texts))
     return bool(wanted) and any(wanted.issubset(lexemes_of(word)) for word in words)
 
 
 def _headers_of(text: str, line_start: int, start: int, stop: int) -> list[str]:
-    """Return what the headers of a table call the number in a row of it; nothing outside of a table."""
+    """Return the header of the column that the number is in; an empty list if it is not in a row of a table."""
     found = text.find("\n", stop)
     line_stop = found if found >= 0 else len(text)
     if line_stop - line_start > LONG_LINE:
@@ -83,19 +97,25 @@ def _headers_of(text: str, line_start: int, start: int, stop: int) -> list[str]:
 
 
 def _header_of_cell(header: str, before: str, behind: str) -> list[str]:
-    """Return what a header calls the cell that follows *before* in a row, if *behind* ends it there."""
-    mark = _MARK.search(header)
+    """Return the name in *header* of the cell behind *before*; an empty list if the number does not fill the cell.
+
+    Args:
+        header: The line of the table's header.
+        before: The row up to the number.
+        behind: The two characters behind the number.
+    """
+    mark = _SEPARATOR.search(header)
     is_aligned = _GAP.search(header.strip()) is not None
     if mark is None and not is_aligned:
         return []
-    # As the header's own cells are parted, so are those of the row.
-    between = _GAP
+    # The cells of a row have the same separator as those of the header.
+    separator = _GAP
     if mark is not None:
-        between = re.compile(re.escape(mark.group()))
-    cells = between.split(header.lstrip())
-    place = len(between.findall(before.lstrip()))
-    opens = not before.strip() or between.search(before[-2:])
-    ends = not behind.strip() or between.search(behind)
+        separator = re.compile(re.escape(mark.group()))
+    cells = separator.split(header.lstrip())
+    column = len(separator.findall(before.lstrip()))
+    opens = not before.strip() or separator.search(before[-2:])
+    ends = not behind.strip() or separator.search(behind)
     if not (opens and ends):
         return []
-    return cells[place : place + 1]
+    return cells[column : column + 1]

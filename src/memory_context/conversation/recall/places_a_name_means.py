@@ -1,4 +1,9 @@
-"""Which of a name's places a message means, and whether one record is meant by it."""
+"""Decide which of a name's places a message means, and whether the name stands for a record at all.
+
+A *place* is where a term of the message stands (`Occurrence`), a *record* what makes sense alone around it. Of a name's
+places those are *meant* whose records hold the most of the message's other names. A record is *listed* if it is one of
+several of a kind: a row, an item, a line of a log. Prose is what is not structured in any such way.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +19,17 @@ from memory_context.conversation.recall.term_occurrences import (
 )
 from memory_context.text.index.analyzer import held_by
 
-# A name that stands at more places than these stands for no record, outside of lists.
+# Outside of lists, a name that stands at more places than this does not identify a record.
 FEW = 3
-# The records of fewer places than these are all held against each other, else of those that hold most of a message near
-# them so many; and this for so many terms.
+# Fewer places than MOST_COMPARED are all compared by their records. Of more, only the BEST_COMPARED are that have most
+# of the message near them. It is done for MOST_NAMES terms of a message, because a pasted log is full of names.
 MOST_COMPARED = 40
 BEST_COMPARED = 12
 MOST_NAMES = 12
-# So many words must a line have that another one with the same signs between its words tells the same of something else.
+# Two neighbouring lines with the same signs between their words are entries of a list if they have this many words.
 LEAST_WORDS = 4
 BESIDE_CHARACTERS = 600
-# "async def name".
+# The name of a function has fewer words than this before it: "async def name".
 MOST_BEFORE_NAME = 3
 NAME_CLOSES = frozenset(("(", "[", "{", "<", ":", "=", "]", ">", "\n"))
 _WORD = re.compile(r"\w+")
@@ -33,26 +38,28 @@ VALUE_CLOSES = frozenset(('"', "'", ",", "\t", "|", "<", "\n", "", " ", ";"))
 
 
 def places_meant(found: FoundTerms, number: int) -> list[Occurrence]:
-    """Return the places of a term: of a name those whose records hold most of the names, which mean it together.
+    """Return the places of a term that the message means.
 
-    What describes a text belongs to each of its records.
+    Names in a message narrow each other down: "request 57 on web-7" means the places of "web-7" whose records hold
+    "request 57" too. So of a name only the places are returned whose records, with what describes their texts, hold
+    most of the message's names, provided that these places are structured. Of any other term, all places are returned.
     """
     term, places = found.terms[number], found.of(number)
     if len(places) < 2 or not (term.is_name or term.is_capitalised):
         return places
     meant = _with_most_names(found, places)
-    # What is quoted there, or is all of a cell, is what is told of.
+    # A record is about the name that is all of its cell or that it quotes, rather than about one inside a sentence.
     meant = list(filter(is_value, meant)) or meant
-    # In prose, and where people speak in turns, others may say it in other words.
-    is_numbered = any(map(str.isdigit, term.text))
-    is_told_apart = is_listed if is_numbered else _has_head_or_is_value
-    # "Flight" in a message is no name because of a text's "flight_number".
+    # In prose and in what people say in turns, a passage with fewer of the names may say the same in other words.
+    has_digit = any(map(str.isdigit, term.text))
+    has_structure = is_listed if has_digit else _has_head_or_is_value
+    # "Flight" in a message is not the name of something because a text has a "flight_number".
     is_name = term.is_name or all(place.text[place.start].isupper() for place in meant)
-    return meant if is_name and all(map(is_told_apart, meant)) else places
+    return meant if is_name and all(map(has_structure, meant)) else places
 
 
 def _with_most_names(found: FoundTerms, places: Sequence[Occurrence]) -> list[Occurrence]:
-    """Return the places whose records, with what describes their texts, hold most of the names of a message."""
+    """Return the places whose records, with what describes their texts, hold the most names of the message, by weight."""
 
     def weights_near(place: Occurrence) -> tuple[float, bool, float]:
         near = found.weight_of(found.held_near(place) | found.described[place.key])
@@ -69,35 +76,44 @@ def _with_most_names(found: FoundTerms, places: Sequence[Occurrence]) -> list[Oc
         described = found.described[place.key] & names
         return found.weight_of(held | described), found.weight_of(held)
 
-    compared = sorted(places, key=weights_near, reverse=True)[: _compared_of(places)]
+    compared = sorted(places, key=weights_near, reverse=True)[: _most_compared(places)]
     weights = list(map(weights_held, compared))
     most = max(weights)
     return [place for place, weight in zip(compared, weights, strict=True) if weight == most]
 
 
-def _compared_of(places: Sequence[Occurrence]) -> int:
-    """Return how many of some places are held against each other at most."""
+def _most_compared(places: Sequence[Occurrence]) -> int:
+    """Return how many of *places* are compared at most."""
     return MOST_COMPARED if len(places) < MOST_COMPARED else BEST_COMPARED
 
 
 def is_distinctive(
     found: FoundTerms, number: int, places: Sequence[Occurrence], *, of_list: bool
 ) -> bool:
-    """Return whether a term stands for some records: a name that is meant at few places, or a rare word that is a value.
+    """Return whether a term identifies the records at *places*.
 
-    So does a name at more places, if these are records *of_list*: rows, lines of a log.
+    A name does if they are few, or if all of them are structured, such as its rows or its lines in a log. A capitalised
+    word does if they are few and in mail addresses, or near something else of the message. Any other word does if they
+    are few, it fills a value at each of them, and something else of the message stands near one.
+
+    Args:
+        found: The places of all terms.
+        number: The term.
+        places: The places of the term that the message means.
+        of_list: Whether a name at more places may mean all of them.
     """
     term = found.terms[number]
-    # The same line in a copy of a log is the same place.
+    # A place with the same surroundings in a copy of a log is the same place.
     different = {place.text[max(0, place.start - NEAR) : place.stop + NEAR] for place in places}
     if term.is_short_number or not different:
         return False
-    # A file's name stands four times in the head of its hunks, which are one record.
+    # One record may hold a name often: a diff has a file's name four times above the file's hunks.
     is_in_few = term.is_name and len(places) <= MOST_COMPARED and len(_records_of(places)) <= FEW
     if len(different) > FEW and not is_in_few:
-        is_few = len(places) < _compared_of(found.of(number))
-        is_told_of = of_list and term.is_name and is_few
-        return is_told_of and all(map(is_no_prose, places))
+        # If as many are meant as were compared, there may be further ones.
+        are_all = len(places) < _most_compared(found.of(number))
+        may_mean_all = of_list and term.is_name and are_all
+        return may_mean_all and all(map(is_structured, places))
     if term.is_name:
         return True
     is_in_address = all("@" in place.text[place.start : place.stop] for place in places)
@@ -116,19 +132,19 @@ def _records_of(places: Iterable[Occurrence]) -> set[tuple[str, int, int]]:
 
 
 def is_listed(place: Occurrence) -> bool:
-    """Return whether a place is in one of several things that are told alike: a record, a row, a value, a line of a log."""
-    return place.record.comes_again or is_no_prose(place)
+    """Return whether a place is in one of several records of a kind: an item, a row, a value, a line of a log."""
+    return place.record.comes_again or is_structured(place)
 
 
-def is_no_prose(place: Occurrence) -> bool:
-    """Return whether a place is in something that has a head, a value, or a line of a list: no sentence, no turn."""
+def is_structured(place: Occurrence) -> bool:
+    """Return whether a place is in a line of a list, a record with a head, or a value: not in a sentence or a turn."""
     return _is_line_of_list(place) or _has_head_or_is_value(place)
 
 
 def names_its_record(place: Occurrence) -> bool:
-    """Return whether a place is among the first words of a record of several lines, as the name of a function is.
+    """Return whether a place names its record, as a function's name does: among the first words of several lines.
 
-    What opens a body ends it there; behind a word of prose stands the next one.
+    Behind such a name stands a sign that opens a body or ends the line; behind a word of prose stands the next word.
     """
     if not place.is_exact or place.text[place.stop : place.stop + 1] not in NAME_CLOSES:
         return False
@@ -138,9 +154,10 @@ def names_its_record(place: Occurrence) -> bool:
 
 
 def _is_spoken_of(found: FoundTerms, place: Occurrence) -> bool:
-    """Return whether something else of a message stands near a place or in its heads, or the message names nothing else.
+    """Return whether another term of the message stands near a place or in its heads, or the message has no other term.
 
-    A word that is all of a cell may be any word: "short" and "cook" are people's names too.
+    A cell may hold any word. "Keep the answers short" has nothing to do with a person called Short, but "What is the
+    name of short?" does: the table has a column "name".
     """
     others = [term for number, term in enumerate(found.terms) if number != place.term]
     if len(found.held_near(place)) > 1 or not others:
@@ -150,14 +167,14 @@ def _is_spoken_of(found: FoundTerms, place: Occurrence) -> bool:
 
 
 def is_value(place: Occurrence) -> bool:
-    """Return whether a place is all of a value: of a field, a cell, a string."""
+    """Return whether a place fills a value, which is a field's, a cell or a string, as far as the signs around it tell."""
     before = place.text[max(0, place.start - 2) : place.start]
     opens = before[-1:] in VALUE_OPENS or before in (": ", "= ")
     return opens and place.text[place.stop : place.stop + 1] in VALUE_CLOSES
 
 
 def _is_whole_value(place: Occurrence) -> bool:
-    """Return whether a place is all of a value, of a quoted one as well."""
+    """Return whether a place fills a value; if a quote opens the value, the same quote must close it."""
     before = place.text[max(0, place.start - 1) : place.start]
     quote = before if before in ('"', "'") else ""
     return is_value(place) and place.text.startswith(quote, place.stop)
@@ -168,15 +185,17 @@ def _has_head_or_is_value(place: Occurrence) -> bool:
 
 
 def _is_line_of_list(place: Occurrence) -> bool:
-    """Return whether a place with a digit begins its line, as a number, date or id does, or a line beside has its form.
+    """Return whether a place is in a line of a list.
 
-    Of a line that has a time before the place it is enough that one beside begins so.
+    That is so if the place has a digit and begins its line, as a number, a date or an id does, or if the line above or
+    below has the same form: the same signs between as many words. If something with a digit, such as a time, stands
+    before the place, the neighbour need only begin in the same form.
     """
     text = place.text
     nearest = max(0, place.start - BESIDE_CHARACTERS)
     line_start = text.rfind("\n", nearest, place.start) + 1
     if line_start == 0 and nearest > 0:
-        return False  # far in a long line, as minified JSON is
+        return False  # far into a long line, such as minified JSON
     before, written = text[line_start : place.start], text[place.start : place.stop]
     if not any(map(str.isalnum, before)) and any(map(str.isdigit, written)):
         return True
@@ -184,7 +203,7 @@ def _is_line_of_list(place: Occurrence) -> bool:
     above = text[begin:line_start].split("\n")[-2:-1]
     line, *below = text[line_start : place.stop + BESIDE_CHARACTERS].split("\n")[:2]
     form, beside = _form(line), list(map(_form, [*above, *below]))
-    # Entries of a log begin alike, with a time, whatever they go on with.
+    # The entries of a log begin alike, with a time, and go on differently.
     stamp = _form(before)
     if any(map(str.isdigit, before)) and stamp.count("w") >= LEAST_WORDS:
         return any(other.startswith(stamp) for other in beside)
@@ -192,5 +211,5 @@ def _is_line_of_list(place: Occurrence) -> bool:
 
 
 def _form(line: str) -> str:
-    """Return a line with each of its words as one letter."""
+    """Return the form of a line: each of its words replaced by the same letter."""
     return _WORD.sub("w", line)

@@ -1,4 +1,8 @@
-"""The terms of a message: its words, names and numbers, and phrases of them, each to be found whole."""
+"""Split a message into terms (words, names, numbers and phrases of these), and tell how it asks with them.
+
+Each term is to be found whole in a text. What a message means by a term is read from the grammar around it: "the sky" is
+one thing that is taken as known, "a prime number" any of a kind.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ READ_AT_MOST = 20_000
 MOST_TERMS = 60
 SHORT_NUMBER = 4
 SMALL_WORD = 3
-# What stands for any noun before a number, as in "#304".
+# In "#304" it stands for a noun, whichever that is.
 NUMBER_SIGN = "#"
 MOST_IN_PHRASE = 6
 # Straight and typographic quotes of several languages, and backticks; not an apostrophe, which has a letter on both sides.
@@ -22,28 +26,29 @@ _OPENING, _CLOSING = "\"'`\u201c\u201e\u00ab\u2018", "\"'`\u201d\u201c\u00bb\u20
 _QUOTED = re.compile(
     rf"(?<!\w)[{_OPENING}](?P<text>[^{_OPENING}{_CLOSING}\n]{{2,80}})[{_CLOSING}](?!\w)"
 )
-# What people say to be polite asks for nothing.
+# Words of courtesy, which ask for nothing.
 _POLITE = """
 afternoon ahead bye evening fine go good great hello hey hi morning much nice night ok okay perfect please sorry thank
 thanks welcome wonderful work yes
 """
 _PLEASANTRIES = frozenset(_POLITE.split())
-# "May I?" asks, and is no month.
+# "May I?" does not mention a month.
 _MODALS = frozenset(("may", "might", "must", "shall"))
-# A message with a verb of reporting speaks of something that is known already; one in the past tense mostly does.
+# A message with a verb of reporting is about something that was said before; one in the past tense mostly is.
 _REPORTS = re.compile(
     r"\b(?:discuss|said|mention|decide|decision|agree|summar|recap|conclu|according to|presented|presentation)",
     re.IGNORECASE,
 )
 _PAST = re.compile(r"\b(?:did|was|were|had|been)\b", re.IGNORECASE)
-# "How many days" asks for days, and not for many.
+# "How many days" asks for days, not for "many".
 _MEASURE = re.compile(r"\bhow\s+(big|far|large|long|many|often|old)\b", re.IGNORECASE)
-# `_name` of a program is another one than `name`; what is stressed has a sign on both sides.
+# Signs around a word are removed. But an underscore before a word stays, because `_name` and `name` are different names
+# in a program, unless there is one behind it, too: `_name_` is emphasis.
 _OUTER_SIGNS = re.compile(r"^[./:@#\\-]+|[./:@#\\-]+$|^_+(?=.*_$)|_+$|^_+$")
 # "don't" is not about a Don.
 _CONTRACTED_NOT = re.compile(r"['\u2019]t\b")
 QUESTION_MARKS = ("?", "\uff1f", "\u061f")
-# Japanese and Chinese end a question with a word, and need no mark behind it.
+# Japanese and Chinese questions end with a particle, and need no question mark.
 _ASKS_AT_ITS_END = re.compile(r"[\u304b\u5417\u5462][\u3002.!]?\s*$")
 _BEGINS_TO_ASK = re.compile(
     r"\W*(?:what|which|who|whose|whom|when|where|why|how|show|tell|give)\b", re.IGNORECASE
@@ -51,10 +56,10 @@ _BEGINS_TO_ASK = re.compile(
 TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 _DEFINITE = "the|this|that|my|our|your|his|her|their"
 _TAKEN_AS_KNOWN = rf"\b(?:{_DEFINITE}|which)\s+(?:[\w-]+\s+)?{{word}}\b"
-# Nearly every language begins a question with what asks in it, or with a preposition before that: "\u00e0 quelle heure".
+# In nearly every language, a question begins with its question word or with a preposition before it: "\u00e0 quelle heure".
 _BEGINS_SENTENCE = re.compile(r"(?:^|[.!?:\n])[\W_]*(?:\w{1,2}\s+)?$")
 _IS_ASKED = re.compile(r"[^\n?\uff1f\u061f]*[?\uff1f\u061f]")
-# "ferme-t-il" asks whether "il ferme".
+# French puts the pronoun of a question behind the verb: "ferme-t-il" is the verb "ferme".
 _INVERTED = re.compile(r"(?<=[^\W\d_])-(?:t-)?(?:ils?|elles?|nous|vous)$")
 _HIRAGANA = re.compile("[\u3041-\u309f]")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n])\W*$")
@@ -65,12 +70,13 @@ class AskedTerm:
     """A term of a message.
 
     Attributes:
-        text: It, as it is written there.
-        words: The words that must stand side by side; one, or several for a phrase.
-        is_name: Whether it is written as a name: with a digit, with signs, quoted, in letters that have no capitals
-            among letters that have some, or as a phrase of names.
-        is_capitalised: Whether a capital begins it in mid-sentence.
-        may_only_ask: Whether it may be a question word of any language, such as "combien", by where it stands.
+        text: The term, as the message writes it.
+        words: Its words, which must stand side by side in a text; several for a phrase.
+        is_name: Whether it is written like a name: with a digit, a sign or a capital inside, in quotes, as a phrase of
+            names, or in a script without capitals in a message whose script has them.
+        is_capitalised: Whether it begins with a capital in the middle of a sentence.
+        may_only_ask: Whether it may be a question word in some language, such as "combien", because a question begins
+            with it.
     """
 
     text: str
@@ -86,36 +92,42 @@ class AskedTerm:
 
     @property
     def is_time(self) -> bool:
-        """Return whether it is a time of day, as 14:05 and 14:05:12 are."""
+        """Return whether it is a time of day, such as 14:05 or 14:05:12."""
         return TIME.fullmatch(self.text) is not None
 
     @property
     def is_short_number(self) -> bool:
-        """Return whether it is a number of at most three digits, which says something only beside another word."""
+        """Return whether it is a number of at most three digits, which means something only together with another word."""
         return not self.is_phrase and self.text.isdigit() and len(self.text) < SHORT_NUMBER
 
     @property
     def is_plain(self) -> bool:
-        """Return whether it is a word like others: no name and no number."""
+        """Return whether it is an ordinary word: neither a name nor a number."""
         return not (self.is_name or self.is_capitalised or self.text.isdigit())
 
     @property
     def is_small(self) -> bool:
-        """Return whether it is a short number, or a word of a few letters as each language has many, and no name."""
+        """Return whether it is a number or a word of at most three characters, and not a name.
+
+        Every language has many such words. In scripts without capitals a short word may say much, and is not small.
+        """
         if self.is_name or self.is_capitalised or not _has_case(self.text):
             return self.is_short_number
         return len(self.text) <= SMALL_WORD
 
 
 def asks(message: str) -> bool:
-    """Return whether a message is a question, or begins as one or as a wish to be shown something."""
+    """Return whether a message ends as a question, or begins as one or with "show", "tell" or "give"."""
     if message.rstrip().endswith(QUESTION_MARKS) or _BEGINS_TO_ASK.match(message):
         return True
     return _ASKS_AT_ITS_END.search(message[-8:]) is not None
 
 
 def refers_back(message: str) -> int:
-    """Return how surely a message speaks of what is known already, from 0 to 2: then fewer terms in common will do."""
+    """Return how surely a message is about something that was said before, from 0 to 2.
+
+    The surer, the fewer terms does it need to have in common with a text.
+    """
     text = message[:READ_AT_MOST]
     if _REPORTS.search(text):
         return 2
@@ -123,7 +135,10 @@ def refers_back(message: str) -> int:
 
 
 def is_pointed_at(message: str, term: AskedTerm) -> bool:
-    """Return whether a message means something by *term* alone: a name, or what a question takes as known."""
+    """Return whether *term* alone means something in a message: it is a name, or a question takes it as known.
+
+    "The server" and "our old server" are taken as known, and so is the server in "which server".
+    """
     if (term.is_name or term.is_capitalised) and not term.is_short_number:
         return True
     known = _TAKEN_AS_KNOWN.format(word=re.escape(term.text))
@@ -132,20 +147,20 @@ def is_pointed_at(message: str, term: AskedTerm) -> bool:
     return re.search(known, message[:READ_AT_MOST], re.IGNORECASE | re.DOTALL) is not None
 
 
-def is_the_one(message: str, term: AskedTerm) -> bool:
-    """Return whether a message speaks of one thing by *term*: "the sky", "our landlord"."""
+def is_definite(message: str, term: AskedTerm) -> bool:
+    """Return whether *term* stands right behind a definite article or the like: "the sky", "our landlord"."""
     pattern = rf"\b(?:{_DEFINITE})\s+{re.escape(term.text)}\b"
     return re.search(pattern, message[:READ_AT_MOST], re.IGNORECASE) is not None
 
 
-def is_any_one(message: str, term: AskedTerm) -> bool:
-    """Return whether a message asks of a kind by *term*, and not of one thing: "What is a prime number?"."""
+def asks_about_kind(message: str, term: AskedTerm) -> bool:
+    """Return whether a message asks about any thing of a kind, *term*: "What is a prime number?"."""
     pattern = rf"\W*(?:(?!there\b)\w+\s+){{1,2}}an?\s+(?:[\w-]+\s+)?{re.escape(term.text)}\b"
     return re.match(pattern, message, re.IGNORECASE) is not None
 
 
 def content_terms(message: str, terms: Sequence[AskedTerm]) -> set[int]:
-    """Return which of the terms of a message are the single words that it asks with, without "many" in "how many"."""
+    """Return the terms of a message that are single words, without "many" in "how many"."""
     measures = {match[1] for match in _MEASURE.finditer(message[:READ_AT_MOST])}
     return {
         number for number, term in enumerate(terms) if not (term.is_phrase or term.text in measures)
@@ -153,12 +168,12 @@ def content_terms(message: str, terms: Sequence[AskedTerm]) -> set[int]:
 
 
 def without_question_words(terms: Sequence[AskedTerm], met: Collection[int]) -> list[AskedTerm]:
-    """Return *terms* without those that may be question words, unless they are among the numbers of what is *met*."""
+    """Return *terms* without those that may be question words and stand in no text: whose indexes are not in *met*."""
     return [term for number, term in enumerate(terms) if number in met or not term.may_only_ask]
 
 
 def asked_terms(message: str) -> list[AskedTerm]:
-    """Return the terms of a message, each once: phrases first, then words in their order."""
+    """Return the terms of a message, each once: phrases first, then words, both in their order; at most 60."""
     text = message[:READ_AT_MOST]
     foreign = _foreign_words(text)
     terms = dict[tuple[str, ...], AskedTerm]()
@@ -168,7 +183,7 @@ def asked_terms(message: str) -> list[AskedTerm]:
 
 
 def _foreign_words(text: str) -> frozenset[str]:
-    """Return the words of a script without capitals, in a text most of whose letters have an upper and a lower case."""
+    """Return the words in a script without capitals, if most letters of *text* are of a script with capitals."""
     letters = [letter for letter in text if letter.isalpha()]
     if 2 * sum(map(_has_case, letters)) <= len(letters):
         return frozenset()
@@ -185,10 +200,10 @@ def _words(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
     for match in COMPOUND.finditer(text):
         compound = match.group()
         is_whole = (compound.isalpha() and compound in foreign) or compound in quoted
-        # Who writes without spaces says the words of a whole sentence at once.
+        # In a script without spaces, one compound may be a whole sentence.
         words = [compound] if is_whole else words_in(compound)
         content = [word for word in words if not _HIRAGANA.search(word)]
-        # Japanese writes endings, particles and question words in hiragana, beside other letters.
+        # Japanese writes endings, particles and question words in hiragana, and words of content in other letters.
         is_japanese = 0 < len(content) < len(words)
         begins_question = not is_japanese and _begins_question(text, match)
         for written in content if is_japanese else words:
@@ -218,7 +233,7 @@ def _is_capitalised(text: str, match: re.Match[str]) -> bool:
 
 
 def _phrases(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
-    """Yield what is quoted, runs of words that are written as names, and numbers with the word before them."""
+    """Yield quoted phrases, runs of words that are written as names, and numbers with the word or "#" before them."""
     for match in _QUOTED.finditer(text):
         words = tuple(COMPOUND.findall(match["text"]))
         if 1 < len(words) <= MOST_IN_PHRASE:
@@ -230,7 +245,7 @@ def _phrases(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
         follows = previous is not None and text[previous.end() : match.start()] in (" ", " #")
         begins_name = (word[0].isupper() and word != "I") or word in foreign
         if not (begins_name and follows and run):
-            yield from _run(text, run)
+            yield from _phrase_of(text, run)
             run = []
         if begins_name:
             run.append(match)
@@ -240,12 +255,14 @@ def _phrases(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
         if word.isdigit() and text[match.start() - 1 : match.start()] == NUMBER_SIGN:
             yield AskedTerm(f"{NUMBER_SIGN}{word}", (NUMBER_SIGN, word), is_name=True)
         previous = match
-    yield from _run(text, run)
+    yield from _phrase_of(text, run)
 
 
-def _run(text: str, run: list[re.Match[str]]) -> Iterator[AskedTerm]:
+def _phrase_of(text: str, run: list[re.Match[str]]) -> Iterator[AskedTerm]:
+    """Yield the phrase of a run of words that are written as names, if it has more than one word and not too many."""
     if len(run) > 1 and not _is_capitalised(text, run[0]) and not lexemes_of(run[0].group()):
-        run = run[1:]  # "The Magic Mountain", "Is Mara Lind"
+        # A stop word that begins a sentence has a capital, and is not part of the name: "Is Mara Lind in Graz?".
+        run = run[1:]
     words = [match.group() for match in run]
     if 1 < len(words) <= MOST_IN_PHRASE:
         yield AskedTerm(text[run[0].start() : run[-1].end()], tuple(words), is_name=True)

@@ -1,4 +1,4 @@
-"""What a judge is asked, and what it answers: of which memories the next step needs what."""
+"""The question that a judge of recall is asked, and its verdict: which memories to open and what to search for."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class RecallCandidate:
-    """A memory of the conversation whose text is not in the prompt.
+    """A memory of the conversation whose whole text is not in the prompt.
 
     Attributes:
         item: The memory.
-        seen: The lines of it that are in the prompt.
-        recency: Higher for memories that came or were spoken of later.
-        came: Higher for what came or was named later, whatever was recalled of it.
-        best_line: The line of it that holds most of the message, for a model's judgement.
+        seen: Its lines that are in the prompt, as ranges of line numbers.
+        recency: A number that is higher for memories that came, were mentioned or were recalled later.
+        best_line: The line that shares most with the message, for a judge that asks a model.
+        came: A number that is higher for memories that came or were named later; recalling one does not change it.
     """
 
     item: MemoryItem
@@ -35,17 +35,17 @@ class RecallCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a judge is asked.
+    """The question that a judge is asked: which memories does the newest message need?
 
     Attributes:
         message: The newest message, without references.
         turns: The last two or three turns, as ``user: …`` and ``assistant: …``, with the references in them.
-        candidates: The conversation's references whose text is not in the prompt: for a judge that is more
-            than keyword matching up to 30 of the newest, oldest first; then those that hold words of the message.
-        has_memories: Whether the user has other memories, to search.
-        in_sight: Whether a text stands in the prompt before the message.
-        hits: What the index says of the message's terms; None where there is no index.
-        is_told: Whether a text stands there in what no person wrote; None where that is not known.
+        candidates: The memories of the conversation whose text is not in the prompt and that hold words of the message.
+            For a judge that sees more than keywords, up to 30 of the newest come before these, oldest first.
+        has_memories: Whether the user has other memories to search.
+        in_sight: Returns whether a text stands in the prompt before the message.
+        hits: What the index knows of the message's terms; None if there is no index.
+        is_told: Returns whether a text stands in the prompt in something that no person wrote; None if that is unknown.
     """
 
     message: str
@@ -59,15 +59,15 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """A memory to open: for a question, or at some lines.
+    """A memory to open, and the part of it to show.
 
     Attributes:
-        key: Its key.
-        query: What is wanted of it; without it and without lines, the newest message.
-        lines: Which lines, as ``120-180``.
+        key: The key of the memory.
+        query: What is wanted of it. Without a query and lines, it is what the newest message asks.
+        lines: The lines to show, as ``120-180``.
         why: The reason, for people.
-        records: What of it to show, where that is known.
-        more: How many further records are meant alike.
+        records: The records or turns to show, if they are known.
+        more: How many further records are meant alike, but were left out.
     """
 
     key: str
@@ -80,17 +80,17 @@ class Expansion:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a judge answers.
+    """The answer of a judge.
 
     Attributes:
-        intent: Whether the message says all that it takes to act on it.
+        intent: ``concrete`` if the message says all that is needed to act on it, else ``ambiguous``.
         expand: The memories of the conversation to open, best first.
-        search: What to look for among the user's other memories; None for nothing.
-        kept_only: Whether what was folded in other conversations is left out of that search, and what was said
-            there, unless a person stated it.
+        search: What to search for among the user's other memories; None to search for nothing.
         why: The reason, for people.
-        tokens: The tokens that it cost.
-        is_clear: Whether keyword matching leaves nothing to a model that could be asked.
+        tokens: The tokens that the decision cost.
+        kept_only: Whether that search is limited to what was kept on purpose and to what persons stated. It leaves out
+            what other conversations folded, and what else was said in them.
+        is_clear: Whether keyword matching decided so clearly that no model needs to be asked.
     """
 
     intent: Intent = "concrete"

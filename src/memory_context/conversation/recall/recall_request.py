@@ -1,4 +1,4 @@
-"""What the newest message of a conversation asks of memory."""
+"""Collect from a conversation's messages what recall is decided by, for its newest message."""
 
 from __future__ import annotations
 
@@ -21,20 +21,22 @@ SAID_CHARACTERS = 300
 
 @dataclass(frozen=True, slots=True)
 class RecallRequest:
-    """What the newest message asks of memory.
+    """The newest message of a conversation, and what is known of the memories that it may need.
+
+    A text is *in sight* if it stands in the prompt.
 
     Attributes:
         message: The newest message, without references.
         turns: The last two or three turns before it.
-        named: The keys that a person has named: opened without further question; a secret by its reference only,
-            because any page can make a word of the person's a key that this conversation has shown.
-        references: The keys of the conversation's newest 500 references, with the lines that are in sight.
-        recency: For each of them, a number that is higher if it was shown or named later.
-        came: The same, whatever recall has shown of them since.
-        shown_here: The keys of what came into this conversation by itself, and not by recall.
-        mentioned: The keys that stand in the message: they are not searched for.
-        in_sight: Whether a text stands in the prompt before the message.
-        is_told: Whether a text stands there in what no person wrote.
+        named: The keys that a person has named. They are opened without asking a judge; but a secret only if the person
+            gave its reference, because any page can bring a reference whose key is an ordinary word.
+        references: The keys of the conversation's newest 500 references, each with the lines that are in sight.
+        recency: For each key, a number that is higher if it was shown or named later.
+        came: For each key, a number that is higher if its text came or was named later; recalling it changes nothing.
+        shown_here: The keys of what came into this conversation otherwise than by recall.
+        mentioned: The keys whose references stand in the message. They are not searched for.
+        in_sight: Returns whether a text stands in the prompt before the message.
+        is_told: Returns whether a text stands there in something that no person wrote.
     """
 
     message: str
@@ -50,19 +52,22 @@ class RecallRequest:
 
 
 def recall_request(question: Message, messages: Sequence[Message], seen: int = 0) -> RecallRequest:
-    """Return what recall is decided for, when *question* asks; a model has seen the first *seen* messages.
+    """Return the request for recall that *question* makes.
 
-    What persons said right before it, such as a question that another agent has answered to, asks too.
+    Args:
+        question: The newest message that asks.
+        messages: The messages of the conversation.
+        seen: How many of them a model has seen. What persons said behind these and right before *question* asks as well.
     """
     asking = [*_said_before(question, messages[seen:]), question]
     before = [message for message in messages if message is not question]
     shown = [text for message in before for text in message.billed()]
-    # What a person has asked before, or a conversation begins with, says what there is, and not what is in it.
-    saying = [one for one in before if not (one.is_typed or one.is_a("layer"))]
-    told = [text for message in saying for text in message.billed()]
+    # What persons asked before, and the user's layer at the beginning, mention things without telling what is in them.
+    not_by_persons = [one for one in before if not (one.is_typed or one.is_a("layer"))]
+    told = [text for message in not_by_persons for text in message.billed()]
     text = "\n".join(map(_asked_by, asking))
     mentioned = frozenset(ref.key for ref in MemoryRef.find_all(text))
-    left_out = mentioned | _answers_before(_asked_by(question), before)
+    left_out = mentioned | _earlier_answers(_asked_by(question), before)
     newest = list(references_of(messages).items())[-MAX_CANDIDATES:]
     recency, shown_here = dict[str, int](), set[str]()
     for place, message in enumerate(messages):
@@ -85,9 +90,9 @@ def recall_request(question: Message, messages: Sequence[Message], seen: int = 0
 
 
 def _order_of_outputs(messages: Sequence[Message]) -> dict[str, int]:
-    """Return, for each key of an output, a number that is higher for what came, or was named by a person, later.
+    """Return, for the key of each output, a number that is higher if it came or was named by a person later.
 
-    What recall has brought of an output makes it no newer.
+    Recalling parts of an output does not make it newer.
     """
     keys = list[str]()
     for message in messages:
@@ -100,7 +105,7 @@ def _order_of_outputs(messages: Sequence[Message]) -> dict[str, int]:
 
 
 def _said_before(question: Message, messages: Sequence[Message]) -> list[Message]:
-    """Return what persons said between the last answer and *question*; nothing before the result of a tool."""
+    """Return what persons said after the last answer or tool result and before *question*; none if it is not a question."""
     said = list[Message]()
     for message in messages:
         if message is question:
@@ -113,12 +118,12 @@ def _said_before(question: Message, messages: Sequence[Message]) -> list[Message
 
 
 def _asked_by(question: Message) -> str:
-    """Return what a message asks; of another agent's folded text the reference alone: its preview asks for nothing."""
+    """Return the text that a message asks with. The previews of what another agent sent ask for nothing."""
     return question.text if question.is_typed else _without_previews(question)
 
 
 def _without_previews(message: Message) -> str:
-    """Return the texts of a message, of the folded ones the references alone."""
+    """Return the texts of a message; of folded ones the references without the previews."""
     folded = message.known.folded
     return "\n".join(
         text.partition("\n")[0] if place in folded else text
@@ -126,8 +131,8 @@ def _without_previews(message: Message) -> str:
     )
 
 
-def _answers_before(text: str, before: Sequence[Message]) -> set[str]:
-    """Return the keys of what tools answered when the same was asked: who asks again wants it anew."""
+def _earlier_answers(text: str, before: Sequence[Message]) -> set[str]:
+    """Return the keys of what tools returned when the same was asked before: whoever asks again wants a new answer."""
     wanted = _lexemes(text)
     if not wanted:
         return set()
@@ -139,27 +144,28 @@ def _answers_before(text: str, before: Sequence[Message]) -> set[str]:
             answered[-1][1].update(message.known.lines)
     keys = set[str]()
     for question, references in answered:
-        if references and _asks_for(_asked_by(question), wanted):
+        if references and _asks_only_for(_asked_by(question), wanted):
             keys |= references
     return keys
 
 
-def _asks_for(text: str, wanted: AbstractSet[str]) -> bool:
-    """Return whether a message asks for these lexemes and for nothing else."""
-    # The first look costs a tenth of the second, and nearly every other message ends there.
+def _asks_only_for(text: str, wanted: AbstractSet[str]) -> bool:
+    """Return whether a message asks with all of these lexemes and with nothing else."""
+    # The first test costs a tenth of the second, and nearly every message fails it.
     return held_by(text, wanted) == wanted and _lexemes(text) == wanted
 
 
 def _lexemes(text: str) -> set[str]:
+    """Return the lexemes of the terms of a message."""
     asked = asked_terms(without_references(text))
     return set(chain.from_iterable(map(wanted_lexemes, asked)))
 
 
 def _last_turns(before: Sequence[Message]) -> str:
-    """Return the last two or three turns, a line for each message, with the references in them.
+    """Return the last two or three turns, one line for each message, with the references in them.
 
-    Of an even number of turns two are shown, of an odd number three: every other time they begin as the last time, and
-    a provider's cache holds for them too.
+    It is two if the conversation has an even number of turns, else three. So every other time the text begins as it did
+    the last time, and a provider's prompt cache holds for it, too.
     """
     starts = [place for place, message in enumerate(before) if message.is_question]
     if not starts:

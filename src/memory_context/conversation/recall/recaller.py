@@ -1,4 +1,7 @@
-"""Bringing back what the newest message needs: gather candidates, ask the judge, show what it opens."""
+"""Recall what the newest message needs: gather candidates, ask the judge, and show what it opens or finds.
+
+*Other* memories are those of the user that did not come into this conversation; a judge may have them searched.
+"""
 
 from __future__ import annotations
 
@@ -54,19 +57,19 @@ OFFERED = 30
 ASKED_CHARACTERS = 200
 FOUND = 3
 FOUND_TOKENS = 600
-# The types of what a conversation stores by itself.
+# The types of memories that a conversation stores by itself.
 FOLDED = frozenset({"tool_output", "message", CONVERSATION})
 LEAST_BUDGET = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """What is brought back.
+    """What is recalled for one message.
 
     Attributes:
-        text: The text of the message that shows it.
-        ranges: For each memory, the lines that are shown.
-        tokens: The tokens of `text`.
+        text: The text of the message that shows it to the model.
+        ranges: For each memory, by its key, the lines that are shown.
+        tokens: The number of tokens in `text`.
     """
 
     text: str
@@ -76,11 +79,11 @@ class Recall:
 
 @dataclass(frozen=True, slots=True)
 class FoundElsewhere:
-    """One of the user's other memories that answers.
+    """One of the user's other memories that answers the message.
 
     Attributes:
         item: The memory.
-        expansion: What of it.
+        expansion: The part of it to show.
     """
 
     item: MemoryItem
@@ -89,7 +92,16 @@ class FoundElsewhere:
 
 @dataclass(slots=True)
 class Recaller:
-    """Decides and shows what comes back, for one conversation."""
+    """Decides what is recalled in one conversation, and makes the text that shows it.
+
+    Attributes:
+        manager: The user's memories.
+        fail_open: Runs what needs the store, and goes on without a result if the store fails.
+        bounded_judge: Decides what to open and what to search for.
+        budget: The most tokens that a recall may have.
+        redacted: Returns a text as it may be shown.
+        log: Keeps the decisions.
+    """
 
     manager: MemoryManager
     fail_open: FailOpen
@@ -99,7 +111,7 @@ class Recaller:
     log: DecisionLog = field(default_factory=DecisionLog)
 
     async def recall(self, request: RecallRequest) -> Recall | None:
-        """Return what the message needs, counted as brought back; None for nothing, and where the store fails."""
+        """Return what the message needs, and count it in the statistics; None if it is nothing, or if the store fails."""
         with operation("recall", self.manager.who, budget=self.budget) as recalling:
             recall = await self._decide(request, recalling)
             recalling.note(outcome="recalled" if recall else "nothing")
@@ -108,7 +120,7 @@ class Recaller:
         return recall
 
     async def _decide(self, request: RecallRequest, recalling: operation) -> Recall | None:
-        """Return what the judge, or a person's naming it, brings back; keep the decision."""
+        """Return what the judge opens or finds, with what a person has named; keep the decision in the log."""
         gathered = await off_loop(self.fail_open.run, self._gather, request)
         if gathered is None:
             return None
@@ -134,7 +146,7 @@ class Recaller:
         return recall
 
     def _gather(self, request: RecallRequest) -> tuple[list[MemoryItem], Question]:
-        """Return the memories that a person has named, opened without a judge; and what a judge is asked."""
+        """Return the memories that a person has named, which are opened without a judge, and the question for the judge."""
         store, scope = self.manager.memory_store, self.manager.offered
         opened = [
             item
@@ -150,8 +162,8 @@ class Recaller:
             term_hits = term_hits_in(store, scope, wanted, {"memory_key": others})
         keys = dict.fromkeys(chunk.memory_key for chunk in term_hits.places)
         if self.bounded_judge.sees_beyond_keywords:
-            # A model may see that a text is meant which shares no word with the message: the newest come first, in
-            # their order. They begin at a multiple of ten, so that the list mostly grows at its end.
+            # A model may see that a text is meant that shares no word with the message, so the newest are offered, too.
+            # The list begins at a multiple of ten, so that it mostly grows at its end, and a prompt cache holds for it.
             start = max(0, len(others) - OFFERED + 9) // 10 * 10
             keys = dict.fromkeys((*others[start:], *keys))
         items = dict[str, MemoryItem]()
@@ -165,7 +177,7 @@ class Recaller:
             lines = best_lines(found, lambda key: items[key].text)
         candidates = list[RecallCandidate]()
         for key, item in items.items():
-            # A judge may be a model, and its provider another one than the conversation's.
+            # A judge may ask a model of another provider than the conversation's.
             item = replace(item, summary=self.redacted(item.summary))  # noqa: PLW2901 - the same memory
             best_line = self.redacted(lines.get(key, ""))
             seen, recency = request.references[key], request.recency.get(key, 0)
@@ -188,9 +200,10 @@ class Recaller:
     def _find(
         self, request: RecallRequest, verdict: Verdict, opened: Sequence[MemoryItem]
     ) -> list[FoundElsewhere]:
-        """Return the user's other memories that match the verdict's search; without words in it, the last used ones.
+        """Return up to three of the user's other memories that answer the verdict's search.
 
-        They are judged as this conversation's are. Of a short note it is enough that it holds half of the words.
+        Without words in the search, they are the last used ones. Else they are chosen as this conversation's memories
+        are; a note may also just hold half of the words.
         """
         query = verdict.search or ""
         known = {*request.references, *request.shown_here, *request.mentioned}
@@ -205,32 +218,32 @@ class Recaller:
         if not terms(query):
             others.sort(key=lambda item: item.accessed_at or item.created_at, reverse=True)
             return [FoundElsewhere(item, Expansion(item.memory_key)) for item in others[:FOUND]]
-        # Of "as last time" the rest is the query.
+        # The query is then what is left of the message without a phrase such as "as last time".
         refers_to_earlier = query != request.message
         if refers_to_earlier:
-            others = _called(query, others)
+            others = _matching_cards(query, others)
         found = self._meant(request.message, others, request, kept_only=verdict.kept_only)
         if not found and refers_to_earlier:
             found = self._meant(query, others, request, kept_only=verdict.kept_only)
         meant = {one.item.memory_key for one in found}
-        # An output that holds a name was found above.
+        # If the query has a name, an output that holds it has been found above.
         asked = asked_terms(query)
         may_be_output = not meant and not any(term.is_name for term in asked)
         for hit in others:
-            is_open, text = hit.memory_type not in FOLDED or may_be_output, hit.text
+            may_answer, text = hit.memory_type not in FOLDED or may_be_output, hit.text
             if is_conversation(text):
-                is_open, text = refers_to_earlier and not meant, as_said(text)
-            holds = hit.match is not None and is_answered(query, hit.match.why)
-            # Half of a name ("Nora" of "Nora99") is another one's.
+                may_answer, text = refers_to_earlier and not meant, as_said(text)
+            holds_half = hit.match is not None and is_answered(query, hit.match.why)
             is_new = hit.memory_key not in meant
-            if is_open and holds and is_new and holds_a_name(asked, text):
+            # A part of a name is another name: "Nora" of "Nora99".
+            if may_answer and holds_half and is_new and holds_a_name(asked, text):
                 found.append(FoundElsewhere(hit, Expansion(hit.memory_key)))
         return found[:FOUND]
 
     def _meant(
         self, message: str, others: Sequence[MemoryItem], request: RecallRequest, *, kept_only: bool
     ) -> list[FoundElsewhere]:
-        """Return which of the other memories a message is about, with the records and turns that are meant."""
+        """Return those of the *others* that a message is about, with the records and turns that are meant."""
         items = {item.memory_key: item for item in others}
         asked = asked_terms(message)
         wanted = list(map(wanted_lexemes, asked))
@@ -261,7 +274,7 @@ class Recaller:
         verdict: Verdict,
         found: Sequence[FoundElsewhere],
     ) -> Recall | None:
-        """Return what is shown within the budget; None for nothing."""
+        """Return the recall within the budget: what was opened, then what was found elsewhere; None if it is nothing."""
         items = {item.memory_key: item for item in opened}
         expansions = [Expansion(key, request.message, why="it was named") for key in items]
         expansions += verdict.expand
@@ -275,28 +288,29 @@ class Recaller:
                 others.append(one)
         count = self.manager.counter.count
         frame = (prompts.RECALL_HEADER, prompts.FOUND_HEADER, prompts.RECALL_FOOTER)
-        left = self.budget - count("\n".join(frame))
+        tokens_left = self.budget - count("\n".join(frame))
         shown, ranges = dict[int, str](), dict[str, Ranges]()
         least = {
             rank: self._least_cost(items[expansion.key], expansion, request)
             for rank, expansion in enumerate(expansions)
             if expansion.records and is_conversation(items[expansion.key].text)
         }
-        # Of turns the newest come first, for they may correct the others, and leave these what was said in them.
+        # The newest turns are served first, because they may correct older ones; but enough is left to show what was said
+        # in these.
         order = [rank for rank in range(len(expansions)) if rank not in least] + sorted(least)[::-1]
         for place, rank in enumerate(order):
             item, expansion = items[expansions[rank].key], expansions[rank]
-            share = left if expansion.records else left // (len(order) - place)
+            share = tokens_left if expansion.records else tokens_left // (len(order) - place)
             if rank in least:
                 older = [least[other] for other in order[place + 1 :]]
-                share = share_of(left, least[rank], sum(older))
+                share = share_of(tokens_left, least[rank], sum(older))
             part, lines = self._part(item, expansion, request, share)
             if part and not request.in_sight(lines.text):
                 shown[rank] = part
-                left -= count(part) + 1
+                tokens_left -= count(part) + 1
                 ranges[item.memory_key] = (*ranges.get(item.memory_key, ()), *lines.ranges)
         parts = [shown[rank] for rank in sorted(shown)]
-        listed, found_ranges = self._listed(others, request, left)
+        listed, found_ranges = self._listed(others, request, tokens_left)
         if not parts and not listed:
             return None
         lines_shown = list[str]()
@@ -311,7 +325,7 @@ class Recaller:
         return Recall(text, ranges, count(text))
 
     def _least_cost(self, item: MemoryItem, expansion: Expansion, request: RecallRequest) -> int:
-        """Return the tokens of turns with all that was said in them, and of the reference before them."""
+        """Return the tokens of a memory's reference and of its turns, with all that was said but without tools' results."""
         count = self.manager.counter.count
         ref = prompts.RECALLED_PART.format(ref=self._ref(item, request), text="")
         return count(ref) + 1 + least_cost(item.text, expansion.records, count)
@@ -319,27 +333,28 @@ class Recaller:
     def _part(
         self, item: MemoryItem, expansion: Expansion, request: RecallRequest, budget: int
     ) -> tuple[str, Excerpt]:
-        """Return a memory's reference with the lines that are wanted, and these lines."""
+        """Return a memory's reference with the wanted lines below it, and these lines; empty if the budget is too small."""
         count = self.manager.counter.count
         ref = self._ref(item, request)
-        left = budget - count(prompts.RECALLED_PART.format(ref=ref, text="")) - 1
+        tokens_left = budget - count(prompts.RECALLED_PART.format(ref=ref, text="")) - 1
         more = prompts.MORE_MATCH.format(count=expansion.more) if expansion.more else ""
-        # A line's end may be a token of its own.
-        left -= count(f"\n{more}") + 1 if more else 0
-        if left < LEAST_BUDGET:
+        # A line break may be a token of its own.
+        tokens_left -= count(f"\n{more}") + 1 if more else 0
+        if tokens_left < LEAST_BUDGET:
             return "", Excerpt("")
         query = expansion.query or request.message
-        lines = _lines_of(item, expansion, left, count)
+        lines = _lines_of(item, expansion, tokens_left, count)
         if expansion.records and is_conversation(item.text):
-            lines = show_turns(item.text, expansion.records, query, left, count)
+            lines = show_turns(item.text, expansion.records, query, tokens_left, count)
         elif expansion.records:
-            lines = show_records(item.text, expansion.records, left, count)
+            lines = show_records(item.text, expansion.records, tokens_left, count)
         if lines is None:
-            whole = as_said(item.text) if is_conversation(item.text) else item.text
-            lines = excerpt(whole, query, left, count, ranking=ANSWER)
+            readable = as_said(item.text) if is_conversation(item.text) else item.text
+            lines = excerpt(readable, query, tokens_left, count, ranking=ANSWER)
         text = self.redacted(lines.text)
-        if count(text) > max(left, count(lines.text)):
-            text = excerpt(text, query, left, count).text
+        # Redaction may have made the text longer.
+        if count(text) > max(tokens_left, count(lines.text)):
+            text = excerpt(text, query, tokens_left, count).text
         lines = replace(lines, text=text)
         shown = quoted(lines.text)
         if not shown:
@@ -351,9 +366,9 @@ class Recaller:
     def _listed(
         self, found: Sequence[FoundElsewhere], request: RecallRequest, budget: int
     ) -> tuple[list[str], dict[str, Ranges]]:
-        """Return what is shown of other memories, as far as the budget goes; secrets by their names, two copies once.
+        """Return what is shown of other memories, as far as the budget goes, and the lines of each that are shown.
 
-        Also returned is which lines of each that are.
+        Of a secret it is the reference alone. Of two memories with the same wanted lines, only the first is shown.
         """
         count = self.manager.counter.count
         listed, ranges = list[str](), dict[str, Ranges]()
@@ -374,16 +389,16 @@ class Recaller:
         return listed, ranges
 
     def _ref(self, item: MemoryItem, request: RecallRequest) -> str:
-        """Return a memory's reference, and where it is from."""
+        """Return a memory's reference, with who said the text and, if it is from elsewhere, which conversation."""
         ref = replace(item.ref, description=self.redacted(item.ref.description))
         origin = prompts.ORIGIN.format(origin=item.origin)
         return f"{ref.render()}{origin}{self._elsewhere(item, request)}"
 
     def _elsewhere(self, item: MemoryItem, request: RecallRequest) -> str:
-        """Return which other conversation a memory is from, and since when; nothing for this one's and for nobody's."""
+        """Return which other conversation a memory is from, and since when; empty if it is from this one or from none."""
         if item.thread_id in (None, self.manager.thread_id):
             return ""
-        if item.memory_key in request.shown_here:  # the same text has come here too
+        if item.memory_key in request.shown_here:  # the same text came into this conversation, too
             return ""
         return prompts.ELSEWHERE.format(thread=one_line(item.thread_id), day=item.created_at.date())
 
@@ -416,8 +431,8 @@ class Recaller:
         self.log.note(decision, self.manager)
 
 
-def _called(query: str, items: list[MemoryItem]) -> list[MemoryItem]:
-    """Return the memories that are called by all words of a query ("the orders from last week"), if there are some."""
+def _matching_cards(query: str, items: list[MemoryItem]) -> list[MemoryItem]:
+    """Return the memories whose card has all words of a query ("the orders from last week"); if there are none, all."""
     wanted = set(chain.from_iterable(map(wanted_lexemes, asked_terms(query))))
     return [item for item in items if wanted.issubset(card_of(item))] or items
 
@@ -425,7 +440,7 @@ def _called(query: str, items: list[MemoryItem]) -> list[MemoryItem]:
 def _lines_of(
     item: MemoryItem, expansion: Expansion, budget: int, count: Callable[[str], int]
 ) -> Excerpt | None:
-    """Return the lines that were asked for; None if they are not there or do not fit."""
+    """Return the lines that were asked for by number; None if none were, if they do not exist, or do not fit."""
     if expansion.lines is None or isinstance(item.content, bytes):
         return None
     try:

@@ -1,4 +1,8 @@
-"""Which turns of compacted conversations a message is about: a question with what was answered."""
+"""Choose the turns of stored conversations that a message is about.
+
+A *turn* is what a person said with all that answered it. Its score is the weight of the message's terms in it, where a
+term weighs more the fewer turns hold it. A turn *answers* if its score is a large enough share of the message's weight.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from typing import TypeAlias
 
 from memory_context.conversation.recall.chosen_records import Relevance
 from memory_context.conversation.recall.question_terms import AskedTerm, is_pointed_at, refers_back
-from memory_context.conversation.recall.shown_turns import GIVEN, as_said, spoken
+from memory_context.conversation.recall.shown_turns import TOOL_RESULT, as_said, spoken
 from memory_context.conversation.recall.term_occurrences import (
     FoundTerms,
     Occurrence,
@@ -35,30 +39,34 @@ from memory_context.text.ranges import Span
 from memory_context.text.words_and_names import is_pair
 
 MOST_TURNS = 3
-# Of what a message asks, by rarity among the turns, a turn must hold so much.
+# To answer, a turn must hold this share of the weight of all the message's terms.
 LEAST_SHARE = 0.3
-# A single word is enough if hardly any turn holds it and it is a name, or a question takes it as known: "our next kickoff".
+# A turn that holds one term answers if that is a name, or if the message takes it as known ("our next kickoff"), and it
+# has this share.
 LEAST_SHARE_OF_ONE_WORD = 0.2
+# A turn counts only if one of its terms stands in MOST_TURNS turns, or in this share of all turns, at most.
 RARE = 0.04
-# Others are shown beside the best turn if they are nearly as good, or came later, for these may correct it.
+# Further turns are shown beside the best one: those that answer with this share of its score; and later ones, because
+# they may correct it, that answer or have SHARE_OF_LATER of its score.
 SHARE_OF_BEST = 0.8
 SHARE_OF_LATER = 0.4
-# What stands behind the words of a chat's line; in them its quotes would be escaped.
+# In the line of a chat's message this separates what was said from what the host keeps with it. Within what was said, the
+# quotes would be escaped.
 BESIDE_WORDS = '", "data": {'
-# So few words mean something only behind what was said before them: "No, on Tuesday."
-LEANING_WORDS = 6
-LEANING_CHARACTERS = 400
+# A turn that begins with so few words, and is short, depends on the turn before it: "No, on Tuesday."
+FOLLOW_UP_WORDS = 6
+FOLLOW_UP_CHARACTERS = 400
 
-# A text that is kept apart, as the line of a conversation has it: a reference alone, or with its preview. What is asked
-# of the text is looked for there.
-_KEPT_APART = re.compile(r'(?<!\\)"\[MemoryRef: (?:[^"\\]|\\.)*? tokens\](?:\\n(?:[^"\\]|\\.)*)?"')
-# What makes a sentence say something of its subject.
-_TELLS = re.compile(r"\b(?:is|am|are|was|were|has|have|had|I|we)\b|\w['\u2019](?:s|m|re)\b")
+# A folded text in the line of a conversation: a reference, alone or with a preview. The text is stored by itself, and is
+# searched there.
+_FOLDED_TEXT = re.compile(r'(?<!\\)"\[MemoryRef: (?:[^"\\]|\\.)*? tokens\](?:\\n(?:[^"\\]|\\.)*)?"')
+# A word that a sentence needs to state something.
+_STATES = re.compile(r"\b(?:is|am|are|was|were|has|have|had|I|we)\b|\w['\u2019](?:s|m|re)\b")
 _TURN_BEGINS = re.compile(rf"^(?:{'|'.join(map(re.escape, ASKED))})", re.MULTILINE)
-_OWN = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
 
 Turn: TypeAlias = tuple[str, int, int]
-"""The key of a conversation, where in it a turn begins, and where it ends."""
+"""The key of a stored conversation, and the offsets at which a turn begins and ends in it."""
 
 
 def is_conversation(text: str) -> bool:
@@ -75,17 +83,17 @@ def relevant_turns(
     *,
     only_said: bool = False,
 ) -> list[Relevance]:
-    """Return the turns that hold most of a message, of each memory in the order in which they were said.
+    """Return the turns that a message is about, by conversation, in the order in which they were said.
 
     People ask about a turn in words of their own, so one or two words that hardly any other turn holds are enough.
 
     Args:
         message: The message.
-        found: Where the terms of the message stand in stored conversations.
-        text_of: The text under a key.
-        is_seen: Whether a part of it stands in the prompt.
-        stored_at: When what is under a key was stored.
-        only_said: Whether what tools gave in a turn is nothing that the turn says.
+        found: The places of its terms in stored conversations.
+        text_of: Returns the text under a key.
+        is_seen: Returns whether a part of a text, given by key, start and stop, stands in the prompt.
+        stored_at: Returns when the memory under a key was stored.
+        only_said: Whether to ignore terms in the results of tools.
     """
     holding = _held_by_turn(found, text_of, only_said=only_said)
     scores, answering = _scored_turns(message, found, holding, text_of, is_seen)
@@ -99,7 +107,7 @@ def relevant_turns(
     for turn in sorted(chosen, key=said_at):
         key, start, stop = turn
         terms = [found.terms[number].text for number in sorted(holding[turn])]
-        record = _with_what_leans(text_of(key), Record(start, stop))
+        record = _with_short_follow_up(text_of(key), Record(start, stop))
         if (key, stop + 1) in beginnings or is_seen(key, stop + 1, record.stop):
             record = Record(start, stop)
         before = relevances.get(key, Relevance(key, (), ()))
@@ -115,12 +123,15 @@ def _scored_turns(
     text_of: Callable[[str], str],
     is_seen: Callable[[str, int, int], bool],
 ) -> tuple[dict[Turn, float], set[Turn]]:
-    """Return how much of a message each turn out of sight holds, by rarity, and which turns hold enough to answer it."""
+    """Return the score of each turn that is not in the prompt, and the turns that answer the message.
+
+    Turns without a rare term, or with nothing but small words, get no score.
+    """
     texts = {key: text_of(key) for key, _, _ in holding}
     turns = max(1, sum(text.count(asked) for text in texts.values() for asked in ASKED))
     held_by = Counter(chain.from_iterable(holding.values()))
     weights = _weights(found.terms, held_by, turns)
-    whole = sum(weights.values())
+    total_weight = sum(weights.values())
     pointed_at = {number for number in held_by if is_pointed_at(message, found.terms[number])}
     scores = dict[Turn, float]()
     answering = set[Turn]()
@@ -133,14 +144,14 @@ def _scored_turns(
         if all(is_seen(key, *line) for line in lines):
             continue
         is_meant = not held.keys().isdisjoint(pointed_at)
-        # Of small words each language has many, such as its "is" and "the".
+        # Small words are mostly those that each language has everywhere, such as "is" and "the".
         if not is_meant and all(found.terms[number].is_small for number in held):
             continue
         scores[turn] = sum(weights[number] for number in held)
         least = LEAST_SHARE
         if len(held) == 1:
             least = LEAST_SHARE_OF_ONE_WORD if is_meant else math.inf
-        if scores[turn] >= least * whole:
+        if scores[turn] >= least * total_weight:
             answering.add(turn)
     return scores, answering
 
@@ -148,7 +159,13 @@ def _scored_turns(
 def _weights(
     terms: Sequence[AskedTerm], held_by: Mapping[int, int], turns: int
 ) -> dict[int, float]:
-    """Return how much each single term tells the turns apart."""
+    """Return the weight of each single word: the fewer turns hold it, the better it tells them apart.
+
+    Args:
+        terms: The terms of the message.
+        held_by: How many turns hold each term.
+        turns: How many turns there are.
+    """
     weights = dict[int, float]()
     for number, term in enumerate(terms):
         held = held_by.get(number, 0)
@@ -162,10 +179,17 @@ def best_turns(
     answering: AbstractSet[Turn],
     said_at: Callable[[Turn], tuple[datetime, str, int]],
 ) -> list[Turn]:
-    """Return the best of the turns that answer, those that are nearly as good, and later ones that speak of the same."""
+    """Return the best turn that answers, others that are nearly as good, and later ones on the same subject; at most three.
+
+    Args:
+        scores: The score of each turn.
+        answering: The turns that answer.
+        said_at: Returns a value that is higher for what was said later.
+    """
     if not answering:
         return []
-    # Of several the first one, so that what came later is shown beside it; a set has another order in each process.
+    # Of equal ones the earliest, so that what corrects it is shown, too. Without the second part of the key the choice
+    # would depend on the order of a set, which differs between processes.
     best = min(answering, key=lambda turn: (-scores[turn], said_at(turn)))
     chosen = [best]
     for turn in sorted(scores, key=lambda turn: -scores[turn]):
@@ -179,23 +203,24 @@ def best_turns(
 
 
 def _share_unheld(term: AskedTerm) -> float:
-    """Return how much of a term counts as asked for if no turn holds it."""
-    # A small word may be of a language that the conversation is not held in; of pairs of characters half are no words.
+    """Return the share of a term's weight that counts if no turn holds it."""
+    # A small word may just be of another language than the conversation; and about half of all pairs of characters, into
+    # which a text without spaces is split, are not words.
     if term.is_small:
         return 0.0
     return 0.5 if is_pair(term.text) else 1.0
 
 
-def _with_what_leans(text: str, turn: Record) -> Record:
-    """Return a turn, together with the next one if a few words began that."""
+def _with_short_follow_up(text: str, turn: Record) -> Record:
+    """Return a turn, together with the next one if that is short and begins with a few words only: "No, on Tuesday."."""
     begin = turn.stop + 1
     if not text.startswith(ASKED, begin) or text.startswith(NOTED, begin):
         return turn
     end = text.find("\n", begin)
     asked = spoken(text[begin : end if end >= 0 else len(text)])
     following = turn_at(text, begin, line_end(text, begin))
-    is_short = _said_length(text, following) <= LEANING_CHARACTERS
-    if is_short and len(asked.split()) <= LEANING_WORDS:
+    is_brief = _said_length(text, following) <= FOLLOW_UP_CHARACTERS
+    if is_brief and len(asked.split()) <= FOLLOW_UP_WORDS:
         return Record(turn.start, following.stop)
     return turn
 
@@ -203,24 +228,28 @@ def _with_what_leans(text: str, turn: Record) -> Record:
 def _held_by_turn(
     found: FoundTerms, text_of: Callable[[str], str], *, only_said: bool
 ) -> dict[Turn, dict[int, set[Span]]]:
-    """Return the single terms that stand in each turn, and the lines in which each of them does."""
+    """Return, for each turn, the single words that it holds, each with the lines that hold it.
+
+    Words in folded texts, in this library's own notes and in a host's data do not count, with *only_said* also not those
+    in the results of tools.
+    """
     holding = defaultdict[Turn, dict[int, set[Span]]](lambda: defaultdict(set))
     turns = dict[str, _Turns]()
-    kept_apart = dict[tuple[str, int], list[Span]]()
+    folded_texts = dict[tuple[str, int], list[Span]]()
     for place in found.occurrences.values():
         text = text_of(place.key)
         line = text.rfind("\n", 0, place.start) + 1, line_end(text, place.stop)
-        is_given = text.startswith(GIVEN, line[0])
+        is_result = text.startswith(TOOL_RESULT, line[0])
         if (
             found.terms[place.term].is_phrase
-            or (only_said and is_given)
+            or (only_said and is_result)
             or _is_note(place, line[0])
         ):
             continue
-        spans = kept_apart.get((place.key, line[0]))
+        spans = folded_texts.get((place.key, line[0]))
         if spans is None:
-            spans = [match.span() for match in _KEPT_APART.finditer(text, *line)]
-            kept_apart[place.key, line[0]] = spans
+            spans = [match.span() for match in _FOLDED_TEXT.finditer(text, *line)]
+            folded_texts[place.key, line[0]] = spans
         if any(start <= place.start < stop for start, stop in spans):
             continue
         if place.key not in turns:
@@ -231,19 +260,19 @@ def _held_by_turn(
 
 
 def _is_note(place: Occurrence, line_start: int) -> bool:
-    """Return whether nobody said what stands at a place of a conversation's line."""
+    """Return whether what stands at a place of a stored conversation was said by nobody."""
     text = place.text
-    # The reference that an earlier compaction left is described by words.
+    # This library's own message, such as the reference to an earlier compaction with its description.
     if text.startswith(NOTED, line_start):
         return True
-    # "name" is a key of the JSON. In a text the quotes behind a key are escaped.
+    # A key of the line's JSON, such as "name". In what was said, the quote behind a word would be escaped.
     is_key = text.startswith('": ', place.stop)
-    # And something is what a host keeps beside the words of a chat.
+    # Data that a host keeps with a chat's message.
     return is_key or text.find(BESIDE_WORDS, line_start, place.start) >= 0
 
 
 class _Turns:
-    """The turns of a conversation, each read once: an agent that works alone has one turn of thousands of messages."""
+    """The turns of a conversation, each measured once: an agent that works alone has one turn of thousands of messages."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -251,12 +280,15 @@ class _Turns:
         self._said = dict[int, int]()
 
     def turn_of(self, line_start: int, line_stop: int) -> Record:
-        """Return the turn of a line; of a long one a result alone, and the line alone where too much was said."""
+        """Return the turn that a line is in.
+
+        If the turn is long, it is the line alone if that is a tool's result, or if what was said is too long as well.
+        """
         number = bisect_right(self._starts, line_start)
         start = self._starts[number - 1] if number else 0
         stop = self._starts[number] - 1 if number < len(self._starts) else len(self._text)
         turn, length = Record(start, stop), stop - start
-        if length > LONGEST_TURN and not self._text.startswith(GIVEN, line_start):
+        if length > LONGEST_TURN and not self._text.startswith(TOOL_RESULT, line_start):
             if start not in self._said:
                 self._said[start] = _said_length(self._text, turn)
             length = self._said[start]
@@ -264,17 +296,19 @@ class _Turns:
 
 
 def _said_length(text: str, turn: Record) -> int:
-    """Return how many characters long is what was said in a turn."""
+    """Return the number of characters in a turn without the results of tools."""
     return sum(stop - start for start, stop in _said_lines(text, turn.start, turn.stop))
 
 
 def _said_lines(text: str, start: int, stop: int) -> set[Span]:
-    """Return the lines of a part of a conversation that no tool gave."""
-    return {line for line in line_spans(text, start, stop) if not text.startswith(GIVEN, line[0])}
+    """Return the lines in a part of a conversation that are not results of tools."""
+    return {
+        line for line in line_spans(text, start, stop) if not text.startswith(TOOL_RESULT, line[0])
+    }
 
 
 def holds_a_name(asked: Sequence[AskedTerm], text: str) -> bool:
-    """Return whether a text holds one of the names that are asked for whole, if there are some."""
+    """Return whether a text holds all of one of the names that are asked for; True if no name is."""
     names = [set(wanted_lexemes(term)) for term in asked if term.is_name]
     return not names or any(name <= held_by(text, name) for name in names)
 
@@ -282,22 +316,22 @@ def holds_a_name(asked: Sequence[AskedTerm], text: str) -> bool:
 def meets_from_elsewhere(
     message: str, asked: Sequence[AskedTerm], turn: str, *, only_stated: bool
 ) -> bool:
-    """Return whether a turn of another conversation may answer a message: it holds one of its names, if it has some.
+    """Return whether a turn of another conversation may answer a message: it must hold one of its names, if it has some.
 
     Args:
         message: The message.
         asked: Its terms.
         turn: The turn, as it is stored.
-        only_stated: Whether only what a person stated may answer. A single word is enough then where the message
-            speaks of what is the person's, or of the past.
+        only_stated: Whether only a person's statement may answer, not a question. It must hold two words of the message;
+            one is enough if the message is about something of the person's ("my", "our") or about the past.
     """
-    whole = as_said(turn)
-    if not holds_a_name(asked, whole):
+    readable = as_said(turn)
+    if not holds_a_name(asked, readable):
         return False
     if not only_stated:
         return True
-    held = held_by(whole, chain.from_iterable(map(wanted_lexemes, asked)))
+    held = held_by(readable, chain.from_iterable(map(wanted_lexemes, asked)))
     said = spoken(turn.partition("\n")[0])
-    is_stated = turn.startswith(ASKED) and not said.endswith("?") and _TELLS.search(said)
-    is_known = len(held) > 1 or _OWN.search(message) or refers_back(message)
-    return bool(is_stated and is_known and held_by(said, held))
+    is_stated = turn.startswith(ASKED) and not said.endswith("?") and _STATES.search(said)
+    is_specific = len(held) > 1 or _POSSESSIVE.search(message) or refers_back(message)
+    return bool(is_stated and is_specific and held_by(said, held))

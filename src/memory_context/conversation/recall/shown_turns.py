@@ -1,4 +1,7 @@
-"""How turns of stored conversations read when they come back: what was said first, then what tools gave."""
+"""Show turns of stored conversations within a budget: first what was said, then as much as fits of what tools returned.
+
+A stored conversation has one message a line, as JSON. A turn is what a person said with all that answered it.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,12 @@ from memory_context.text.index.analyzer import held_by, wanted_by
 from memory_context.text.ranges import Span, joined
 from memory_context.wording_for_models import GAP, GAP_AT_LINE
 
-# How the line begins of what a tool gave.
-GIVEN = '{"role": "tool"'
-# Of each result in a turn, and of the arguments of a call, so many tokens are shown at most; memory holds the rest.
-GIVEN_TOKENS = 200
-# What is shorter is shown also where it holds no word of what is asked, and what costs next to nothing in any case.
+# How the line of a tool's result begins.
+TOOL_RESULT = '{"role": "tool"'
+# This much of each result and of each call's arguments is shown at most; the rest can be read from memory.
+RESULT_TOKENS = 200
+# Results and arguments up to SHORT_TOKENS are shown if they fit, even if they hold no word of the query. Those up to
+# SHORT_CHARACTERS cost next to nothing and are always shown.
 SHORT_TOKENS = 100
 SHORT_CHARACTERS = 80
 
@@ -27,17 +31,17 @@ _SPEAKERS: Mapping[str, str] = {"human": "user", "ai": "assistant"}
 
 
 def show_turns(text: str, turns: Sequence[Record], query: str, budget: int, cost: Cost) -> Excerpt:
-    """Return turns as people read them, ``user: …`` and ``assistant: …``.
+    """Return turns as people read them: ``user: …`` and ``assistant: …``.
 
-    Where the budget is short, what tools gave is left out first, then long texts are cut; and of what was said the
-    newest stays, because it may correct what was said before.
+    If the budget is short, the results of tools are left out first; then long texts are cut. The newest turn is served
+    first, because it may correct the older ones.
 
     Args:
         text: The conversation, as it is stored.
-        turns: Its turns, the oldest first.
+        turns: The turns to show, oldest first.
         query: What is wanted of them.
-        budget: The most that they cost.
-        cost: What a text costs, in tokens or characters.
+        budget: The most that they may cost.
+        cost: Returns what a text costs, in tokens or characters.
     """
     shown, ranges = list[str](), list[Span]()
     left = budget
@@ -53,27 +57,29 @@ def show_turns(text: str, turns: Sequence[Record], query: str, budget: int, cost
 
 
 def least_cost(text: str, turns: Sequence[Record], cost: Cost) -> int:
-    """Return what turns cost with all that was said in them, and without what tools gave."""
+    """Return what turns cost with all that was said in them, but without the results of tools."""
     return sum(cost("\n".join(_least(text, turn))) + 1 for turn in turns)
 
 
 def share_of(budget: int, least: int, reserved: int) -> int:
-    """Return what the newest thing may cost that needs *least*, of a budget from which older ones need *reserved*."""
-    # A long answer leaves a third of it to what it was given later than.
+    """Return the part of *budget* for the newest turns, if they need *least* and the older ones *reserved*.
+
+    It is what the older ones leave, but at least what the newest need, up to two thirds of the budget.
+    """
     return max(budget - reserved, min(least, budget * 2 // 3))
 
 
 def as_said(text: str) -> str:
-    """Return the lines of a stored conversation as people read them; a line that is cut as it is."""
+    """Return a stored conversation as people read it. A line that is not a whole message stays as it is."""
     return "\n".join(spoken(line) for line in text.split("\n") if line)
 
 
 def spoken(line: str, given: Callable[[str], str] = str) -> str:
-    """Return who said what, of a message as it is stored: compacted, or of a chat.
+    """Return who said what in a stored message, which may be of a compacted conversation or of a chat.
 
     Args:
-        line: The message.
-        given: How a result of a tool is shown, and the arguments of a call.
+        line: The message, as JSON. What is not a message is returned as it is.
+        given: Returns how a tool's result or a call's arguments are shown.
     """
     try:
         message: Mapping[str, Any] = json.loads(line)
@@ -93,18 +99,19 @@ def spoken(line: str, given: Callable[[str], str] = str) -> str:
 
 
 def _least(text: str, turn: Record) -> list[str]:
-    """Return the lines that are shown of a turn at least, the number of its first one before them."""
+    """Return the lines of a turn without long results and arguments; the first line says at which line the turn begins."""
     gap = GAP_AT_LINE.format(line=1 + text.count("\n", 0, turn.start))
     lines = text[turn.start : turn.stop].split("\n")
     return [gap, *(spoken(line, _if_short) for line in lines)]
 
 
 def _if_short(given: str) -> str:
+    """Return a result or arguments if they are short; else the sign for a gap."""
     return given if len(given) <= SHORT_CHARACTERS else GAP
 
 
 def _within(text: str, turn: Record, query: str, budget: int, cost: Cost) -> Excerpt:
-    """Return a turn with as much of what tools gave as *budget* pays for; cut if it pays for less than was said."""
+    """Return a turn with as much of the results of tools as *budget* pays for; cut, if it is too little for what was said."""
     shown = _least(text, turn)
     lines = text[turn.start : turn.stop].split("\n")
     left = budget - cost("\n".join(shown))
@@ -113,23 +120,23 @@ def _within(text: str, turn: Record, query: str, budget: int, cost: Cost) -> Exc
     ranges = list[Span]()
     first = 1 + text.count("\n", 0, turn.start)
     for number, line in enumerate(lines):
-        whole = spoken(line)
-        fuller = whole
-        if whole != shown[1 + number]:
-            most = min(left + cost(shown[1 + number]), GIVEN_TOKENS)
-            fuller = spoken(line, partial(_given, query=query, budget=most, cost=cost))
-        added = cost(fuller) - cost(shown[1 + number])
+        full_line = spoken(line)
+        longer = full_line
+        if full_line != shown[1 + number]:
+            most = min(left + cost(shown[1 + number]), RESULT_TOKENS)
+            longer = spoken(line, partial(_wanted_of_result, query=query, budget=most, cost=cost))
+        added = cost(longer) - cost(shown[1 + number])
         if added <= left:
             left -= added
-            shown[1 + number] = fuller
-        # Of arguments that were cut, everything is seen that was said beside them.
-        if shown[1 + number] == whole or not line.startswith(GIVEN):
+            shown[1 + number] = longer
+        # A line counts as shown if it is whole, or if only the arguments of its calls were cut: all that was said is there.
+        if shown[1 + number] == full_line or not line.startswith(TOOL_RESULT):
             ranges.append((first + number, first + number))
     return Excerpt("\n".join(shown), tuple(joined(ranges)))
 
 
-def _given(text: str, query: str, budget: int, cost: Cost) -> str:
-    """Return what of a tool's result is wanted; of what is kept apart the reference, for it is looked for there."""
+def _wanted_of_result(text: str, query: str, budget: int, cost: Cost) -> str:
+    """Return what *query* wants of a result or of arguments; of a folded result the reference, as it is searched itself."""
     if leading_key(text):
         return text.partition("\n")[0]
     if cost(text) <= min(budget, SHORT_TOKENS):
@@ -142,7 +149,15 @@ def _given(text: str, query: str, budget: int, cost: Cost) -> str:
 def _cut(
     lines: Sequence[str], least: Sequence[str], query: str, budget: int, cost: Cost
 ) -> Excerpt:
-    """Return what was said as far as *budget* goes: by persons, then the last answer, then what came before that."""
+    """Return as much of what was said as *budget* pays for: what persons said, then the last answer, then earlier ones.
+
+    Args:
+        lines: The lines of the turn, as they are stored.
+        least: The same lines as `_least` shows them, with the gap before them.
+        query: What is wanted of the turn.
+        budget: The most that the result may cost.
+        cost: Returns what a text costs.
+    """
     gap, *texts = least
     by_persons = [number for number, line in enumerate(lines) if line.startswith(ASKED)]
     others = [number for number in range(len(lines) - 1, -1, -1) if number not in by_persons]
@@ -150,10 +165,10 @@ def _cut(
     shown = dict[int, str]()
     for number in (*by_persons, *others):
         part = texts[number]
-        if left <= 0 or lines[number].startswith(GIVEN):
+        if left <= 0 or lines[number].startswith(TOOL_RESULT):
             continue
         if cost(part) > left:
-            # A few words of a call tell nothing.
+            # A few words of a short answer or call tell nothing.
             is_worth = number in by_persons or cost(part) > SHORT_TOKENS
             part = excerpt(part, query, left, cost).text if is_worth else ""
         if part:

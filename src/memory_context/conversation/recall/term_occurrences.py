@@ -1,4 +1,10 @@
-"""Where the terms of a message stand in the chunks that the index has found, and what stands near them."""
+"""Find every place where a term of the message stands in stored texts, and tell which terms stand together.
+
+A *place* is one `Occurrence` of one term. Its *record* is the part of the text around it that makes sense alone, such as
+a row or a JSON object; the record's *heads* stand further up and say whose it is, such as a table's header. Terms that
+stand in a part of a text are *held* by it. Terms that the card of a text (its description in the index) or its first 200
+characters name *describe* the text.
+"""
 
 from __future__ import annotations
 
@@ -25,36 +31,36 @@ from memory_context.text.index.term_hits import ChunkPlace, TermHits
 from memory_context.text.lines import line_end
 from memory_context.text.words_and_names import UNSPACED_RUN
 
-# So many characters around a place are near it, and so many beside it.
+# Within this many characters of a place, other terms are "near" it, or "beside" it.
 NEAR = 300
 BESIDE = 60
-# A name may lie across the end of a chunk.
+# A name may straddle the end of a chunk, so this many characters on both sides of it are read too.
 ACROSS = 60
-# What a text begins with says what it is, as its description and its tool's arguments do.
+# The first characters of a text say what it is, as its description and the arguments of its tool call do.
 HEADING = 200
-# Of a number that stands at more places, records are looked for at so many.
+# Finding the record around a number takes milliseconds, so it is done for this many places of each number at most.
 MOST_RECORDS = 50
-# The beginning of a UUID or a hash, which people quote in place of it.
+# The beginning of a UUID or a hash, which people quote in place of the whole; the whole has at least 32 characters.
 _ID_BEGUN = re.compile(r"(?=[a-f-]*\d)(?=[\d-]*[a-f])[0-9a-f]{7,}[0-9a-f-]*")
 LEAST_ID = 32
-# A time of day in a stamp: its date stands before, in web servers' logs with a colon behind the year.
+# A time of day in a timestamp. The date stands before it; web servers' logs put a colon between the year and the time.
 _TIME_IN_STAMP = re.compile(rf"(?:\d{{4}}:)?({TIME.pattern})")
-# What parts of a written word a number may be: of a path, an address, an id.
+# Separates the parts of a path, an address or an id: "57" is a part of "web-57-x".
 _PARTS = re.compile(r"[/:@#\\_-]")
 
 
 @dataclass(frozen=True)
 class Occurrence:
-    """A place where a term stands, whole; or lines in a row that all have the same time of day.
+    """A place where a whole term stands; or, for a time of day, all consecutive lines with that time.
 
     Attributes:
-        term: The number of the term in the message.
-        key: The memory.
-        text: The whole text.
-        start: Where the term begins in it.
-        stop: Where it ends.
-        is_exact: Whether it is written as in the message.
-        is_stretch: Whether it is several lines.
+        term: The index of the term among the terms of the message.
+        key: The key of the memory.
+        text: The memory's whole text.
+        start: The offset in the text at which the term begins.
+        stop: The offset behind its end.
+        is_exact: Whether the text writes the term as the message does, except for upper and lower case.
+        is_stretch: Whether the place is several consecutive lines with the same time of day.
     """
 
     term: int
@@ -67,7 +73,7 @@ class Occurrence:
 
     @cached_property
     def record(self) -> Record:
-        """Return the record of the text that the place is in; of several lines as many as a record may have."""
+        """Return the record that the place is in; of a stretch, as many of its lines as a record may have."""
         if not self.is_stretch:
             return record_at(self.text, self.start, self.stop)
         start, stop = self.text.rfind("\n", 0, self.start) + 1, line_end(self.text, self.stop)
@@ -77,31 +83,31 @@ class Occurrence:
 
     @property
     def names_a_field(self) -> bool:
-        """Return whether a value follows that the place names: of JSON, of a repr, or behind an equals sign."""
+        """Return whether the place is the name of a field: a key in JSON or in a Python repr, or before an equals sign."""
         behind = self.text[self.stop : self.stop + 2]
         return behind in ('":', "':") or behind.startswith("=")
 
     @property
     def names_a_column(self) -> bool:
-        """Return whether the place is in the header of a table."""
+        """Return whether the place is in the header of a table that the text begins with."""
         return self.start < end_of_column_names(self.text)
 
     def is_in(self, key: str, record: Record) -> bool:
-        """Return whether the place is in a record of the text under a key."""
+        """Return whether the place is in *record* of the text under *key*."""
         return self.key == key and record.start <= self.start < record.stop
 
 
 @dataclass(slots=True)
 class FoundTerms:
-    """All places of the terms in the chunks that were looked at.
+    """All places of the message's terms in the chunks that were read.
 
     Attributes:
-        terms: The terms of the message.
-        weights: How much each of them tells apart.
+        terms: The terms of the message. Everywhere else, a term is its index in this list.
+        weights: The weight of each term: the rarer it is in the user's memories, the better it tells records apart.
         occurrences: The places, by term, key and start.
-        in_order: The places of each text in their order.
-        described: The terms that a text's card or heading names, by its key.
-        chunks: How many chunks the index has of the user's.
+        in_order: The places in each text, by its key, in the order of the text.
+        described: For each key, the terms that the text's card or its first characters name.
+        chunks: The number of chunks that the index has of all the user's texts.
     """
 
     terms: Sequence[AskedTerm]
@@ -115,11 +121,11 @@ class FoundTerms:
 
     @property
     def met(self) -> set[int]:
-        """Return the terms that stand anywhere."""
+        """Return the terms that stand at one place at least."""
         return {place.term for place in self.occurrences.values()}
 
     def of(self, term: int) -> list[Occurrence]:
-        """Return the places of a term: where it is written as in the message, if there are any, else its other forms."""
+        """Return the places where a term is written as in the message; if there are none, those of its other forms."""
         places = [one for one in self.occurrences.values() if one.term == term]
         return [place for place in places if place.is_exact] or places
 
@@ -128,7 +134,7 @@ class FoundTerms:
         return self.held_in(place.key, place.start - NEAR, place.stop + NEAR + 1)
 
     def weight_beside(self, place: Occurrence) -> float:
-        """Return how much the terms within 60 characters of a place tell apart."""
+        """Return the weight of the terms within 60 characters of a place."""
         return self.weight_of(self.held_in(place.key, place.start - BESIDE, place.stop + BESIDE))
 
     def held_in(self, key: str, start: int, stop: int) -> set[int]:
@@ -143,26 +149,27 @@ class FoundTerms:
         return places[first:behind]
 
     def held_by_record(self, place: Occurrence) -> set[int]:
-        """Return the terms in the record of a place, and in what stands before it and says whose it is."""
+        """Return the terms in the record of a place and in the record's heads."""
         spans = [self.held_in(place.key, start, stop) for start, stop in place.record.spans]
         return set(chain.from_iterable(spans))
 
     def held_above(self, place: Occurrence) -> set[int]:
-        """Return the terms in what a record does not repeat: the heads of a place's record, and what describes its text.
+        """Return the terms that count for a place's record without standing in it: those in its heads or of its text.
 
-        A term that stands in a heading and in the text is of the records that hold it.
+        A term that describes the text counts here only if it stands nowhere in the text. Otherwise it counts only for
+        the records that hold it.
         """
         heads = [self.held_in(place.key, start, stop) for start, stop in place.record.heads]
         of_text = {one.term for one in self.in_order.get(place.key, ())}
         return (self.described[place.key] - of_text).union(*heads)
 
     def weight_of(self, terms: Iterable[int]) -> float:
-        """Return how much some terms tell apart."""
+        """Return the sum of the weights of some terms."""
         return round(sum(self.weights[term] for term in terms), 6)
 
 
 def wanted_lexemes(term: AskedTerm) -> list[str]:
-    """Return the lexemes that the index is asked for."""
+    """Return the lexemes of a term, each once, as the index is asked for them."""
     return list(dict.fromkeys(chain.from_iterable(map(lexemes_of, term.words))))
 
 
@@ -173,7 +180,15 @@ def found_in(
     text_of: Callable[[str], str],
     card_of: Callable[[str], Iterable[str]] = lambda _: (),
 ) -> FoundTerms:
-    """Return where the terms stand in some chunks, and which of them the card of a text or its heading names."""
+    """Return where the terms stand in *chunks*, and which of them describe the texts.
+
+    Args:
+        terms: The terms of the message.
+        hits: What the index knows of their lexemes.
+        chunks: The chunks to read.
+        text_of: Returns the text under a key.
+        card_of: Returns the lexemes of the card of the memory under a key.
+    """
     wanted = list(map(wanted_lexemes, terms))
     weights = [max(map(hits.rarity, lexemes), default=0.0) for lexemes in wanted]
     found = FoundTerms(terms, weights, chunks=hits.chunks)
@@ -199,16 +214,19 @@ def _start(place: Occurrence) -> int:
 
 
 def _add_named_numbers(found: FoundTerms, described: Mapping[str, AbstractSet[str]]) -> None:
-    """Add where a number with a noun ("order 22") stands without it, but called by it, if it stands nowhere with it."""
-    of_number = {term.words: number for number, term in enumerate(found.terms)}
+    """For each phrase of a noun and a number ("order 22") that stands nowhere, add the places where the text implies it.
+
+    There the number stands alone, and the noun names it from elsewhere: as its column's header, for example.
+    """
+    numbers = {term.words: number for number, term in enumerate(found.terms)}
     met = found.met
     for number, term in enumerate(found.terms):
         noun, digits = term.words[0], term.words[-1]
-        alone = of_number.get((digits,))
-        if len(term.words) != 2 or not digits.isdigit() or alone is None or number in met:
+        digits_alone = numbers.get((digits,))
+        if len(term.words) != 2 or not digits.isdigit() or digits_alone is None or number in met:
             continue
-        alone_at = [place for place in found.occurrences.values() if place.term == alone]
-        for count, place in enumerate(alone_at):
+        places = [place for place in found.occurrences.values() if place.term == digits_alone]
+        for count, place in enumerate(places):
             by_record = count < MOST_RECORDS
             is_described = noun == NUMBER_SIGN or _names(described[place.key], noun)
             if is_named(
@@ -224,14 +242,14 @@ def _add_named_numbers(found: FoundTerms, described: Mapping[str, AbstractSet[st
 
 
 def _join_times(found: FoundTerms) -> None:
-    """Make one place of lines in a row that have the same time of day: what happened then stands in all of them."""
+    """Merge the places of a time of day in consecutive lines into one: all these lines tell what happened then."""
     for number, term in enumerate(found.terms):
         if not term.is_time:
             continue
         first: Occurrence | None = None
         for place in sorted(found.of(number), key=lambda place: (place.key, place.start)):
             follows = first is not None and first.key == place.key
-            if first and follows and _is_in_row(first, place):
+            if first and follows and _is_adjacent(first, place):
                 del found.occurrences[number, place.key, place.start]
                 first = replace(first, stop=place.stop, is_stretch=True)
                 found.occurrences[number, first.key, first.start] = first
@@ -239,8 +257,8 @@ def _join_times(found: FoundTerms) -> None:
                 first = place
 
 
-def _is_in_row(first: Occurrence, place: Occurrence) -> bool:
-    """Return whether a place is in the line of another one, or in the next; in a long line is more than one record."""
+def _is_adjacent(first: Occurrence, place: Occurrence) -> bool:
+    """Return whether *place* is in the same line as *first* or in the next; not within a long line, which holds records."""
     between = place.text.count("\n", first.stop, place.start)
     if between:
         return between == 1
@@ -249,12 +267,12 @@ def _is_in_row(first: Occurrence, place: Occurrence) -> bool:
 
 
 def _names(lexemes: AbstractSet[str], noun: str) -> bool:
-    """Return whether *lexemes* name a noun; the stem of "PRs" is not that of "PR"."""
+    """Return whether *noun* or its plural is among *lexemes*. Stemming does not make "PRs" equal to "PR"."""
     return any(lexeme in lexemes or f"{lexeme}s" in lexemes for lexeme in lexemes_of(noun))
 
 
 def _add_occurrences(found: FoundTerms, chunk: ChunkPlace, text: str) -> None:
-    """Add where each of the terms stands in a chunk."""
+    """Add the places of all terms in a chunk."""
     words = _ChunkWords(text, max(0, chunk.start - ACROSS), chunk.stop + ACROSS)
     for number, term in enumerate(found.terms):
         if term.words[0] == NUMBER_SIGN:
@@ -263,20 +281,18 @@ def _add_occurrences(found: FoundTerms, chunk: ChunkPlace, text: str) -> None:
         for run in words.runs_of(term.words):
             begin, stop = run[0][0], run[-1][1]
             written = [text[start:end] for start, end in run]
-            # A name may go on in the next line, but there the next row begins as well.
+            # A name may be broken across lines, but the end of one row and the beginning of the next are not a name.
+            # So across lines the case must match, too: "Close SUP-440" is not "close" at the end of the row above.
             if "\n" in text[begin:stop] and tuple(written) != term.words:
                 continue
-            # A log writes the seconds, too.
+            # A message says 14:05 where a log has 14:05:12.
             is_exact = term.is_time or list(map(str.casefold, written)) == folded
             added = Occurrence(number, chunk.memory_key, text, begin, stop, is_exact)
             found.occurrences.setdefault((number, chunk.memory_key, begin), added)
 
 
 class _ChunkWords:
-    """The words of a part of a text.
-
-    Each different word is compared once: the rows of a table repeat theirs.
-    """
+    """The words of a part of a text, indexed so that each distinct word is compared once: rows of a table repeat theirs."""
 
     def __init__(self, text: str, start: int, stop: int) -> None:
         self._text = text
@@ -290,16 +306,17 @@ class _ChunkWords:
                 self._forms[lexeme].append(written)
 
     def runs_of(self, asked: Sequence[str]) -> Iterator[list[tuple[int, int]]]:
-        """Yield where words stand one behind the other as they were asked for, in their order."""
-        anchors = [place for place, word in enumerate(asked) if lexemes_of(word)]
-        if not anchors:
+        """Yield the spans of the words wherever all *asked* words stand side by side, in their order."""
+        with_lexemes = [place for place, word in enumerate(asked) if lexemes_of(word)]
+        if not with_lexemes:
             return
-        before = anchors[-1]
-        anchor = asked[before]
+        # The last word with a lexeme is looked up, and the others are compared at the places around it.
+        words_before = with_lexemes[-1]
+        anchor = asked[words_before]
         starts = list[int]()
         for written in self._written_like(anchor, asked[0]):
             if _is_word(anchor, written):
-                starts += [place - before for place in self._places[written]]
+                starts += [place - words_before for place in self._places[written]]
         for start in sorted(starts):
             run = self._spans[start : start + len(asked)] if start >= 0 else []
             if len(run) < len(asked):
@@ -309,7 +326,10 @@ class _ChunkWords:
                 yield run
 
     def _written_like(self, anchor: str, first: str) -> Iterable[str]:
-        """Return the words with the lexeme of an anchor, and the ids and times that the first word asked for begins."""
+        """Return the words of the text that may be *anchor*: those that share its lexeme or have it as a part.
+
+        If *first* is a time of day or the beginning of an id, also the times and ids that begin with it.
+        """
         alike = list(self._forms.get(lexemes_of(anchor)[0], ()))
         begun = first.casefold()
         if TIME.fullmatch(begun) or _ID_BEGUN.fullmatch(begun):
@@ -320,7 +340,7 @@ class _ChunkWords:
 
 
 def _word_spans(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Yield where the words of a part of a text begin and end; a script without spaces ends a word of another one."""
+    """Yield the spans of the words in a part of a text. A run of a script without spaces is a word of its own."""
     for match in COMPOUND.finditer(text, start, stop):
         begin, compound = match.start(), match.group()
         for run in [compound] if compound.isascii() else UNSPACED_RUN.split(compound):
@@ -330,7 +350,7 @@ def _word_spans(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
 
 
 def _is_begun(asked: str, written: str) -> bool:
-    """Return whether people quote *asked* in place of what is *written*: the beginning of an id, or the minute of a time."""
+    """Return whether *asked* is a short form of *written*: the beginning of an id, or a time without its seconds."""
     if TIME.fullmatch(asked):
         times = [match[1].lstrip("0") for match in _TIME_IN_STAMP.finditer(written)]
         wanted = asked.lstrip("0")
@@ -340,7 +360,7 @@ def _is_begun(asked: str, written: str) -> bool:
 
 
 def _is_word(asked: str, written: str) -> bool:
-    """Return whether a word of a text is the one that was asked for: a number whole, others by their lexemes."""
+    """Return whether the word *written* in a text is the word *asked*: a number must match whole, others by lexeme."""
     if asked.casefold() == written.casefold():
         return True
     if _is_begun(asked.casefold(), written.casefold()):
@@ -353,18 +373,18 @@ def _is_word(asked: str, written: str) -> bool:
         return True
     lexemes = lexemes_of(asked)
     if not asked.isascii():
-        # Of a script without spaces the first one is a single character, which many words have.
+        # In a script without spaces the first lexeme is a single character, which many words share: all must match.
         return set(lexemes).issubset(lexemes_of(written))
     return not lexemes or lexemes[0] in lexemes_of(written)
 
 
 def _is_compound(word: str) -> bool:
-    """Return whether a word has letters and signs between them, as "search-indexer" has, and no time of day."""
+    """Return whether a word has letters and signs between its parts, as "search-indexer" has; a time has no letters."""
     return len(_PARTS.split(word)) > 1 and any(map(str.isalpha, word))
 
 
 def _is_part(asked: str, written: str) -> bool:
-    """Return whether a compound stands in a longer one, between signs: "search-indexer" in "search-indexer-5d9f"."""
+    """Return whether a longer compound has *asked* as a part between signs, as "search-indexer-5d9f" has "search-indexer"."""
     asked, written = asked.casefold(), written.casefold()
     if asked not in written:
         return False

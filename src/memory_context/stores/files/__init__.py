@@ -1,4 +1,4 @@
-"""Memories as files that people can read and edit. For POSIX systems only."""
+"""A store of memories as files that people can read and edit. For POSIX systems only."""
 
 from memory_context.exceptions import MissingDependencyError
 

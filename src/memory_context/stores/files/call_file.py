@@ -1,4 +1,4 @@
-"""What models were sent, kept beside the memories of a folder: the call log, in a SQLite file of its own."""
+"""The call log of a `FileStore`: the model calls and decisions of a folder, in a SQLite file of its own."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ PATH = f"{STATE}/{CALLS}"
 
 
 class CallFile(SQLAlchemyStore):
-    """A `SQLAlchemyStore` in a folder, which holds calls alone.
+    """A `SQLAlchemyStore` in a folder that holds only model calls and decisions.
 
-    The folder's lock is not asked for, as for reads of memories: SQLite has its own, and who only reads the folder
-    keeps calls, too.
+    It works without the folder's writer lock, because SQLite has its own: processes that only read memories keep their
+    calls, too.
 
     Args:
-        folder: Where it is.
-        codec: What rows hold of texts.
-        kept: How long they stay; None keeps none.
+        folder: The folder with the file.
+        codec: How texts are stored in rows.
+        kept: How long rows are kept; None keeps none.
 
     Attributes:
-        problem: What is wrong with the file, as far as it was asked; empty if nothing is.
+        problem: The error of the last `answer` if the file is damaged, else empty.
     """
 
     def __init__(self, folder: MemoryFolder, codec: Codec, kept: timedelta | None) -> None:
@@ -52,31 +52,33 @@ class CallFile(SQLAlchemyStore):
         self.problem = ""
 
     def note_call(self, record: CallRecord) -> None:
-        """See `CallKeeper.note_call`. Nothing is kept in a folder that cannot be written."""
-        # Once: a folder that was removed meanwhile is not made again.
+        """See `CallKeeper.note_call`. In a folder that cannot be written to, nothing is kept."""
+        # Only once: if the folder is removed later, it is not made again.
         if not self._is_made:
-            # By the folder, which knows the mode of its files and follows no links.
+            # `MemoryFolder` makes the file, because it sets the mode and follows no links.
             with suppress(OSError):
                 os.close(self._folder.open_state(CALLS))
                 self._is_made = self._is_there()
         if self._is_made:
             super().note_call(record)
 
-    def answer(self, ask: Callable[[Self], T], nothing: T) -> T:
-        """Return what *ask* finds here; *nothing* where no file is, or a damaged one, which is logged and left as it is.
+    def answer(self, ask: Callable[[Self], T], default: T) -> T:
+        """Return what *ask* returns for this store; *default* if there is no file, or it is damaged.
+
+        A damaged file is logged, and left as it is.
 
         Raises:
-            StoreError: The file is sound, and could not be read.
+            StoreError: The file is intact, but could not be read.
             OSError: The folder cannot be read.
         """
         if not self._is_there():
             self.problem = ""
-            return nothing
+            return default
         try:
             self.call_log.flush()
-            # Before the first row it has no tables, and who reads makes none: the folder may be read-only.
+            # The file has no tables before its first row. Reading does not make them: the folder may be read-only.
             if self.database.run_as_it_is(revision_of) is None:
-                return nothing
+                return default
             found = ask(self)
         except (StoreUnavailableError, EncryptionError, SchemaVersionError):
             raise
@@ -84,7 +86,7 @@ class CallFile(SQLAlchemyStore):
             if not self.problem:
                 events.FILE_SKIPPED.log(file=str(self._folder.path / PATH))
             self.problem = str(error.__cause__ or error)
-            return nothing
+            return default
         self.problem = ""
         return found
 

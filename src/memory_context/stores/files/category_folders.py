@@ -1,4 +1,4 @@
-"""Which folders stand for a category, and which category stands for folders."""
+"""The folders in which memories of a category lie, and the category of a file by its folders."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from urllib.parse import unquote
 
-LONGEST_NAME = 120
-LONGEST_PATH = 1000
-_EDGE = ". "  # characters that may stand inside a name, but neither begin nor end it
+LONGEST_NAME = 120  # of a folder, in bytes
+LONGEST_PATH = 1000  # of all folders of a category, in characters
+_EDGE = ". "  # characters that may occur inside a name, but not at its beginning or end
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-" + _EDGE)
-_NO_NAME = "%"  # stands for an empty part of a category
+_NO_NAME = "%"  # the folder of an empty part of a category
 
 
 def folder_of(category: str | None) -> tuple[str, ...]:
-    """Return the folders that stand for *category*, one for each of its parts.
+    """Return the names of the nested folders for *category*, one for each of its parts.
 
-    What no name can hold is written as %XX, so that no part is ``..``, empty or hidden, whatever the category. What is
-    too long ends with a hash.
+    Characters that are not safe in a file name are written as %XX, so that a name is never ``..``, empty or hidden. A
+    name or path that is too long is cut off and ends with a hash.
     """
     if category is None:
         return ()
@@ -29,10 +29,10 @@ def folder_of(category: str | None) -> tuple[str, ...]:
 
 
 def category_in(folders: Sequence[str], written: str | None) -> str | None:
-    """Return the category of a file that is in *folders* and says *written*.
+    """Return the category of a file that lies in *folders*, and whose text gives the category *written*.
 
-    The folders decide, unless they are how *written* is spelled on this disk: a file system may ignore case or
-    normalise Unicode, and a long category cannot be told from its folder.
+    The folders decide, because a person may have moved the file. But if the folders are those of *written*, that is
+    returned: a file system may ignore case or normalise Unicode, and a shortened name does not give the category back.
     """
     if _normalised("/".join(folder_of(written))) == _normalised("/".join(folders)):
         return written

@@ -1,4 +1,4 @@
-"""Which rows of an index changed: noted by triggers of the database itself, whichever verb made the change."""
+"""The rows of an index that have changed. Triggers in the database log them, whichever operation makes the change."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _ROW_AFTER = {"INSERT": "new", "UPDATE": "new", "DELETE": "old"}
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Which records, reads and deletions differ from before.
+    """The memories, reads and deletions that have changed.
 
     Attributes:
-        memories: User and id of memories that are new, changed or gone.
-        reads: User and id of memories that were read.
-        deletions: User and key of deletions that are new, changed or gone.
+        memories: User and id of each memory that was added, changed or deleted.
+        reads: User and id of each memory whose reads changed.
+        deletions: User and key of each deletion that was added, changed or taken back.
     """
 
     memories: Sequence[UserAndId]
@@ -35,9 +35,10 @@ class Changes:
 
 
 def watch(connection: sa.Connection) -> None:
-    """Note changes from now on."""
+    """Make the triggers that log changes from now on."""
     for table, columns, log in _WATCHED:
-        # Nothing in it is unique: a trigger would take over how the statement that fired it treats conflicts.
+        # The log has no unique columns: in SQLite a trigger's statements inherit the conflict clause (such as
+        # ON CONFLICT) of the statement that fired it.
         connection.exec_driver_sql(f"CREATE TABLE {log}({', '.join(columns)})")
         for event, row in _ROW_AFTER.items():
             values = ", ".join(f"{row}.{column}" for column in columns)
@@ -50,10 +51,10 @@ def watch(connection: sa.Connection) -> None:
 
 
 def take(connection: sa.Connection) -> Changes:
-    """Return the changes since the last call."""
+    """Return the changes since the last call, and clear the logs."""
     rows: dict[str, Sequence[sa.Row[Any]]] = {}
     for _, _, log in _WATCHED:
-        # A row that changed twice is in the log twice.
+        # DISTINCT, because a row that changed twice is in the log twice.
         rows[log] = connection.exec_driver_sql(f"SELECT DISTINCT * FROM {log}").all()  # noqa: S608 - a name of ours
         connection.exec_driver_sql(f"DELETE FROM {log}")  # noqa: S608 - a name of ours
     return Changes(

@@ -1,4 +1,8 @@
-"""Memories as files that a person can read and edit: one JSON file for each, in a folder for each category."""
+"""The store of memories as files that a person can read and edit: a JSON file per memory, a folder per category.
+
+All reads and writes go through an in-memory SQLite *index*, a `SQLAlchemyStore` that is filled from the files. After a
+write, the rows that have changed are saved as files.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,7 @@ T = TypeVar("T")
 def _reading(
     verb: Callable[Concatenate[SQLAlchemyStore, P], T],
 ) -> Callable[Concatenate[FileStore, P], T]:
-    """Return the *verb* of a `FileStore`, which its index answers."""
+    """Return a method of `FileStore` that calls *verb* on its index."""
 
     @wraps(verb)
     def answered(store: FileStore, /, *args: P.args, **named: P.kwargs) -> T:
@@ -52,7 +56,7 @@ def _reading(
 def _writing(
     verb: Callable[Concatenate[SQLAlchemyStore, P], T],
 ) -> Callable[Concatenate[FileStore, P], T]:
-    """Return the *verb* of a `FileStore`, which changes its index, and then its files."""
+    """Return a method of `FileStore` that calls *verb* on its index, and saves the changes as files."""
 
     @wraps(verb)
     def done(store: FileStore, /, *args: P.args, **named: P.kwargs) -> T:
@@ -65,28 +69,28 @@ def _writing(
 class FileStore(ClosedAtExit):
     """A `MemoryStore` in a folder: a JSON file for each memory at ``{directory}/{category}/{id}.json``.
 
-    Files are read at the first use and on `refresh`: then what a person edited, moved to another category, removed or
-    dropped in is seen, and what another process wrote. A file that does not hold a memory is logged, listed by
-    `damaged`, skipped, and left as it is.
+    The files are read at the first use and on `refresh`. Only then does the store see the files that a person edited,
+    added, removed or moved to another category, and those that another process wrote. A file that does not hold a
+    memory is logged, listed by `damaged`, skipped, and left as it is.
 
-    One process may write, from its first write until `close`; any number may read. All contents are held in memory.
-    POSIX systems only.
+    Only one process may write, from its first write until `close`; any number may read. All contents are held in
+    memory. POSIX systems only.
 
     Args:
         directory: The folder. It is made at the first write.
-        file_mode: Of new files: 0644 or stricter. The process's umask takes away from it.
-        directory_mode: Of new folders: 0755 or stricter. The process's umask takes away from it.
-        embedder: Makes vectors for semantic search (see `SQLAlchemyStore`), again at each opening.
-        embedding_model: The name of its model.
-        quota: How much is kept of each user; what would exceed it is refused with a `QuotaExceededError`.
-        codec: What files hold of records: `Compressed`, or `Encrypted`. As they are without one. The index in memory is
-            plain.
-        redactor: Takes the secrets out of texts before they come here (see `SQLAlchemyStore`).
-        calls_kept: How long it is kept what models were sent (see `SQLAlchemyStore`), in the SQLite file
-            ``.memory-context/calls.db``. It has a lock of its own: processes that only read memories keep calls, too.
+        file_mode: The mode of new files: 0644 or stricter. The process's umask restricts it further.
+        directory_mode: The mode of new folders: 0755 or stricter. The process's umask restricts it further.
+        embedder: Makes vectors for semantic search (see `SQLAlchemyStore`). They are made again at each opening.
+        embedding_model: The name of the embedder's model.
+        quota: The limit on what is kept for each user. A write that would exceed it raises a `QuotaExceededError`.
+        codec: Encodes the records in files: `Compressed` or `Encrypted`. Without a codec they are stored as they are.
+            The index in memory is never encoded.
+        redactor: Removes secrets from texts before they are stored (see `SQLAlchemyStore`).
+        calls_kept: How long model calls and decisions are kept (see `SQLAlchemyStore`), in the SQLite file
+            ``.memory-context/calls.db``. It has its own lock: processes that only read memories keep their calls, too.
 
     Raises:
-        InvalidArgumentError: A mode is wider, or the embedder is not one.
+        InvalidArgumentError: A mode is wider than allowed, or *embedder* is not an embedder.
     """
 
     def __init__(  # noqa: PLR0913 - each is an option of its own
@@ -113,7 +117,7 @@ class FileStore(ClosedAtExit):
         self._writer = WriterLock(self._folder)
         self._calls = CallFile(self._folder, self.codec, calls_kept)
         self._embedding: dict[str, Any] = {"embedder": embedder, "embedding_model": embedding_model}
-        self._records: IndexedFolder | None = None
+        self._indexed: IndexedFolder | None = None
         self._lock = Lock()
         self.has_embedder = embedder is not None
         in_child(self)
@@ -123,14 +127,17 @@ class FileStore(ClosedAtExit):
 
     @property
     def url(self) -> str | None:
-        """Return the URL of this folder for another process; None where it has modes, a codec or a redactor of its own."""
+        """Return the URL of this folder for another process.
+
+        None if the modes, the codec or the redactor cannot be expressed by a URL.
+        """
         prefix = url_prefix(self.codec, self.redactor)
         if prefix is None or not self._has_default_modes:
             return None
         return prefix + self.directory.as_uri()
 
     def refresh(self) -> None:
-        """Read the folder again: what a person changed in it, and what another process wrote.
+        """Read the folder again, to see what people and other processes changed in it.
 
         A memory whose file was removed by hand counts as deleted.
 
@@ -138,12 +145,12 @@ class FileStore(ClosedAtExit):
             StoreUnavailableError: The folder cannot be read.
         """
         with self._lock:
-            before, self._records = self._records, None
+            before, self._indexed = self._indexed, None
             try:
-                records = self._opened()
+                indexed = self._opened()
                 if before is not None:
                     with self._errors():
-                        records.note_removed_since(before, write=self._writer.held)
+                        indexed.note_removed_since(before, write=self._writer.held)
             finally:
                 if before is not None:
                     before.index.close()
@@ -171,28 +178,28 @@ class FileStore(ClosedAtExit):
 
     def calls(self, wanted: CallFilter, limit: int | None = 100) -> list[CallRecord]:
         """See `CallKeeper.calls`."""
-        return self._of_calls(lambda kept: kept.calls(wanted, limit), [])
+        return self._ask_calls(lambda kept: kept.calls(wanted, limit), [])
 
     def call_totals(self, user_id: str, thread_id: str | None = None) -> list[CallTotals]:
         """See `CallKeeper.call_totals`."""
-        return self._of_calls(lambda kept: kept.call_totals(user_id, thread_id), [])
+        return self._ask_calls(lambda kept: kept.call_totals(user_id, thread_id), [])
 
     def callers(self) -> list[str]:
         """See `CallKeeper.callers`."""
-        return self._of_calls(CallFile.callers, [])
+        return self._ask_calls(CallFile.callers, [])
 
     def users(self) -> list[str]:
         """See `Administration.users`."""
         with self._lock:
-            have_stored = self._opened().index.users()
-        return sorted({*have_stored, *self.callers()})
+            with_memories = self._opened().index.users()
+        return sorted({*with_memories, *self.callers()})
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
-        """See `MemoryStore.touch`. Anyone may read: this takes no lock, and forgets what cannot be written down."""
+        """See `MemoryStore.touch`. It needs no writer lock; in a folder that cannot be written to, reads are not noted."""
         with self._lock:
-            records = self._opened()
-            touched = records.index.touch(scope, keys)
-            records.save_reads()
+            indexed = self._opened()
+            touched = indexed.index.touch(scope, keys)
+            indexed.save_reads()
             return touched
 
     def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
@@ -204,7 +211,7 @@ class FileStore(ClosedAtExit):
         return scan_deletions(self, scope.user_id)
 
     def restore(self, scope: Scope, records: Iterable[AnyRecord]) -> Restored:
-        """See `MemoryStore.restore`. A damaged file in the place of a memory's is a conflict."""
+        """See `MemoryStore.restore`. A record is a conflict, too, if a damaged file stands where its file would be."""
         total = Restored()
         for batch in batches_of(records, size_of):
             with self._lock:
@@ -215,31 +222,34 @@ class FileStore(ClosedAtExit):
         return total
 
     def forget_user(self, user_id: str) -> Receipt:
-        """See `Administration.forget_user`. Damaged files, of which nobody knows whose they are, stay (`damaged`).
+        """See `Administration.forget_user`. Damaged files stay, because their user is not known (see `damaged`).
 
-        Files are removed, and what was in them is not overwritten on the disk: `Receipt.scrubbed` is False.
+        Files are removed, but their blocks on the disk are not overwritten: `Receipt.scrubbed` is False.
 
         Raises:
-            StoreError: What models were sent cannot be read, this user's among it; the memories are gone.
+            StoreError: The file with model calls is damaged, and may hold calls of this user. Their memories are
+                removed already.
         """
         with self._lock:
             self._hold_lock()
-            if self._opened().is_outdated():  # the user's memories that were dropped in go too
+            if (
+                self._opened().is_outdated()
+            ):  # so that files of the user that were added meanwhile go, too
                 self.refresh()
             with self._written() as index:
                 receipt = index.forget_user(user_id)
             with self._errors():
                 self._opened().forget_notes(receipt.user_id)
-        calls = self._of_calls(lambda kept: kept.forget_user(user_id).calls, 0)
+        calls = self._ask_calls(lambda kept: kept.forget_user(user_id).calls, 0)
         if self._calls.problem:
             raise StoreError(
-                f"{PATH} is damaged, and may hold what models were sent of this user: restore a backup of it, or"
+                f"{PATH} is damaged, and may hold model calls of this user: restore a backup of it, or"
                 f" remove it, and forget the user again: {self._calls.problem}"
             )
         return replace(receipt, files=receipt.memories, calls=calls, scrubbed=False)
 
     def damaged(self) -> tuple[DamagedFile, ...]:
-        """Return the files that do not hold a memory, or what models were sent, and why."""
+        """Return the damaged files, with the reasons: those that do not hold a memory, and the file of model calls."""
         self.callers()
         calls = DamagedFile(PATH, self._calls.problem)
         with self._lock:
@@ -248,59 +258,62 @@ class FileStore(ClosedAtExit):
     def reencrypt(
         self, user_id: str | None = None, progress: Callable[[int], object] | None = None
     ) -> int:
-        """Write every file of a user, or of all, as the codec writes it today; return how many (see `SQLAlchemyStore`)."""
-        self._of_calls(CallFile.reencrypt, 0)
+        """Write every file of a user, or of all users, again with the current codec; return the number of files.
+
+        See `SQLAlchemyStore.reencrypt`.
+        """
+        self._ask_calls(CallFile.reencrypt, 0)
         with self._lock:
             self._hold_lock()
             with self._errors():
                 return self._opened().write_all(user_id, progress)
 
     def close(self) -> None:
-        """See `MemoryStore.close`. Another process may write then."""
+        """See `MemoryStore.close`. After it another process may write."""
         self._calls.close()
         with self._lock:
-            self._drop_records()
+            self._drop_index()
             self._writer.release()
 
     @contextmanager
     def _written(self) -> Generator[SQLAlchemyStore]:
-        """Let the body change the index, and then bring what it changed into the folder."""
+        """Yield the index to be changed, and save the changes as files at the end."""
         with self._lock:
             self._hold_lock()
-            records = self._opened()
+            indexed = self._opened()
             try:
-                yield records.index
+                yield indexed.index
             finally:
                 try:
                     with self._errors():
-                        records.save()
+                        indexed.save()
                 except BaseException:
-                    self._drop_records()  # the next use reads what is in the folder
+                    self._drop_index()  # so that the next use reads the folder again
                     raise
 
-    def _of_calls(self, ask: Callable[[CallFile], T], nothing: T) -> T:
+    def _ask_calls(self, ask: Callable[[CallFile], T], default: T) -> T:
         with self._errors():
-            return self._calls.answer(ask, nothing)
+            return self._calls.answer(ask, default)
 
     def _hold_lock(self) -> None:
-        """Become the writer, who knows what the one before wrote."""
+        """Become the writing process. If another one wrote to the folder before, the next use reads it again."""
         if not self._writer.held:
             with self._errors():
                 self._writer.acquire()
                 self._folder.remove_drafts()
-                if self._records is not None and self._records.is_outdated():
-                    self._drop_records()
+                if self._indexed is not None and self._indexed.is_outdated():
+                    self._drop_index()
         self._writer.check()
 
     def _without_damaged(
         self, batch: Iterable[AnyRecord]
     ) -> tuple[list[AnyRecord], tuple[Conflict, ...]]:
-        """Return the records whose place is free, and a conflict for each of the others."""
-        stored = self._opened()
+        """Return the records that have no damaged file in their place, and a conflict for each of the others."""
+        folder = self._opened()
         free: list[AnyRecord] = []
         conflicts: list[Conflict] = []
         for record in batch:
-            if isinstance(record, MemoryItem) and stored.holds_damaged(record):
+            if isinstance(record, MemoryItem) and folder.holds_damaged(record):
                 reason = "a damaged file stands in its place"
                 conflicts.append(Conflict(record.user_id, record.memory_key, reason, record.id))
             else:
@@ -308,22 +321,23 @@ class FileStore(ClosedAtExit):
         return free, tuple(conflicts)
 
     def _opened(self) -> IndexedFolder:
-        """Return the records, which are read at the first use."""
-        if self._records is None:
+        """Return the folder with its index, which is read at the first use."""
+        if self._indexed is None:
             index = SQLAlchemyStore("sqlite://", quota=self.quota, **self._embedding)
-            index.most_caught_up = math.inf  # after each opening everything is pending
+            # Nothing is indexed yet, and the first search must index everything.
+            index.most_caught_up = math.inf
             try:
                 with self._errors():
-                    self._records = IndexedFolder(self._folder, index, self.codec)
+                    self._indexed = IndexedFolder(self._folder, index, self.codec)
             except BaseException:
                 index.close()
                 raise
-        return self._records
+        return self._indexed
 
-    def _drop_records(self) -> None:
-        records, self._records = self._records, None
-        if records is not None:
-            records.index.close()
+    def _drop_index(self) -> None:
+        indexed, self._indexed = self._indexed, None
+        if indexed is not None:
+            indexed.index.close()
 
     @contextmanager
     def _errors(self) -> Generator[None]:
@@ -334,6 +348,6 @@ class FileStore(ClosedAtExit):
             raise StoreUnavailableError(f"{self.directory}: {error.strerror or error}") from error
 
     def after_fork(self) -> None:
-        """In a forked child, read the folder again and do not write: index and lock are the parent's."""
-        self._records = None
+        """In a forked child, drop the index and the lock, which are the parent's."""
+        self._indexed = None
         self._writer.release()

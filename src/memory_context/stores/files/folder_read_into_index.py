@@ -1,4 +1,7 @@
-"""A folder and the index of what is in it: read once, and from then on written to whenever the index changes."""
+"""A folder of memory files together with its in-memory index.
+
+The files are read once, into the index. From then on, changes to the index are written to the folder.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +46,8 @@ class DamagedFile:
     """A file in a store's folder that does not hold a memory.
 
     Attributes:
-        path: From the store's folder on.
-        reason: What is wrong with it.
+        path: Its path relative to the store's folder.
+        reason: Why it cannot be read as a memory.
     """
 
     path: str
@@ -52,12 +55,12 @@ class DamagedFile:
 
 
 class IndexedFolder:
-    """The files of a folder as they were read, in an index. Not safe under threads: `FileStore` has the lock.
+    """The files of a folder as they were read, in an index. Not thread-safe: `FileStore` holds a lock around each use.
 
     Args:
-        folder: The files.
-        index: Empty; it is filled here.
-        codec: What files hold of records.
+        folder: The folder to read.
+        index: An empty store in memory, which is filled from the folder.
+        codec: Encodes the records in files.
 
     Raises:
         OSError: The folder cannot be read.
@@ -77,7 +80,7 @@ class IndexedFolder:
 
     @property
     def damaged(self) -> tuple[DamagedFile, ...]:
-        """Return the files that do not hold a memory, by their paths."""
+        """Return the files that do not hold a memory, sorted by path."""
         return tuple(DamagedFile(path, self._problems[path]) for path in sorted(self._problems))
 
     def is_outdated(self) -> bool:
@@ -91,37 +94,40 @@ class IndexedFolder:
         return path_of(item) in self._problems
 
     def save(self) -> None:
-        """Bring what changed in the index into the folder: new files first, then deletions, then what is gone.
+        """Write the changes of the index to the folder.
+
+        New and changed files are written first, then deletions are noted, then files are removed, so that a crash in
+        between loses nothing.
 
         Raises:
             OSError: The folder cannot be written to.
-            StoreError: A file in the way is damaged, or was changed after it was read.
+            StoreError: A file to be replaced or removed is damaged, or was changed since it was read.
         """
         changed = self.index.database.write(changes.take)
         gone: list[UserAndId] = []
-        for place in changed.memories:
-            item = self._item(place)
+        for user_and_id in changed.memories:
+            item = self._item(user_and_id)
             if item is None:
-                gone.append(place)
+                gone.append(user_and_id)
             else:
                 self._write(item)
         self._note_deletions(changed.deletions)
-        for place in gone:
-            path = self._paths.pop(place, None)
+        for user_and_id in gone:
+            path = self._paths.pop(user_and_id, None)
             if path is not None:
                 self._check_unchanged(path)
                 self._remove(path)
         self._save_reads(changed.reads)
 
     def write_all(self, user_id: str | None, progress: Callable[[int], object] | None) -> int:
-        """Write the files of a user, or of all, again; return how many there were.
+        """Write the files of a user, or of all users, again; return the number of files.
 
         Raises:
             OSError: The folder cannot be written to.
         """
         done = 0
-        for place in list(self._paths):
-            item = self._item(place)
+        for user_and_id in list(self._paths):
+            item = self._item(user_and_id)
             if item is not None and user_id in (None, item.user_id):
                 self._write(item)
                 done += 1
@@ -130,24 +136,24 @@ class IndexedFolder:
         return done
 
     def save_reads(self) -> None:
-        """Note how often memories were read; a folder that cannot be written to is not an error."""
+        """Write the reads of memories to the folder. It is not an error if the folder cannot be written to."""
         with suppress(OSError):
             self._save_reads(self.index.database.write(changes.take).reads)
 
     def note_removed_since(self, earlier: IndexedFolder, *, write: bool) -> None:
-        """Note that memories were deleted whose files, which *earlier* had, were removed by hand.
+        """Note a deletion for each memory whose file is in *earlier* and was removed by hand since.
 
         Args:
-            earlier: The same folder as it was read before.
-            write: Whether to note it in the folder too: for the process that may write.
+            earlier: The same folder, as it was read before.
+            write: Whether to note the deletions in the folder, too. Only for the process that may write.
 
         Raises:
             OSError: The folder cannot be written to.
         """
-        for place, path in earlier._paths.items():
-            if place in self._paths or path in self._problems:
+        for user_and_id, path in earlier._paths.items():
+            if user_and_id in self._paths or path in self._problems:
                 continue
-            gone = earlier._item(place)
+            gone = earlier._item(user_and_id)
             if gone and self.index.deletion(Scope(gone.user_id), gone.memory_key) is None:
                 self._take_in(gone.user_id, [Deletion(gone.memory_key, now(), REMOVED)])
         deletions = self.index.database.write(changes.take).deletions
@@ -155,7 +161,7 @@ class IndexedFolder:
             self._note_deletions(deletions)
 
     def forget_notes(self, user_id: str) -> None:
-        """Remove what is noted of a user's deletions, and of reads of memories that are gone.
+        """Remove the notes of a user's deletions and reads, and of the reads of memories that no longer exist.
 
         Raises:
             OSError: The folder cannot be written to.
@@ -169,7 +175,7 @@ class IndexedFolder:
         )
 
     def _load(self) -> None:
-        """Fill the index: memories first, because a deletion of what is there again does not count."""
+        """Fill the index. Memories come first: a deletion does not count if its memory was stored again."""
         memories: list[tuple[str, MemoryItem]] = []
         for path in self._signatures:
             item = self._read(path)
@@ -178,14 +184,14 @@ class IndexedFolder:
         users: defaultdict[str, list[MemoryItem]] = defaultdict(list)
         reads = read_reads(self._folder)
         for path, item in sorted(memories, key=_precedence):
-            place = (item.user_id, item.id)
-            if place in self._paths:
-                self._report(path, f"its id is that of {self._paths[place]}")
+            user_and_id = (item.user_id, item.id)
+            if user_and_id in self._paths:
+                self._report(path, f"its id is that of {self._paths[user_and_id]}")
                 continue
-            self._paths[place] = path
-            if place in reads:
-                self._reads[place] = reads[place]
-            count, moment = self._reads.get(place, (0, None))
+            self._paths[user_and_id] = path
+            if user_and_id in reads:
+                self._reads[user_and_id] = reads[user_and_id]
+            count, moment = self._reads.get(user_and_id, (0, None))
             users[item.user_id].append(replace(item, access_count=count, accessed_at=moment))
         for user, items in users.items():
             for conflict in self._take_in(user, items).conflicts:
@@ -195,7 +201,7 @@ class IndexedFolder:
             self._take_in(user, list(deletions.values()))
 
     def _read(self, path: str) -> MemoryItem | None:
-        """Return the memory in a file; None for a file that is damaged, which is reported, or gone."""
+        """Return the memory in a file; None if the file is gone, or is damaged, which is reported."""
         signature = self._signatures[path]
         if not signature:
             self._report(path, "not a plain file")
@@ -216,11 +222,11 @@ class IndexedFolder:
         events.FILE_SKIPPED.log(file=str(self._folder.path / path))
 
     def _write(self, item: MemoryItem) -> None:
-        place = (item.user_id, item.id)
+        user_and_id = (item.user_id, item.id)
         path = path_of(item)
-        old_path = self._paths.get(place)
+        old_path = self._paths.get(user_and_id)
         if path != old_path and path in self._signatures and path not in self._problems:
-            path = path_of(item, apart=True)  # a file of another user stands there
+            path = path_of(item, apart=True)  # another user's file has this path
         if path in self._problems:
             raise StoreError(
                 f"{self._folder.path / path} is damaged ({self._problems[path]}); repair or remove it"
@@ -228,7 +234,7 @@ class IndexedFolder:
         for touched in {path, old_path or path}:
             self._check_unchanged(touched)
         self._signatures[path] = self._folder.write(path, render(item, self._codec))
-        self._paths[place] = path
+        self._paths[user_and_id] = path
         if old_path is not None and old_path != path:
             self._remove(old_path)
 
@@ -237,7 +243,7 @@ class IndexedFolder:
         self._signatures.pop(path, None)
 
     def _check_unchanged(self, path: str) -> None:
-        """Check that nobody changed a file since it was read: what a person wrote is never written over unseen."""
+        """Raise StoreError if a file was changed since it was read, so that a person's edit is never overwritten."""
         if self._folder.signature(path) not in (None, self._signatures.get(path)):
             raise StoreError(
                 f"{self._folder.path / path} was changed after it was read, and was left as it is; try again"
@@ -255,19 +261,22 @@ class IndexedFolder:
         reads: dict[UserAndId, Reads] = {}
         for row in self.index.database.rows(sa.select(access).where(mine)):
             reads[row.user_id, row.memory_id] = (row.access_count, row.accessed_at)
-        lines = [reads_line(*place, reads[place], self._reads.get(place)) for place in reads]
+        lines = [
+            reads_line(*user_and_id, reads[user_and_id], self._reads.get(user_and_id))
+            for user_and_id in reads
+        ]
         append_lines(self._folder, READ, lines)
         self._reads |= reads
 
-    def _item(self, place: UserAndId) -> MemoryItem | None:
-        return self.index.database.read(indexing.item_by_id, *place)
+    def _item(self, user_and_id: UserAndId) -> MemoryItem | None:
+        return self.index.database.read(indexing.item_by_id, *user_and_id)
 
     def _take_in(self, user_id: str, records: Sequence[AnyRecord]) -> Restored:
-        """Take in records of one user as they are, to be indexed at the first search."""
+        """Add records of one user to the index as they are. The first search makes them searchable."""
         return self.index.database.write(restore.restore, user_id, records, {})
 
 
 def _precedence(memory: tuple[str, MemoryItem]) -> tuple[Any, ...]:
-    """Return what sorts files of one id or key: those in their own place first, then the newest."""
+    """Return the sort key of files: of those with the same id or key, the one at its proper path wins, then the newest."""
     path, item = memory
     return path_of(item) != path, -item.updated_at.timestamp(), path

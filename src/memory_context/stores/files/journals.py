@@ -1,4 +1,7 @@
-"""What a store notes beside its files: which memories were deleted, and how often memories were read."""
+"""The journals beside the memory files of a `FileStore`: one of deletions, and one of reads.
+
+A journal is a file of JSON lines that is only appended to, except when a user is forgotten.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +25,18 @@ READ = f"{STATE}/reads.jsonl"
 
 Line: TypeAlias = dict[str, Any]
 Reads: TypeAlias = tuple[int, datetime]
-"""How often a memory was read, and when last."""
+"""The number of reads of a memory, and the time of the last one."""
 
 
 def read_deletions(folder: MemoryFolder) -> dict[str, dict[str, Deletion]]:
-    """Return the deletions by user and key. A line without a time takes an earlier one back."""
+    """Return the deletions by user and key. A line without a time takes the deletion of its key back."""
     users: defaultdict[str, dict[str, Deletion]] = defaultdict(dict)
     for line in _lines(folder, DELETED):
         with suppress(InvalidRecordError, InvalidScopeError, KeyError, TypeError):
-            # The file may have been edited by hand: `Scope` checks what stands there.
+            # `Scope` checks the user id, because the file may have been edited by hand.
             user = Scope(line.pop("user_id")).user_id
-            # The journal is only appended to, so that a crash cannot lose older lines; a memory
-            # stored again under a deleted key takes its deletion back by a line too.
+            # The journal is only appended to, so that a crash cannot lose older lines. So when a
+            # memory is stored again under a deleted key, another line takes the deletion back.
             if "deleted_at" in line:
                 deletion = deletion_from(line)
                 users[user][deletion.memory_key] = deletion
@@ -47,23 +50,23 @@ def read_reads(folder: MemoryFolder) -> dict[UserAndId, Reads]:
     reads: dict[UserAndId, Reads] = {}
     for line in _lines(folder, READ):
         with suppress(ValueError, KeyError, TypeError, OverflowError):
-            place = (line["user_id"], UUID(str(line["id"])))
+            user_and_id = (line["user_id"], UUID(str(line["id"])))
             moment = datetime.fromisoformat(line["accessed_at"]).astimezone(UTC)
-            count, last = reads.get(place, (0, moment))
-            # Lines hold differences, not totals: then two processes that note reads do not
-            # overwrite each other.
-            reads[place] = (count + int(line["reads"]), max(last, moment))
+            count, last = reads.get(user_and_id, (0, moment))
+            # Lines hold increments, not totals, so that two processes can note reads without
+            # overwriting each other's.
+            reads[user_and_id] = (count + int(line["reads"]), max(last, moment))
     return reads
 
 
 def deletion_line(user_id: str, key: str, deletion: Deletion | None) -> Line:
-    """Return the line that notes a deletion; without one, the line that takes it back."""
+    """Return the line that notes a deletion; if *deletion* is None, the line that takes it back."""
     noted = deletion_record(deletion) if deletion else {"memory_key": key}
     return {"user_id": user_id} | noted
 
 
 def reads_line(user_id: str, memory_id: UUID, reads: Reads, noted: Reads | None) -> Line:
-    """Return the line that adds the reads since those that were *noted* before."""
+    """Return the line that adds the reads beyond *noted*, which earlier lines hold already."""
     count, moment = reads
     if noted is not None:
         count -= noted[0]
@@ -87,7 +90,7 @@ def append_lines(folder: MemoryFolder, path: str, lines: Iterable[Line]) -> None
 
 
 def keep_lines(folder: MemoryFolder, path: str, is_kept: Callable[[Line], bool]) -> None:
-    """Remove every line of a journal but those that are to be kept.
+    """Remove every line of a journal for which *is_kept* is false.
 
     Raises:
         OSError: The folder cannot be written to.
@@ -101,12 +104,11 @@ def _rendered(lines: Iterable[Line]) -> bytes:
 
 
 def _lines(folder: MemoryFolder, path: str) -> Iterator[Line]:
-    """Yield the lines of a journal; one that a crash cut off is left out."""
+    """Yield the lines of a journal. Lines that are not JSON objects are left out, such as one cut off by a crash."""
     try:
         data = folder.read(path)
     except OSError:
         return
-    # A crash in the middle of an append leaves half a line, which is not valid JSON.
     for line in data.splitlines():
         with suppress(ValueError):
             record = json.loads(line)

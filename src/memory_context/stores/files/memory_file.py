@@ -1,4 +1,4 @@
-"""One memory's file: where it is, what stands in it, and what is made up where a person left something out."""
+"""The JSON file of one memory: its path, its text, and the default values for fields that a person left out."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from memory_context.stores.files.safe_folder import SUFFIX
 from memory_context.text.tokens.counter import default_counter
 
 _FILE_IDS = UUID("6b1f3a9e-2c0d-5a44-9d57-0f2f7d6f1c11")
-"""The namespace of the ids that files get which come without one: the same path, the same id."""
+"""The namespace of the ids of files without one. They are derived from the path: the same path gives the same id."""
 
 
 def path_of(item: MemoryItem, *, apart: bool = False) -> str:
-    """Return the path of a memory's file, from the store's folder on.
+    """Return the path of a memory's file, relative to the store's folder.
 
-    Where another user has a memory of the same id in the same category, it stands *apart*, under a name that is only this
-    user's.
+    If another user has a memory with the same id in the same category, the file is kept *apart*: a hash of the user's
+    id is added to its name.
     """
     name = str(item.id)
     if apart:
@@ -37,7 +37,7 @@ def path_of(item: MemoryItem, *, apart: bool = False) -> str:
 
 
 def render(item: MemoryItem, codec: Codec) -> bytes:
-    """Return what stands in a memory's file."""
+    """Return the bytes of a memory's file."""
     return (
         json.dumps(
             record_of(codec.encode(item), reads=False), ensure_ascii=False, indent=2
@@ -47,17 +47,20 @@ def render(item: MemoryItem, codec: Codec) -> bytes:
 
 
 def parse(path: str, data: bytes, modified_ns: int, codec: Codec) -> MemoryItem:
-    """Return the memory in a file. What a person left out is made up; content that they changed is counted again.
+    """Return the memory in a file.
+
+    Fields that a person left out get default values. If a person changed the content, its counts and its hash are
+    computed again.
 
     Args:
-        path: The file's path from the store's folder on.
-        data: Its bytes.
-        modified_ns: When it was last written, in nanoseconds since 1970.
-        codec: What files hold of records.
+        path: The file's path, relative to the store's folder.
+        data: The file's bytes.
+        modified_ns: The time of the file's last change, in nanoseconds since 1970.
+        codec: Encodes the records in files.
 
     Raises:
-        InvalidRecordError: The file does not hold a memory, or not one that the codec wrote.
-        EncryptionError: The key that encrypted it is not at hand.
+        InvalidRecordError: The file does not hold a memory, or holds one that the codec did not write.
+        EncryptionError: The key that encrypted it is not available.
     """
     try:
         parsed = json.loads(data.decode())
@@ -65,32 +68,37 @@ def parse(path: str, data: bytes, modified_ns: int, codec: Codec) -> MemoryItem:
     except (ValueError, RecursionError) as error:
         raise InvalidRecordError(f"not valid JSON: {error}") from error
     if not isinstance(parsed, dict):
-        raise InvalidRecordError("a file holds one JSON object")
+        raise InvalidRecordError("a memory file holds one JSON object")
     record = cast("dict[str, Any]", parsed)
-    place = PurePosixPath(path)
+    file_path = PurePosixPath(path)
     # Whole microseconds, as `datetime` holds them: dividing nanoseconds by 1e9 would round.
     changed_at = datetime.fromtimestamp(modified_ns // 1000 / 1e6, UTC)
-    item = codec.decode(item_from(_defaults(place, changed_at, record) | record))
-    # Where the file lies wins over what stands in it: moving it is how a person changes its
-    # category.
-    item = replace(item, category=category_in(place.parts[:-1], item.category))
-    # A person changed the content but not the counts and the hash that belong to it.
+    item = codec.decode(item_from(_defaults(file_path, changed_at, record) | record))
+    # The folders of the file decide, not the category in its text: a person changes the category
+    # by moving the file.
+    item = replace(item, category=category_in(file_path.parts[:-1], item.category))
+    # If a person changed the content, its counts and its hash no longer fit.
     if not is_intact(item):
         item = recounted(item, default_counter().count)
         item = replace(item, updated_at=max(changed_at, item.created_at))
     return item
 
 
-def _defaults(place: PurePosixPath, changed_at: datetime, record: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that a file may leave out. Its name is its id or its key, if it can be one."""
+def _defaults(
+    file_path: PurePosixPath, changed_at: datetime, record: dict[str, Any]
+) -> dict[str, Any]:
+    """Return default values for the fields that a file may leave out.
+
+    The file's name without its suffix becomes the id if it is a UUID, and the key if it is a valid key.
+    """
     try:
-        memory_id = UUID(place.stem)
+        memory_id = UUID(file_path.stem)
     except ValueError:
         # From the path, so that every process that reads the folder gives the file the same id.
-        memory_id = uuid5(_FILE_IDS, str(place))
+        memory_id = uuid5(_FILE_IDS, str(file_path))
     key = str(record.get("id", memory_id))
     with suppress(InvalidKeyError):
-        key = check_key(place.stem)
+        key = check_key(file_path.stem)
     moment = changed_at.isoformat()
     return {
         "id": str(memory_id),

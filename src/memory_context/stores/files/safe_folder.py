@@ -1,4 +1,7 @@
-"""A folder of JSON files, and nothing outside it: every path is walked from the folder's own handle, without links."""
+"""Access to the JSON files of one folder, and to nothing outside it.
+
+Every path is opened step by step from the folder's own handle, without following links.
+"""
 
 from __future__ import annotations
 
@@ -19,25 +22,25 @@ STATE = ".memory-context"
 FILE_MODE = 0o644
 DIRECTORY_MODE = 0o755
 _DRAFT = ".tmp"
-# Only names of just this length are removed as drafts: a person's own .tmp files stay.
+# Only names of exactly this length are removed as drafts, so that a person's own .tmp files stay.
 _DRAFT_LENGTH = len(f".{uuid4().hex}{_DRAFT}")
 # O_NOFOLLOW at every step: a link in the folder must not lead the store out of it.
 _BELOW = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 Signature: TypeAlias = tuple[int, ...]
-"""Inode, size and times of a file, which tell whether it changed; empty for what is not a plain file."""
+"""Inode, size and times of a file, by which a change is noticed; empty for anything but a regular file."""
 
 
 class MemoryFolder:
-    """The files of one folder, by their paths from it, with "/" between the names.
+    """The files of one folder. Each is named by its path relative to the folder, with "/" between the names.
 
     Args:
-        path: Where it is.
-        file_mode: Of new files, before the process's umask.
-        directory_mode: Of new directories, before the process's umask.
+        path: The folder.
+        file_mode: The mode of new files, before the process's umask is applied.
+        directory_mode: The mode of new directories, before the process's umask is applied.
 
     Raises:
-        InvalidArgumentError: A mode gives others more than 0644 and 0755 do, or the owner too little.
+        InvalidArgumentError: A mode is wider than 0644 or 0755, or denies the owner access.
     """
 
     def __init__(
@@ -48,7 +51,9 @@ class MemoryFolder:
         self._directory_mode = _checked_mode(directory_mode, widest=DIRECTORY_MODE, least=0o700)
 
     def scan(self) -> dict[str, Signature]:
-        """Return every JSON file and every link by its path. Hidden ones are left out, and no link is followed.
+        """Return the signatures of all JSON files and links by their paths. Links are not followed.
+
+        Hidden files and folders are left out.
 
         Raises:
             OSError: A folder cannot be read.
@@ -65,18 +70,18 @@ class MemoryFolder:
             OSError: It cannot be read, or is not a plain file.
         """
         folders, name = _split(path)
-        # O_NONBLOCK: opening a pipe that somebody put there must not wait for its other end.
+        # O_NONBLOCK: if somebody put a named pipe there, opening it must not wait for its other end.
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
         with self._opened(folders) as directory:
             handle = os.open(name, flags, dir_fd=directory)
         with os.fdopen(handle, "rb") as file:
-            # Asked of the opened file: the name may lead to another one by now.
+            # Checked on the open file, because the name may refer to another one by now.
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 raise OSError(errno.EINVAL, "not a plain file", path)
             return file.read()
 
     def signature(self, path: str) -> Signature | None:
-        """Return what tells whether a file changed; None if there is none."""
+        """Return the signature of a file; None if there is no such file."""
         folders, name = _split(path)
         try:
             with self._opened(folders) as directory:
@@ -85,7 +90,7 @@ class MemoryFolder:
             return None
 
     def write(self, path: str, data: bytes) -> Signature:
-        """Replace a file, or make it, in one step: a crash leaves the old one or the new one.
+        """Replace or make a file atomically: a crash leaves the old version or the new one.
 
         Raises:
             OSError: It cannot be written.
@@ -96,22 +101,21 @@ class MemoryFolder:
             return _signature(os.stat(name, dir_fd=directory, follow_symlinks=False))
 
     def append(self, path: str, lines: bytes) -> None:
-        """Add whole lines to a file; a line that a crash cut off before is ended first."""
+        """Append complete lines to a file. If a crash cut off its last line, that line is ended first."""
         folders, name = _split(path)
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         with self._opened(folders, make=True) as directory:
             handle = os.open(name, flags, self._file_mode, dir_fd=directory)
         with os.fdopen(handle, "r+b", buffering=0) as file:
             size = file.seek(0, os.SEEK_END)
-            # A crash left half a line; without this the new one would be glued to it and both be
-            # lost.
+            # A crash left half a line. Appended to it, the first new line would be unreadable, too.
             if size > 0 and os.pread(handle, 1, size - 1) != b"\n":
                 lines = b"\n" + lines
             file.write(lines)
             os.fsync(handle)
 
     def remove(self, path: str) -> None:
-        """Remove a file, and the folders that are empty then; a file that is gone already is not an error."""
+        """Remove a file, and the folders that this leaves empty. It is not an error if the file is gone already."""
         folders, name = _split(path)
         with suppress(FileNotFoundError, NotADirectoryError), self._opened(folders) as directory:
             os.unlink(name, dir_fd=directory)
@@ -119,7 +123,7 @@ class MemoryFolder:
             emptied = folders.pop()
             try:
                 with self._opened(folders) as directory:
-                    # Fails where the folder holds something else, and so ends the walk upwards.
+                    # Fails if the folder is not empty, which ends the walk upwards.
                     os.rmdir(emptied, dir_fd=directory)
             except OSError:
                 return
@@ -134,16 +138,16 @@ class MemoryFolder:
                         os.unlink(name, dir_fd=directory)
 
     def open_state(self, name: str) -> int:
-        """Open a file of the store's own, which is made if it is missing, and return its handle."""
+        """Open a file in the store's state folder (``.memory-context``), made if missing, and return its descriptor."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         with self._opened([STATE], make=True) as directory:
             return os.open(name, flags, self._file_mode, dir_fd=directory)
 
     @contextmanager
     def _opened(self, folders: Sequence[str], *, make: bool = False) -> Generator[int]:
-        """Open a folder below this one, walked to without following links, and yield its handle."""
+        """Open a nested folder, without following links, and yield its file descriptor."""
         if make:
-            # Made one by one: `mkdir(parents=True)` gives its mode to the last folder only.
+            # One by one, because `mkdir(parents=True)` applies the mode to the last folder only.
             missing = [path for path in (self.path, *self.path.parents) if not path.exists()]
             for path in reversed(missing):
                 path.mkdir(self._directory_mode, exist_ok=True)
@@ -151,7 +155,7 @@ class MemoryFolder:
         try:
             for name in folders:
                 if make:
-                    # Another thread may make the same folder at this moment.
+                    # It may exist already, or another thread may make it at this moment.
                     with suppress(FileExistsError):
                         os.mkdir(name, self._directory_mode, dir_fd=handle)
                 inner = os.open(name, _BELOW, dir_fd=handle)
@@ -168,7 +172,8 @@ def _checked_mode(mode: int, *, widest: int, least: int) -> int:
     is_too_strict = mode & least != least
     if is_too_wide or is_too_strict:
         raise InvalidArgumentError(
-            f"the mode {mode:04o} is wider than {widest:04o}, or shuts its owner out; give {least:04o} to {widest:04o}"
+            f"the mode {mode:04o} is wider than {widest:04o}, or denies its owner access; give {least:04o} to"
+            f" {widest:04o}"
         )
     return mode
 
@@ -181,12 +186,12 @@ def _split(path: str) -> tuple[list[str], str]:
 def _signature(status: os.stat_result) -> Signature:
     if not stat.S_ISREG(status.st_mode):
         return ()
-    # An editor that keeps the time, or a rewrite of equal length, still changes inode or ctime.
+    # Inode and ctime also change if an editor keeps the mtime, or the new content has the same size.
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _scan(directory: int, above: str, signatures: dict[str, Signature]) -> None:
-    """Add the files of a folder, and of those below it, to *signatures*. A file may vanish meanwhile."""
+    """Add the files of a folder and of its subfolders to *signatures*. Files that vanish meanwhile are left out."""
     folders: list[str] = []
     with os.scandir(directory) as entries:
         for entry in entries:

@@ -1,4 +1,4 @@
-"""One writing process at a time: a lock that the system gives back when its holder dies."""
+"""The lock that lets only one process at a time write into a folder. The system releases it when the process ends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOCK = "lock"
 
 
 class WriterLock:
-    """The right of one store in one process to write into a folder."""
+    """The right of one store, in one process, to write into a folder."""
 
     def __init__(self, folder: MemoryFolder) -> None:
         self._folder = folder
@@ -27,28 +27,27 @@ class WriterLock:
 
     @property
     def held(self) -> bool:
-        """Return whether this store may write."""
+        """Return whether this store holds the lock."""
         return self._handle is not None
 
     def acquire(self) -> None:
-        """Take the lock, and note who has it.
+        """Take the lock, and write this process's id and host into the lock file.
 
         Raises:
-            StoreLockedError: Another one has it; the message says who.
+            StoreLockedError: Another store holds the lock; the message says which process.
             OSError: The folder cannot be written to.
         """
         handle = self._folder.open_state(LOCK)
         try:
-            # flock, not a file that exists: the system gives it back when the process dies, however
-            # it dies.
+            # flock, and not the existence of a file: the system releases it however the process
+            # ends.
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            # What the holder wrote below, for the message only; the lock itself does not depend on
-            # it.
+            # The facts that the holder wrote (see below) are for the message only.
             holder = _holder(os.pread(handle, 1000, 0))
             os.close(handle)
             raise StoreLockedError(
-                f"{holder} writes into {self._folder.path}; one process may at a time. "
+                f"{holder} writes into {self._folder.path}, and only one store may at a time. "
                 "Close that store, or only read"
             ) from error
         except BaseException:
@@ -56,23 +55,23 @@ class WriterLock:
             raise
         since = now().isoformat(timespec="seconds")
         facts = {"process": os.getpid(), "host": socket.gethostname(), "since": since}
-        # Truncated and rewritten in place: replacing the file would leave the lock on the old
-        # inode.
+        # Truncated and rewritten in place, because the lock is on this inode: a file that replaces
+        # it would not be locked.
         os.ftruncate(handle, 0)
         os.pwrite(handle, json.dumps(facts).encode() + b"\n", 0)
         self._handle = handle
-        # A finalizer, so that a store that nobody closes gives the lock back too.
+        # A finalizer, so that the lock is released even if nobody closes the store.
         self._close_handle = weakref.finalize(self, os.close, handle)
 
     def check(self) -> None:
-        """Check that the lock is still the one in the folder.
+        """Check that the lock file in the folder is still the one that is held.
 
         Raises:
             StoreUnavailableError: The folder was removed or replaced.
         """
         if self._handle is not None:
             with suppress(OSError):
-                # A folder that was replaced has another lock file, which another process may hold.
+                # If the folder was replaced, it has another lock file, which another process may hold.
                 status = (self._folder.path / STATE / LOCK).lstat()
                 if os.path.samestat(status, os.fstat(self._handle)):
                     return
@@ -81,7 +80,7 @@ class WriterLock:
         )
 
     def release(self) -> None:
-        """Give the lock back. In a forked child this only closes a copy: the parent keeps its lock."""
+        """Release the lock. In a forked child this only closes a copy of the descriptor: the parent keeps the lock."""
         if self._close_handle is not None:
             self._close_handle()
         self._handle = self._close_handle = None

@@ -1,1 +1,1 @@
-"""Memories in SQLite or PostgreSQL. `sqlalchemy_store` is the front; its statements run in `transactions`."""
+"""The store in SQLite or PostgreSQL. `sqlalchemy_store` has its public class; statements run through `transactions`."""

@@ -1,7 +1,7 @@
-"""Taking over a table `agent_memories` that another program has made.
+"""Adoption: copying the rows of a table `agent_memories` that another program has made into our own table.
 
-Its layout is the one that ours grew out of: a user's number, a key, a type, a summary, a text, a
-JSON object and a time. The table stays under another name, because it is not ours to drop.
+Its layout is the one from which ours developed: a user's number, a key, a type, a summary, a text,
+a JSON object and a time. The old table is renamed, not dropped, because it belongs to the other program.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from memory_context.stores.sql.restore import insert_record
 from memory_context.text.describe import describe
 from memory_context.text.tokens.counter import default_counter
 
-# Each row as the record of `record_fields_in_json`. PostgreSQL's CURRENT_TIMESTAMP was stored in the time zone
-# of the database, SQLite's in UTC, both without saying so.
+# Each row in the JSON form of `record_fields_in_json`. Its times have no zone: on PostgreSQL they are in the time zone of
+# the database, on SQLite in UTC.
 _RECORDS = {
     "postgresql": """
 SELECT json_build_object(
@@ -57,7 +57,9 @@ SELECT json_object(
 ) AS record FROM agent_memories_before_adoption ORDER BY created_at DESC""",
 }
 _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_.\-]")
-_LONGEST_START = 200  # of a key that the id is appended to, within the 255 characters of a key
+_LONGEST_START = (
+    200  # so many characters of a key leave room for an id, within the 255 characters of a key
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +67,10 @@ class Adopted:
     """The outcome of an adoption.
 
     Attributes:
-        memories: How many rows were taken over.
-        renamed: How many of them have another key now; the old table has their old one, under the
-            same id.
-        table: The name that the old table has now.
+        memories: The number of rows that were taken over.
+        renamed: The number of those that have a new key now. The old table has their old key, under
+            the same id.
+        table: The new name of the old table.
     """
 
     memories: int
@@ -77,7 +79,7 @@ class Adopted:
 
 
 def adopt(connection: sa.Connection) -> Adopted:
-    """Create our schema, and take over the rows of the table `agent_memories` that is there.
+    """Create our schema, and copy the rows of the existing table `agent_memories` into it.
 
     Raises:
         SchemaVersionError: There is no such table of another program.
@@ -98,13 +100,13 @@ def adopt(connection: sa.Connection) -> Adopted:
         for record in rows.scalars():
             item = _item(record)
             if not insert_record(connection, item):
-                # That layout allows a user to have a key twice: the newest row keeps it.
+                # In the old layout a user can have a key twice. The newest row keeps it.
                 start = item.memory_key[:_LONGEST_START]
                 item = replace(item, memory_key=f"{start}_{item.id.hex}")
                 insert_record(connection, item)
             adopted += 1
             renamed += item.memory_key != record["memory_key"]
-    # The next searches index them, or `memory-context reindex`.
+    # Marks all memories as pending: the next searches, or `memory-context reindex`, index them.
     keyword_index.reset(connection)
     return Adopted(adopted, renamed)
 

@@ -1,4 +1,4 @@
-"""The audit trail in a table beside the memories, written in transactions of its own."""
+"""The audit trail in a table of a store's database, written in transactions of its own."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class SQLAuditTrail(ClosedAtExit):
     Nothing is opened before the first use.
 
     Args:
-        store: The database: a URL, an engine, a pool, or a store whose database it is to be. None:
-            the variable ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working
-            directory.
+        store: The database: a URL, an engine, a pool, or a store, whose database is used. None
+            stands for the environment variable ``MEMORY_CONTEXT_STORE``, or for
+            ``sqlite:///memory.db`` in the working directory if that is not set.
         password_variable: The environment variable with the password of a URL that has none.
 
     Raises:
-        UnsupportedDatabaseError: Neither SQLite nor PostgreSQL through psycopg.
-        InvalidArgumentError: A store that keeps its memories in no database.
+        UnsupportedDatabaseError: The database is neither SQLite nor PostgreSQL through psycopg.
+        InvalidArgumentError: A store that does not keep its memories in a database.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class SQLAuditTrail(ClosedAtExit):
     def url(self) -> str | None:
         """Return the URL for another process, without its password.
 
-        None in memory and on a bare pool, which no URL leads to.
+        None if no URL can reach the database: one in memory, or a bare pool.
         """
         return self._store.url
 
@@ -72,7 +72,7 @@ class SQLAuditTrail(ClosedAtExit):
         """Commit *entries*, all of them or none.
 
         Raises:
-            StoreError: The database could not do it.
+            StoreError: The operation failed.
         """
         rows = [asdict(entry) for entry in entries]
         if rows:
@@ -88,24 +88,24 @@ class SQLAuditTrail(ClosedAtExit):
         until: datetime | None = None,
         limit: int | None = None,
     ) -> Iterator[AuditEntry]:
-        """Yield what was done with a user's memories, newest first; read a page at a time.
+        """Yield the entries about a user's memories, newest first. They are read a page at a time.
 
         Args:
-            user_id: Whose memories.
-            key: With this one.
-            action: Only this.
-            since: At this moment or later; with a time zone.
-            until: Before this moment; with a time zone.
-            limit: How many at most.
+            user_id: The user whose memories the entries are about.
+            key: Only entries about the memory under this key.
+            action: Only entries about this action.
+            since: Only entries from this moment on; with a time zone.
+            until: Only entries before this moment; with a time zone.
+            limit: The largest number of entries.
 
         Raises:
-            InvalidArgumentError: There is no such action, a time without a zone, a limit below 0.
-            StoreError: The database could not do it.
+            InvalidArgumentError: There is no such action, a time has no zone, or the limit is negative.
+            StoreError: The operation failed.
         """
-        given: object = action
-        if given is not None and given not in ACTIONS:
+        wanted: object = action
+        if wanted is not None and wanted not in ACTIONS:
             raise InvalidArgumentError(
-                f"an action is one of {', '.join(ACTIONS)}, not {given!r:.80}"
+                f"an action is one of {', '.join(ACTIONS)}, not {wanted!r:.80}"
             )
         if limit is not None and limit < 0:
             raise InvalidArgumentError(f"a limit is 0 or more, or None for all, not {limit}")
@@ -114,15 +114,15 @@ class SQLAuditTrail(ClosedAtExit):
         return islice(self._pages([*where, *_in_period(since, until)]), limit)
 
     def delete(self, user_id: str | int | None = None, *, before: datetime | None = None) -> int:
-        """Delete entries of a user, or from before a moment, or both; return how many there were.
+        """Delete the entries of a user, or from before a moment, or those to which both apply; return their number.
 
         Raises:
-            InvalidArgumentError: Neither is given, or a time without a zone.
-            StoreError: The database could not do it; nothing was deleted.
+            InvalidArgumentError: Neither is given, or the time has no zone.
+            StoreError: The operation failed; nothing was deleted.
         """
         if user_id is None and before is None:
             raise InvalidArgumentError(
-                "say whose entries, or from before when: delete(user_id, before=…)"
+                "give the user or the moment before which entries are deleted: delete(user_id, before=…)"
             )
         user = None if user_id is None else Scope(user_id).user_id  # type: ignore[arg-type] # makes it text
         where = (*narrowed(audit, user_id=user), *_in_period(None, before))
@@ -130,10 +130,7 @@ class SQLAuditTrail(ClosedAtExit):
         return self._database.write(lambda connection: connection.execute(statement).rowcount)
 
     def close(self) -> None:
-        """Give back the connections, unless the store is the caller's.
-
-        The trail may be used again.
-        """
+        """Release the connections, unless the caller gave a store. The trail may be used again."""
         if self._closes:
             self._store.close()
 
@@ -151,14 +148,16 @@ class SQLAuditTrail(ClosedAtExit):
 
 
 def as_auditor(
-    trail: AuditTrail | Auditor | str | bool | None,  # noqa: FBT001 - one word for: in the same database
+    trail: AuditTrail | Auditor | str | bool | None,  # noqa: FBT001 - True is short for: in the same database
     store: MemoryStore,
     password_variable: str = PASSWORD_VARIABLE,
 ) -> Auditor | None:
-    """Return what writes to *trail*: True is the database of *store*, a text that of this URL.
+    """Return the auditor that writes to *trail*; None if *trail* is None or False.
+
+    True stands for a trail in the database of *store*, and a text for one in the database at this URL.
 
     Raises:
-        InvalidArgumentError: It is no trail; or True, and *store* is no database.
+        InvalidArgumentError: *trail* is not a trail; or it is True, and *store* is not in a database.
     """
     if trail is None or trail is False:
         return None
@@ -172,7 +171,7 @@ def as_auditor(
     if isinstance(trail, AuditTrail):
         return Auditor(trail)
     raise InvalidArgumentError(
-        f"audit= is True, a database's URL, or an object with record(entries), not {type(trail).__name__}"
+        f"audit= must be True, a database's URL, or an object with record(entries), not {type(trail).__name__}"
     )
 
 

@@ -1,6 +1,6 @@
-"""The key that hides the words and identities of an encrypted database, and how they are hashed with it.
+"""The key with which the words and identities of an encrypted database are hashed (a blind index).
 
-The key is random, made once for a database, and stored sealed by the codec. So the keys of the codec can be rotated
+The key is random, made once for each database, and stored sealed by the codec. So the codec's own keys can be rotated
 without hashing every word again.
 """
 
@@ -21,17 +21,17 @@ from memory_context.stores.sql.schema import memories
 _KEY = "index_key"
 _MODE = "index_mode"
 _KEY_BYTES = 32
-# What the sealed key is bound to, as a record is to its user and key.
-_PLACE = b"memory-context index key"
+# The associated data that the sealed key is bound to, as a record is bound to its user and key.
+_ASSOCIATED_DATA = b"memory-context index key"
 
 
 def keyed_hash(key: bytes, text: str, size: int) -> str:
-    """Return a hash that nobody makes or compares without the key, in hex: BLAKE2b (RFC 7693) with *size* bytes."""
+    """Return a hash that nobody can compute without the key, in hex: BLAKE2b (RFC 7693) with *size* bytes."""
     return hashlib.blake2b(encoded(text), key=key, digest_size=size).hexdigest()
 
 
 def held_key(connection: sa.Connection, codec: Codec) -> bytes | None:
-    """Return the key of a database; None where *codec* hides no words, or `prepare` must make it ready first.
+    """Return the key of a database; None if *codec* does not hide words, or `prepare` has to be called first.
 
     Raises:
         EncryptionError: The database is encrypted, and *codec* does not encrypt or has other keys.
@@ -45,11 +45,11 @@ def held_key(connection: sa.Connection, codec: Codec) -> bytes | None:
         return None
     if sealed is None or setting(connection, _MODE) != codec.index:
         return None
-    return codec.unseal(base64.b64decode(sealed), _PLACE)
+    return codec.unseal(base64.b64decode(sealed), _ASSOCIATED_DATA)
 
 
 def prepare(connection: sa.Connection, codec: Codec) -> bool:
-    """Make a key where there is none; return whether the index holds words in another form, and must be emptied.
+    """Make a key if there is none; return whether the index holds words in another form, and must be rebuilt.
 
     Raises:
         EncryptionError: There are memories that are not encrypted, and the codec does not accept them.
@@ -58,7 +58,7 @@ def prepare(connection: sa.Connection, codec: Codec) -> bool:
         is_plain = memories.c.media_type.not_like(f"{SEALED}%")
         first = connection.execute(sa.select(memories.c.id).where(is_plain).limit(1)).first()
         if first is not None and not codec.accept_plain:
-            # Somebody's plain memories would be shut out.
+            # The existing plain memories could no longer be read.
             raise EncryptionError(
                 "this database holds memories that are not encrypted: open it once with"
                 " Encrypted(keys, accept_plain=True), and call reencrypt()"
@@ -71,4 +71,4 @@ def prepare(connection: sa.Connection, codec: Codec) -> bool:
 
 def store_key(connection: sa.Connection, codec: Codec, key: bytes) -> None:
     """Store the key, sealed by *codec*."""
-    note_setting(connection, _KEY, base64.b64encode(codec.seal(key, _PLACE)).decode())
+    note_setting(connection, _KEY, base64.b64encode(codec.seal(key, _ASSOCIATED_DATA)).decode())

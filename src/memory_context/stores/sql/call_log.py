@@ -1,4 +1,4 @@
-"""Model calls and decisions as rows of a database, written by a thread behind those who run agents."""
+"""The log of model calls and decisions in a database. A background thread writes it, so that agents never wait."""
 
 from __future__ import annotations
 
@@ -35,11 +35,12 @@ from memory_context.stores.sql.row_encoding import format_of
 from memory_context.stores.sql.schema import AnyRow, calls, in_period, narrowed, total_of
 from memory_context.stores.sql.transactions import Database
 
-# Rows that wait to be written; the oldest are dropped where a database stays away.
-WAITING = 1000
-# What comes within this many seconds is one transaction.
-GATHERED = 0.2
-SWEPT_EVERY = 3600.0
+# How many records wait to be written at most. The oldest are dropped while the database is unreachable.
+MAX_WAITING = 1000
+# Records that arrive within this many seconds are written in one transaction.
+GATHER_SECONDS = 0.2
+# Rows that were kept long enough are deleted at most once in so many seconds.
+SWEEP_SECONDS = 3600.0
 _PROMPTS = (calls.c.prompt, calls.c.prompt_sealed)
 
 _open_logs = WeakSet["CallLog"]()
@@ -48,17 +49,17 @@ _open_logs = WeakSet["CallLog"]()
 class CallLog:
     """The table `agent_memory_calls` of one store. Safe under threads.
 
-    `note` never waits for the database and never fails: a thread writes what was noted a moment later, and ends.
+    `note` never waits for the database and never fails: a short-lived thread writes the record a moment later.
 
     Args:
-        database: Where rows go.
-        kept: How long they stay; None: none is written.
+        database: The database with the table.
+        kept: How long rows are kept; None: no rows are written.
     """
 
     def __init__(self, database: Database, kept: timedelta | None) -> None:
         self._database = database
         self._kept = kept
-        self._waiting = deque[CallRecord](maxlen=WAITING)
+        self._waiting = deque[CallRecord](maxlen=MAX_WAITING)
         self._lock = Lock()
         self._writing = Lock(deadlines.patience)
         self._timer: threading.Timer | None = None
@@ -68,38 +69,38 @@ class CallLog:
         in_child(self)
 
     def after_fork(self) -> None:
-        """In a forked child, forget the thread and what waits: the parent writes it."""
+        """In a forked child, forget the thread and the waiting records, which the parent writes."""
         self._timer = None
         self._waiting.clear()
 
     def note(self, record: CallRecord) -> None:
-        """Have a row written soon; none in a file that cannot be written."""
+        """Schedule a record to be written soon. In a read-only file nothing is written."""
         if self._kept is None or self._database.reads_only:
             return
         with self._lock:
-            if len(self._waiting) == WAITING:
+            if len(self._waiting) == MAX_WAITING:
                 count("calls_dropped")
             self._waiting.append(record)
             if time.monotonic() >= self._paused_until:
                 self._write_soon()
 
     def _write_soon(self) -> None:
-        """Begin a timer, unless one runs. The lock is held."""
+        """Start a timer, unless one is running. The caller holds the lock."""
         if self._timer is not None and self._timer.is_alive():
             return
-        # In the caller's context: its traces show what is written for it.
+        # In the caller's context, so that the write appears in the caller's traces.
         run = contextvars.copy_context().run
-        self._timer = threading.Timer(GATHERED, run, [self._write_waiting])
+        self._timer = threading.Timer(GATHER_SECONDS, run, [self._write_waiting])
         self._timer.name = "memory-context-calls"
         self._timer.daemon = True
         self._timer.start()
 
     def records(self, wanted: CallFilter, limit: int | None) -> list[CallRecord]:
-        """Return the rows that are wanted, newest first.
+        """Return the records that match *wanted*, newest first.
 
         Raises:
-            SealError: A row was changed, or never encrypted and the codec does not accept it.
-            StoreError: The database could not do it.
+            SealError: A row was changed, or was never encrypted and the codec does not accept it.
+            StoreError: The operation failed.
         """
         self.flush()
         columns = [column for column in calls.c if wanted.prompts or column not in _PROMPTS]
@@ -108,10 +109,10 @@ class CallLog:
         return [_record_of(row, self._database.codec, prompts=wanted.prompts) for row in rows]
 
     def totals(self, wanted: CallFilter) -> list[CallTotals]:
-        """Return what the rows that are wanted add up to, by conversation; the one with the newest row first.
+        """Return the totals per conversation of the records that match, the one with the newest record first.
 
         Raises:
-            StoreError: The database could not do it.
+            StoreError: The operation failed.
         """
         self.flush()
         is_model = sa.case((calls.c.kind == "model", 1), else_=0)
@@ -130,12 +131,12 @@ class CallLog:
         return [CallTotals(*row) for row in self._database.rows(statement.order_by(last.desc()))]
 
     def callers(self) -> list[str]:
-        """Return everybody of whom there are rows, in the order of their ids.
+        """Return the ids of all users with records, sorted.
 
-        Each is looked up behind the one before in the index: the databases read all of it for a DISTINCT.
+        A recursive query looks up each id in the index after the one before. SELECT DISTINCT would read the whole index.
 
         Raises:
-            StoreError: The database could not do it.
+            StoreError: The operation failed.
         """
         self.flush()
         lowest = sa.select(sa.func.min(calls.c.user_id).label("user_id"))
@@ -144,23 +145,23 @@ class CallLog:
         more = sa.select(following.scalar_subquery()).where(first.c.user_id.is_not(None))
         everybody = first.union_all(more)
         statement = sa.select(everybody.c.user_id).where(everybody.c.user_id.is_not(None))
-        # Sorted here, because the databases' collations differ.
+        # Sorted in Python, because the databases' collations differ.
         return sorted(row.user_id for row in self._database.rows(statement))
 
     def flush(self) -> None:
-        """Write what waits. Where that fails, or a thread has been at it for too long, it goes on waiting."""
+        """Write the waiting records. If that fails, or another thread is writing for too long, they go on waiting."""
         while self._write_waiting():
             pass
 
     def _write_waiting(self) -> bool:
-        """Write what waits now; return whether there was something, and it was written."""
+        """Write the records that wait now; return whether any were written."""
         try:
             with self._writing:
-                return self._write_taken()
+                return self._write_batch()
         except StoreUnavailableError:
             return False
 
-    def _write_taken(self) -> bool:
+    def _write_batch(self) -> bool:
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
@@ -170,12 +171,12 @@ class CallLog:
         if not taken:
             return False
         if self._database.was_removed:
-            # Nobody asked for a new database: what used the old one says that it is gone.
+            # Do not create a new database for the log's sake. Whoever uses the old one is told that it is gone.
             count("calls_dropped", len(taken))
             return False
         try:
             self._database.write(self._insert, taken)
-        except Exception as error:  # noqa: BLE001 - else the thread dies, and no other begins
+        except Exception as error:  # noqa: BLE001 - else the thread would die, and no other one start
             with self._lock:
                 newer = list(self._waiting)
                 self._waiting.clear()
@@ -187,7 +188,7 @@ class CallLog:
             return False
         with self._lock:
             self._paused_until = 0.0
-            # The timer of what came meanwhile may have given up waiting for this write.
+            # The timer for records that arrived meanwhile may have given up waiting for this write.
             if self._waiting:
                 self._write_soon()
         return True
@@ -195,7 +196,7 @@ class CallLog:
     def _insert(self, connection: sa.Connection, records: Sequence[CallRecord]) -> None:
         rows = [_row_of(record, self._database.codec) for record in records]
         connection.execute(sa.insert(calls), rows)
-        is_due = self._swept_at is None or time.monotonic() - self._swept_at > SWEPT_EVERY
+        is_due = self._swept_at is None or time.monotonic() - self._swept_at > SWEEP_SECONDS
         if is_due and self._kept is not None:
             connection.execute(sa.delete(calls).where(calls.c.at < now() - self._kept))
             self._swept_at = time.monotonic()
@@ -207,10 +208,10 @@ def _conditions(wanted: CallFilter) -> list[Condition]:
 
 
 def recode_calls(connection: sa.Connection) -> None:
-    """Write the texts of all rows as the codec does today.
+    """Write the texts of all rows again with the current codec.
 
     Raises:
-        SealError: A row was changed, or never encrypted and the codec does not accept it.
+        SealError: A row was changed, or was never encrypted and the codec does not accept it.
     """
     codec = format_of(connection).codec
     for row in connection.execute(sa.select(calls)).all():
@@ -232,34 +233,35 @@ def _row_of(record: CallRecord, codec: Codec) -> dict[str, Any]:
         "tokens_sent": facts.pop("tokens_sent", 0),
         "tokens_spent": facts.pop("tokens", 0),
     }
-    # In ASCII: prompts and reasons may quote what no column of text takes.
+    # As JSON in ASCII, because prompts and reasons may quote characters that a text column refuses (NUL, surrogates).
     prompt = facts.pop("prompt", "")
     row |= _stored("prompt", json.dumps(prompt) if prompt else None, record.user_id, codec)
-    # What has no column of its own.
+    # All facts without a column of their own.
     return row | _stored("details", json.dumps(facts), record.user_id, codec)
 
 
 def _stored(column: str, text: str | None, user_id: str, codec: Codec) -> dict[str, Any]:
-    """Return the values of *column* and of that for sealed bytes."""
+    """Return the values of *column* and of its twin for sealed bytes, of which one is None."""
     if text is None or codec.index == "plain":
         return {column: text, f"{column}_sealed": None}
-    sealed = codec.seal(text.encode(), _place_of(column, user_id))
+    sealed = codec.seal(text.encode(), _associated_data(column, user_id))
     return {column: None, f"{column}_sealed": sealed}
 
 
 def _opened(column: str, row: AnyRow, codec: Codec) -> str | None:
+    """Return the text of *column*, decrypted if it is sealed: the inverse of `_stored`."""
     sealed, text = getattr(row, f"{column}_sealed"), getattr(row, column)
     if sealed is not None:
-        return codec.unseal(bytes(sealed), _place_of(column, row.user_id)).decode()
+        return codec.unseal(bytes(sealed), _associated_data(column, row.user_id)).decode()
     if text is not None and codec.index != "plain" and not codec.accept_plain:
         raise SealError(
-            "a kept call is not encrypted, as all in this store is; accept_plain=True reads it"
+            "a model call is not encrypted, but this store is; with accept_plain=True it can be read"
         )
     return cast("str | None", text)
 
 
-def _place_of(column: str, user_id: str) -> bytes:
-    """Return what sealed texts of that column are only valid with."""
+def _associated_data(column: str, user_id: str) -> bytes:
+    """Return the associated data that binds sealed texts to their column and user."""
     return json.dumps(["memory-context calls", column, user_id]).encode()
 
 
@@ -280,7 +282,7 @@ def _record_of(row: AnyRow, codec: Codec, *, prompts: bool) -> CallRecord:
 
 @atexit.register
 def _write_at_exit() -> None:
-    """Write what a program has noted right before it ends: its threads end with it."""
+    """Write the records that are still waiting when the program ends, because its threads end with it."""
     with deadlines.waiting(deadlines.EXIT_SECONDS):
         for log in list(_open_logs):
             log.flush()

@@ -1,4 +1,4 @@
-"""Enforcing a tier's capacity and a user's quota, in the transaction that writes a record."""
+"""The capacity of a tier and the quota of a user, enforced in the transaction that writes a record."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from memory_context.stores.sql.filters_as_sql import Conditions
 from memory_context.stores.sql.row_deletion import evict
 from memory_context.stores.sql.schema import memories, total_of
 
-# Any number of our own: it keeps our locks apart from those of other programs in the same database.
+# An arbitrary number that keeps our locks apart from those of other programs in the same database.
 _SEED = 4_051_722_093_184_611
 
 
 def make_room(
     connection: sa.Connection, item: MemoryItem, capacity: Capacity, replaced: MemoryItem | None
 ) -> None:
-    """Evict what has to go so that *item* fits its tier in the place of *replaced*.
+    """Evict as many memories as necessary for *item* to fit into its tier, in place of *replaced*.
 
-    Until the transaction ends nobody else writes there, or two writers could fill the last place
-    together.
+    Nobody else can write to the tier until the transaction ends; else two writers could both take
+    the last free place.
 
     Raises:
-        TierFullError: It does not fit.
+        TierFullError: *item* does not fit.
     """
     # On SQLite the transaction has the write lock already; this is for PostgreSQL.
     _lock(connection, item.user_id, item.tier, item.tier_id or "")
@@ -56,17 +56,17 @@ def make_room(
 
 @contextmanager
 def quota_kept(connection: sa.Connection, user_id: str, quota: Quota | None) -> Generator[None]:
-    """Check, after the user's writes in the body, that what they made grow is within the quota.
+    """Check the user's quota after the writes in the body, for as far as they increased the user's total.
 
     Raises:
-        QuotaExceededError: It is not. The transaction has to be rolled back.
+        QuotaExceededError: The quota is exceeded. The transaction has to be rolled back.
     """
     if quota is None:
         yield
         return
     _lock(connection, user_id)
     mine = (memories.c.user_id == user_id,)
-    # A user over a quota that was lowered since may still shorten and delete.
+    # If the quota was lowered below what a user has, the user may still shorten and delete memories.
     items_before, bytes_before = _totals(connection, memories.c.byte_count, mine)
     yield
     items, size = _totals(connection, memories.c.byte_count, mine)
@@ -77,7 +77,7 @@ def quota_kept(connection: sa.Connection, user_id: str, quota: Quota | None) -> 
 
 
 def _lock(connection: sa.Connection, *names: str) -> None:
-    """Wait until no other transaction holds the lock of these names.
+    """Wait for PostgreSQL's advisory lock of these names, and hold it until the transaction ends.
 
     PostgreSQL's locks are numbers, so the names are hashed.
     """
@@ -85,7 +85,7 @@ def _lock(connection: sa.Connection, *names: str) -> None:
 
 
 def _totals(connection: sa.Connection, size: sa.Column[Any], where: Conditions) -> tuple[int, int]:
-    """Return how many records meet *where*, and their sizes together."""
+    """Return the number of records that meet *where*, and the sum of their sizes."""
     items, total = connection.execute(
         sa.select(sa.func.count(), total_of(size)).where(*where)
     ).one()
@@ -95,13 +95,14 @@ def _totals(connection: sa.Connection, size: sa.Column[Any], where: Conditions) 
 def _evict(
     connection: sa.Connection, others: Conditions, capacity: Capacity, items: int
 ) -> list[str]:
-    """Evict the share that *capacity* says, and return the keys.
+    """Evict the share of memories that *capacity* sets, and return their keys.
 
-    At least one memory goes, the least important first, of equally important ones the oldest.
+    At least one memory is evicted. The least important ones go first; of equally important ones,
+    the oldest.
     """
     if not capacity.evict:
         return []
-    # At least one, or `make_room` would try for ever.
+    # At least one, or `make_room` would never end.
     share = max(int(capacity.evict * (capacity.max_items or items)), 1)
     order = (memories.c.importance, memories.c.created_at, memories.c.id)
     least = sa.select(memories.c.id).where(*others).order_by(*order).limit(share)

@@ -1,4 +1,4 @@
-"""What a database holds, without contents: for people, and across users for an administrator."""
+"""The catalog of a store: overviews of its records without their contents, for people and administrators."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class TableStore(Protocol):
     """A store that keeps its records, or an index of them, in the tables of `schema`."""
 
     def read_tables(self, work: Callable[[sa.Connection], T]) -> T:
-        """Return what *work* returns, in a transaction that only reads."""
+        """Call *work* in a read-only transaction, and return its result."""
         ...
 
     def delete_rows(self, user_id: str, where: Conditions, reason: str) -> list[str]:
-        """Delete a user's memories that meet *where*, and note why; return their keys."""
+        """Delete a user's memories that meet *where*, and note the reason; return their keys."""
         ...
 
 
@@ -56,15 +56,15 @@ def rows_of(store: TableStore, statement: sa.Executable) -> Sequence[AnyRow]:
 
 @dataclass(frozen=True, slots=True)
 class CatalogTotal:
-    """How much there is of one user, type or tier.
+    """The totals of one user, type or tier.
 
     Attributes:
         name: The user, type or tier.
-        memories: How many, evicted ones too.
-        evicted: How many of them are no longer offered.
-        tokens: Of all texts together.
-        characters: Of all contents together; bytes of binary ones.
-        newest: When the last one was stored.
+        memories: The number of memories, including evicted ones.
+        evicted: The number of evicted ones among them.
+        tokens: The sum of the tokens of all texts.
+        characters: The sum of the characters of all texts, and of the bytes of binary contents.
+        newest: When the newest memory was stored.
     """
 
     name: str
@@ -77,15 +77,15 @@ class CatalogTotal:
 
 @dataclass(frozen=True, slots=True)
 class ThreadSummary:
-    """A conversation, as far as it has stored something.
+    """The memories of one conversation, summed up.
 
     Attributes:
-        thread_id: Its name.
-        memories: How many memories were made in it.
-        tokens: Of all their texts.
-        agents: How many agents have made them.
-        first: When the first one was stored.
-        last: When the last one was stored.
+        thread_id: The conversation.
+        memories: The number of memories that were made in it.
+        tokens: The sum of their tokens.
+        agents: The number of agents that made them.
+        first: When the first memory was stored.
+        last: When the last memory was stored.
     """
 
     thread_id: str
@@ -98,15 +98,15 @@ class ThreadSummary:
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """Which memories have expired, and what is said of them when they are deleted.
+    """The condition under which memories have expired, and the reason noted when they are deleted.
 
     Attributes:
-        reason: Why they are deleted.
-        before: What happened at this moment or before has expired.
-        since: What happened: ``expired``, ``created``, ``changed`` or ``read``.
-        memory_type: Only of this type.
-        tier: Only of this tier.
-        evicted: Only those that are not active.
+        reason: The reason to note for the deletion.
+        before: A memory has expired if the event *since* happened at this moment or earlier.
+        since: The event: ``expired`` (its `expires_at`), ``created``, ``changed``, or ``read`` for the last time.
+        memory_type: Only memories of this type.
+        tier: Only memories of this tier.
+        evicted: Only memories that are not active.
     """
 
     reason: str
@@ -117,7 +117,8 @@ class Expiry:
     evicted: bool = False
 
 
-# A subquery and not a join, because DELETE knows none.
+# A subquery and not a join, because DELETE has no joins. A memory that was never read counts as read
+# when it was created.
 _READ_AT = sa.select(access.c.accessed_at).where(belongs(access)).scalar_subquery()
 _SINCE: dict[str, sa.ColumnElement[Any]] = {
     "expired": memories.c.expires_at,
@@ -152,13 +153,13 @@ _SIZES = {
 
 
 class Catalog:
-    """What a store holds.
+    """Overviews of the records of a store.
 
     Args:
         store: The store.
 
     Raises:
-        StoreError: It is of a kind that keeps no catalog: not one of this library's.
+        StoreError: The store keeps no catalog, because it is not one of this library's stores.
     """
 
     def __init__(self, store: MemoryStore) -> None:
@@ -176,12 +177,12 @@ class Catalog:
         limit: int = 50,
         offset: int = 0,
     ) -> list[MemoryItem]:
-        """Return the records that match, with contents that may be left out: "" then.
+        """Return the records that match. Their contents are usually left out, and are "" then.
 
-        Only active ones, unless *filters* say otherwise.
+        Only active records, unless *filters* say otherwise.
 
         Raises:
-            InvalidFilterError: There is no such column, or no such operator.
+            InvalidFilterError: There is no such column or operator.
             InvalidArgumentError: There is no such order.
         """
         if sort not in SORTS:
@@ -189,7 +190,7 @@ class Catalog:
 
         def read(connection: sa.Connection) -> list[MemoryItem]:
             hidden = format_of(connection).codec.hidden
-            # What a codec hides is read with the content, which it is encoded in.
+            # A codec keeps the columns that it hides (such as the summary) inside the encoded content.
             columns = RECORDS if hidden else _WITHOUT_CONTENTS
             where = matching(scope, filters, connection.dialect.name, hidden)
             statement = columns.where(*where).order_by(*_ORDERS[sort]).limit(limit).offset(offset)
@@ -200,7 +201,7 @@ class Catalog:
     def totals(
         self, column: Literal["user_id", "memory_type", "tier"], user: str | None = None
     ) -> list[CatalogTotal]:
-        """Return how much there is by user, type or tier, most first; of one user, or of all."""
+        """Return the totals by user, type or tier, of one user or of all. Those with the most memories come first."""
         sums = (
             total_of(sa.case((memories.c.is_active, 0), else_=1)),
             total_of(memories.c.token_count),
@@ -212,20 +213,26 @@ class Catalog:
     def counts(
         self, column: Literal["user_id", "memory_type", "tier"], user: str | None = None
     ) -> dict[str, int]:
-        """Return how many memories there are by user, type or tier, most first: less than `totals`, which reads each row."""
+        """Return the number of memories by user, type or tier, largest first.
+
+        It is faster than `totals`, which reads each row.
+        """
         return dict(map(tuple, self._most_first(column, user)))
 
     def users(self) -> dict[str, int]:
-        """Return how many memories everybody has, most first; 0 for those of whom model calls alone are kept."""
+        """Return the number of memories of each user, largest first; 0 for a user who has model calls only."""
         users = self.counts("user_id")
         for user in self._keeper.callers() if self._keeper else ():
             users.setdefault(user, 0)
         return users
 
     def tools(self, user: str, limit: int = 100) -> list[str]:
-        """Return which tools have made a user's outputs, as their generated keys begin, the most frequent first."""
+        """Return the tools that made a user's outputs, the most frequent first.
+
+        A tool's name is taken from the beginning of the generated keys.
+        """
         length = sa.func.length(memories.c.memory_key) - RANDOM_CHARACTERS - 1
-        # Not below 0 for keys of a caller's own, which PostgreSQL refuses.
+        # A key of the caller's choice may be shorter, and PostgreSQL refuses a negative length.
         shortened = sa.func.substr(memories.c.memory_key, 1, sa.case((length > 0, length), else_=0))
         outputs = narrowed(memories, user_id=user, memory_type="tool_output")
         slugs = sa.select(shortened.label("slug")).where(*outputs)
@@ -234,7 +241,7 @@ class Catalog:
         return [name for (name,) in rows_of(self._tables, statement.limit(limit))]
 
     def threads(self, scope: Scope, *, limit: int = 50, offset: int = 0) -> list[ThreadSummary]:
-        """Return the conversations that have stored something, the last used first."""
+        """Return the conversations with memories, the one that stored a memory last first."""
         last = sa.func.max(memories.c.created_at)
         statement = (
             sa.select(
@@ -254,7 +261,7 @@ class Catalog:
         return [ThreadSummary(*row) for row in rows_of(self._tables, statement)]
 
     def count_threads(self, user: str | None = None) -> int:
-        """Return how many conversations have stored something."""
+        """Return the number of conversations with memories."""
         pairs = (
             sa.select(memories.c.user_id, memories.c.thread_id)
             .where(*narrowed(memories, user_id=user), memories.c.thread_id.is_not(None))
@@ -263,12 +270,12 @@ class Catalog:
         return self._tables.read_tables(partial(count_rows, table=pairs.subquery()))
 
     def count_pending(self, user: str | None = None) -> int:
-        """Return how many memories are not fully indexed yet."""
+        """Return the number of memories that are not fully indexed yet."""
         where = narrowed(pending, user_id=user)
         return self._tables.read_tables(lambda connection: count_rows(connection, pending, *where))
 
     def size(self) -> int:
-        """Return the bytes that the database takes, the index too."""
+        """Return the size of the database in bytes, including the index."""
         [[size]] = self._tables.read_tables(
             lambda connection: connection.execute(_SIZES[connection.dialect.name]).all()
         )
@@ -277,7 +284,7 @@ class Catalog:
     def expired(self, expiry: Expiry, user: str | None = None) -> list[tuple[str, UUID]]:
         """Return user and id of the expired memories, user by user, oldest first."""
         statement = sa.select(memories.c.user_id, memories.c.id).where(
-            *narrowed(memories, user_id=user), *_meeting(expiry)
+            *narrowed(memories, user_id=user), *_has_expired(expiry)
         )
         oldest_first = (memories.c.user_id, memories.c.created_at, memories.c.id)
         return [
@@ -286,17 +293,17 @@ class Catalog:
         ]
 
     def delete_expired(self, user: str, ids: Sequence[UUID], expiry: Expiry) -> list[str]:
-        """Delete the user's memories of these *ids* that have expired; return their keys.
+        """Delete those of the user's memories *ids* that have expired; return their keys.
 
-        One that is no longer expired, because it was rewritten or read meanwhile, stays. What has
-        so many chunks that others would wait for it too long is taken out of SQLite's index in
-        transactions of its own.
+        A memory that is no longer expired, because it was rewritten or read meanwhile, stays. A
+        memory with many chunks is removed from SQLite's index in several transactions, so that
+        other writers do not wait too long.
         """
-        where = (memories.c.user_id == user, memories.c.id.in_(ids), *_meeting(expiry))
+        where = (memories.c.user_id == user, memories.c.id.in_(ids), *_has_expired(expiry))
         return self._tables.delete_rows(user, where, expiry.reason)
 
     def keys_from(self, scope: Scope, start: str, limit: int) -> list[str]:
-        """Return the first keys that begin with *start*."""
+        """Return the keys that begin with *start*, sorted; the first *limit* of them."""
         begins = sa.func.substr(memories.c.memory_key, 1, len(start)) == start
         statement = sa.select(memories.c.memory_key).where(*within(scope), begins)
         rows = rows_of(self._tables, statement.order_by(memories.c.memory_key).limit(limit))
@@ -305,16 +312,16 @@ class Catalog:
     def _most_first(
         self, column: str, user: str | None, *sums: sa.ColumnElement[Any]
     ) -> Sequence[AnyRow]:
-        """Return for each value of *column* how many memories have it, and their *sums*."""
+        """Return each value of *column* with its number of memories and their *sums*, the most frequent first."""
         name = memories.c[column]
         statement = sa.select(name, _COUNT, *sums).where(*narrowed(memories, user_id=user))
         return rows_of(self._tables, statement.group_by(name).order_by(_COUNT.desc(), name))
 
 
-def _meeting(expiry: Expiry) -> Conditions:
-    """Match the memories that have expired."""
+def _has_expired(expiry: Expiry) -> Conditions:
+    """Return the conditions for memories that have expired."""
     is_active = False if expiry.evicted else None
-    of_kind = narrowed(
+    conditions = narrowed(
         memories, memory_type=expiry.memory_type, tier=expiry.tier, is_active=is_active
     )
-    return [*of_kind, _SINCE[expiry.since] <= expiry.before]
+    return [*conditions, _SINCE[expiry.since] <= expiry.before]

@@ -1,4 +1,4 @@
-"""The kinds of columns that tables have."""
+"""The column types, columns and keys from which the tables are made."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from memory_context.model.item import in_utc
 
 
 class UTCDateTime(sa.types.TypeDecorator[datetime]):
-    """A moment, which goes in with any time zone and comes out in UTC."""
+    """A point in time. It may be stored with any time zone, and is read in UTC."""
 
     impl = sa.DateTime(timezone=True)
     cache_ok = True
 
     @property
     def python_type(self) -> type[datetime]:
-        """Return what its values are in Python."""
+        """Return the Python type of its values."""
         return datetime
 
     def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's signature
@@ -36,40 +36,40 @@ class UTCDateTime(sa.types.TypeDecorator[datetime]):
         return in_utc(value)
 
     def process_result_value(self, value: Any | None, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002, ANN401 - SQLAlchemy's signature
-        """Return *value* in UTC: PostgreSQL gives the session's time zone, SQLite none."""
+        """Return *value* in UTC. PostgreSQL returns it in the session's time zone, SQLite without one."""
         if value is None:
             return None
         moment: datetime = value
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-# SQLite numbers rows by itself for INTEGER only, which holds 64 bits there.
+# SQLite numbers rows automatically only in a column of type INTEGER, which has 64 bits there.
 integer = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-# In the order of code points, so that what is below a path is one range of an index. SQLite has it so anyway.
+# Sorted by code point, so that everything below a path is one range of an index. SQLite sorts so by default.
 path_type = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 json_type = sa.JSON().with_variant(JSONB(), "postgresql")
 
 
 def required(name: str, kind: Any, default: Any = None) -> sa.Column[Any]:  # noqa: ANN401 - a type and a value of SQLAlchemy's
-    """Return a column that is never null, with the *default* that the database itself fills in."""
+    """Return a column that is never null. The database fills in *default* if a value is missing."""
     return sa.Column(name, kind, nullable=False, server_default=default)
 
 
 def count(name: str) -> sa.Column[Any]:
-    """Return a column of whole numbers, which begin at 0."""
+    """Return a column of whole numbers, 0 by default."""
     return required(name, sa.BigInteger, sa.text("0"))
 
 
 def moment(name: str) -> sa.Column[Any]:
-    """Return a column of times, which are the moment of the insert by default."""
+    """Return a column of times, by default the time of the insert."""
     return required(name, UTCDateTime, sa.func.current_timestamp())
 
 
 class NumberedKey(sa.PrimaryKeyConstraint):
-    """The primary key of rows with a number, in the column that it is made of.
+    """The primary key of a table whose rows have a number, given the column of this number.
 
-    SQLite numbers by this column alone, as FTS5 must find rows by it. On PostgreSQL the user is the key's first part: a
-    table that is partitioned by user can have no other.
+    On SQLite the number alone is the key, because FTS5 must find rows by it. On PostgreSQL the key is the user and the
+    number: a table that is partitioned by user must have the user in its key.
     """
 
 
@@ -80,7 +80,7 @@ def _with_user(key: NumberedKey, _compiler: object, **_: object) -> str:
 
 
 def of_memory(name: str) -> sa.ForeignKeyConstraint:
-    """Return the foreign key of rows that go with their memory."""
+    """Return the foreign key of rows that belong to a memory, and are deleted with it."""
     return sa.ForeignKeyConstraint(
         ["user_id", "memory_id"],
         ["agent_memories.user_id", "agent_memories.id"],

@@ -1,4 +1,4 @@
-"""Copying a SQLite database that is in use."""
+"""Backup: copying a SQLite database that is in use into a new file."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from memory_context.exceptions import StoreError
 from memory_context.runtime.atomic_file import draft_of
 from memory_context.stores.protocol import Progress
 
-# So many are copied at a time, and progress is told between.
+# So many pages are copied at a time; progress is reported in between.
 PAGES = 10_000
 
 
 def copy(connection: sa.Connection, path: Path, progress: Progress | None) -> None:
-    """Copy the database as this transaction sees it: writers go on, and are not in the copy.
+    """Copy the database as this transaction sees it. Others may write meanwhile; their changes are not in the copy.
 
     Raises:
         StoreError: The file cannot be written.
@@ -28,7 +28,7 @@ def copy(connection: sa.Connection, path: Path, progress: Progress | None) -> No
         if progress:
             progress(total - remaining, total)
 
-    # A transaction of SQLite sees the database as it is at its first read, not at its BEGIN.
+    # This read starts the snapshot: in SQLite, BEGIN alone does not.
     connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
     source = cast("sqlite3.Connection", connection.connection.driver_connection)
     try:

@@ -1,4 +1,4 @@
-"""What SQLite and PostgreSQL have to be told in different words."""
+"""Differences between SQLite and PostgreSQL, upserts, locks, and the settings that a database stores about itself."""
 
 from __future__ import annotations
 
@@ -7,33 +7,36 @@ from sqlalchemy.dialects.postgresql import Insert, insert
 
 from memory_context.stores.sql.schema import settings
 
-# Only the dialects' own inserts know ON CONFLICT. SQLite has taken it over from PostgreSQL, and
-# SQLAlchemy writes this one for either database.
+# Only the dialects' own inserts have ON CONFLICT. SQLite adopted its syntax from PostgreSQL, so
+# SQLAlchemy can render PostgreSQL's insert for either database.
 insert_into = insert
 
 
 def is_sqlite(connection: sa.Connection) -> bool:
-    """Return whether *connection* leads to SQLite."""
+    """Return whether *connection* is to SQLite."""
     return connection.dialect.name == "sqlite"
 
 
 def is_postgresql(connection: sa.Connection) -> bool:
-    """Return whether *connection* leads to PostgreSQL."""
+    """Return whether *connection* is to PostgreSQL."""
     return connection.dialect.name == "postgresql"
 
 
 def setting(connection: sa.Connection, name: str) -> str | None:
-    """Return what the database notes of itself under *name*; None where nothing is noted."""
+    """Return the database's setting *name*; None if it is not set."""
     return connection.execute(sa.select(settings.c.value).where(settings.c.name == name)).scalar()
 
 
 def note_setting(connection: sa.Connection, name: str, value: str) -> None:
-    """Note something of the database itself, in place of what was noted under *name* before."""
+    """Store the database's setting *name*, replacing its previous value."""
     connection.execute(upsert(insert_into(settings).values(name=name, value=value)))
 
 
 def upsert(inserted: Insert, **changes: object) -> Insert:
-    """Return an insert whose rows replace those under their primary keys, but for *changes*, which may name the old row."""
+    """Return an insert that replaces existing rows with the same primary key.
+
+    In a replaced row, the columns in *changes* get the value given there, which may refer to the old row.
+    """
     table = inserted.table
     keys = [column.name for column in table.primary_key]
     others = [column.name for column in table.c if not column.primary_key]

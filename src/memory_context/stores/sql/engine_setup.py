@@ -1,4 +1,4 @@
-"""Engines: one per URL and process, set up for many threads and processes, valid after a fork."""
+"""Engines: one per URL and process, set up for use by many threads and processes, and safe after a fork."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from memory_context.stores.sql.file_watch import FileWatch, WatchedConnection
 from memory_context.stores.sql.prepared_statements import execute
 from memory_context.stores.sql.urls import is_memory, supported
 
-# As long as sqlite3 waits by itself, its default `timeout` being 5 s.
+# The default `timeout` of sqlite3 for a locked database.
 BUSY_MILLISECONDS = 5000
-# libpq waits without an end by default; a fold in an agent's run must not.
+# By default libpq waits without a limit, which must not stop an agent's run.
 CONNECT_SECONDS = 5
 CACHE_KIB = 16_000
 Transaction: TypeAlias = Literal["statement", "read", "write"]
-"""What a transaction does: one statement that reads, several, or writing, too."""
-_OVERWRITES = "memory_context_overwrites"
-# WAL lets others read while somebody writes. With synchronous=NORMAL a power cut may undo the last
-# commits, but never damages the file; a killed process loses nothing.
+"""The kind of a transaction: a single reading statement, several reading ones, or also writing ones."""
+_SECURE_DELETE = "memory_context_overwrites"
+# WAL lets others read while one connection writes. With synchronous=NORMAL a power failure may undo
+# the last commits, but never damages the file. If only the process is killed, nothing is lost.
 _SQLITE_PRAGMAS: tuple[str, ...] = (
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=NORMAL",
@@ -47,9 +47,9 @@ _SQLITE_PRAGMAS: tuple[str, ...] = (
 
 @dataclass
 class EngineRegistry:
-    """The engines of this process, shared by URL.
+    """The engines of this process, one for each URL.
 
-    Each lives until the last store that uses it lets it go.
+    Each engine lives until the last store that uses it releases it.
     """
 
     _engines: dict[sa.URL, sa.Engine] = field(default_factory=dict[sa.URL, sa.Engine])
@@ -57,7 +57,7 @@ class EngineRegistry:
     lock: Lock = field(default_factory=Lock)
 
     def acquire(self, url: sa.URL) -> sa.Engine:
-        """Return the engine for *url*; a new one for each in-memory database."""
+        """Return the engine for *url*. Each call for an in-memory database returns a new one."""
         if is_memory(url):
             return make_engine(url)
         with self.lock:
@@ -67,7 +67,7 @@ class EngineRegistry:
             return self._engines[url]
 
     def release(self, engine: sa.Engine) -> None:
-        """Let go of an engine that `acquire` gave."""
+        """Release an engine that `acquire` returned."""
         with self.lock:
             if self._engines.get(engine.url) is engine:
                 self._users[engine.url] -= 1
@@ -77,17 +77,17 @@ class EngineRegistry:
             engine.dispose()
 
     def close_idle(self) -> None:
-        """Close the idle connections to SQLite's files; they are opened again as needed.
+        """Close the idle connections to SQLite files before a fork. They are opened again when needed.
 
-        SQLite's locks belong to a process, and a child must not take over an open connection
-        (https://www.sqlite.org/howtocorrupt.html, section 2.6).
+        SQLite's locks belong to a process, and a forked child must not use an open connection of its
+        parent (https://www.sqlite.org/howtocorrupt.html, section 2.6).
         """
         for engine in list(self._engines.values()):
             if engine.dialect.name == "sqlite":
                 engine.dispose()
 
     def after_fork(self) -> None:
-        """In a forked child, leave engines and their connections to the parent."""
+        """In a forked child, drop the engines, whose connections belong to the parent."""
         self._engines = {}
         self._users.clear()
 
@@ -97,20 +97,20 @@ in_child(registry)
 before_fork(registry.close_idle)
 
 
-_turns = WeakValueDictionary[str, Lock]()
+_write_locks = WeakValueDictionary[str, Lock]()
 
 
-def writers_turn(url: sa.URL) -> Lock:
-    """Return what lets one thread of this process write to the SQLite database of *url* at a time.
+def write_lock(url: sa.URL) -> Lock:
+    """Return the lock that lets only one thread of this process at a time write to the SQLite database at *url*.
 
-    SQLite's own lock is asked for again and again, after longer and longer pauses: of many threads some would never get it.
-    This one is waited for as long.
+    Waiting for SQLite's own lock means polling at growing intervals, so that with many threads some may never get it.
+    This lock has the same timeout.
     """
-    turn = Lock(lambda: BUSY_MILLISECONDS / 1000, "database is locked")
+    lock = Lock(lambda: BUSY_MILLISECONDS / 1000, "database is locked")
     if is_memory(url):
-        return turn
+        return lock
     with registry.lock:
-        return _turns.setdefault(url.database or "", turn)
+        return _write_locks.setdefault(url.database or "", lock)
 
 
 def make_engine(url: sa.URL) -> sa.Engine:
@@ -122,20 +122,20 @@ def make_engine(url: sa.URL) -> sa.Engine:
     try:
         if url.get_backend_name() == "postgresql":
             connect_args: dict[str, int | None] = {"connect_timeout": CONNECT_SECONDS}
-            # After how many runs psycopg prepares a statement, or that it prepares none: a URL has
-            # texts only. A pooler that gives each transaction another connection of the server may
-            # not know what was prepared on the one before.
+            # The number of executions after which psycopg prepares a statement; any other text in
+            # the URL, such as "none", stands for None: never. That is for a pooler that may run each
+            # transaction on another connection of the server, where the statement is not prepared.
             threshold = url.query.get("prepare_threshold")
             if threshold is not None:
                 is_number = str(threshold).isdigit()
                 connect_args["prepare_threshold"] = int(str(threshold)) if is_number else None
             engine = sa.create_engine(
                 url,
-                hide_parameters=True,  # or error messages and logs would quote stored texts
-                pool_pre_ping=True,  # a server may have closed the connection while it was idle
+                hide_parameters=True,  # else error messages and logs would quote stored texts
+                pool_pre_ping=True,  # the server may have closed the connection while it was idle
                 connect_args=connect_args,
             )
-            # First, because setting up a connection asks the server, too.
+            # Inserted as the first listener, because those that set up a connection query the server, too.
             event.listen(engine, "connect", silent_servers.give_up, insert=True)
             return engine
         return _make_sqlite_engine(url)
@@ -152,8 +152,8 @@ def _make_sqlite_engine(url: sa.URL) -> sa.Engine:
     }
     pool: dict[str, Any] = {}
     if is_memory(url):
-        # SQLAlchemy's default pool has an empty database for each thread, and a static pool gives
-        # one connection to several threads at once, which crashed the interpreter.
+        # SQLAlchemy's default pool makes a separate, empty database for each thread. A static pool
+        # gives one connection to several threads at once, which crashed the interpreter.
         pool = {"poolclass": sa.QueuePool, "pool_size": 1, "max_overflow": 0}
     watched = Path(url.database or "").is_absolute()
     if watched:
@@ -168,16 +168,15 @@ def _make_sqlite_engine(url: sa.URL) -> sa.Engine:
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _record: object = None) -> None:
-    connection.isolation_level = (
-        None  # transactions begin where we say so, not where sqlite3 guesses
-    )
+    # Transactions begin at our BEGIN, not where sqlite3 would insert one.
+    connection.isolation_level = None
     deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
     for pragma in _SQLITE_PRAGMAS:
         while True:
             try:
                 connection.execute(pragma)
             except sqlite3.OperationalError:
-                # The change to WAL fails at once where somebody writes, whatever busy_timeout says.
+                # The switch to WAL fails at once while another connection writes, despite busy_timeout.
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.05)
@@ -186,30 +185,30 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: object = None) -> No
 
 
 def begin(connection: sa.Connection, kind: Transaction) -> None:
-    """Begin a transaction on SQLite where we say so; one that writes takes the write lock at once.
+    """Begin a transaction on SQLite explicitly. A writing one takes the write lock at once.
 
-    sqlite3's own transactions start at the first change: what was read before it may be outdated by
-    then, and the lock can no longer be waited for (measured: `docs/why.md`).
+    Transactions of sqlite3 itself start at the first change. By then, what the transaction has read
+    may be outdated, and SQLite fails instead of waiting for the lock (measured: `docs/why.md`).
     """
     if connection.dialect.name != "sqlite" or kind == "statement":
-        return  # a driver's own way; SQLite begins and ends a transaction for a statement
+        return  # PostgreSQL's driver begins by itself, and SQLite runs a single statement in its own transaction
     if kind == "read":
         execute(connection, "BEGIN")
         return
-    # Overwrite what is deleted, whatever this build of SQLite does by default: a user is forgotten
-    # without a trace only if nothing of theirs was left in free pages before.
-    if not connection.info.get(_OVERWRITES):
+    # Overwrite deleted data, whatever the default of this build of SQLite is. Only then does
+    # `forget_user` leave nothing of a user behind in free pages.
+    if not connection.info.get(_SECURE_DELETE):
         execute(connection, "PRAGMA secure_delete=ON")
-        connection.info[_OVERWRITES] = True
+        connection.info[_SECURE_DELETE] = True
     execute(connection, "BEGIN IMMEDIATE")
 
 
 def callers_engine(given: sa.Engine | sa.Pool) -> sa.Engine:
-    """Return the engine that a caller gave, or one on the caller's pool.
+    """Return the engine that a caller gave, or an engine on the caller's pool.
 
     Raises:
-        UnsupportedDatabaseError: Not SQLite or psycopg, or an engine with a database for each
-            thread.
+        UnsupportedDatabaseError: The driver is neither sqlite3 nor psycopg, or the engine has a
+            separate database for each thread.
         StoreUnavailableError: The pool gives no connection.
     """
     if isinstance(given, sa.Pool):
@@ -223,7 +222,7 @@ def callers_engine(given: sa.Engine | sa.Pool) -> sa.Engine:
 
 
 def _engine_of_pool(pool: sa.Pool) -> sa.Engine:
-    # A pool does not know its database: the module of a connection says it.
+    # A pool does not know its database, so it is derived from the module of a connection's class.
     try:
         with closing(pool.connect()) as connection:
             driver = type(connection.dbapi_connection).__module__.partition(".")[0]

@@ -1,8 +1,9 @@
-"""Noticing that another file, or none, stands under the path of a SQLite database while it is open.
+"""Noticing that the file of an open SQLite database was removed, renamed or replaced.
 
-Whoever has a file open goes on in it when it is removed, renamed or replaced, and others see
-another one: what is written is lost. SQLite does not say so
-(https://www.sqlite.org/howtocorrupt.html, section 2), so we look.
+A process that has the file open goes on writing to it, while everybody else sees another file or
+none, so what it writes is lost. SQLite does not report this
+(https://www.sqlite.org/howtocorrupt.html, section 2), so we compare the open file with the file at
+its path before and after each transaction. A file that is no longer at its path is called *gone*.
 """
 
 from __future__ import annotations
@@ -31,22 +32,22 @@ FileId: TypeAlias = tuple[int, int]
 
 TRIES = 20
 WAIT_SECONDS = 5.0
-LOOK_SECONDS = 0.01
-_LOG, _LOG_INDEX = "-wal", "-shm"
+POLL_SECONDS = 0.01
+_LOG_SUFFIX, _LOG_INDEX_SUFFIX = "-wal", "-shm"
 _OPENED = "memory_context_file"
 
 
 def file_at(path: str) -> FileId | None:
-    """Return which file stands under *path*: its device and its number there."""
+    """Return the identity of the file at *path*, its device and inode; None if there is no file."""
     try:
-        facts = os.stat(path)  # noqa: PTH116 - twice for each transaction, and four times as fast
+        facts = os.stat(path)  # noqa: PTH116 - called twice per transaction, and four times as fast as Path.stat
     except OSError:
         return None
     return facts.st_dev, facts.st_ino
 
 
 def may_only_read(path: str) -> bool:
-    """Return whether the file under *path* is there and cannot be written, as on a read-only file system."""
+    """Return whether the file at *path* exists and cannot be written to, as on a read-only file system."""
     return Path(path).exists() and not _may_write(path)
 
 
@@ -55,25 +56,25 @@ def _may_write(path: str | Path) -> bool:
 
 
 def _read_only_uri(path: str) -> str:
-    """Return the URI by which SQLite opens what it cannot write."""
+    """Return the URI by which SQLite opens a file that it cannot write to."""
     uri = f"{Path(path).as_uri()}?mode=ro"
-    if _may_write(Path(path).parent) or file_at(path + _LOG):
+    if _may_write(Path(path).parent) or file_at(path + _LOG_SUFFIX):
         return uri
-    # With a write-ahead log in its header, SQLite would have to make one. As there is none, the file
-    # is complete.
+    # The header says that the file has a write-ahead log, and SQLite would try to create it. As there
+    # is no log, the file is complete, and can be opened as immutable.
     return f"{uri}&immutable=1"
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """What a connection has open.
+    """The files that a connection has open.
 
     Attributes:
-        path: Where it was opened; empty for a database in memory.
-        file: Which file.
-        log: Which file its write-ahead log is.
-        log_index: Which file the log's index is.
-        complete: Whether it cannot be written here, and had no log.
+        path: The path of the database; empty for a database in memory.
+        file: The identity of the database file.
+        log: The identity of its write-ahead log.
+        log_index: The identity of the log's index.
+        complete: Whether the file is read-only here and had no log, so that it was opened as immutable.
     """
 
     path: str
@@ -84,19 +85,20 @@ class OpenedFile:
 
     @property
     def is_in_place(self) -> bool:
-        """Return whether it is still the file under its path.
+        """Return whether the open file is still the one at its path.
 
-        One that was opened as complete is not, once somebody writes to it elsewhere.
+        A file that was opened as complete no longer counts once it has a log, because then another
+        machine writes to it.
         """
-        if self.complete and file_at(self.path + _LOG):
+        if self.complete and file_at(self.path + _LOG_SUFFIX):
             return False
         return not self.path or self.file == file_at(self.path)
 
 
 class WatchedConnection(sqlite3.Connection):
-    """A connection that knows what it has open.
+    """A connection that knows which files it has open.
 
-    As long as it has, no other file gets the same device and number.
+    While a file is open, no other file can get the same device and inode.
     """
 
     opened: OpenedFile | None = None
@@ -104,7 +106,7 @@ class WatchedConnection(sqlite3.Connection):
     is_kept = False
 
     def close(self) -> None:
-        """Close it, unless its watch keeps it."""
+        """Close the connection, unless its watch keeps it open."""
         if not self.is_kept:
             self.opened = None
             super().close()
@@ -112,10 +114,10 @@ class WatchedConnection(sqlite3.Connection):
 
 @dataclass(slots=True)
 class FileWatch:
-    """Opens the connections of an engine to the file under a path.
+    """Opens the connections of an engine to the file at a path, and keeps track of the files that they have open.
 
     Attributes:
-        path: The path, absolute.
+        path: The absolute path of the database.
         set_up: Called with each new connection.
     """
 
@@ -134,10 +136,10 @@ class FileWatch:
         arguments: Any,  # noqa: ANN401
         options: Any,  # noqa: ANN401 - SQLAlchemy's signature
     ) -> WatchedConnection:
-        """Connect to the file that stands there, which is created where there is none.
+        """Connect to the file at the path, which is created if there is none.
 
         Raises:
-            sqlite3.OperationalError: It cannot be opened, or is replaced all the time.
+            sqlite3.OperationalError: The file cannot be opened, or was replaced during each attempt.
         """
 
         def connect() -> WatchedConnection:
@@ -149,8 +151,8 @@ class FileWatch:
         for _ in range(TRIES):
             if file_at(self.path) is None or self._gone():
                 self._set_old_log_aside(connect)
-            # The file may be replaced while it is opened: it is ours if the same one stood there
-            # before and after.
+            # The file may be replaced while it is being opened. If the same file was at the path
+            # before and after, it is the one that was opened.
             before = file_at(self.path)
             connection = self._opened(connect())
             if before and connection.opened and before == connection.opened.file:
@@ -159,13 +161,13 @@ class FileWatch:
                 self._close_kept()
                 return connection
             connection.close()
-        raise sqlite3.OperationalError(f"{self.path} is replaced again and again")
+        raise sqlite3.OperationalError(f"{self.path} was replaced during each attempt to open it")
 
     def _opened(self, connection: WatchedConnection) -> WatchedConnection:
-        """Set up a new connection, and note what it has open."""
+        """Set up a new connection, and note the files that it has open."""
         try:
             self.set_up(connection)
-            # A new database has no log before it is read.
+            # The log of a new database is created only when it is first read.
             connection.execute("PRAGMA schema_version").fetchall()
         except BaseException:
             connection.close()
@@ -173,18 +175,18 @@ class FileWatch:
         connection.opened = OpenedFile(
             self.path,
             file_at(self.path),
-            file_at(self.path + _LOG),
-            file_at(self.path + _LOG_INDEX),
-            complete=may_only_read(self.path) and file_at(self.path + _LOG) is None,
+            file_at(self.path + _LOG_SUFFIX),
+            file_at(self.path + _LOG_INDEX_SUFFIX),
+            complete=may_only_read(self.path) and file_at(self.path + _LOG_SUFFIX) is None,
         )
         connection.watch = self
         return connection
 
     def is_first_to_miss(self, connection: WatchedConnection, file: FileId | None) -> bool:
-        """Return whether nobody has said yet that *file* is not there any more.
+        """Return whether *connection* is the first to report that *file* is gone.
 
-        The first connection that does is kept until there is another one, which then knows what log
-        it leaves.
+        The first one is kept open until there is a new connection: then the log that the gone file
+        leaves behind can still be recognized by it, and set aside.
         """
         try:
             self._known.remove(cast("FileId", file))
@@ -202,7 +204,7 @@ class FileWatch:
                 connection.close()
 
     def _gone(self) -> list[OpenedFile]:
-        """Return the files that are open and do not stand there any more."""
+        """Return the open files that are gone."""
         gone: list[OpenedFile] = []
         for reference in self._connections.valuerefs():
             connection = reference()
@@ -211,14 +213,14 @@ class FileWatch:
         return gone
 
     def _set_old_log_aside(self, connect: Callable[[], WatchedConnection]) -> None:
-        """Let no log of a file that went away be taken for that of the one that stands here now.
+        """Rename the log that a gone file left behind, so that SQLite does not use it for the file that is here now.
 
-        SQLite finds a log by its name, and would write old pages into the new file.
+        SQLite finds a log by its name, and would write the old pages into the new file.
 
         Raises:
-            sqlite3.OperationalError: The files cannot be moved.
+            sqlite3.OperationalError: The log cannot be renamed or removed.
         """
-        log, log_index = self.path + _LOG, self.path + _LOG_INDEX
+        log, log_index = self.path + _LOG_SUFFIX, self.path + _LOG_INDEX_SUFFIX
         try:
             with _folder_locked(Path(self.path).parent):
                 gone = self._gone()
@@ -228,27 +230,27 @@ class FileWatch:
                 if is_missing or _is_one_of(log_index, [opened.log_index for opened in gone]):
                     Path(log_index).unlink(missing_ok=True)
                 if is_missing:
-                    connect().close()  # creates it, while nobody else does
+                    connect().close()  # creates the file, while nobody else can
         except OSError as error:
             raise sqlite3.OperationalError(f"{self.path}: {error.strerror or error}") from error
 
 
 def _is_one_of(path: str, files: list[FileId | None]) -> bool:
-    """Return whether the file under *path* is one of *files*."""
+    """Return whether the file at *path* is one of *files*."""
     file = file_at(path)
     return file is not None and file in files
 
 
 def _set_aside(log: str) -> None:
-    """Rename a log, or remove an empty one.
+    """Rename a log, or remove it if it is empty.
 
-    It may hold what is missing in a database that was moved without it.
+    It is not deleted, because it may hold changes that are missing in a database that was moved without it.
     """
     path = Path(log)
     with suppress(FileNotFoundError):
         facts = path.stat()
         if facts.st_size:
-            # By its inode, so that two that are set aside do not overwrite each other.
+            # The inode in the name keeps two logs from overwriting each other.
             path.replace(f"{log}.{facts.st_ino}")
         else:
             path.unlink()
@@ -256,9 +258,9 @@ def _set_aside(log: str) -> None:
 
 @contextmanager
 def _folder_locked(folder: Path) -> Generator[None]:
-    """Let one thread of one process in at a time.
+    """Hold a lock on a folder, which only one thread of one process has at a time.
 
-    Where the folder cannot be opened, or its file system knows no locks, all are let in.
+    If the folder cannot be opened, or its file system does not support locks, there is no lock.
     """
     try:
         handle = os.open(folder, os.O_RDONLY)
@@ -280,7 +282,7 @@ def _lock(handle: int) -> None:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
         except OSError:
             return
         else:
@@ -289,13 +291,13 @@ def _lock(handle: int) -> None:
 
 @contextmanager
 def on_its_file(connection: AnyConnection, engine: sa.Engine) -> Generator[None]:
-    """Check that the transaction in the body begins and ends in the file under the path.
+    """Check that the file of the transaction in the body is at its path before it begins and after it ends.
 
-    The look after the commit makes sure that what was committed stood under the path then.
+    The check after the commit makes sure that the committed data is in the file at the path.
 
     Raises:
-        StoreUnavailableError: Another file stands there, or none. The connection is given up; the
-            engine's idle ones too, where the engine is the library's.
+        StoreUnavailableError: There is another file at the path, or none. The connection is
+            invalidated, and so are the idle connections of an engine of this library.
     """
     if engine.dialect.name != "sqlite":
         yield
@@ -312,8 +314,8 @@ def _opened_file(connection: AnyConnection) -> OpenedFile:
     driver: sqlite3.Connection = driver_of(connection)
     if isinstance(driver, WatchedConnection) and driver.opened:
         return driver.opened
-    # A caller's engine, whose connections we did not open: what stands there at its first use
-    # counts.
+    # A connection of a caller's engine, which we did not open: the file at the path at its first
+    # use here is taken for the one that is open.
     if _OPENED not in connection.info:
         rows = driver.execute("PRAGMA database_list").fetchall()
         path: str = next(row[2] for row in rows if row[1] == "main") or ""
@@ -328,8 +330,8 @@ def _give_up(connection: AnyConnection, engine: sa.Engine, opened: OpenedFile) -
     elif driver.watch.is_first_to_miss(driver, opened.file):
         events.FILE_REPLACED.log(database=opened.path)
         engine.dispose()
-    # Not only closed: the pool would hand it out again, and it still has the old file.
+    # Invalidated, not only closed: the pool would hand it out again, with the old file still open.
     connection.invalidate()
     raise StoreUnavailableError(
-        f"{opened.path} was removed, renamed or replaced while it was open; what is there now is used from now on"
+        f"{opened.path} was removed, renamed or replaced while it was open; from now on the file that is there now is used"
     )

@@ -1,6 +1,7 @@
-"""Filters as SQL, alike on every database.
+"""Filters, scopes and orders as SQL conditions with the same meaning on SQLite and PostgreSQL.
 
-How texts compare, and where nulls stand, is decided here.
+This module decides how texts are compared, and where nulls are sorted. The *shape* of a scope or of filters is
+everything about them but their values: a statement is made once for a shape, and executed with different values.
 """
 
 from __future__ import annotations
@@ -27,38 +28,38 @@ Condition: TypeAlias = sa.ColumnElement[bool]
 Conditions: TypeAlias = Sequence[Condition]
 
 
-# Of how many users, agents and conversations the conditions are kept.
+# The conditions of so many scopes are kept.
 SCOPES = 1000
 
 
 def _under(column: sa.ColumnElement[Any], path: object) -> Condition:
-    """Match *path* and what is below it, in the order of code points.
+    """Match *path* and everything below it. The column must be sorted by code point.
 
-    LIKE would not do: on SQLite it ignores case.
+    LIKE cannot be used, because on SQLite it ignores case.
     """
     start = sa.func.rtrim(path, "/", type_=sa.Text)
-    # One range, which an index can look up; paths such as `path-2` and `path.old` lie in it, too.
+    # One range, which an index can look up. It also contains paths such as `path-2` and `path.old`.
     in_range = (column >= start) & (column < start + "0")  # 0 follows / in ASCII
     return in_range & ((column == start) | (column >= start + "/"))
 
 
 def _contains(column: sa.ColumnElement[Any], text: object, dialect: str) -> Condition:
-    """Match values that hold a text; of contents, bytes that hold it in UTF-8, too."""
+    """Match values that contain *text*. For contents, also match bytes that contain it in UTF-8."""
     is_sqlite = dialect == "sqlite"
     found = (sa.func.instr if is_sqlite else sa.func.strpos)(column, text) > 0
     if column is not memories.c.content:
         return found
     utf_8 = sa.func.convert_to(text, "UTF8", type_=sa.LargeBinary)
-    # A plain value would be bound as the bytes that it is to become.
+    # Without the coercion SQLAlchemy would bind the text as bytes, because of the cast.
     data = sa.cast(sa.type_coerce(text, sa.Text), sa.LargeBinary) if is_sqlite else utf_8
     stored = memories.c.content_bytes
-    place = sa.func.instr(stored, data) if is_sqlite else sa.func.position(data.op("IN")(stored))
-    return sa.func.coalesce(found, place > 0)
+    position = sa.func.instr(stored, data) if is_sqlite else sa.func.position(data.op("IN")(stored))
+    return sa.func.coalesce(found, position > 0)
 
 
 _OPERATORS: dict[str, Callable[[sa.ColumnElement[Any], Any], Condition]] = {
     "$eq": operator.eq,
-    # Of other values and null, as Python's ``!=``; SQL's ``<>`` leaves null out.
+    # Also true for null, as Python's ``!=`` is for None; SQL's ``<>`` is not.
     "$ne": sa.ColumnElement[Any].is_distinct_from,
     "$gt": operator.gt,
     "$gte": operator.ge,
@@ -67,8 +68,8 @@ _OPERATORS: dict[str, Callable[[sa.ColumnElement[Any], Any], Condition]] = {
     "$under": _under,
 }
 _ORDERED = {"$gt", "$gte", "$lt", "$lte", "$under"}
-_OF_TEXTS = {"$under": "a path", "$contains": "a text"}
-_TAKE_NONE = {"$eq", "$ne"}
+_FOR_TEXTS = {"$under": "a path", "$contains": "a text"}
+_ACCEPT_NONE = {"$eq", "$ne"}
 _LISTS = (list, tuple, set, frozenset)
 _NOT_FILTERED = {"content", "content_bytes", "content_metadata"}
 COLUMNS = {column.name: column for column in memories.c if column.name not in _NOT_FILTERED}
@@ -86,12 +87,12 @@ _KINDS = {
 def matching(
     scope: Scope, filters: Filters | None, dialect: str, hidden: Collection[str] = ()
 ) -> list[Condition]:
-    """Return the conditions for the records of *scope* that match.
+    """Return the conditions for the records of *scope* that match *filters*.
 
-    Only active ones, unless *filters* say otherwise.
+    Only active records match, unless *filters* say otherwise.
 
     Raises:
-        InvalidFilterError: No such column or operator, or a value that the column cannot hold; or the column is
+        InvalidFilterError: There is no such column or operator, the column cannot hold the value, or the column is
             *hidden* by the store's codec.
     """
     return [*within(scope), *_conditions_of(filters or {}, dialect, hidden)]
@@ -120,42 +121,46 @@ def within(scope: Scope) -> Conditions:
 
 
 def checked_last(conditions: Conditions) -> Condition:
-    """Match what meets all *conditions*, as one condition that SQLite cannot begin with.
+    """Return one condition for all of *conditions*, which SQLite evaluates after those beside it.
 
-    Hidden in a CASE: it would go through a whole tier by an index, where few ids or chunks are to be looked up.
+    Inside a CASE, SQLite cannot use an index for them. Else it might read a whole tier by an index, although only a
+    few ids or chunks have to be looked up.
     """
     return sa.case((sa.and_(sa.true(), *conditions), 1), else_=0) == 1
 
 
 class ScopeShape(NamedTuple):
-    """What conditions a scope needs, whatever its names are: statements are kept by it.
+    """The conditions of a scope without their values: the key by which statements are kept.
 
     Attributes:
-        columns: The columns that it narrows.
-        open_ids: In how many tiers places are open, and how many in each; None without walls.
+        columns: The columns that must have a given value.
+        open_ids: For each tier in `Scope.places`, the number of its places; None if the scope sees all places.
     """
 
     columns: tuple[str, ...]
     open_ids: tuple[int, ...] | None
 
     def conditions(self, value_of: Callable[[str], Any] = sa.bindparam) -> list[Condition]:
-        """Return the conditions with what *value_of* gives for a name of `shape_of`: by default a place for the value."""
+        """Return the conditions, with the value that *value_of* returns for each name of `shape_of`.
+
+        By default that is a bound parameter of this name.
+        """
         conditions: list[Condition] = [
             memories.c[name] == value_of(f"scope_{name}") for name in self.columns
         ]
         if self.open_ids is not None:
-            # What is not behind a wall: `Scope.sees`, in SQL.
+            # The same rule as `Scope.sees`.
             in_sight = [memories.c.tier_id.is_(None), _is_one_of(memories.c.tier, OPEN_TIERS)]
-            for tier, count in enumerate(self.open_ids):
-                ids = [value_of(f"open_{tier}_{number}") for number in range(count)]
-                is_tier = memories.c.tier == value_of(f"open_{tier}")
+            for position, count in enumerate(self.open_ids):
+                ids = [value_of(f"open_{position}_{number}") for number in range(count)]
+                is_tier = memories.c.tier == value_of(f"open_{position}")
                 in_sight.append(is_tier & _is_one_of(memories.c.tier_id, ids))
             conditions.append(sa.or_(*in_sight))
         return conditions
 
 
 def shape_of(scope: Scope) -> tuple[ScopeShape, dict[str, Any]]:
-    """Return the shape of *scope*, and the values that its conditions are executed with."""
+    """Return the shape of *scope*, and the values to execute its conditions with."""
     narrowed = scope.narrowed()
     values: dict[str, Any] = {f"scope_{name}": value for name, value in narrowed.items()}
     if scope.places is None:
@@ -163,27 +168,27 @@ def shape_of(scope: Scope) -> tuple[ScopeShape, dict[str, Any]]:
     open_ids: dict[str, list[str]] = {}
     for tier, tier_id in sorted(scope.places):
         open_ids.setdefault(tier, []).append(tier_id)
-    for place, (tier, tier_ids) in enumerate(open_ids.items()):
-        values[f"open_{place}"] = tier
+    for position, (tier, tier_ids) in enumerate(open_ids.items()):
+        values[f"open_{position}"] = tier
         for number, tier_id in enumerate(tier_ids):
-            values[f"open_{place}_{number}"] = tier_id
+            values[f"open_{position}_{number}"] = tier_id
     return ScopeShape(tuple(narrowed), tuple(map(len, open_ids.values()))), values
 
 
 @dataclass(frozen=True, slots=True)
 class FilterShape:
-    """What conditions filters need, whatever their values are: statements are kept by it.
+    """The conditions of filters without their values: the key by which statements are kept.
 
     Attributes:
-        text: The filters with the kinds of their values, of which those of one kind are valid together or not at all.
-        filters: Filters of this shape.
+        text: The filters as text, with the kind of each value in its place. All values of one kind are valid, or none.
+        filters: An example of filters with this shape.
     """
 
     text: str
     filters: Filters = field(compare=False)
 
     def bound(self) -> Filters:
-        """Return the filters to be executed with the values of `shape_of_filters`."""
+        """Return the filters with bound parameters, to be executed with the values of `shape_of_filters`."""
         numbers = count()
 
         def placeholder(value: object) -> sa.BindParameter[Any]:
@@ -197,25 +202,25 @@ class FilterShape:
 def conditions_by_shape(
     scope: ScopeShape, filters: FilterShape, dialect: str, hidden: Collection[str]
 ) -> list[Condition]:
-    """Do as `matching`, to be executed with the values of `shape_of` and `shape_of_filters`."""
+    """Return the conditions as `matching` does, to be executed with the values of `shape_of` and `shape_of_filters`."""
     _conditions_of(filters.filters, dialect, hidden)  # checks the values
     return [*scope.conditions(), *_conditions_of(filters.bound(), dialect, hidden)]
 
 
 def shape_of_filters(filters: Filters) -> tuple[FilterShape, dict[str, Any]]:
-    """Return the shape of *filters*, and the values that its conditions are executed with."""
+    """Return the shape of *filters*, and the values to execute its conditions with."""
     values: dict[str, Any] = {}
 
     def kind_of(value: Any) -> object:  # noqa: ANN401 - whatever a caller gives
         values[f"value_{len(values)}"] = value
-        is_whole = is_storable(value) if isinstance(value, str) else not is_endless(value)
-        return value.__class__, is_whole, getattr(value, "tzinfo", None) is not None
+        is_valid = is_storable(value) if isinstance(value, str) else not is_endless(value)
+        return value.__class__, is_valid, getattr(value, "tzinfo", None) is not None
 
     return FilterShape(repr(_with_leaves(filters, kind_of)), filters), values
 
 
 def _with_leaves(wanted: Any, leaf: Callable[[Any], object]) -> Any:  # noqa: ANN401 - filters, or a part of them
-    """Return filters with what *leaf* makes of each of their values; None stays."""
+    """Return filters with each of their values but None replaced by what *leaf* returns for it."""
     if isinstance(wanted, Mapping):
         parts = cast("Mapping[str, object]", wanted)
         return {name: _with_leaves(part, leaf) for name, part in parts.items()}
@@ -225,7 +230,7 @@ def _with_leaves(wanted: Any, leaf: Callable[[Any], object]) -> Any:  # noqa: AN
 
 
 def _is_one_of(column: sa.Column[Any], values: Iterable[Any]) -> Condition:
-    """Match one of a few values, for statements that are `Prepared`."""
+    """Match one of a few values, without an IN: `Prepared` statements cannot have one."""
     return sa.or_(*[column == value for value in values])
 
 
@@ -241,7 +246,7 @@ def column_named(name: str) -> sa.Column[Any]:
     """Return the column *name*.
 
     Raises:
-        InvalidFilterError: There is none that can be filtered by.
+        InvalidFilterError: There is no such column, or it cannot be filtered by.
     """
     if name not in COLUMNS:
         raise InvalidFilterError(
@@ -253,10 +258,10 @@ def column_named(name: str) -> sa.Column[Any]:
 def order_of(
     order_by: str, dialect: str, hidden: Collection[str] = (), *, by_index: bool = True
 ) -> tuple[sa.ColumnElement[Any], ...]:
-    """Return what to order by: largest first and nulls last, then by id.
+    """Return the expressions to order by: the column, largest first and nulls last, then the id.
 
-    With ``-`` before the column's name that is reversed. Not *by_index*, a database sorts what it has found, and does not go
-    through all in this order to find it.
+    With ``-`` before the column's name the order is reversed. If *by_index* is false, the database cannot use an index
+    for the order: it selects the rows first, and then sorts them.
 
     Raises:
         InvalidFilterError: There is no such column.
@@ -277,9 +282,9 @@ def order_of(
 
 
 def _by_code_points(column: sa.Column[Any], dialect: str) -> sa.ColumnElement[Any]:
-    """Return *column* with its texts in the order of their code points.
+    """Return *column* with its texts ordered by code point.
 
-    SQLite has them so anyway; PostgreSQL orders by the database's locale, if it is not told.
+    SQLite does this by default. PostgreSQL orders by the database's locale.
     """
     if dialect == "postgresql" and isinstance(column.type, sa.Text):
         return column.collate("C")
@@ -290,7 +295,7 @@ def counted_column(name: str) -> sa.Column[Any]:
     """Return the column *name*.
 
     Raises:
-        InvalidFilterError: There is none that can be summed.
+        InvalidFilterError: There is no such column, or it cannot be summed up.
     """
     if name not in COUNTED:
         raise InvalidFilterError(f"no column {name!r} to sum up; there are {', '.join(COUNTED)}")
@@ -303,7 +308,7 @@ def _condition(column: sa.Column[Any], wanted: object, dialect: str) -> Conditio
             _compared(column, name, value, dialect)
             for name, value in cast("Mapping[object, object]", wanted).items()
         ]
-        return sa.and_(sa.true(), *conditions)  # no operators match everything
+        return sa.and_(sa.true(), *conditions)  # without operators everything matches
     if isinstance(wanted, _LISTS):
         return _one_of(column, list(cast("Iterable[object]", wanted)), dialect)
     return column == _checked(column, wanted)
@@ -312,36 +317,37 @@ def _condition(column: sa.Column[Any], wanted: object, dialect: str) -> Conditio
 def _one_of(column: sa.Column[Any], wanted: Sequence[object], dialect: str) -> Condition:
     values = [value for value in wanted if not isinstance(value, Mapping)]
     listed = [_checked(column, value) for value in values if value is not None]
-    asked = [cast("object", one) for one in wanted if isinstance(one, Mapping)]
-    others = [_condition(column, one, dialect) for one in asked]
+    with_operators = [cast("object", one) for one in wanted if isinstance(one, Mapping)]
+    others = [_condition(column, one, dialect) for one in with_operators]
     if any(value is None for value in values):
         others.append(column.is_(None))
-    # An empty list, looked up row by row, takes as long as the rest.
+    # FALSE, because IN with an empty list would be evaluated for each row.
     return sa.or_(column.in_(listed) if listed else sa.false(), *others)
 
 
 def _content_condition(wanted: object, dialect: str) -> Condition:
-    """Return the condition for contents: those that hold a text are all that can be asked for.
+    """Return the condition for contents that contain a text (``$contains``).
 
-    ``$fields`` in place of ``$contains``, with operators for each field, only narrows them (`json_fields`).
+    Within this library, ``$fields`` with operators for the fields of a JSON content can be used instead. It matches more
+    than it should, and the caller checks the records that it finds (see `json_fields`).
 
     Raises:
-        InvalidFilterError: Something else is asked.
+        InvalidFilterError: Any other operator.
     """
-    asked = cast("Mapping[str, object]", wanted if isinstance(wanted, Mapping) else {})
-    fields = asked.get("$fields")
-    if list(asked) != ["$contains"] and not isinstance(fields, Mapping):
+    operators = cast("Mapping[str, object]", wanted if isinstance(wanted, Mapping) else {})
+    fields = operators.get("$fields")
+    if list(operators) != ["$contains"] and not isinstance(fields, Mapping):
         raise InvalidFilterError(
-            f"content is filtered by a text that it holds: {{'$contains': 'a text'}}, not {wanted!r:.80}"
+            f"content can only be filtered by a text that it contains: {{'$contains': 'a text'}}, not {wanted!r:.80}"
         )
     if isinstance(fields, Mapping):
         each = cast("Mapping[object, object]", fields).items()
-        return sa.and_(sa.true(), *[may_match(name, asked, dialect) for name, asked in each])
-    return _compared(memories.c.content, "$contains", asked["$contains"], dialect)
+        return sa.and_(sa.true(), *[may_match(name, limits, dialect) for name, limits in each])
+    return _compared(memories.c.content, "$contains", operators["$contains"], dialect)
 
 
 def _is_text(value: object) -> bool:
-    """Return whether *value* is a text, or stands for one that was looked at when the statement was kept."""
+    """Return whether *value* is a text, or a bound parameter for one that was checked already."""
     return isinstance(value, str | sa.BindParameter)
 
 
@@ -350,14 +356,14 @@ def _compared(column: sa.Column[Any], name: object, value: object, dialect: str)
         raise InvalidFilterError(
             f"no operator {name!r}; there are {', '.join(_OPERATORS)}, $contains"
         )
-    takes = _OF_TEXTS.get(str(name))
+    takes = _FOR_TEXTS.get(str(name))
     if takes and not (_is_text(value) and isinstance(column.type, sa.Text)):
         raise InvalidFilterError(
-            f"{name} takes {takes}, of a column with texts; not {value!r:.80} of {column.name}"
+            f"{name} takes {takes}, for a column with texts; not {value!r:.80} for {column.name}"
         )
-    if value is None and name not in _TAKE_NONE:
+    if value is None and name not in _ACCEPT_NONE:
         raise InvalidFilterError(
-            f"nothing is less or more than None; for memories without {column.name}: {{{column.name!r}: None}}"
+            f"operators of order do not take None; memories without {column.name} match {{{column.name!r}: None}}"
         )
     checked = _checked(column, value)
     if name == "$contains":
@@ -367,13 +373,14 @@ def _compared(column: sa.Column[Any], name: object, value: object, dialect: str)
 
 
 def _checked(column: sa.Column[Any], value: object) -> object:
-    """Return *value*, if every database can compare it with the column.
+    """Return *value* if it can be compared with the column on either database.
 
     Raises:
         InvalidFilterError: It cannot be compared.
     """
     if isinstance(value, sa.BindParameter):
-        return sa.bindparam(value.key, type_=column.type)  # of `FilterShape.bound`
+        # From `FilterShape.bound`; its value is checked already.
+        return sa.bindparam(value.key, type_=column.type)
     if value is None:
         return None
     kind = column.type.python_type
@@ -382,7 +389,7 @@ def _checked(column: sa.Column[Any], value: object) -> object:
         fits = kind is bool  # for Python a bool is an int as well
     elif isinstance(value, str):
         fits = fits and is_storable(value)
-    # Compared without a zone, a moment would mean another one on another machine.
+    # Without a time zone, the same value would be another point in time on another machine.
     elif isinstance(value, datetime):
         fits = fits and value.tzinfo is not None
     if not fits:
@@ -391,7 +398,7 @@ def _checked(column: sa.Column[Any], value: object) -> object:
 
 
 def _has_tag(wanted: object, dialect: str) -> Condition:
-    """Match records with the tag, or with one of the tags."""
+    """Match records that have the tag, or at least one of the tags."""
     words = [wanted]
     if isinstance(wanted, _LISTS):
         words = list(cast("Iterable[object]", wanted))

@@ -1,4 +1,4 @@
-"""Removing a user without a trace."""
+"""Forgetting a user: removing every trace of them from the tables and from the database's files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from memory_context.stores.sql.schema import (
 
 
 def counts(connection: sa.Connection, user_id: str) -> dict[str, int]:
-    """Return how much there is of a user, by the fields of a `Receipt`."""
+    """Return the numbers of a user's rows, by the fields of a `Receipt`."""
     counted: dict[str, Sequence[sa.FromClause]] = {
         "memories": [memories],
         "passages": [passages],
@@ -43,30 +43,30 @@ def counts(connection: sa.Connection, user_id: str) -> dict[str, int]:
 
 
 def remove_notes(connection: sa.Connection, user_id: str) -> None:
-    """Remove what is noted of a user beside memories."""
+    """Delete a user's rows in the tables that do not belong to a memory: deletions, audit trail, calls and more."""
     for table in (deletions, audit, calls, pending, owners):
         connection.execute(sa.delete(table).filter_by(user_id=user_id))
 
 
 def merge_index(connection: sa.Connection) -> None:
-    """Rewrite SQLite's index without what was deleted.
-
-    FTS5 only marks it as deleted until its segments merge.
-    """
+    """Rewrite SQLite's index without deleted entries, which FTS5 only marks as deleted until its segments merge."""
     if is_sqlite(connection):
         connection.exec_driver_sql(fts5.OPTIMIZE)
 
 
 def scrub(engine: sa.Engine, user_id: str | None = None) -> bool:
-    """Empty SQLite's log, or vacuum PostgreSQL's tables; return whether nobody was in the way.
+    """Empty SQLite's write-ahead log, or vacuum PostgreSQL's tables.
 
-    Of a user, only PostgreSQL's pages that held something of theirs are, in their parts of partitioned tables: its
-    indexes would be read from end to end, and keep their words all the same.
+    On PostgreSQL, with *user_id*, only the user's parts of partitioned tables are vacuumed, and without their indexes:
+    that would read them from end to end, and they would still keep the user's words.
+
+    Returns:
+        Whether it is complete; it is not if another connection was using SQLite's log.
     """
     if engine.dialect.name == "sqlite":
         with engine.connect() as connection, file_watch.on_its_file(connection, engine):
-            # By the driver's own connection: SQLAlchemy would begin a transaction, in which this
-            # fails.
+            # On the driver's own connection, because SQLAlchemy would begin a transaction, in which
+            # the checkpoint fails.
             driver = cast("sqlite3.Connection", connection.connection.driver_connection)
             busy: int = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             return not busy

@@ -1,4 +1,4 @@
-"""Examining a database: each function only reads; nothing is created, upgraded or indexed by it."""
+"""Diagnosis of a database. The functions only read; they do not create, upgrade or index anything."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from memory_context.stores.sql.urls import file_of, store_url
 from memory_context.text.index.analyzer import analyze
 from memory_context.text.index.chunks import card_of, end_of_chunk, searchable
 
-# Enough to see that an index is of another analyzer, and few enough for a look.
+# Enough memories to notice an index of another analyzer, and few enough to be checked quickly.
 SAMPLED = 20
-# Analysing a sample is to take a moment, not minutes.
+# Larger memories, in characters, are not sampled, because analyzing them would take minutes.
 LARGEST_SAMPLED = 1_000_000
 LEXEMES_TRIED = 5
-DAMAGES_TOLD = 5
+DAMAGES_REPORTED = 5
 _SERVER = {
     "sqlite": "SELECT 'SQLite ' || sqlite_version()",
     "postgresql": "SELECT 'PostgreSQL ' || current_setting('server_version')",
@@ -38,9 +38,9 @@ _SERVER = {
 
 
 def missing_file(url: str) -> str | None:
-    """Return the file of a SQLite database, if it is not there.
+    """Return the path of a SQLite database's file if it does not exist.
 
-    Opening the database would create an empty one.
+    Callers check this first, because opening the database would create an empty file.
 
     Raises:
         UnsupportedDatabaseError: It is not a URL of SQLite or PostgreSQL.
@@ -55,50 +55,47 @@ def server(connection: sa.Connection) -> str:
 
 
 def damage(connection: sa.Connection) -> list[str]:
-    """Return what SQLite itself finds wrong in the file, a few lines at most.
-
-    PostgreSQL looks after itself.
-    """
+    """Return the damages that SQLite itself finds in the file, a few lines at most; nothing for PostgreSQL."""
     if not is_sqlite(connection):
         return []
-    # Not integrity_check, which compares every index with its table and takes many times longer.
-    lines = connection.exec_driver_sql(f"PRAGMA quick_check({DAMAGES_TOLD})").scalars()
+    # Not integrity_check, which also compares every index with its table, and takes many times longer.
+    lines = connection.exec_driver_sql(f"PRAGMA quick_check({DAMAGES_REPORTED})").scalars()
     return [str(line) for line in lines if line != "ok"]
 
 
 def missing(connection: sa.Connection) -> list[str]:
-    """Return the tables and indexes of the schema that are not there."""
+    """Return the names of the schema's tables and indexes that do not exist."""
     inspector = sa.inspect(connection)
-    there = set(inspector.get_table_names())
+    existing = set(inspector.get_table_names())
     wanted = {table.name for table in metadata.sorted_tables}
     if is_sqlite(connection):
         wanted.add(fts5.TABLE)
-    lacking = sorted(wanted - there)
+    lacking = sorted(wanted - existing)
     for table in metadata.sorted_tables:
-        if table.name in there:
+        if table.name in existing:
             known = {index["name"] for index in inspector.get_indexes(table.name)}
             lacking += sorted(str(index.name) for index in table.indexes if index.name not in known)
     return lacking
 
 
 def count_pending(connection: sa.Connection) -> int:
-    """Return how many memories are not fully indexed yet."""
+    """Return the number of memories that are not fully indexed yet."""
     return count_rows(connection, pending)
 
 
 def count_expired(connection: sa.Connection) -> int:
-    """Return how many memories have expired."""
+    """Return the number of memories that have expired."""
     return count_rows(connection, memories, memories.c.expires_at <= now())
 
 
 def count_unindexed(connection: sa.Connection) -> int:
-    """Return how many memories are neither in the index nor pending."""
+    """Return the number of memories that are neither in the index nor pending."""
     lacks = [~sa.exists().select_from(table).where(belongs(table)) for table in (passages, pending)]
     return count_rows(connection, memories, *lacks)
 
 
 def count_orphans(connection: sa.Connection) -> int:
-    """Return how many rows belong to memories that are gone."""
+    """Return the number of rows that belong to memories that no longer exist."""
     orphans = 0
     for table in (passages, pending, access):
         has_memory = sa.exists().select_from(memories).where(belongs(table))
@@ -107,7 +104,7 @@ def count_orphans(connection: sa.Connection) -> int:
 
 
 def miscounted(connection: sa.Connection) -> list[str]:
-    """Return the users for whom the index has other chunks than were counted for its ranking."""
+    """Return the users whose chunk counts, which ranking uses, differ from the chunks in the index."""
     found = (
         sa.select(
             passages.c.user_id,
@@ -126,9 +123,9 @@ def miscounted(connection: sa.Connection) -> list[str]:
 
 
 def unfindable(connection: sa.Connection) -> list[str]:
-    """Return the keys of memories that are indexed under other words than they have.
+    """Return the keys of memories that the index does not find by their own words.
 
-    The sample is the newest and the oldest indexed memories, without the largest.
+    Only a sample is checked: the newest and the oldest indexed memories, without the largest.
     """
     indexed = sa.exists().select_from(passages).where(belongs(passages))
     small = RECORDS.where(indexed, memories.c.char_count <= LARGEST_SAMPLED).limit(SAMPLED // 2)
@@ -144,7 +141,7 @@ def unfindable(connection: sa.Connection) -> list[str]:
 def _is_found(connection: sa.Connection, item: MemoryItem) -> bool:
     text = searchable(item)
     lexemes = [*analyze(text[: end_of_chunk(text, 0)]).counts, *card_of(item)]
-    # A few, evenly from the whole list: each is a query of its own.
+    # A few lexemes, spread evenly over the list, because each of them is a query.
     spread = lexemes[:: max(len(lexemes) // LEXEMES_TRIED, 1)]
     this = sa.select(memories.c.id).where(*this_memory(item.user_id, item.id))
     return all(

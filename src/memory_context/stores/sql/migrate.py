@@ -1,4 +1,4 @@
-"""Creating the schema where there is none, upgrading it by Alembic, refusing a newer one."""
+"""The version of the schema: creating a missing schema, upgrading an older one with Alembic, refusing a newer one."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from memory_context.stores.sql.schema import metadata, version
 
 HEAD = "0009"
 REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", HEAD)
-# Any number of our own: it keeps this lock apart from those of other programs.
+# An arbitrary number that keeps this lock apart from those of other programs.
 LOCK = 7_305_419_172_614_029
-# For rows that other programs insert. SQLite has no function that makes a UUID.
+# For rows that other programs insert. On PostgreSQL only, as SQLite has no function that makes a UUID.
 ID_DEFAULT = "ALTER TABLE agent_memories ALTER COLUMN id SET DEFAULT gen_random_uuid()"
 
 
 def revision_of(connection: sa.Connection) -> str | None:
-    """Return the revision of the database's schema; None where there is none yet."""
-    # On PostgreSQL a failed SELECT would spoil the whole transaction.
+    """Return the revision of the database's schema; None if there is none yet."""
+    # Checked first, because on PostgreSQL a failed SELECT would abort the whole transaction.
     if not sa.inspect(connection).has_table(version.name):
         return None
     return connection.execute(sa.select(version.c.version_num)).scalar()
@@ -28,7 +28,7 @@ def revision_of(connection: sa.Connection) -> str | None:
 def is_foreign(connection: sa.Connection) -> bool:
     """Return whether another program has made the table `agent_memories`.
 
-    Such a table has no tiers; every revision of our own has.
+    Such a table has no column `tier`, which every revision of our own schema has.
     """
     inspector = sa.inspect(connection)
     if not inspector.has_table("agent_memories"):
@@ -37,13 +37,13 @@ def is_foreign(connection: sa.Connection) -> bool:
 
 
 def ensure_schema(connection: sa.Connection) -> None:
-    """Create the schema where there is none; on SQLite, also upgrade an older one.
+    """Create the schema if there is none; on SQLite, also upgrade an older one.
 
-    PostgreSQL has an administrator, who decides when.
+    On PostgreSQL an administrator decides when to upgrade.
 
     Raises:
-        SchemaVersionError: It is newer than this library; or older, on PostgreSQL (see
-            `memory-context migrate`); or `agent_memories` is another program's (see
+        SchemaVersionError: The schema is newer than this library; or it is older, on PostgreSQL
+            (see `memory-context migrate`); or `agent_memories` belongs to another program (see
             `memory-context adopt`).
     """
     revision = revision_of(connection)
@@ -57,19 +57,19 @@ def ensure_schema(connection: sa.Connection) -> None:
 
 
 def migrate(connection: sa.Connection) -> str | None:
-    """Bring the schema to this library's revision, and return the one that was there before.
+    """Create the schema or upgrade it to this library's revision, and return the previous revision.
 
-    One process does it at a time.
+    Only one process does it at a time.
 
     Raises:
-        SchemaVersionError: The schema is newer than this library, or `agent_memories` is another
-            program's.
+        SchemaVersionError: The schema is newer than this library, or `agent_memories` belongs to
+            another program.
     """
-    # Two processes that start together would both create the tables, and one of them fail.
+    # Else two processes that start together would both create the tables, and one of them would fail.
     advisory_lock(connection, LOCK)
     if is_foreign(connection):
         raise SchemaVersionError(
-            "another program has made the table agent_memories; run `memory-context adopt`, which takes its rows over"
+            "another program has made the table agent_memories; run `memory-context adopt` to take over its rows"
         )
     revision = revision_of(connection)
     if revision is None:
@@ -84,8 +84,8 @@ def migrate(connection: sa.Connection) -> str | None:
 
 
 def create_all(connection: sa.Connection) -> None:
-    """Create the newest schema in one go; a test holds it equal to what the migrations make."""
-    # Not by the migrations one after another: Alembic takes 0.4 s to import.
+    """Create the newest schema. A test checks that it equals the result of all migrations."""
+    # Not by running the migrations, because Alembic takes 0.4 s to import.
     metadata.create_all(connection)
     if is_sqlite(connection):
         fts5.create(connection)

@@ -1,4 +1,4 @@
-"""PostgreSQL's tables, hash-partitioned by user: every statement of a user reads and writes one part of each."""
+"""Hash partitioning of PostgreSQL's tables by user: a user's statements read and write only one part of each table."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from memory_context.stores.sql.dialects import advisory_lock, is_postgresql
 from memory_context.stores.sql.migrate import ID_DEFAULT, LOCK
 from memory_context.stores.sql.schema import memories, metadata
 
-# Where the old tables are while their rows are copied: indexes and constraints keep their names.
+# The schema with the old tables while their rows are copied. In it, their indexes and constraints can keep their names.
 _OLD = "memory_context_before_partitioning"
-# More would cost each statement more to plan than it saves.
+# With more parts, planning a statement would cost more than the parts save.
 MOST = 1024
 
 
 def parts_of(connection: sa.Connection) -> int:
-    """Return how many parts each table of users has; 0 where they are plain tables."""
+    """Return the number of parts of each table; 0 if the tables are not partitioned."""
     if not is_postgresql(connection):
         return 0
     count = f"SELECT count(*) FROM pg_inherits WHERE inhparent = to_regclass('{memories.name}')"  # noqa: S608 - a name of ours
@@ -30,7 +30,7 @@ def parts_of(connection: sa.Connection) -> int:
 
 
 def part_of(connection: sa.Connection, user_id: str) -> str:
-    """Return what the name of a table ends with in the part that holds a user's rows; nothing where there are no parts."""
+    """Return the suffix of a table's name for the part with a user's rows; "" if the tables are not partitioned."""
     parts = parts_of(connection)
     ask = sa.text(
         "SELECT part FROM generate_series(0, :parts - 1) AS part WHERE"
@@ -41,13 +41,13 @@ def part_of(connection: sa.Connection, user_id: str) -> str:
 
 
 def create(connection: sa.Connection, table: sa.Table, parts: int) -> None:
-    """Create *table* in so many parts; whole where that is 0."""
+    """Create *table* in this many parts; not partitioned if *parts* is 0."""
     if parts == 0:
         table.create(connection)
         return
     table.dialect_options["postgresql"]["partition_by"] = "HASH (user_id)"
     for column in table.c:
-        # Before PostgreSQL 17 a table in parts cannot have one; a sequence does the same.
+        # Before PostgreSQL 17 a partitioned table cannot have an identity column. A sequence does the same.
         if column.identity is not None:
             column.identity = column.server_default = None
     table.create(connection)
@@ -55,12 +55,12 @@ def create(connection: sa.Connection, table: sa.Table, parts: int) -> None:
 
 
 def partition(connection: sa.Connection, parts: int, vectors: Sequence[str]) -> None:
-    """Make the tables of users, those of *vectors* too, anew in so many parts, with all their rows.
+    """Create all tables with users again in *parts* parts, including those of *vectors*, and copy their rows.
 
     Raises:
-        UnsupportedDatabaseError: It is SQLite.
-        InvalidArgumentError: There are no so many parts.
-        StoreError: The tables have parts already, other than these; or somebody has added a column to them.
+        UnsupportedDatabaseError: The database is SQLite.
+        InvalidArgumentError: The number of parts is not within 2 to `MOST`.
+        StoreError: The tables have another number of parts already, or columns that are not this library's.
     """
     if not is_postgresql(connection):
         raise UnsupportedDatabaseError("only PostgreSQL's tables can be partitioned")
@@ -80,7 +80,7 @@ def partition(connection: sa.Connection, parts: int, vectors: Sequence[str]) -> 
     for name in [*(table.name for table in tables), *vectors]:
         connection.exec_driver_sql(f'ALTER TABLE "{name}" SET SCHEMA {_OLD}')
     for table in tables:
-        # An index is built faster than it is kept up to date.
+        # Indexes are created after the rows are copied, which is faster than updating them for each row.
         indexes = [*table.indexes]
         table.indexes.clear()
         create(connection, table, parts)
@@ -98,7 +98,7 @@ def partition(connection: sa.Connection, parts: int, vectors: Sequence[str]) -> 
         )
         _divide(connection, name, parts)
         _copy(connection, name)
-    # In this order, and not CASCADE: what others have made of the old tables is not to vanish with them.
+    # In this order, and not with CASCADE, which would also drop objects of others, such as views, that use the old tables.
     for name in [*vectors, *(table.name for table in reversed(tables))]:
         connection.exec_driver_sql(f'DROP TABLE {_OLD}."{name}"')
     connection.exec_driver_sql(f"DROP SCHEMA {_OLD}")
@@ -113,7 +113,7 @@ def _divide(connection: sa.Connection, name: str, parts: int) -> None:
 
 
 def _copy(connection: sa.Connection, name: str) -> None:
-    """Fill a table from the old one, and go on with its numbers."""
+    """Copy the rows of an old table into the new one, and continue its sequences."""
     inspector = sa.inspect(connection)
     old = [column["name"] for column in inspector.get_columns(name, schema=_OLD)]
     unknown = {*old} - {column["name"] for column in inspector.get_columns(name)}

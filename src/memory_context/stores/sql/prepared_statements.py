@@ -1,8 +1,8 @@
-"""Statements that run often: compiled once for each engine, and executed by its driver.
+"""Frequent statements, compiled once for each dialect and executed directly by the driver, without SQLAlchemy.
 
-SQLAlchemy takes 30 to 70 microseconds around a statement that SQLite answers in 8, and a put has nine of them
-(``benchmarks/langgraph_store.py``). Where somebody listens to an engine's statements, as tracing does, SQLAlchemy executes
-them all the same.
+SQLAlchemy adds 30 to 70 microseconds to a statement that SQLite answers in 8, and a put has nine of them
+(``benchmarks/langgraph_store.py``). If an engine has listeners for its statements, as with tracing, SQLAlchemy executes
+them nevertheless, so that the listeners are called.
 """
 
 from __future__ import annotations
@@ -19,21 +19,23 @@ from sqlalchemy.sql.compiler import SQLCompiler
 Values: TypeAlias = Mapping[str, Any]
 AnyConnection: TypeAlias = sa.Connection | sa.PoolProxiedConnection
 _Processor: TypeAlias = Callable[[Any], Any]
-# The option of a connection that says whether somebody listens: to ask each time would take as long as a small statement.
-HEARD = "memory_context_heard"
+# The execution option that tells whether a connection's engine has listeners. Asking the engine for each statement would
+# take as long as a small statement.
+HAS_LISTENERS = "memory_context_heard"
 
 
 @dataclass(slots=True)
 class _Compiled:
-    """A statement as a driver takes it.
+    """A statement in the form that a driver takes.
 
     Attributes:
         text: The SQL.
-        constants: The values that stand in the statement itself, as the driver takes them.
-        processors: What other values are converted by, by name; those that go in as they are have none.
-        order: The names in the order of their places; None where the driver takes them by name.
-        types: Those of the columns that come out.
-        results: What is converted of a row, by its place; None as long as the driver has not told its own types.
+        constants: The values that the statement itself contains, converted for the driver.
+        processors: The conversions of the other values, by parameter name; a value without one is passed as it is.
+        order: The parameter names in positional order; None if the driver takes parameters by name.
+        types: The types of the selected columns.
+        results: The conversions of a row's values, with their positions; None before the first execution, because they
+            depend on the types that the driver reports.
     """
 
     text: str
@@ -53,15 +55,15 @@ class _Compiled:
         if self.results is None:
             found: list[tuple[int, _Processor]] = []
             description = getattr(cursor, "cursor", cursor).description
-            for place, (kind, told) in enumerate(zip(self.types, description, strict=True)):
-                convert = kind.dialect_impl(dialect).result_processor(dialect, told[1])
+            for position, (kind, column) in enumerate(zip(self.types, description, strict=True)):
+                convert = kind.dialect_impl(dialect).result_processor(dialect, column[1])
                 if convert:
-                    found.append((place, convert))
+                    found.append((position, convert))
             self.results = found
         rows = list(map(list[Any], cursor.fetchall()))
         for row in rows:
-            for place, processor in self.results:
-                row[place] = processor(row[place])
+            for position, processor in self.results:
+                row[position] = processor(row[position])
         return rows
 
 
@@ -69,8 +71,9 @@ class Prepared:
     """A statement with named parameters, for connections of any engine.
 
     Args:
-        statement: The statement. It has no IN with a list of values, which SQLAlchemy writes late.
-        columns: Of an INSERT, the columns that it is given by name.
+        statement: The statement. It must not have an IN with a list of values, which SQLAlchemy renders only when it
+            executes the statement.
+        columns: For an INSERT, the columns whose values are given when it is executed.
     """
 
     def __init__(self, statement: sa.ClauseElement, columns: Sequence[str] | None = None) -> None:
@@ -79,39 +82,39 @@ class Prepared:
         self._compiled = WeakKeyDictionary[sa.Dialect, _Compiled]()
 
     def rows(self, connection: sa.Connection, values: Values) -> list[list[Any]]:
-        """Return the rows that come out with *values*."""
-        compiled = self._for(connection.dialect)
+        """Execute the statement with *values* and return its rows."""
+        compiled = self._compiled_for(connection.dialect)
         cursor = execute(connection, compiled.text, compiled.parameters(values))
         return compiled.decoded(cursor, connection.dialect)
 
     def rows_on(
         self, pooled: sa.PoolProxiedConnection, engine: sa.Engine, values: Values
     ) -> list[list[Any]]:
-        """Return the rows that come out with *values*, on a connection of the engine's pool without a transaction."""
-        compiled = self._for(engine.dialect)
-        cursor = _driven(pooled, engine, compiled.text, compiled.parameters(values))
+        """Execute the statement as `rows` does, on a connection of the engine's pool, without a transaction."""
+        compiled = self._compiled_for(engine.dialect)
+        cursor = _executed_by_driver(pooled, engine, compiled.text, compiled.parameters(values))
         return compiled.decoded(cursor, engine.dialect)
 
     def run(self, connection: sa.Connection, values: Sequence[Values]) -> None:
-        """Execute it with each of *values*."""
-        compiled = self._for(connection.dialect)
+        """Execute the statement with each of *values*."""
+        compiled = self._compiled_for(connection.dialect)
         parameters = list(map(compiled.parameters, values))
         execute(connection, compiled.text, parameters[0] if len(parameters) == 1 else parameters)
 
     def counts(self, connection: sa.Connection, values: Sequence[Values]) -> list[int]:
-        """Execute it with each of *values*; return how many rows each of them changed."""
-        compiled = self._for(connection.dialect)
+        """Execute the statement with each of *values*; return the numbers of rows that they changed."""
+        compiled = self._compiled_for(connection.dialect)
         parameters = list(map(compiled.parameters, values))
-        if len(parameters) < 2 or connection.dialect.name == "sqlite" or _is_heard_on(connection):
+        if len(parameters) < 2 or connection.dialect.name == "sqlite" or _has_listeners(connection):
             return [execute(connection, compiled.text, one).rowcount for one in parameters]
-        # One way to the server and back for all of them.
+        # A single round trip to the server for all of them.
         cursor = execute(connection, compiled.text, parameters, returning=True)
         counts: list[int] = [cursor.rowcount]
         while cursor.nextset():
             counts.append(cursor.rowcount)
         return counts
 
-    def _for(self, dialect: sa.Dialect) -> _Compiled:
+    def _compiled_for(self, dialect: sa.Dialect) -> _Compiled:
         compiled = self._compiled.get(dialect)
         if compiled is None:
             compiled = _compile(self._statement, dialect, self._columns)
@@ -123,7 +126,7 @@ def _compile(
     statement: sa.ClauseElement, dialect: sa.Dialect, columns: Sequence[str] | None
 ) -> _Compiled:
     compiled = statement.compile(dialect=dialect, column_keys=columns)
-    assert isinstance(compiled, SQLCompiler)  # noqa: S101 - for the type checkers: it is no DDL
+    assert isinstance(compiled, SQLCompiler)  # noqa: S101 - for the type checkers: it is not DDL
     processors: dict[str, _Processor] = {}
     constants: dict[str, Any] = dict(compiled.params)
     for name, bind in compiled.binds.items():
@@ -140,13 +143,13 @@ def _compile(
 
 
 def execute(connection: sa.Connection, text: str, parameters: Any = (), **options: bool) -> Any:  # noqa: ANN401 - a driver's parameters and cursor
-    """Execute SQL as the driver takes it, with parameters, or a list of them; return what has its rows or their number."""
-    if _is_heard_on(connection):
+    """Execute the driver's SQL with its parameters, or with each of a list of them; return a cursor or result."""
+    if _has_listeners(connection):
         return connection.exec_driver_sql(text, parameters or None)
-    return _driven(connection, connection.engine, text, parameters, **options)
+    return _executed_by_driver(connection, connection.engine, text, parameters, **options)
 
 
-def _driven(
+def _executed_by_driver(
     connection: AnyConnection,
     engine: sa.Engine,
     text: str,
@@ -162,10 +165,11 @@ def _driven(
         else:
             cursor.execute(text, parameters)
     except errors as error:
-        # As SQLAlchemy does it: other idle connections of the engine are broken as well then.
+        # As SQLAlchemy does it: if the connection is broken, so are the engine's other idle connections.
         is_gone = engine.dialect.is_disconnect(error, driver, cursor)
         if is_gone:
-            # Not the whole pool at once: what other threads have would come back to none, and stay open.
+            # The pool is not disposed of: connections that other threads use could not be returned to it, and would
+            # stay open.
             pooled = connection.connection if isinstance(connection, sa.Connection) else connection
             engine.pool._invalidate(pooled, error)  # noqa: SLF001 - as SQLAlchemy's own connections do
             if isinstance(connection, sa.Connection):
@@ -177,7 +181,7 @@ def _driven(
 def of_sqlalchemy(
     error: Exception, engine: sa.Engine, text: str | None = None, *, is_gone: bool = False
 ) -> Exception:
-    """Return a driver's error as SQLAlchemy raises it, without the values."""
+    """Return a driver's error as the error that SQLAlchemy would raise for it, without the statement's values."""
     dialect = engine.dialect
     return DBAPIError.instance(
         text, None, error, dialect.loaded_dbapi.Error,
@@ -191,11 +195,11 @@ def driver_of(connection: AnyConnection) -> Any:  # noqa: ANN401 - sqlite3's or 
     return pooled.driver_connection
 
 
-def _is_heard_on(connection: sa.Connection) -> bool:
-    return bool(connection.get_execution_options().get(HEARD, True))
+def _has_listeners(connection: sa.Connection) -> bool:
+    return bool(connection.get_execution_options().get(HAS_LISTENERS, True))
 
 
-def is_heard(engine: sa.Engine) -> bool:
-    """Return whether somebody listens to the statements of an engine."""
+def has_listeners(engine: sa.Engine) -> bool:
+    """Return whether an engine has listeners for its statements."""
     listeners = engine.dispatch
     return bool(listeners.before_cursor_execute or listeners.after_cursor_execute)

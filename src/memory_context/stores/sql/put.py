@@ -1,4 +1,4 @@
-"""Putting a record: found again, inserted, or overwritten.
+"""Putting a record. A put inserts it, overwrites another record, or finds the same content stored already.
 
 Every function works in the caller's transaction.
 """
@@ -24,7 +24,7 @@ from memory_context.stores.sql.row_encoding import RECORDS, decode_row, encode_r
 from memory_context.stores.sql.schema import memories, this_memory
 from memory_context.text.index.chunks import searchable
 
-# Built once: a fold puts many records, and looks each up by its identity first.
+# Prepared once, because a fold puts many records, and each one is first looked up by its identity.
 _OF_USER = RECORDS.where(memories.c.user_id == sa.bindparam("user"))
 _BY_IDENTITY = Prepared(_OF_USER.where(memories.c.identity == sa.bindparam("wanted")))
 _BY_KEY = Prepared(_OF_USER.where(memories.c.memory_key == sa.bindparam("wanted")))
@@ -32,15 +32,15 @@ _BY_KEY = Prepared(_OF_USER.where(memories.c.memory_key == sa.bindparam("wanted"
 
 @dataclass(frozen=True, slots=True)
 class PutOptions:
-    """How a record is put: see `MemoryStore.put`.
+    """The arguments of `MemoryStore.put`, and what the store adds to them.
 
     Attributes:
-        scope: Where it belongs.
-        batch: Its chunks, analyzed before the transaction; None where they are indexed after it.
-        replace: Whether it may take the place of another memory under its key.
-        capacity: How much its tier holds.
-        replaces: The record that it takes the place of, as it was read.
-        quota: How much is kept of the user.
+        scope: The scope that the record belongs to.
+        batch: Its chunks, analyzed before the transaction; None if they are indexed after it.
+        replace: Whether it may overwrite another memory under its key.
+        capacity: The capacity of its tier.
+        replaces: The record that it replaces, as the caller has read it.
+        quota: The limit on what is kept for the user.
     """
 
     scope: Scope
@@ -52,13 +52,13 @@ class PutOptions:
 
 
 def put(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> MemoryItem:
-    """Put *item* and return the record that stands in the store afterwards.
+    """Put *item* and return the record as it then stands in the store.
 
-    Raises what `MemoryStore.put` does.
+    It raises the errors of `MemoryStore.put`.
     """
     with quota_kept(connection, item.user_id, options.quota):
         if options.replaces is not None:
-            return _take_over(connection, item, options, options.replaces)
+            return _replace(connection, item, options, options.replaces)
         known = _by_identity(connection, item)
         if known is None:
             _check_room(connection, item, options)
@@ -67,16 +67,15 @@ def put(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> Mem
 
 
 def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> MemoryItem:
-    """Insert *item*, or find what is there already.
+    """Insert *item*, or return the record with the same content that exists already.
 
-    Each time that the insert clashes, the database is asked what it clashes with. Another process
-    may have inserted the same content meanwhile, or deleted what was in the way; then it is tried
-    again.
+    If the insert conflicts with another record, that record is looked up. Another process may have
+    inserted the same content meanwhile, or may have deleted the record; then the insert is repeated.
 
     Raises:
         KeyExistsError: The key, or the id, belongs to another memory.
     """
-    # Not a lookup before the insert: between the two another process could insert the same.
+    # Insert first and look up later: in the other order, another process could insert in between.
     while not insert_record(connection, item):
         known = _by_identity(connection, item)
         if known is not None:
@@ -85,7 +84,7 @@ def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOpt
         if holder is None:
             if indexing.item_by_id(connection, item.user_id, item.id):
                 raise KeyExistsError(
-                    f"the id {item.id} belongs to another memory; leave it out, and one is made"
+                    f"the id {item.id} belongs to another memory; leave it out to get a new one"
                 )
             continue
         if is_same(holder, item) and not options.replace:
@@ -96,7 +95,7 @@ def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOpt
             if not _locked(connection, holder):
                 continue
             return _overwrite(connection, holder, item, options.batch)
-        raise _taken(item)
+        raise _key_exists(item)
     indexing.insert(connection, item.user_id, [(item, options.batch)])
     return item
 
@@ -108,13 +107,13 @@ def put_all(
     batches: Batches,
     quota: Quota | None,
 ) -> None:
-    """Put records whose callers chose their keys, each in the place of what its key holds.
+    """Put records with keys of the caller's choice, each replacing the memory under its key, if any.
 
-    All rows are locked, in the order of their keys, before anything of the index is touched: whoever writes to the index
-    locks the user's row in `owners`, and two that had some rows and that one in another order would wait in a circle.
+    All rows are locked, in the order of their keys, before anything is written to the index. Writing to the index locks
+    the user's row in `owners`; transactions that took these locks in different orders could deadlock.
 
     Raises:
-        KeyExistsError: A key holds a memory that the scope does not see.
+        KeyExistsError: A key belongs to a memory that the scope does not see.
     """
     with quota_kept(connection, scope.user_id, quota):
         waiting = sorted(items, key=lambda item: item.memory_key)
@@ -128,45 +127,45 @@ def put_all(
             for item in clashing:
                 holder = _by_key(connection, item)
                 if holder is not None and not scope.sees(holder.tier, holder.tier_id):
-                    raise _taken(item)
+                    raise _key_exists(item)
                 if holder is not None and _locked(connection, holder):
                     held.append((holder, item))
                 else:
-                    waiting.append(item)  # deleted meanwhile
+                    waiting.append(item)  # its holder was deleted meanwhile, so insert it again
         for holder, item in held:
             _overwrite(connection, holder, item, batches[item.id])
         indexing.insert(connection, scope.user_id, [(item, batches[item.id]) for item in new])
 
 
-def _taken(item: MemoryItem) -> KeyExistsError:
+def _key_exists(item: MemoryItem) -> KeyExistsError:
     return KeyExistsError(
         f"the key {item.memory_key!r} holds another memory; choose another key, forget it, or replace it"
     )
 
 
 def _check_room(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> None:
-    """Make room for *item*, unless it is there already and takes none."""
+    """Make room for *item* in its tier, unless it is stored already and needs none."""
     if options.capacity is None:
         return
     holder = _by_key(connection, item)
-    is_there = holder is not None and holder.is_active and is_same(holder, item)
-    if options.replace or not is_there:
+    is_stored = holder is not None and holder.is_active and is_same(holder, item)
+    if options.replace or not is_stored:
         make_room(connection, item, options.capacity, holder)
 
 
-def _take_over(
+def _replace(
     connection: sa.Connection, item: MemoryItem, options: PutOptions, read: MemoryItem
 ) -> MemoryItem:
-    """Put *item* in the place of *read*.
+    """Put *item* in place of the record *read*.
 
     Raises:
-        RecordChangedError: It is not there any more, or not as it was read.
+        RecordChangedError: The record was changed or deleted since it was read.
     """
     statement = sa.select(memories.c.updated_at).where(
         *within(options.scope), memories.c.id == read.id
     )
-    # On PostgreSQL the row is locked, or two could both find it as they read it. FOR NO KEY UPDATE
-    # lets reads be counted meanwhile: their foreign key takes a lock on the row too.
+    # On PostgreSQL the row is locked; else two writers could both find it unchanged. FOR NO KEY
+    # UPDATE lets reads be counted meanwhile: their foreign key locks the row, too.
     updated_at = connection.execute(statement.with_for_update(key_share=True)).scalar()
     if updated_at != read.updated_at:
         raise RecordChangedError(
@@ -181,14 +180,14 @@ def _by_identity(connection: sa.Connection, item: MemoryItem) -> MemoryItem | No
     identity = format_of(connection).identity_of(item)
     if identity is None:
         return None
-    return _one(connection, _BY_IDENTITY, item.user_id, identity)
+    return _first_record(connection, _BY_IDENTITY, item.user_id, identity)
 
 
 def _by_key(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
-    return _one(connection, _BY_KEY, item.user_id, item.memory_key)
+    return _first_record(connection, _BY_KEY, item.user_id, item.memory_key)
 
 
-def _one(
+def _first_record(
     connection: sa.Connection, statement: Prepared, user: str, wanted: str
 ) -> MemoryItem | None:
     for row in statement.rows(connection, {"user": user, "wanted": wanted}):
@@ -197,9 +196,10 @@ def _one(
 
 
 def _locked(connection: sa.Connection, holder: MemoryItem) -> bool:
-    """Keep others from writing to the row of *holder* until the transaction ends; return whether it is still there.
+    """Lock the row of *holder* until the transaction ends; return whether the row still exists.
 
-    On PostgreSQL two could both delete the chunks that they see, and insert theirs under the same numbers.
+    Without the lock, two transactions on PostgreSQL could both delete the old chunks, and insert their own under the
+    same numbers.
     """
     row = sa.select(memories.c.id).where(*this_memory(holder.user_id, holder.id))
     return connection.execute(row.with_for_update(key_share=True)).first() is not None
@@ -211,7 +211,7 @@ def _overwrite(
     """Write *new* into the row of *old*, which keeps its id and `created_at`."""
     # References and reads point to the id, so it stays.
     item = replace(new, id=old.id, created_at=old.created_at, updated_at=now())
-    # The embedder read nothing else of it.
+    # The vectors stay if the text and the summary do, because the embedder is given nothing else.
     is_embedded = (searchable(old), old.summary) == (searchable(new), new.summary)
     this = sa.select(memories.c.id).where(*this_memory(old.user_id, old.id))
     indexing.remove(connection, old.user_id, this, vectors=not is_embedded)
@@ -221,8 +221,9 @@ def _overwrite(
 
 
 def rewrite(connection: sa.Connection, item: MemoryItem) -> MemoryItem:
-    """Write *item* into its row, and return it as it stands there. The index is not touched."""
-    # Its content was kept in two forms then, and becomes equal now.
+    """Write *item* into its row, and return it as it is stored. The index is not touched."""
+    # Another record of the user has this identity already, and only one can keep it. For example the same content was
+    # stored once in plain and once encrypted, with different identities, and is now encrypted in both records.
     if twin_of(connection, item) is not None:
         item = replace(item, identity=None)
     update = sa.update(memories).where(*this_memory(item.user_id, item.id))
@@ -231,11 +232,12 @@ def rewrite(connection: sa.Connection, item: MemoryItem) -> MemoryItem:
 
 
 def _store_again(connection: sa.Connection, known: MemoryItem, item: MemoryItem) -> MemoryItem:
-    """Note that *item* was stored again as *known*; see `stored_again`."""
+    """Update the record *known* after the equal *item* was put; see `stored_again`."""
     again = stored_again(known, item)
     if again.origin != known.origin:
-        return rewrite(connection, again)  # a codec binds the content to it
-    # Nothing changed: then nothing is written, and other writers do not wait.
+        # The whole row is written, because a codec binds the content to the origin.
+        return rewrite(connection, again)
+    # If nothing has changed, nothing is written, so that other writers do not wait.
     if again is not known:
         update = sa.update(memories).where(*this_memory(known.user_id, known.id))
         connection.execute(

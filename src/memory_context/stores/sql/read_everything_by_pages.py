@@ -1,7 +1,4 @@
-"""Reading everything of a scope page by page, as an export does.
-
-Only a bounded number of characters is in memory at a time.
-"""
+"""Reading all records of a scope page by page, as an export does, with bounded memory."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ def scan(store: TableStore, scope: Scope) -> Iterator[MemoryItem]:
     """Yield the memories of *scope*, oldest first."""
     where = within(scope)
     order = (memories.c.created_at, memories.c.id)
-    # Lengths first, so that as many contents are read at a time as fit the bound.
+    # Lengths are read first, so that each batch of contents stays within a bounded size.
     size = sa.func.coalesce(
         sa.func.length(memories.c.content), sa.func.length(memories.c.content_bytes), 0
     )
@@ -38,7 +35,7 @@ def scan(store: TableStore, scope: Scope) -> Iterator[MemoryItem]:
             ids = [row.id for row in batch]
             yield from store.read_tables(partial(_items_at, where=where, ids=ids))
         last = rows[-1]
-        # Rows are compared, not skipped by OFFSET: others may insert and delete during the scan.
+        # The next page is found by comparison, not by OFFSET, because rows may be inserted or deleted meanwhile.
         end = sa.tuple_(sa.literal(last.created_at, UTCDateTime), sa.literal(last.id, sa.Uuid))
         page = statement.where(sa.tuple_(*order) > end)
 
@@ -46,16 +43,16 @@ def scan(store: TableStore, scope: Scope) -> Iterator[MemoryItem]:
 def _items_at(
     connection: sa.Connection, where: Conditions, ids: Sequence[UUID]
 ) -> list[MemoryItem]:
-    """Return the memories of these *ids*, in their order, without those that are gone."""
+    """Return the memories with these *ids*, in this order. Those that were deleted meanwhile are left out."""
     found: dict[UUID, MemoryItem] = {}
     for row in connection.execute(RECORDS.where(*where, memories.c.id.in_(ids))):
         found[row.id] = decode_row(connection, row)
-    # IN gives rows in any order.
+    # IN returns rows in any order.
     return [found[memory_id] for memory_id in ids if memory_id in found]
 
 
 def scan_deletions(store: TableStore, user_id: str) -> Iterator[Deletion]:
-    """Yield a user's deletions, by key."""
+    """Yield a user's deletions, sorted by key."""
     key = deletions.c.memory_key
     page = DELETIONS.filter_by(user_id=user_id).order_by(key).limit(PAGE)
     last = ""

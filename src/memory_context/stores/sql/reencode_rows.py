@@ -1,4 +1,4 @@
-"""Writing rows anew for a codec whose keys have changed, in the caller's transaction."""
+"""Writing rows again after the keys of a codec have changed. Every function works in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from memory_context.stores.sql.put import rewrite
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, format_of
 from memory_context.stores.sql.schema import memories, this_memory
 
-# Of a sealed content, more than its head: the version, and the id of its key.
+# Enough bytes of a sealed content for its head: the format's version, and the id of its key.
 _HEAD_BYTES = 300
 
 
 def outdated(connection: sa.Connection, user_id: str) -> list[UUID]:
-    """Return the ids of a user's records that the codec would write otherwise today."""
+    """Return the ids of a user's records that are not in the form the codec writes today."""
     codec = format_of(connection).codec
     head = sa.func.substr(memories.c.content_bytes, 1, _HEAD_BYTES).label("head")
     statement = sa.select(memories.c.id, memories.c.memory_key, memories.c.media_type, head)
@@ -35,10 +35,10 @@ def outdated(connection: sa.Connection, user_id: str) -> list[UUID]:
 
 
 def recode(connection: sa.Connection, user_id: str, memory_id: UUID) -> bool:
-    """Write a record anew; return whether it is still there.
+    """Write a record again with the current codec; return whether the record still exists.
 
     Raises:
-        SealError: It was changed, or never encrypted and the codec does not accept it.
+        SealError: It was changed, or was never encrypted and the codec does not accept it.
     """
     mine = RECORDS.where(*this_memory(user_id, memory_id))
     row = connection.execute(mine.with_for_update(of=memories)).one_or_none()
@@ -49,7 +49,7 @@ def recode(connection: sa.Connection, user_id: str, memory_id: UUID) -> bool:
 
 
 def reseal_index_key(connection: sa.Connection) -> None:
-    """Seal the key of the index with the newest key of the codec."""
+    """Seal the key of the blind index with the newest key of the codec."""
     row_format = format_of(connection)
     if row_format.index_key is not None:
         index_key.store_key(connection, row_format.codec, row_format.index_key)

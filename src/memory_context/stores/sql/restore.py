@@ -1,8 +1,8 @@
-"""Writing records exactly as they were (ids, times, reads, deletions), in the caller's transaction.
+"""Restoring records exactly as they were (ids, times, reads, deletions), in the caller's transaction.
 
-Nothing that is there is changed. Rows come first and the index last, because indexing locks the
-user's row in `owners` (see `keyword_index.count`), and other writers should wait for that lock as
-briefly as possible.
+Existing records are never changed; a record that clashes with one is a *conflict*. Rows are written
+first and the index last, because indexing locks the user's row in `owners` (see
+`keyword_index.count`), and other writers should wait for that lock as briefly as possible.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.row_encoding import DELETIONS, encode_row, format_of
 from memory_context.stores.sql.schema import access, deletions, memories
 
-# What changes without the record being changed; and what an import takes away of it.
+# Fields that change without the record being changed, and (the last two) those that an import resets.
 _NOT_COMPARED = {"match", "accessed_at", "access_count", "origin", "generated_key"}
 _INSERT = Prepared(insert_into(memories).on_conflict_do_nothing(), memories.c.keys())
-_READ = Prepared(sa.insert(access), access.c.keys())
-_NOT_DELETED = Prepared(
+_INSERT_READS = Prepared(sa.insert(access), access.c.keys())
+_REMOVE_DELETION = Prepared(
     sa.delete(deletions).filter_by(user_id=sa.bindparam("user"), memory_key=sa.bindparam("wanted"))
 )
 
@@ -36,9 +36,9 @@ def insert_record(connection: sa.Connection, item: MemoryItem) -> bool:
 
 
 def insert_records(connection: sa.Connection, items: Sequence[MemoryItem]) -> set[UUID]:
-    """Insert records with their reads, and forget that their keys were deleted; return which were written.
+    """Insert records with their reads, and remove earlier deletions of their keys; return the ids that were written.
 
-    One that clashes with another record is left out.
+    A record that clashes with another one is left out.
     """
     counts = _INSERT.counts(connection, [encode_row(connection, item) for item in items])
     written = [item for item, count in zip(items, counts, strict=True) if count]
@@ -53,10 +53,10 @@ def insert_records(connection: sa.Connection, items: Sequence[MemoryItem]) -> se
         if item.access_count
     ]
     if reads:
-        _READ.run(connection, reads)
+        _INSERT_READS.run(connection, reads)
     if written:
         keys = [{"user": item.user_id, "wanted": item.memory_key} for item in written]
-        _NOT_DELETED.run(connection, keys)
+        _REMOVE_DELETION.run(connection, keys)
     return {item.id for item in written}
 
 
@@ -66,20 +66,20 @@ def restore(
     records: Sequence[AnyRecord],
     batches: Batches,
 ) -> Restored:
-    """Write *records* of one user in their order; those without a batch are noted as pending."""
+    """Write *records* of one user in their order. Memories without a batch of chunks are noted as pending."""
     total = Restored()
     written: list[MemoryItem] = []
     for run in _runs(records):
         done, items = _restore_run(connection, user_id, run)
         total += done
         written += items
-    # Last, because it locks the user's row: see above.
+    # Last, because it locks the user's row (see the module's docstring).
     indexing.insert(connection, user_id, [(item, batches.get(item.id)) for item in written])
     return total + Restored(written=len(written))
 
 
 def _runs(records: Sequence[AnyRecord]) -> Iterator[list[AnyRecord]]:
-    """Yield *records* in parts that can be written at once: memories, each once, and then deletions."""
+    """Yield *records* in runs that can be written together: memories with different ids, followed by deletions."""
     run: list[AnyRecord] = []
     ids = set[UUID]()
     for record in records:
@@ -95,7 +95,7 @@ def _runs(records: Sequence[AnyRecord]) -> Iterator[list[AnyRecord]]:
 def _restore_run(
     connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]
 ) -> tuple[Restored, list[MemoryItem]]:
-    """Write memories and then deletions; return what became of them, and which memories were written."""
+    """Write a run of memories and deletions; return the outcome without the new memories, and these."""
     stored = _stored_ids(connection, user_id, records)
     deleted = _deleted(connection, user_id, records)
     total = Restored()
@@ -124,30 +124,30 @@ def _restore_run(
 def new_items(
     connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]
 ) -> list[MemoryItem]:
-    """Return the records that would be new: those worth preparing the index for."""
+    """Return the memories that are not stored yet: only for these is it worth preparing chunks for the index."""
     stored = _stored_ids(connection, user_id, records)
     items = [record for record in records if isinstance(record, MemoryItem)]
     return [item for item in items if item.id not in stored]
 
 
 def _stored_ids(connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]) -> set[UUID]:
-    """Return the ids of those records that are there, in whatever version."""
+    """Return the ids of the records that are stored already, in any version."""
     ids = [record.id for record in records if isinstance(record, MemoryItem)]
-    there = sa.select(memories.c.id).filter_by(user_id=user_id).where(memories.c.id.in_(ids))
-    return set(connection.execute(there).scalars())
+    stored = sa.select(memories.c.id).filter_by(user_id=user_id).where(memories.c.id.in_(ids))
+    return set(connection.execute(stored).scalars())
 
 
 def _deleted(
     connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]
 ) -> dict[str, Deletion]:
-    """Return the deletions that are noted of the keys of *records*, by key."""
+    """Return the noted deletions of the keys of *records*, by key."""
     keys = [record.memory_key for record in records]
     noted = DELETIONS.filter_by(user_id=user_id).where(deletions.c.memory_key.in_(keys))
     return {row.memory_key: Deletion(*row) for row in connection.execute(noted)}
 
 
 def _clash(connection: sa.Connection, item: MemoryItem) -> str:
-    """Return what an insert of *item* has clashed with."""
+    """Return the reason why an insert of *item* has clashed."""
     holder = _id_under(connection, item.user_id, item.memory_key)
     if holder is not None:
         return f"the key belongs to another memory, {holder}"
@@ -163,7 +163,7 @@ def _id_under(connection: sa.Connection, user_id: str, key: str) -> UUID | None:
 
 
 def twin_of(connection: sa.Connection, item: MemoryItem) -> str | None:
-    """Return the key of another record of the user's that has the identity of *item*."""
+    """Return the key of another record of the user with the same identity as *item*; None if there is none."""
     identity = format_of(connection).identity_of(item)
     if identity is None:
         return None
@@ -172,7 +172,7 @@ def twin_of(connection: sa.Connection, item: MemoryItem) -> str | None:
 
 
 def _compare(connection: sa.Connection, item: MemoryItem) -> Restored:
-    """Compare *item* with the user's record of the same id."""
+    """Compare *item* with the stored record of the same id."""
     old = indexing.item_by_id(connection, item.user_id, item.id)
     differing = differences(old, item) if old else ["id"]
     if not differing:
@@ -187,7 +187,7 @@ def _conflict(item: MemoryItem, reason: str) -> Restored:
 
 
 def differences(one: MemoryItem, other: MemoryItem) -> list[str]:
-    """Return the fields in which two versions of a record differ, their reads and origins aside."""
+    """Return the fields in which two versions of a record differ, other than `_NOT_COMPARED`."""
     names = [item_field.name for item_field in fields(MemoryItem)]
     return [
         name
@@ -199,13 +199,13 @@ def differences(one: MemoryItem, other: MemoryItem) -> list[str]:
 def _restore_deletion(
     connection: sa.Connection, user_id: str, deletion: Deletion, deleted: dict[str, Deletion]
 ) -> Restored:
-    """Note a deletion in the table, and in *deleted*, the deletions by key."""
+    """Note a deletion in the table, and in *deleted*, which maps keys to deletions."""
     key = deletion.memory_key
     if _id_under(connection, user_id, key) is not None:
         reason = f"it was deleted there on {_minute(deletion)}, and is still here"
         return Restored(conflicts=(Conflict(user_id, key, reason),))
     old = deleted.get(key)
-    # The later deletion is the one that readers are told of.
+    # The later deletion wins, as it is the one that is reported for the key.
     if old and old.deleted_at >= deletion.deleted_at:
         return Restored(unchanged=1)
     noted = insert_into(deletions).values(user_id=user_id, **asdict(deletion))

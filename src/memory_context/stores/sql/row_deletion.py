@@ -13,10 +13,10 @@ from memory_context.stores.sql.schema import UTCDateTime, access, deletions, mem
 
 
 def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: str) -> list[str]:
-    """Delete a user's memories that meet *where*, noting when and why; return their keys."""
+    """Delete a user's memories that meet *where*, and note when and why; return their keys."""
     if is_postgresql(connection):
-        # The rows are locked first: what is stored from now on is not deleted. In the order in which
-        # puts lock them, and as they do before anything of the index: or both would wait in a circle.
+        # The rows are locked first, so that memories that are stored from now on are not deleted. As
+        # in `put`, they are locked in the order of their keys, and before the index, to avoid deadlocks.
         by_key = sa.select(memories.c.id).where(*where).order_by(memories.c.memory_key.collate("C"))
         ids = connection.execute(by_key.with_for_update()).scalars().all()
         if not ids:
@@ -24,7 +24,7 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
         these = sa.any_(sa.literal(ids, ARRAY(sa.Uuid())))
         where = (memories.c.user_id == user_id, memories.c.id == these)
     doomed = sa.select(memories.c.id).where(*where)
-    # First, because the index is emptied by reading what the records say.
+    # Before the rows are deleted, because removing them from the index needs their texts.
     indexing.remove(connection, user_id, doomed)
     notes = sa.select(
         memories.c.user_id,
@@ -33,10 +33,10 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
         sa.literal(reason),
     ).where(*where)
     insert = insert_into(deletions).from_select(deletions.c.keys(), notes)
-    # Two processes may delete the same memory at once; then the later one has noted it.
+    # An upsert, because two processes may delete the same memory at once. The later one's note stays.
     connection.execute(upsert(insert))
-    # Explicit, though the foreign key cascades: a caller's engine may have foreign keys off in
-    # SQLite.
+    # Explicit, although the foreign key cascades, because a caller's engine may have SQLite's
+    # foreign keys switched off.
     reads = sa.delete(access).filter_by(user_id=user_id).where(access.c.memory_id.in_(doomed))
     connection.execute(reads)
     deleted = sa.delete(memories).where(*where).returning(memories.c.memory_key)

@@ -1,6 +1,6 @@
-"""The record as a database row, and back.
+"""Converting a record to a database row, and back.
 
-Only here is content encoded for its column, and decoded: by the codec that the store has given to the connection.
+This is the only place where the store's codec, which a connection carries in its `RowFormat`, encodes and decodes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from memory_context.stores.codec import Codec
 from memory_context.stores.sql.blind_index_key import keyed_hash
 from memory_context.stores.sql.schema import access, belongs, deletions, memories
 
-# Fields that are no columns of `memories`, or not column by column.
+# Fields that are not columns of `memories`, or that are stored in more than one column.
 _APART = {"content", "match", "accessed_at", "access_count"}
 _FIELDS = [item_field.name for item_field in fields(MemoryItem) if item_field.name not in _APART]
 
@@ -32,7 +32,7 @@ RECORDS = sa.select(
     access.c.accessed_at,
     sa.func.coalesce(access.c.access_count, 0).label("access_count"),
 ).select_from(memories.outerjoin(access, belongs(access)))
-"""Selects the rows that `decode_row` takes."""
+"""Selects rows for `decode_row`."""
 DELETIONS = sa.select(deletions.c.memory_key, deletions.c.deleted_at, deletions.c.reason)
 """Selects the fields of a `Deletion`."""
 
@@ -40,29 +40,29 @@ _COLUMNS = [*(column.name for column in RECORDS.selected_columns), "match"]
 _TAGS, _CONTENT, _BYTES, _MEDIA_TYPE = map(
     _COLUMNS.index, ("tags", "content", "content_bytes", "media_type")
 )
-# What a frozen dataclass does by itself to set its fields takes longer than the rest of decoding.
+# The fields are set directly, because the constructor of a frozen dataclass takes longer than the rest of decoding.
 _SETTERS = [
     (_COLUMNS.index(one.name), getattr(MemoryItem, one.name).__set__) for one in fields(MemoryItem)
 ]
 
 ROW_FORMAT = "memory_context_row_format"
-"""The execution option that tells a connection how its rows are written."""
+"""The execution option with the `RowFormat` of a connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowFormat:
-    """How records stand in rows, and their words in the index.
+    """How records are stored in rows, and their words in the index.
 
     Attributes:
-        codec: What rows hold of records.
-        index_key: What identities and words are hashed with where the codec hides them; None where it does not.
+        codec: Encodes and decodes the records.
+        index_key: The key with which identities and words are hashed; None if the codec does not hide words.
     """
 
     codec: Codec = field(default_factory=Codec)
     index_key: bytes | None = field(default=None, repr=False)
 
     def identity_of(self, item: MemoryItem) -> str | None:
-        """Return the identity of *item* as its row holds it."""
+        """Return the identity of *item* as it is stored in its row: hashed if the codec hides words."""
         if self.index_key is None or item.identity is None:
             return item.identity
         return keyed_hash(self.index_key, f"{item.user_id}\0{item.identity}", size=32)
@@ -72,7 +72,7 @@ _PLAIN = RowFormat()
 
 
 def format_of(connection: sa.Connection) -> RowFormat:
-    """Return how rows are written on *connection*."""
+    """Return the row format of *connection*."""
     options = connection.get_execution_options()
     row_format: RowFormat = options.get(ROW_FORMAT, _PLAIN)
     return row_format
@@ -92,7 +92,7 @@ def encode_row(connection: sa.Connection, item: MemoryItem) -> dict[str, Any]:
     item = row_format.codec.encode(item)
     values = {name: getattr(item, name) for name in _FIELDS}
     values["identity"] = identity
-    # JSON knows no tuples, and comparing with what is read back would find a difference.
+    # As JSON has them: lists instead of tuples, and plain dicts.
     values["tags"] = list(item.tags)
     values["content_metadata"] = dict(item.content_metadata)
     if isinstance(item.content, str) and is_storable(item.content):
@@ -106,7 +106,7 @@ def encode_row(connection: sa.Connection, item: MemoryItem) -> dict[str, Any]:
 
 
 def decode_row(connection: sa.Connection, row: Sequence[Any]) -> MemoryItem:
-    """Decode a row of `RECORDS` as `decoded_row` does, by how the rows of *connection* are written."""
+    """Decode a row of `RECORDS` as `decoded_row` does, in the row format of *connection*."""
     return decoded_row(format_of(connection), row)
 
 
@@ -115,13 +115,13 @@ def decoded_row(row_format: RowFormat, row: Sequence[Any]) -> MemoryItem:
 
     Raises:
         SealError: The codec did not write it, or it was changed.
-        EncryptionError: Its key is not at hand.
+        EncryptionError: The key that encrypted it is not available.
     """
     values: list[Any] = [*row, None]
     values[_TAGS] = tuple(values[_TAGS])
     if values[_CONTENT] is None:
         values[_CONTENT] = decoded(bytes(values[_BYTES] or b""), values[_MEDIA_TYPE])
     item = object.__new__(MemoryItem)
-    for place, set_field in _SETTERS:
-        set_field(item, values[place])
+    for position, set_field in _SETTERS:
+        set_field(item, values[position])
     return row_format.codec.decode(item)

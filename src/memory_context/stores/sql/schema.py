@@ -1,4 +1,8 @@
-"""The tables, described once for SQLite and PostgreSQL."""
+"""The tables, described once for SQLite and PostgreSQL, and common conditions and sums on them.
+
+In the index, a memory is cut into chunks (table `passages`), and a chunk is kept as the set of its *lexemes*: its
+analyzed words.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +30,8 @@ AnySelect: TypeAlias = sa.Select[*tuple[Any, ...]]
 
 metadata = sa.MetaData()
 
-# Every unique and foreign key has the user in it, so that all tables can be partitioned by user alike.
-# The content comes last: SQLite walks through a long value to reach the columns behind it.
+# Every unique and foreign key contains the user, so that all tables can be partitioned by user.
+# The content comes last, because SQLite reads through a long value to reach the columns after it.
 memories = sa.Table(
     "agent_memories",
     metadata,
@@ -68,12 +72,12 @@ memories = sa.Table(
         "ix_agent_memories_user_category",
         "user_id",
         "category",
-        # What namespaces hold is added up from this index alone, and which are a page of one is told by it.
+        # The totals of namespaces, and the ids on a page of one, are read from this index alone.
         *("tier", "is_active", "expires_at", "char_count", "byte_count", "created_at", "id"),
         sqlite_where=sa.text("category IS NOT NULL"),
         postgresql_where=sa.text("category IS NOT NULL"),
     ),
-    # What capacities and quotas add up is read from this index alone.
+    # The sums for capacities and quotas are read from this index alone.
     sa.Index(
         "ix_agent_memories_user_tier",
         "user_id",
@@ -104,7 +108,7 @@ deletions = sa.Table(
     required("reason", sa.Text, ""),
 )
 
-# Each user's number, with which their lexemes begin, and what BM25 must know of all their chunks.
+# Each user's number, which is the prefix of their lexemes in the index, and the totals of their chunks for BM25.
 owners = sa.Table(
     "agent_memory_owners",
     metadata,
@@ -114,12 +118,12 @@ owners = sa.Table(
     count("length"),
     NumberedKey("number"),
     sa.UniqueConstraint("user_id", name="uq_agent_memory_owners_user"),
-    # SQLite would give the number of a forgotten user to the next one otherwise.
+    # Else SQLite would reuse the number of a forgotten user.
     sqlite_autoincrement=True,
 )
 
-# The chunks of a memory, as offsets into its content. On SQLite the lexemes are in a table of FTS5 under the same id,
-# and null here.
+# The chunks of a memory, as offsets into its content. On SQLite the lexemes are in an FTS5 table under the same id, and
+# null here.
 passages = sa.Table(
     "agent_memory_passages",
     metadata,
@@ -139,12 +143,14 @@ passages = sa.Table(
         "ix_agent_memory_passages_lexemes",
         "lexemes",
         postgresql_using="gin",
-        sqlite_where=sa.text("lexemes IS NOT NULL"),  # always null there, so that it has no entries
+        sqlite_where=sa.text(
+            "lexemes IS NOT NULL"
+        ),  # they are always null on SQLite, so the index is empty
     ),
     sqlite_autoincrement=True,
 )
 
-# What statements of the keyword index select: chunks by rank, and the ids of those that hold a lexeme.
+# The columns that the statements of the keyword index select: ranked chunks, and the chunk ids of each lexeme.
 HIT_COLUMNS = (
     *(passages.c.id, passages.c.memory_id, passages.c.start, passages.c.stop, passages.c.line),
     sa.column("score", sa.Float),
@@ -156,7 +162,7 @@ HELD_COLUMNS = (
     sa.column("chunks", sa.JSON),
 )
 
-# Memories that are not fully indexed: the index holds their chunks up to the offset `done` only.
+# Memories that are not fully indexed yet. Their chunks are in the index up to the offset `done`.
 pending = sa.Table(
     "agent_memory_pending",
     metadata,
@@ -166,8 +172,8 @@ pending = sa.Table(
     of_memory("fk_agent_memory_pending"),
 )
 
-# The version of the analyzer that the index was built with, and the tables of vectors
-# (`vector_index`).
+# Facts about the database itself: the version of the analyzer that the index was built with, the
+# tables of vectors (`vector_index`), and the key of a blind index (`blind_index_key`).
 settings = sa.Table(
     "agent_memory_settings",
     metadata,
@@ -175,7 +181,7 @@ settings = sa.Table(
     required("value", sa.Text),
 )
 
-# Who did what with which memory; filled where a caller asks for an audit trail.
+# Who did what with which memory. It is filled only if a caller asks for an audit trail.
 audit = sa.Table(
     "agent_memory_audit",
     metadata,
@@ -191,7 +197,7 @@ audit = sa.Table(
     sa.Index("ix_agent_memory_audit_user_key", "user_id", "memory_key"),
 )
 
-# What models were sent and what was decided before: see `call_records`. The details are JSON, or sealed by a codec.
+# Model calls, and the decisions before them: see `call_records`. The details are JSON, or sealed by a codec.
 calls = sa.Table(
     "agent_memory_calls",
     metadata,
@@ -213,7 +219,7 @@ calls = sa.Table(
     sa.Index("ix_agent_memory_calls_user_at", "user_id", "at"),
 )
 
-# Alembic's table, under a name of our own; outside `metadata`, because Alembic keeps it.
+# Alembic's version table, under our own name. It is not in `metadata`, because Alembic maintains it.
 version = sa.Table(
     "memory_context_version",
     sa.MetaData(),
@@ -223,24 +229,24 @@ version = sa.Table(
 
 
 def belongs(table: sa.FromClause) -> sa.ColumnElement[bool]:
-    """Match the rows of *table* that go with a memory."""
+    """Match the rows of *table* that belong to the memory of the enclosing or joined statement."""
     return (table.c.user_id == memories.c.user_id) & (table.c.memory_id == memories.c.id)
 
 
 def this_memory(user_id: str, memory_id: UUID) -> tuple[sa.ColumnElement[bool], ...]:
-    """Match the user's memory of that id."""
+    """Match the user's memory with this id."""
     return memories.c.user_id == user_id, memories.c.id == memory_id
 
 
 def narrowed(table: sa.FromClause, **values: object) -> list[sa.ColumnElement[bool]]:
-    """Match the rows of *table* that have these values in the columns of these names; None narrows nothing."""
+    """Match the rows of *table* whose columns have the given values. A value of None is not a condition."""
     return [table.c[name] == value for name, value in values.items() if value is not None]
 
 
 def in_period(
     moment: sa.ColumnElement[Any], since: datetime | None, until: datetime | None
 ) -> list[sa.ColumnElement[bool]]:
-    """Match moments from *since* on and before *until*; None sets no bound."""
+    """Match times from *since* on and before *until*; None sets no bound."""
     bounds: list[sa.ColumnElement[bool]] = []
     if since is not None:
         bounds.append(moment >= since)
@@ -250,9 +256,9 @@ def in_period(
 
 
 def total_of(column: sa.ColumnElement[int]) -> sa.Cast[int]:
-    """Return the sum of *column*; 0 for no rows.
+    """Return the sum of *column*; 0 without rows.
 
-    It is cast, because PostgreSQL sums a BIGINT up to a NUMERIC, which comes as a Decimal.
+    It is cast, because in PostgreSQL the sum of a BIGINT is a NUMERIC, which would be read as a Decimal.
     """
     return sa.cast(sa.func.coalesce(sa.func.sum(column), 0), sa.BigInteger)
 
@@ -264,6 +270,6 @@ def count_rows(
     *where: sa.ColumnElement[bool],
     **values: object,
 ) -> int:
-    """Return how many rows of *table* meet *where*, and have these values in the columns of these names."""
+    """Return the number of rows of *table* that meet *where* and whose columns have the given values."""
     statement = sa.select(sa.func.count()).select_from(table).filter_by(**values).where(*where)
     return connection.execute(statement).scalar_one()

@@ -1,7 +1,8 @@
-"""Giving up a PostgreSQL server that says nothing any more, although its connections stay open.
+"""Closing connections to a PostgreSQL server that no longer answers, although the connections stay open.
 
-A process that is stopped, a proxy or a network that passes no bytes: no driver and no timer of TCP
-notices all of them, because a kernel may go on to confirm what it receives.
+The server process may be stopped, or a proxy or network may no longer pass bytes on. Neither drivers
+nor TCP timeouts notice all of these cases, because the other side's kernel may still acknowledge
+what it receives.
 """
 
 from __future__ import annotations
@@ -21,32 +22,34 @@ T = TypeVar("T")
 
 
 def give_up(connection: Connection[Any], _record: object = None) -> None:
-    """Let *connection* wait for an answer no longer than `deadlines.patience` says, then close it."""
-    import psycopg  # noqa: PLC0415 - is loaded by who has a connection
+    """Make *connection* close itself if the server does not answer within `deadlines.patience` seconds."""
+    import psycopg  # noqa: PLC0415 - it is loaded already if there is a connection
 
     wait = type(connection).wait
-    # Not the connection itself, which would then hold itself.
-    there = ref(connection)
+    # A weak reference, because the connection itself will hold the function below.
+    reference = ref(connection)
 
     def bounded(steps: Generator[Any, Any, T], *args: Any, **options: Any) -> T:  # noqa: ANN401 - psycopg's
-        waiting: Any = there()
+        this: Any = reference()
         seconds = deadlines.patience()
         if seconds is None:
-            return wait(waiting, steps, *args, **options)
+            return wait(this, steps, *args, **options)
         try:
-            return wait(waiting, _answered(steps, seconds), *args, **options)
+            return wait(this, _answered(steps, seconds), *args, **options)
         except TimeoutError as error:
-            waiting.close()
+            this.close()
             raise psycopg.OperationalError(str(error)) from None
 
-    connection.wait = bounded  # type: ignore[assignment,method-assign] # of this connection
+    connection.wait = bounded  # type: ignore[assignment,method-assign] # for this connection only
 
 
 def _answered(steps: Generator[Any, Any, T], seconds: float) -> Generator[Any, Any, T]:
-    """Yield what *steps* yield, which psycopg resumes several times a second also while nothing comes.
+    """Pass on what *steps* yield, until the server is silent for too long.
+
+    psycopg resumes the generator several times a second, even while no bytes arrive.
 
     Raises:
-        TimeoutError: For *seconds* the server took and sent no byte.
+        TimeoutError: The server neither accepted nor sent a byte for this many *seconds*.
     """
     last = time.monotonic()
     try:
@@ -56,7 +59,7 @@ def _answered(steps: Generator[Any, Any, T], seconds: float) -> Generator[Any, A
             if ready:
                 last = time.monotonic()
             elif time.monotonic() - last > seconds:
-                raise TimeoutError(f"the server has said nothing for {seconds:g} s")
+                raise TimeoutError(f"the server has not answered for {seconds:g} s")
             wanted = steps.send(ready)
     except StopIteration as done:
         return done.value  # type: ignore[no-any-return] # of a generator of T
@@ -64,9 +67,11 @@ def _answered(steps: Generator[Any, Any, T], seconds: float) -> Generator[Any, A
 
 @contextmanager
 def given_up(connection: Any) -> Generator[None]:  # noqa: ANN401 - a driver's
-    """Do as `give_up` in the body, to a connection of a caller's, which is as it was afterwards."""
-    is_theirs = type(connection).__module__.startswith("psycopg") and "wait" not in vars(connection)
-    if not is_theirs:
+    """Apply `give_up` during the body to a connection of a caller's engine, and undo it afterwards."""
+    is_callers = type(connection).__module__.startswith("psycopg") and "wait" not in vars(
+        connection
+    )
+    if not is_callers:
         yield
         return
     give_up(connection)

@@ -1,4 +1,8 @@
-"""The `MemoryStore` in SQLite or PostgreSQL: one set of SQLAlchemy Core statements for both."""
+"""The `MemoryStore` in SQLite or PostgreSQL: one set of SQLAlchemy Core statements for both databases.
+
+Each method runs functions of this package's other modules in a transaction of its `Database`. Frequent statements are
+made once for each *shape* of a scope and filters (see `filters_as_sql`), and kept.
+"""
 
 from __future__ import annotations
 
@@ -82,48 +86,49 @@ T = TypeVar("T")
 
 # PostgreSQL takes at most 65,535 bound parameters in a statement, SQLite 32,766.
 KEYS_PER_STATEMENT = 5000
-# Of how many shapes of scopes and filters the statements are kept that read records.
+# How many statements are kept of each kind, one for each shape of scope and filters.
 STATEMENTS = 100
-# With more values than that, a statement is of use once.
+# A statement for filters with more values than this is not kept, as it would not be used again.
 LONGEST_KEPT = 20
-# How much a search indexes before it answers, in characters: a minute or so of work.
+# How many characters a search indexes at most before it answers: about a minute of work.
 CATCH_UP = 32_000_000
 CALLS_KEPT = timedelta(days=30)
-# How many of the newest memories a search opens where nothing is indexed.
+# How many of the newest memories a search reads if there is no index (`Encrypted` with index="none").
 OPENED_FOR_SEARCH = 500
 
 
 class SQLAlchemyStore(ClosedAtExit):
     """A `MemoryStore` in SQLite or PostgreSQL, safe for several threads and processes.
 
-    Nothing is opened before the first use. SQLite databases are created and migrated then;
-    PostgreSQL schemas are created where there is none. Engines are shared per URL and process.
+    Nothing is opened before the first use. Then a SQLite database is created or migrated, and a
+    PostgreSQL schema is created if there is none. Engines are shared per URL and process.
 
     Args:
-        store: A URL, an engine, or a connection pool. None: the variable ``MEMORY_CONTEXT_STORE``,
-            else ``sqlite:///memory.db`` in the working directory. ``sqlite://`` is a database in
-            memory, gone when the store is closed.
+        store: A URL, an engine, or a connection pool. None stands for the environment variable
+            ``MEMORY_CONTEXT_STORE``, or for ``sqlite:///memory.db`` in the working directory if
+            that is not set. ``sqlite://`` is a database in memory, gone when the store is closed.
         password_variable: The environment variable with the password of a URL that has none.
         embedder: Makes vectors for semantic search: an object with ``embed_documents`` and
-            ``embed_query``, as LangChain's, or a callable from texts to vectors. After each `put` a
-            thread makes what is missing.
-        embedding_model: The name that its vectors are kept by. Without it, what the embedder calls
-            its model.
-        quota: How much is kept of each user. What would exceed it is refused with a
-            `QuotaExceededError`; several processes that should not exceed it together need the same
-            one each.
-        codec: What rows hold of records: `Compressed`, or `Encrypted`. As they are without one.
-        redactor: Takes the secrets out of what a `MemoryManager` stores here, and everything on one:
-            texts lose them before they come here. What is given to `put` and `restore` is stored as
-            it is.
-        calls_kept: How long it is kept what models were sent, and what was decided before: keys and
-            numbers. None: nothing of it is kept.
+            ``embed_query``, such as LangChain's ``Embeddings``, or a callable from texts to
+            vectors. After each `put`, a thread makes the missing vectors.
+        embedding_model: The name under which the vectors are kept; by default the embedder's own
+            name for its model.
+        quota: The limit on what is kept for each user. A write that would exceed it raises a
+            `QuotaExceededError`. Each process checks its own writes only, so give all processes
+            the same quota.
+        codec: Encodes the records in rows: `Compressed` or `Encrypted`. Without a codec they are
+            stored as they are.
+        redactor: Removes secrets from texts before they are stored by a `MemoryManager`, or by
+            anything built on one. Records that are given to `put` and `restore` are stored as
+            they are.
+        calls_kept: How long model calls and the decisions before them are kept, as keys and
+            numbers. None: they are not kept.
 
     Raises:
-        UnsupportedDatabaseError: Neither SQLite nor PostgreSQL through psycopg.
+        UnsupportedDatabaseError: The database is neither SQLite nor PostgreSQL through psycopg.
         MissingDependencyError: The driver cannot be loaded.
-        InvalidArgumentError: `embedder` is none, or its model has no name; or the codec encrypts,
-            and vectors would tell of the contents.
+        InvalidArgumentError: `embedder` is not an embedder, or its model has no name; or the codec
+            encrypts, and vectors would reveal the contents.
     """
 
     def __init__(
@@ -157,8 +162,8 @@ class SQLAlchemyStore(ClosedAtExit):
     def url(self) -> str | None:
         """Return the URL for another process, without its password.
 
-        None in memory and on a bare pool, which no URL leads to, and with a codec or redactor of the
-        caller's own.
+        None if no URL can reach the database (one in memory, or a bare pool), or express the
+        settings of the codec or redactor.
         """
         prefix, url = url_prefix(self.codec, self.redactor), self.database.public_url
         return None if prefix is None or url is None else prefix + url
@@ -171,10 +176,11 @@ class SQLAlchemyStore(ClosedAtExit):
     def embedding_by(
         self, embedder: AnyEmbedder, name: str | None = None, distance: Distance = "cosine"
     ) -> EmbeddingWorker:
-        """Return what makes vectors here by an embedder of the caller's, and keeps them under the model's *name*.
+        """Return a worker that makes vectors with another embedder, and keeps them in this store under the model's *name*.
 
         Raises:
-            InvalidArgumentError: As when a store is made with the embedder; or there is no such distance.
+            InvalidArgumentError: *embedder* is not an embedder, its model has no name, the store's codec encrypts, or
+                there is no such distance.
         """
         check_embedder(self.codec)
         return EmbeddingWorker(as_embedding_model(embedder, name, distance), self.database)
@@ -190,7 +196,7 @@ class SQLAlchemyStore(ClosedAtExit):
     ) -> MemoryItem:
         """See `MemoryStore.put`."""
         _check_scope(scope, item)
-        # Analyzed before the transaction begins, so that other writers wait less.
+        # The text is analyzed before the transaction begins, so that other writers wait less.
         batch = indexing.prepared(item)
         options = _put.PutOptions(
             scope=scope,
@@ -205,7 +211,7 @@ class SQLAlchemyStore(ClosedAtExit):
         return stored
 
     def replace_all(self, scope: Scope, items: Sequence[MemoryItem]) -> None:
-        """See `BatchWriter.replace_all`; all of it is one transaction."""
+        """See `BatchWriter.replace_all`."""
         for item in items:
             _check_scope(scope, item)
         batches = {item.id: indexing.prepared(item) for item in items}
@@ -242,7 +248,7 @@ class SQLAlchemyStore(ClosedAtExit):
             raise InvalidArgumentError(
                 f"a limit is 0 or more, or None for all, an offset 0 or more; not {limit} and {offset}"
             )
-        page, values = self._kept(_page, scope, filters, order_by, limit is None)
+        page, values = self._statement(_page, scope, filters, order_by, limit is None)
         return self.database.items(page, {**values, "limit": limit, "offset": offset})
 
     def search(
@@ -258,17 +264,18 @@ class SQLAlchemyStore(ClosedAtExit):
     ) -> list[MemoryItem]:
         """See `MemoryStore.search`. Of equally good memories, the one used last comes first.
 
-        What is still to be indexed is indexed first, newest first, at most 32 million characters of
-        it at a time. Vectors are those that *by* has made, in place of the store's own embedder.
+        Memories that are not indexed yet are indexed first, newest first, up to 32 million characters
+        per search. If *by* is given, its vectors are searched instead of those of the store's own
+        embedder.
         """
         wanted = hits_to_memories.wanted_of(query)
         says_something = bool(query.strip()) if mode == "semantic" else bool(wanted)
         if not says_something:
             return self.query(scope, filters, limit=limit)
         if self.codec.index == "none":
-            # The newest memories are indexed for this search alone.
+            # The newest memories are indexed in memory, for this search alone.
             with SQLAlchemyStore("sqlite://") as opened:
-                opened.restore(Scope(scope.user_id), self._opened(scope, filters))
+                opened.restore(Scope(scope.user_id), self._newest(scope, filters))
                 return opened.search(scope, query, limit=limit, filters=filters, passages=passages)
         request = hits_to_memories.SearchRequest(
             user_id=scope.user_id,
@@ -287,35 +294,35 @@ class SQLAlchemyStore(ClosedAtExit):
         return [hits_to_memories.with_match(item, hit, query, wanted) for item, hit in found]
 
     def term_hits(self, scope: Scope, terms: Sequence[Sequence[str]], filters: Filters) -> TermHits:
-        """Return where terms stand, each given by its lexemes, and how rare these are (see `TermHits`)."""
+        """See `TermIndexed.term_hits`."""
         if self.codec.index == "none":
-            return term_hits(self._opened(scope, filters), terms)
+            return term_hits(self._newest(scope, filters), terms)
         if self.database.read(indexing.is_pending, scope.user_id):
             self._catch_up(scope.user_id)
         conditions = self._matching(scope, filters)
         return self.database.read(keyword_index.term_hits, scope.user_id, terms, conditions)
 
-    def _opened(self, scope: Scope, filters: Filters | None) -> list[MemoryItem]:
-        """Return what a search looks at where nothing is indexed."""
+    def _newest(self, scope: Scope, filters: Filters | None) -> list[MemoryItem]:
+        """Return the memories that a search reads if there is no index."""
         return self.query(scope, filters, limit=OPENED_FOR_SEARCH)
 
     @deadlines.waiting(None)
     def reencrypt(
         self, user_id: str | None = None, progress: Callable[[int], object] | None = None
     ) -> int:
-        """Write anew what the codec would write otherwise today; return how many records that were.
+        """Write all records again that are not in the form the codec writes today; return their number.
 
-        With `Encrypted` that is what an older key encrypted, or none. Afterwards the older keys may
-        go, and no word of a plain row stands in the database. It may be interrupted, and called
-        again.
+        With `Encrypted` these are the records that an older key encrypted, or that were never
+        encrypted. Afterwards the older keys are no longer needed, and no plain text is left in the
+        database. It may be interrupted, and called again.
 
         Args:
-            user_id: Whose; everybody's without it.
-            progress: Called after each of them with how many it were so far.
+            user_id: The user whose records are written; None for all users.
+            progress: Called after each record with the number of records written so far.
 
         Raises:
-            SealError: A row was changed, or never encrypted and the codec does not accept it.
-            StoreError: The store could not do it. What was done stays done.
+            SealError: A row was changed, or was never encrypted and the codec does not accept it.
+            StoreError: The operation failed. Records that were written before stay written.
         """
         done = 0
         for user in self.users() if user_id is None else [user_id]:
@@ -332,17 +339,17 @@ class SQLAlchemyStore(ClosedAtExit):
 
     @deadlines.waiting(None)
     def reindex(self, progress: Progress | None = None) -> int:
-        """Rebuild the search index and missing vectors of all memories; return how many there are.
+        """Rebuild the search index and make the missing vectors of all memories; return their number.
 
-        Needed after `agent_memories` was written to by other means, and for a new embedder.
-        Memories that are not indexed yet are not found until it ends.
+        This is needed after another program has written to `agent_memories`, and for a new
+        embedder. Searches do not find a memory before it is indexed again.
 
         Args:
-            progress: Called after each step with how many are done, and of how many; each memory is
-                a step, once for its words and once for its vectors.
+            progress: Called after each step with the number of steps done, and their total number.
+                Each memory is one step for its words, and another one for its vectors.
 
         Raises:
-            StoreError: The store could not do it; the next search goes on where it ended.
+            StoreError: The operation failed. The next search continues it.
         """
         self.database.write(keyword_index.reset)
         pending = self.database.read(indexing.pending_memories)
@@ -373,18 +380,18 @@ class SQLAlchemyStore(ClosedAtExit):
         return Deletion(*rows[0]) if rows else None
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
-        """See `MemoryStore.touch`. In a file that cannot be written no read is counted."""
+        """See `MemoryStore.touch`. In a read-only file no reads are counted."""
         if self.database.reads_only:
             return 0
         where = [*within(scope), memories.c.memory_key.in_(list(keys))]
         return self.database.write(_touch, where)
 
     def expire_at(self, scope: Scope, ends: Iterable[tuple[MemoryItem, datetime]]) -> int:
-        """See `MemoryStore.expire_at`. In a file that cannot be written nothing ends at another time."""
+        """See `MemoryStore.expire_at`. In a read-only file nothing is changed."""
         if self.database.reads_only:
             return 0
         shape, values = shape_of(scope)
-        # In the order in which puts lock rows.
+        # Sorted by key, because `put` locks rows in this order, too: another order could deadlock.
         ordered = sorted(ends, key=lambda pair: pair[0].memory_key)
         rows = [
             {**values, "id": item.id, "read": item.updated_at, "end": end} for item, end in ordered
@@ -411,7 +418,7 @@ class SQLAlchemyStore(ClosedAtExit):
         for record in records:
             if isinstance(record, MemoryItem):
                 _check_scope(scope, record)
-        # As in `put`, texts are analyzed before the transaction; only those that are not stored
+        # As in `put`, texts are analyzed before the transaction, but only those that are not stored
         # yet.
         new = self.database.read(_restore.new_items, scope.user_id, records)
         batches = {item.id: indexing.prepared(item) for item in new}
@@ -425,7 +432,7 @@ class SQLAlchemyStore(ClosedAtExit):
         return restored
 
     def note_call(self, record: CallRecord) -> None:
-        """See `CallKeeper.note_call`; a thread writes it."""
+        """See `CallKeeper.note_call`. A thread writes the record."""
         self.call_log.note(record)
 
     def calls(self, wanted: CallFilter, limit: int | None = 100) -> list[CallRecord]:
@@ -442,8 +449,8 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def users(self) -> list[str]:
         """See `Administration.users`."""
-        have_stored = sa.union(sa.select(memories.c.user_id), sa.select(deletions.c.user_id))
-        rows = self.database.rows(have_stored)
+        with_records = sa.union(sa.select(memories.c.user_id), sa.select(deletions.c.user_id))
+        rows = self.database.rows(with_records)
         return sorted({*(row.user_id for row in rows), *self.callers()})
 
     @deadlines.waiting(None)
@@ -458,15 +465,16 @@ class SQLAlchemyStore(ClosedAtExit):
 
     @deadlines.waiting(None)
     def scrub(self) -> bool:
-        """Take the last trace of deleted memories out of the database's files.
+        """Remove the remains of deleted memories from the database's files.
 
-        SQLite's index is rewritten and its log emptied, PostgreSQL's tables are vacuumed.
+        On SQLite the index is rewritten and the write-ahead log emptied. On PostgreSQL the tables
+        are vacuumed.
 
         Returns:
-            Whether nobody was in the way.
+            Whether it is complete. It is not if another connection was using SQLite's log.
 
         Raises:
-            StoreError: The store could not do it.
+            StoreError: The operation failed.
         """
         return self._scrubbed()
 
@@ -492,22 +500,23 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def usage(self, scope: Scope, filters: Filters | None = None) -> list[Usage]:
         """See `MemoryStore.usage`."""
-        added_up, values = self._kept(_usage, scope, filters)
-        usages = [Usage(*row) for row in self.database.prepared_rows(added_up, values)]
+        sums, values = self._statement(_usage, scope, filters)
+        usages = [Usage(*row) for row in self.database.prepared_rows(sums, values)]
         return sorted(usages, key=lambda usage: (usage.tier, usage.category or ""))
 
     @deadlines.waiting(None)
     def migrate(self, *, parts: int | None = None) -> str | None:
-        """Bring the schema to this library's revision; return the revision that was there before.
+        """Upgrade the schema to this library's revision; return the previous revision.
 
         Args:
-            parts: Also hash-partition all tables by user, into so many parts, on PostgreSQL. All rows
-                are copied in one transaction: stop what uses the database meanwhile.
+            parts: On PostgreSQL, also hash-partition all tables by user into this many parts. All
+                rows are copied in one transaction: stop everything else that uses the database.
 
         Raises:
             SchemaVersionError: The schema is newer than this library.
-            UnsupportedDatabaseError: Only PostgreSQL has parts.
-            StoreError: The tables have other parts already, or columns that are not this library's.
+            UnsupportedDatabaseError: *parts* is given, and the database is not PostgreSQL.
+            StoreError: The tables have another number of parts already, or columns that are not
+                this library's.
         """
 
         def work(connection: sa.Connection) -> str | None:
@@ -521,7 +530,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     @deadlines.waiting(None)
     def adopt(self) -> Adopted:
-        """Take over the rows of a table `agent_memories` that another program has made.
+        """Copy the rows of a table `agent_memories` that another program has made into this library's own table.
 
         All of it is one transaction. The old table stays, as `agent_memories_before_adoption`.
 
@@ -529,29 +538,29 @@ class SQLAlchemyStore(ClosedAtExit):
             SchemaVersionError: There is no such table, or it has another layout.
             StoreError: A row cannot be taken over; nothing was changed.
         """
-        from memory_context.stores.sql.adoption import adopt  # noqa: PLC0415 - builds models of records, once in a store's life
+        from memory_context.stores.sql.adoption import adopt  # noqa: PLC0415 - slow to import, and used once in a store's life
 
         return self.database.run_as_it_is(adopt, kind="write")
 
     def backup(self, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
         """Copy this SQLite database, as it is at this moment, into a new file.
 
-        Others may read and write it meanwhile.
+        Others may read and write the database meanwhile.
 
         Args:
             path: The new file.
-            progress: Called with how many pages are copied, and of how many.
+            progress: Called with the number of pages copied so far, and their total number.
 
         Raises:
             UnsupportedDatabaseError: The database is not SQLite.
-            StoreError: The store could not do it.
+            StoreError: The operation failed.
         """
         if self.database.dialect != "sqlite":
             raise UnsupportedDatabaseError(f"{self!r} is not SQLite; use pg_dump, or export it")
         self.database.read(_backup.copy, Path(path), progress)
 
     def close(self) -> None:
-        """See `MemoryStore.close`. An engine or pool of the caller's stays open."""
+        """See `MemoryStore.close`. An engine or pool that the caller gave stays open."""
         self.call_log.flush()
         if self._embedding:
             self._embedding.close()
@@ -568,20 +577,23 @@ class SQLAlchemyStore(ClosedAtExit):
                 pass
         return self.database.write(row_deletion.delete, user_id, where, reason)
 
-    def _kept(
+    def _statement(
         self,
         make: Any,  # noqa: ANN401 - a function with a cache, for which there is no public type
         scope: Scope,
         filters: Filters | None,
-        *how: object,
+        *options: object,
     ) -> tuple[Prepared, dict[str, Any]]:
-        """Return the statement that *make* makes of what is asked for, or has made, and the values it is executed with."""
+        """Return the statement that *make* returns for the shape of *scope* and *filters*, and the values to execute it with.
+
+        *make* has a cache, which is bypassed if there are many values.
+        """
         shape, values = shape_of(scope)
-        filter_shape, wanted = shape_of_filters(filters or {})
-        if len(wanted) > LONGEST_KEPT:
+        filter_shape, filter_values = shape_of_filters(filters or {})
+        if len(filter_values) > LONGEST_KEPT:
             make = make.__wrapped__
-        statement = make(shape, filter_shape, self.database.dialect, self.codec.hidden, *how)
-        return statement, values | wanted
+        statement = make(shape, filter_shape, self.database.dialect, self.codec.hidden, *options)
+        return statement, values | filter_values
 
     def _matching(self, scope: Scope, filters: Filters | None) -> list[Condition]:
         return matching(scope, filters, self.database.dialect, self.codec.hidden)
@@ -593,7 +605,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
         Raises:
             InvalidArgumentError: A semantic search without an embedder.
-            EmbedderError: In a semantic search; a hybrid one goes on by keywords.
+            EmbedderError: The embedder failed in a semantic search. A hybrid one goes on with keywords alone.
         """
         if embedding is None and mode == "semantic":
             raise InvalidArgumentError(
@@ -609,25 +621,25 @@ class SQLAlchemyStore(ClosedAtExit):
             return None
 
     def _catch_up(self, user_id: str) -> None:
-        """Index what is pending of a user, up to a limit; nothing in a file that cannot be written."""
+        """Index a user's pending memories, up to `most_caught_up` characters. In a read-only file nothing is indexed."""
         if self.database.reads_only:
             return
         pending = self.database.read(indexing.pending_memories, user_id)
-        left = self.most_caught_up
+        remaining = self.most_caught_up
         due: list[indexing.PendingMemory] = []
         for one in pending:
-            if left <= 0:
+            if remaining <= 0:
                 events.INDEX_BEHIND.log(memories=len(pending) - len(due))
                 break
             due.append(one)
-            left -= one.work
+            remaining -= one.work
         for batch in batches_of(due, attrgetter("size")):
             self._index(user_id, *[one.memory_id for one in batch])
 
     def _complete_index(self, user_id: str, stored: indexing.Batches) -> None:
-        """Index the memories that were stored without their chunks; where that fails, the next search does it.
+        """Index the memories that were stored without their chunks, and have a thread make vectors.
 
-        Vectors are made by a thread.
+        If the indexing of a memory fails, the next search does it.
         """
         for memory_id, batch in stored.items():
             if batch is None:
@@ -639,26 +651,29 @@ class SQLAlchemyStore(ClosedAtExit):
             self._embedding.wake(user_id)
 
     def _index(self, user_id: str, *ids: UUID) -> None:
-        """Index what is pending of some memories of a user, the ends of several in one transaction."""
-        ends: list[indexing.ChunkBatch] = []
+        """Index the pending parts of some memories of a user.
+
+        The last batches of several memories share a transaction; so many short memories cost few commits.
+        """
+        last_batches: list[indexing.ChunkBatch] = []
         for item, start in self.database.read(indexing.unfinished, user_id, ids):
             for batch in indexing.batches(item, start):
                 if batch.is_last:
-                    ends.append(batch)
+                    last_batches.append(batch)
                 elif not self.database.write(indexing.extend, [batch]):
                     break
-            if sum(len(batch.chunks) for batch in ends) >= indexing.BATCH:
-                self.database.write(indexing.extend, ends)
-                ends = []
-        if ends:
-            self.database.write(indexing.extend, ends)
+            if sum(len(batch.chunks) for batch in last_batches) >= indexing.BATCH:
+                self.database.write(indexing.extend, last_batches)
+                last_batches = []
+        if last_batches:
+            self.database.write(indexing.extend, last_batches)
 
 
-# These are kept, because making them takes longer than reading a record by them; by shape, because
-# by scope each conversation would leave its own behind.
+# Statements are kept, because making one takes longer than reading a record with it. They are kept
+# by shape and not by scope, because else each conversation would add its own.
 @lru_cache(maxsize=STATEMENTS)
 def _by_key(shape: ScopeShape) -> Prepared:
-    """Return the statement for the record of a scope under the ``key`` that it is executed with."""
+    """Return the statement that selects the record of a scope under ``key``, a parameter."""
     return Prepared(
         RECORDS.where(*shape.conditions(), memories.c.memory_key == sa.bindparam("key"))
     )
@@ -666,14 +681,14 @@ def _by_key(shape: ScopeShape) -> Prepared:
 
 @lru_cache(maxsize=STATEMENTS)
 def _by_keys(shape: ScopeShape) -> AnySelect:
-    """Return the statement for the records of a scope under the ``keys`` that it is executed with."""
+    """Return the statement that selects the records of a scope under ``keys``, a parameter."""
     wanted = sa.bindparam("keys", type_=sa.Text(), expanding=True)
     return RECORDS.where(*shape.conditions(), memories.c.memory_key.in_(wanted))
 
 
 @lru_cache(maxsize=STATEMENTS)
 def _expire_at(shape: ScopeShape) -> Prepared:
-    """Return the statement by which a record of a scope, as it was ``read``, has another ``end``."""
+    """Return the statement that sets `expires_at` of the record ``id`` to ``end``, if ``read`` is still its `updated_at`."""
     update = sa.update(memories).where(
         *shape.conditions(),
         memories.c.id == sa.bindparam("id"),
@@ -689,15 +704,18 @@ def _page(
     dialect: str,
     hidden: frozenset[str],
     order_by: str,
-    whole: bool,  # noqa: FBT001 - by place, because a cache takes it so
+    unlimited: bool,  # noqa: FBT001 - positional, as the cache needs it
 ) -> Prepared:
-    """Return the statement for the records of a scope that match: a page of them, or the *whole*."""
+    """Return the statement that selects the matching records of a scope from ``offset`` on.
+
+    At most ``limit`` of them, a parameter, unless *unlimited*.
+    """
     matching = conditions_by_shape(shape, filters, dialect, hidden)
     order = order_of(order_by, dialect, hidden)
     skipped = sa.bindparam("offset", type_=sa.BigInteger)
-    if whole:
+    if unlimited:
         return Prepared(RECORDS.where(*matching).order_by(*order).offset(skipped))
-    # What is wide is read of the page alone, after it was chosen.
+    # The ids of the page are selected first, so that wide columns are read for its records only.
     page = sa.select(memories.c.id).where(*matching).order_by(*order).offset(skipped)
     chosen = memories.c.id.in_(page.limit(sa.bindparam("limit", type_=sa.BigInteger)))
     mine = RECORDS.where(memories.c.user_id == sa.bindparam("scope_user_id"), chosen)
@@ -708,7 +726,7 @@ def _page(
 def _usage(
     shape: ScopeShape, filters: FilterShape, dialect: str, hidden: frozenset[str]
 ) -> Prepared:
-    """Return the statement for what the records of a scope that match add up to, by tier and category."""
+    """Return the statement that sums up the matching records of a scope by tier and category."""
     group = (memories.c.tier, memories.c.category)
     sizes = (total_of(memories.c.char_count), total_of(memories.c.byte_count))
     matching = conditions_by_shape(shape, filters, dialect, hidden)
@@ -716,7 +734,7 @@ def _usage(
 
 
 def _check_scope(scope: Scope, item: MemoryItem) -> None:
-    """Raise InvalidScopeError if *item* does not belong into *scope*."""
+    """Raise InvalidScopeError if *item* does not belong to *scope*."""
     if not scope.sees(item.tier, item.tier_id):
         raise InvalidScopeError(
             f"{item.tier} {item.tier_id!r} is not open here; nothing can be put there"
@@ -726,12 +744,12 @@ def _check_scope(scope: Scope, item: MemoryItem) -> None:
     }
     if wrong:
         raise InvalidScopeError(
-            f"a memory of {item.user_id!r} with other values than {wrong} cannot be put into this scope"
+            f"the memory of {item.user_id!r} does not belong to this scope, whose memories have {wrong}"
         )
 
 
 def _touch(connection: sa.Connection, where: Conditions) -> int:
-    """Count a read of the memories that meet *where*; return how many there are."""
+    """Count a read of each memory that meets *where*; return the number of these memories."""
     ids = (memories.c.user_id, memories.c.id)
     reads = sa.select(*ids, sa.literal(now(), UTCDateTime), sa.literal(1)).where(*where)
     insert = insert_into(access).from_select(access.c.keys(), reads)

@@ -1,4 +1,4 @@
-"""Transactions: how every module of `stores.sql` reaches SQLite or PostgreSQL."""
+"""Transactions: `Database`, through which every module of `stores.sql` reaches SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from memory_context.stores.sql.blind_index_key import held_key
 from memory_context.stores.sql.engine_setup import Transaction
 from memory_context.stores.sql.index import keyword_index
 from memory_context.stores.sql.prepared_statements import (
-    HEARD,
+    HAS_LISTENERS,
     Prepared,
     Values,
-    is_heard,
+    has_listeners,
     of_sqlalchemy,
 )
 from memory_context.stores.sql.row_encoding import ROW_FORMAT, RowFormat, decoded_row
@@ -40,7 +40,7 @@ T = TypeVar("T")
 # SQLite's message, PostgreSQL's, and the name of psycopg's class.
 _SCHEMA_GONE = re.compile(r"no such table|relation .* does not exist|UndefinedTable")
 
-_NONE: Values = {}
+_NO_VALUES: Values = {}
 
 
 class Database:
@@ -49,17 +49,17 @@ class Database:
     Nothing is opened before the first use. Then the schema is created or upgraded.
 
     Args:
-        source: A URL, an engine, or a connection pool; None: what `urls.store_url` says.
+        source: A URL, an engine, or a connection pool; None for the default URL of `urls.store_url`.
         password_variable: The environment variable with the password of a URL that has none.
-        codec: What rows hold of records.
+        codec: Encodes the records in rows.
 
     Attributes:
         url: The URL, with its password.
-        codec: What rows hold of records.
+        codec: Encodes the records in rows.
         dialect: ``sqlite`` or ``postgresql``.
 
     Raises:
-        UnsupportedDatabaseError: Neither SQLite nor PostgreSQL through psycopg.
+        UnsupportedDatabaseError: The database is neither SQLite nor PostgreSQL through psycopg.
     """
 
     def __init__(
@@ -71,27 +71,27 @@ class Database:
         self.codec = codec
         self._row_format = RowFormat(codec)
         self._is_pool = isinstance(source, sa.Pool)
-        self._callers: sa.Engine | None = None
+        self._callers_engine: sa.Engine | None = None
         if isinstance(source, sa.Engine | sa.Pool):
-            self._callers = engine_setup.callers_engine(source)
-            self.url = self._callers.url
+            self._callers_engine = engine_setup.callers_engine(source)
+            self.url = self._callers_engine.url
         else:
             self.url = urls.store_url(source, password_variable)
         self.dialect = self.url.get_backend_name()
         self._engine: sa.Engine | None = None
         self._ready_pool: sa.Pool | None = None
-        # Opening may wait for a database that hangs, and others behind it.
+        # With a timeout, because whoever holds it may be waiting for a database that hangs.
         self._lock = Lock(deadlines.patience, f"{urls.shown_url(self.url)} cannot be opened")
-        self._turn = engine_setup.writers_turn(self.url)
+        self._write_lock = engine_setup.write_lock(self.url)
         in_child(self)
 
     def after_fork(self) -> None:
-        """In a forked child, leave a shared engine to the parent.
+        """In a forked child, drop a shared engine, which belongs to the parent.
 
-        A database in memory is in both processes; an engine of the caller's is the caller's own
-        care.
+        A database in memory exists in both processes, and the caller is responsible for an engine of
+        the caller's.
         """
-        if self._callers is None and not urls.is_memory(self.url):
+        if self._callers_engine is None and not urls.is_memory(self.url):
             self._engine = None
             self._ready_pool = None
 
@@ -99,7 +99,7 @@ class Database:
     def public_url(self) -> str | None:
         """Return the URL for another process, without its password.
 
-        None in memory and on a bare pool, which no URL leads to.
+        None if no URL can reach the database: one in memory, or a bare pool.
         """
         if urls.is_memory(self.url) or self._is_pool:
             return None
@@ -107,23 +107,23 @@ class Database:
 
     @property
     def was_removed(self) -> bool:
-        """Tell whether the SQLite file that this object has used is no longer there."""
+        """Return whether the SQLite file that this object has used no longer exists."""
         is_file = self.dialect == "sqlite" and not urls.is_memory(self.url)
         return is_file and self._engine is not None and not Path(self.url.database or "").exists()
 
     @property
     def reads_only(self) -> bool:
-        """Tell whether this is a SQLite file that cannot be written, as on a read-only file system."""
+        """Return whether this is a SQLite file that cannot be written to, as on a read-only file system."""
         file = urls.file_of(self.url)
         return file is not None and file_watch.may_only_read(str(file))
 
     def read(
         self, work: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **named: P.kwargs
     ) -> T:
-        """Return what *work* returns, in one transaction that only reads.
+        """Call *work* with a connection in a reading transaction, and return its result.
 
         Raises:
-            StoreError: The database could not do it.
+            StoreError: The database failed.
             SchemaVersionError: Its schema is newer than this library, or must be migrated first.
         """
         self._prepare_schema()
@@ -132,15 +132,15 @@ class Database:
     def write(
         self, work: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **named: P.kwargs
     ) -> T:
-        """Do as `read`, in a transaction that may write, and that is rolled back if *work* raises."""
+        """Do as `read`, in a writing transaction, which is rolled back if *work* raises."""
         self._prepare_schema()
         return self.run_as_it_is(lambda connection: work(connection, *args, **named), kind="write")
 
     def run_as_it_is(self, work: Callable[[sa.Connection], T], *, kind: Transaction = "read") -> T:
-        """Do as `read` and `write`, but create and upgrade nothing before.
+        """Do as `read` or `write`, without creating or upgrading the schema first.
 
         Raises:
-            StoreError: The database could not do it.
+            StoreError: The database failed.
         """
         with self._transaction(kind) as connection:
             return work(connection)
@@ -149,35 +149,37 @@ class Database:
     def _transaction(self, kind: Transaction) -> Generator[sa.Connection]:
         options: dict[str, Any] = {
             ROW_FORMAT: self._row_format,
-            HEARD: is_heard(self.engine),
+            HAS_LISTENERS: has_listeners(self.engine),
         }
-        # A dialect that did not open its connections itself, as on a pool, does not know how to do it.
+        # Not on a caller's pool: the engine's dialect did not open its connections, and cannot switch them to AUTOCOMMIT.
         if kind == "statement" and self.dialect == "postgresql" and not self._is_pool:
-            # Without BEGIN and COMMIT, each of which is a way to the server and back.
+            # Without BEGIN and COMMIT, each of which is a round trip to the server.
             options["isolation_level"] = "AUTOCOMMIT"
-        # The file is looked at outside the transaction, so that its second look comes after the
-        # commit; errors are translated outside of all, because a commit may fail as well.
+        # `on_its_file` is outside the transaction, so that its second check comes after the commit.
+        # `errors` is outside everything, because a commit may fail, too.
         with (
             self.errors(),
             operation("transaction", backend=self.dialect, writes=kind == "write"),
-            self._turn if kind == "write" and self.dialect == "sqlite" else nullcontext(),
+            self._write_lock if kind == "write" and self.dialect == "sqlite" else nullcontext(),
             self.engine.connect().execution_options(**options) as connection,
             silent_servers.given_up(connection.connection.driver_connection),
             file_watch.on_its_file(connection, connection.engine),
-            # A statement is a transaction by itself.
+            # A single statement is a transaction by itself.
             nullcontext() if kind == "statement" else connection.begin(),
         ):
             engine_setup.begin(connection, kind)
             yield connection
 
-    def rows(self, statement: sa.Executable, values: Values = _NONE) -> Sequence[AnyRow]:
-        """Return the rows that *statement* selects with *values*: it is a transaction of its own."""
+    def rows(self, statement: sa.Executable, values: Values = _NO_VALUES) -> Sequence[AnyRow]:
+        """Return the rows that *statement* selects with *values*, in a transaction of its own."""
         self._prepare_schema()
         with self._transaction("statement") as connection:
             return connection.execute(statement, values).all()
 
-    def items(self, statement: AnySelect | Prepared, values: Values = _NONE) -> list[MemoryItem]:
-        """Return the records that *statement*, on `RECORDS`, selects with *values*: as `rows` does."""
+    def items(
+        self, statement: AnySelect | Prepared, values: Values = _NO_VALUES
+    ) -> list[MemoryItem]:
+        """Return the records that *statement*, made from `RECORDS`, selects with *values*. It runs as in `rows`."""
         if isinstance(statement, Prepared):
             rows: Sequence[Sequence[Any]] = self.prepared_rows(statement, values)
         else:
@@ -185,24 +187,26 @@ class Database:
         return [decoded_row(self._row_format, row) for row in rows]
 
     def prepared_rows(self, statement: Prepared, values: Values) -> list[list[Any]]:
-        """Do as `rows`, with *values*."""
+        """Return the rows that a prepared statement selects with *values*, as `rows` does."""
         self._prepare_schema()
-        if self.dialect == "sqlite" and not is_heard(self.engine):
-            return self._read_alone(statement, values)
+        if self.dialect == "sqlite" and not has_listeners(self.engine):
+            return self._read_without_transaction(statement, values)
         with self._transaction("statement") as connection:
             return statement.rows(connection, values)
 
     def counts(self, statement: Prepared, values: Sequence[Values]) -> list[int]:
-        """Execute a statement with each of *values*, as one transaction; return how many rows each of them changed."""
+        """Execute a statement with each of *values* in one transaction; return the numbers of rows that they changed."""
         self._prepare_schema()
-        # What goes to PostgreSQL in one go is a transaction by itself. Where somebody listens, or on a
-        # pool, which begins one in any case, it goes one by one, or needs a COMMIT.
-        in_one_go = self.dialect == "postgresql" and not self._is_pool and not is_heard(self.engine)
-        with self._transaction("statement" if in_one_go else "write") as connection:
+        # Executions that are sent to PostgreSQL together are one transaction by themselves. With
+        # listeners they are sent one by one, and on a caller's pool they need a COMMIT.
+        is_sent_together = (
+            self.dialect == "postgresql" and not self._is_pool and not has_listeners(self.engine)
+        )
+        with self._transaction("statement" if is_sent_together else "write") as connection:
             return statement.counts(connection, values)
 
-    def _read_alone(self, statement: Prepared, values: Values) -> list[list[Any]]:
-        """Return the rows of a statement that needs no transaction: SQLAlchemy's would take longer than it."""
+    def _read_without_transaction(self, statement: Prepared, values: Values) -> list[list[Any]]:
+        """Return a statement's rows without a transaction of SQLAlchemy's, which would take longer than the statement."""
         engine = self.engine
         with self.errors(), operation("transaction", backend=self.dialect, writes=False):
             try:
@@ -217,22 +221,23 @@ class Database:
 
     @property
     def engine(self) -> sa.Engine:
-        """Return the engine, which is the caller's or shared by all stores on this URL."""
-        engine = self._engine  # as another thread may let go of it meanwhile
+        """Return the engine: the caller's, or one that all stores on this URL share."""
+        # Read once, as another thread may close the database meanwhile.
+        engine = self._engine
         if engine is not None:
             return engine
         with self._lock:
             if self._engine is None:
-                self._engine = self._callers or engine_setup.registry.acquire(self.url)
+                self._engine = self._callers_engine or engine_setup.registry.acquire(self.url)
             return self._engine
 
     def close(self) -> None:
-        """Let go of a shared engine; one of the caller's stays open.
+        """Release a shared engine; an engine of the caller's stays open.
 
         The database may be used again.
         """
         with self._lock:
-            if self._engine is not None and self._callers is None:
+            if self._engine is not None and self._callers_engine is None:
                 engine_setup.registry.release(self._engine)
             self._engine = None
             self._ready_pool = None
@@ -252,7 +257,7 @@ class Database:
         # Drivers raise these for lone surrogates and for integers of more than 64 bits.
         except (UnicodeEncodeError, OverflowError) as error:
             message = f"the database cannot take this value: {error}"
-            # Without its cause, which holds the value.
+            # Without its cause, which contains the value.
             raise StoreError(message) from None
 
     def _prepare_schema(self) -> None:
@@ -261,11 +266,11 @@ class Database:
             return
         with self._lock:
             pool = self.engine.pool  # a new one after the file was replaced
-            # Per pool, not per object: what was checked in one file says nothing of another one.
+            # Once per pool and not per object, because a replaced file must be checked again.
             if self._ready_pool is pool:
                 return
-            # Each is looked up by a reading transaction first: a writing one would wait for other
-            # writers.
+            # Each version is read in a reading transaction first, because a writing one would have to
+            # wait for other writers.
             if self.run_as_it_is(migrate.revision_of) != migrate.HEAD:
                 self.run_as_it_is(migrate.ensure_schema, kind="write")
             if self.run_as_it_is(keyword_index.version_of) < VERSION:
@@ -278,10 +283,10 @@ class Database:
             self._ready_pool = pool
 
     def read_format(self) -> None:
-        """Learn how the database hides words and identities, as far as it was ever told; nothing is written.
+        """Read from the database how its words and identities are hidden, if they are. Nothing is written.
 
         Raises:
-            EncryptionError: It is encrypted, and the codec does not encrypt or has other keys.
+            EncryptionError: The database is encrypted, and the codec does not encrypt or has other keys.
         """
         key = self.run_as_it_is(partial(held_key, codec=self.codec))
         self._row_format = RowFormat(self.codec, key)
@@ -297,7 +302,7 @@ class Database:
 
 
 def _cause(error: SQLAlchemyError) -> BaseException:
-    """Return the driver's own error, where there is one."""
+    """Return the driver's own error if there is one, else *error*."""
     return getattr(error, "orig", None) or error
 
 
@@ -306,11 +311,11 @@ def _first_line(error: BaseException) -> str:
 
 
 def _without_values(error: SQLAlchemyError) -> BaseException | None:
-    """Return the driver's error with its first line alone.
+    """Return the driver's error with only the first line of its message.
 
-    The others quote rows ("Failing row contains …") and parameters, which tracebacks would show.
+    The other lines quote rows ("Failing row contains …") and parameters, which tracebacks would show.
     """
     cause = _cause(error)
-    with suppress(Exception):  # a class that takes other arguments
+    with suppress(Exception):  # the class may take other arguments
         return type(cause)(_first_line(cause))
     return None

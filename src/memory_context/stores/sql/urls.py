@@ -1,4 +1,4 @@
-"""Database URLs: which is meant, which are supported, and how they are shown without a password."""
+"""Database URLs: finding the one to use, checking that it is supported, and showing it without its password."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ASYNCHRONOUS = {"postgresql+asyncpg": "postgresql+psycopg", "sqlite+aiosqlite":
 
 
 class HasEngine(Protocol):
-    """A front end's data layer on SQLAlchemy; engines have this attribute too."""
+    """The SQLAlchemy data layer of a front end such as Chainlit. SQLAlchemy's engines have this attribute, too."""
 
     @property
     def engine(self) -> Any:  # noqa: ANN401 - SQLAlchemy's Engine or AsyncEngine
@@ -30,23 +30,21 @@ class HasEngine(Protocol):
 def store_url(
     url: str | sa.URL | None = None, password_variable: str = PASSWORD_VARIABLE
 ) -> sa.URL:
-    """Return the URL of the database: *url*, or the environment's, or the default.
+    """Return the URL of the database: *url*, or the one in ``MEMORY_CONTEXT_STORE``, or ``sqlite:///memory.db``.
 
-    The environment's is in ``MEMORY_CONTEXT_STORE``, the default is ``sqlite:///memory.db``.
-
-    A relative SQLite path is resolved against the working directory now. A PostgreSQL URL without a
-    password takes it from the variable `password_variable`, where that is set.
+    A relative SQLite path is resolved against the current working directory. A PostgreSQL URL without
+    a password gets the one in the environment variable `password_variable`, if that is set.
 
     Raises:
-        UnsupportedDatabaseError: Not a URL of SQLite or PostgreSQL, or with another driver than
-            psycopg.
+        UnsupportedDatabaseError: It is not a URL of SQLite or PostgreSQL, or it names a driver
+            other than psycopg.
     """
     text = url or os.environ.get(STORE_VARIABLE) or DEFAULT_URL
     try:
         parsed = sa.make_url(text)
     except (ArgumentError, ValueError):
         message = f"not a database URL: {unread_url(text)!r}; use {DEFAULT_URL} or postgresql+psycopg://host/database"
-        # Without its cause, whose text may be a part of a password.
+        # Without its cause, whose text may contain a part of a password.
         raise UnsupportedDatabaseError(message) from None
     parsed = supported(parsed)
     file = file_of(parsed)
@@ -59,12 +57,12 @@ def store_url(
 
 
 def synchronous(source: Any) -> Any:  # noqa: ANN401 - whatever a front end has
-    """Return what a store opens for the database of a data layer or an asynchronous engine or URL.
+    """Return the synchronous URL of the database of a data layer, an asynchronous engine, or an asynchronous URL.
 
-    That is the URL with psycopg or sqlite3 as its driver; everything else is returned as it is.
+    Its driver is psycopg or sqlite3. Anything else that a store can open is returned as it is.
 
     Raises:
-        UnsupportedDatabaseError: The database is in the engine's memory.
+        UnsupportedDatabaseError: The database is in the asynchronous engine's memory.
     """
     engine = getattr(source, "engine", source)
     given = getattr(engine, "url", engine)
@@ -73,39 +71,42 @@ def synchronous(source: Any) -> Any:  # noqa: ANN401 - whatever a front end has
     url = sa.make_url(given)
     if is_memory(url):
         raise UnsupportedDatabaseError(
-            "an asynchronous engine's database in memory cannot be shared; use a file"
+            "the database in memory of an asynchronous engine cannot be shared; use a file"
         )
     query = dict(url.query)
-    query.pop("prepared_statement_cache_size", None)  # asyncpg's alone; libpq would refuse it
+    # An option of asyncpg, which libpq would refuse.
+    query.pop("prepared_statement_cache_size", None)
     if "ssl" in query:
         query["sslmode"] = query.pop("ssl")
     return url.set(drivername=_ASYNCHRONOUS[url.drivername], query=query)
 
 
 def supported(url: sa.URL) -> sa.URL:
-    """Return *url* with the driver that is used.
+    """Return *url* with the driver that this library uses.
 
     Raises:
-        UnsupportedDatabaseError: Another database than SQLite and PostgreSQL, or another driver
-            than psycopg.
+        UnsupportedDatabaseError: The database is neither SQLite nor PostgreSQL, or the driver is
+            not psycopg.
     """
     backend, _, driver = url.drivername.partition("+")
-    if backend == "postgres":  # as hosting services write it
+    if backend == "postgres":  # some hosting services write it so
         backend = "postgresql"
     if backend not in _DRIVERS:
         raise UnsupportedDatabaseError(
             f"{backend!r} databases are not supported; use SQLite ({DEFAULT_URL}) or postgresql+psycopg://…"
         )
     if driver not in _DRIVERS[backend]:
-        right = f"{backend}+{_DRIVERS[backend][1]}"
-        raise UnsupportedDatabaseError(f"the driver {driver!r} is not supported; write {right}://…")
+        suggestion = f"{backend}+{_DRIVERS[backend][1]}"
+        raise UnsupportedDatabaseError(
+            f"the driver {driver!r} is not supported; write {suggestion}://…"
+        )
     return url.set(drivername="postgresql+psycopg" if backend == "postgresql" else "sqlite")
 
 
 def file_of(url: sa.URL) -> Path | None:
-    """Return the file of a SQLite database, as the URL names it.
+    """Return the file of a SQLite database, as it is written in the URL.
 
-    None for a server, for a database in memory, and for SQLite's own ``file:`` URIs.
+    None for PostgreSQL, for a database in memory, and for SQLite's own ``file:`` URIs.
     """
     database = url.database or ""
     if url.get_backend_name() != "sqlite" or is_memory(url) or database.startswith("file:"):
@@ -114,20 +115,20 @@ def file_of(url: sa.URL) -> Path | None:
 
 
 def without_password(url: sa.URL) -> str:
-    """Return *url* as text, with no password anywhere in it."""
+    """Return *url* as text, without any password."""
     return shown_url(url._replace(password=None))
 
 
 def shown_url(url: sa.URL) -> str:
-    """Return *url* for people: with stars for the password, and without one in its query."""
-    told = [name for name in url.query if "password" in name.lower()]
-    return url.difference_update_query(told).render_as_string()
+    """Return *url* for people: with stars for the password, and without passwords in its query."""
+    with_passwords = [name for name in url.query if "password" in name.lower()]
+    return url.difference_update_query(with_passwords).render_as_string()
 
 
 def unread_url(text: object) -> str:
-    """Return what may be shown of a URL that cannot be parsed.
+    """Return the part of an unparsable URL that may be shown in a message.
 
-    That is its scheme alone, because it is not known where a password may stand.
+    That is only its scheme, because any other part may contain a password.
     """
     shown, marks, _ = str(text).partition("://")
     if "@" in shown or "password" in shown:

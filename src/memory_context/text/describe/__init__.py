@@ -1,6 +1,6 @@
-"""What a text is, in one line: its kind, its numbers, its names. Deterministic, without a model.
+"""Describe a text in one line: its kind, its numbers, its names. Deterministic, without a model.
 
-``register`` lets users describe the outputs of their own tools; `docs/descriptions.md` tells of both.
+With ``register``, users can describe the outputs of their own tools. Both are explained in `docs/descriptions.md`.
 """
 
 from memory_context.text.describe.choose_describer import describe, identify

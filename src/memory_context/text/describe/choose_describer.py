@@ -1,4 +1,8 @@
-"""Find out what a text is: unwrap it, then ask for one kind after the other, the surest first."""
+"""Describe a text: unwrap it, then try one describer after the other, those with the surest signs first.
+
+A *describer* returns a `Description` if the text is of its kind, otherwise None. A *lead* is a line that introduces what
+follows, such as ``Found 3 items:``.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +28,7 @@ from memory_context.text.describe.tracebacks import describe_traceback
 from memory_context.text.describe.unwrap import unwrap
 from memory_context.text.describe.yaml_documents import describe_yaml
 
-# The order matters: a test run holds tracebacks, a log holds both, and a listing has columns as a
-# table does.
+# The order matters: a test run holds tracebacks, a log may hold both, and a listing has columns like a table.
 _SURE: tuple[Callable[[Sample], Description | None], ...] = (
     describe_json,
     describe_encoded,
@@ -38,20 +41,24 @@ _SURE: tuple[Callable[[Sample], Description | None], ...] = (
     describe_table,
     describe_source,
 )
-# Their marks stand in many texts: asked for when nothing else is left.
+# Their signs also occur in other kinds of text, so they are tried last.
 _UNSURE = (describe_error, describe_yaml, describe_records, describe_markdown)
-# A line that introduces what follows ends with a colon or dots, or has an empty line behind it.
+# A line that introduces what follows: it ends with a colon or dots, or an empty line follows it.
 _LEAD = re.compile(r"[^\n]{1,300}(?:(?::|\.\.\.|…)[ \t]*\n+|\n\n+)")
-# The arguments of a call are JSON; a path with escapes in it is not worth parsing them.
+# A path in the arguments of a call, which are JSON. They are not parsed, so a path with escapes is not found.
 _PATH_ARGUMENT = re.compile(r'"(?:path|file_?path|file_?name|file|uri|url)": ?"([^"\\]{1,1000})"')
 _BYTE_ORDER_MARK = "\ufeff"
 
 
 def describe(content: Content, *, source: str = "", arguments: str | None = None) -> str:
-    """Return one line on `content`, as in ``JSON list of 81 packages: name, version``.
+    """Return a line that describes `content`, such as ``JSON list of 81 packages: name, version``.
 
-    It has at most 80 characters and no square brackets, and whatever the content is, there is a line.
-    `source` is the tool that gave it, `arguments` the JSON it was called with: a path there names a file.
+    It has at most 80 characters and no square brackets, and is never empty, whatever the content is.
+
+    Args:
+        content: The text or bytes to describe.
+        source: The name of the tool that returned it.
+        arguments: The JSON that the tool was called with; a path in it names a file.
     """
     if isinstance(content, bytes):
         if b"\0" in content[:4096] or media_type_of(content) != BINARY:
@@ -72,7 +79,7 @@ def describe(content: Content, *, source: str = "", arguments: str | None = None
 
 
 def identify(text: str, path: str = "") -> Description:
-    """Return what `text` is, which is wrapped in nothing, and was read at `path`."""
+    """Return the description of `text`, which must be unwrapped, and was read from `path`."""
     if not text.strip():
         return Description(Kind.TEXT, "blank text" if text else "empty text")
     sample = sample_of(text.removeprefix(_BYTE_ORDER_MARK), path)
@@ -95,7 +102,7 @@ def _first_of(
 
 
 def behind_lead(text: str) -> str:
-    """Return what stands behind an introduction, ``Found 3 items:``; nothing without one."""
+    """Return the text after an introducing line such as ``Found 3 items:``; empty without such a line."""
     lead = _LEAD.match(text)
     return text[lead.end() :] if lead else ""
 

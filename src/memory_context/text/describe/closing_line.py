@@ -1,4 +1,4 @@
-"""The line that sums a long output up: ``Found 30 errors in 30 files.`` below thirty that tell of one each."""
+"""Find the last line of a long output if it sums it up: ``Found 30 errors in 30 files.`` below a list of 30 errors."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections import Counter
 from memory_context.text.ranges import Span
 from memory_context.text.words_and_names import STOP_WORDS
 
-# So many lines before the last one say what the text is a list of.
+# How many lines before the last one are read, to know what the text is a list of.
 LOOKED_AT = 200
 LEAST_LINES = 8
 LONGEST = 200
-# A word in so many of the lines is one that the list repeats.
+# A word is common if this share of the lines have it. Fewer lines than this may begin like the closing line.
 COMMON = 0.25
-# Of the words of a closing line less than so many are such words, and so many lines at most begin as it does.
+# In the closing line, less than this share of the words may be common ones.
 MOST_COMMON = 0.5
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _DIGITS = re.compile(r"\d+")
 
 
 def closing_line(text: str) -> Span | None:
-    """Return where the last line stands if it counts something, in other words than the lines before it repeat.
+    """Return the span of the last line if it holds a number and mostly other words than those common above it.
 
-    None for a text whose lines repeat no words, such as prose: its last line is like the others.
+    None for a text whose lines have no common words, such as prose: its last line is like the others.
 
     Args:
-        text: A text, or its end.
+        text: A text, or the end of one.
     """
     stop = len(text.rstrip())
     start = text.rfind("\n", 0, stop) + 1
@@ -38,7 +38,7 @@ def closing_line(text: str) -> Span | None:
     words = _words_of(last)
     if len(lines) < LEAST_LINES or not words:
         return None
-    # What is indented belongs to the line above it.
+    # An indented line belongs to the one above it.
     if _indentation(last) > min(map(_indentation, lines)):
         return None
     times = Counter[str]()
@@ -56,7 +56,7 @@ def _indentation(line: str) -> int:
 
 
 def _beginning(line: str) -> list[str]:
-    """Return a line's first two words, with 0 for each of their numbers."""
+    """Return a line's first two words, with each number in them replaced by 0."""
     return [_DIGITS.sub("0", word) for word in line.split(maxsplit=2)[:2]]
 
 

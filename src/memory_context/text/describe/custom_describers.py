@@ -1,4 +1,4 @@
-"""The describers that users register for the outputs of their own tools."""
+"""Describers that users register for the outputs of their own tools."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ _describers: dict[str, Describer] = {}
 
 
 def register(tool: str, function: Describer) -> None:
-    """Let `function` describe the texts that `tool` makes, in this process, in place of an earlier one.
+    """Let `function` describe the outputs of `tool` in this process; it replaces an earlier function.
 
-    The function gets the text as it is stored, and returns a line, or None for the default one. The
-    line is brought into the form of a reference: 80 characters, no square brackets. If the function
-    raises, or returns anything else, the default line is used and a warning is logged. Nothing
-    bounds its time: look at the beginning and the end of a large text only.
+    The function gets the text as it is stored, and returns a line, or None for the default one. The line is made to fit
+    a reference: it is cut to 80 characters, and square brackets are replaced. If the function raises an error or returns
+    anything else, the default line is used and a warning is logged. Its time is not limited, so it should read only the
+    beginning and the end of a large text.
     """
     _describers[tool] = function
 
 
 def unregister(tool: str) -> None:
-    """Describe the texts of `tool` by the default line again."""
+    """Describe the outputs of `tool` by the default line again."""
     _describers.pop(tool, None)
 
 
 def registered_line(tool: str, text: str) -> str | None:
-    """Return the line of the function that is registered for `tool`; None if the default line is to be used."""
+    """Return the line that the function registered for `tool` returns; None if the default line is to be used."""
     function = _describers.get(tool)
     if function is None:
         return None
     try:
-        said: object = function(text)
+        result: object = function(text)
     except Exception as error:  # noqa: BLE001 - whatever a user's function raises, the text is stored
         events.DESCRIBER_FAILED.log(error, tool=tool)
         return None
-    if said is None:
+    if result is None:
         return None
-    line = one_line(said) if isinstance(said, str) else ""
+    line = one_line(result) if isinstance(result, str) else ""
     if not line:
         events.DESCRIBER_FAILED.log(TypeError(), tool=tool)
     return line or None

@@ -1,4 +1,4 @@
-"""What is known of a text, and how it is put into one line: numbers with their nouns, then as many names as fit."""
+"""The description of a text, and its form as one line: numbers with their nouns, then as many names as fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEAST_ROOM = 8  # for the beginning of a name
 
 
 class Kind(StrEnum):
-    """What sort of text it is."""
+    """The kind of a text."""
 
     JSON = "json"
     TABLE = "table"
@@ -34,14 +34,14 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a text is.
+    """The description of a text.
 
     Attributes:
-        kind: What sort of text.
+        kind: The kind of text.
         facts: The kind in words, and its numbers.
         names: What it holds, most telling first; the last ones may not fit into the line.
-        in_parentheses: Whether the names stand in parentheses, because the facts have a colon already.
-        is_cut: Whether the text ends before what it tells of does.
+        in_parentheses: Whether the names are put in parentheses, because the facts already have a colon.
+        is_cut: Whether the text was cut off.
     """
 
     kind: Kind
@@ -71,7 +71,7 @@ class Description:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return the number with its noun, as in ``1 line`` or ``1,204 rows``."""
+    """Return the number with its noun: ``1 line``, ``1,204 rows``."""
     return f"{number:,} {noun if number == 1 else plural(noun)}"
 
 
@@ -85,7 +85,7 @@ def plural(noun: str) -> str:
 
 
 def singular(noun: str) -> str:
-    """Return the noun whose regular plural `noun` looks like; nothing if it looks like none."""
+    """Return the noun of which `noun` looks like the regular plural; empty if it does not look like a plural."""
     if len(noun) < 3 or not noun.endswith("s") or noun.endswith(("ss", "us", "is")):
         return ""
     if noun.endswith("ies"):
@@ -96,7 +96,7 @@ def singular(noun: str) -> str:
 
 
 def shortened(name: object) -> str:
-    """Return a name or a value in 40 characters; of a long path the last parts, to find the file by."""
+    """Return a name or a value cut to 40 characters; a long path is cut to its last three parts."""
     text = str(name)
     if len(text) > LONGEST_NAME and " " not in text:
         text = "/".join(text.replace("\\", "/").split("/")[-3:])

@@ -1,4 +1,4 @@
-"""Diffs: their files, and how many lines they add and remove."""
+"""Describe diffs: their files, and how many lines they add and remove."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CHANGED_FILE = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]+).*\n@@ -", re.MULTILINE)
 
 
 def describe_diff(sample: Sample) -> Description | None:
-    """Describe a diff by its files and its lines."""
+    """Describe a diff by its files and the number of lines added and removed."""
     text = sample.text
     if not _CHANGED_FILE.search(sample.head[:4000]):
         return None

@@ -1,4 +1,4 @@
-"""Listings of directories, and lists of paths."""
+"""Describe directory listings and lists of paths."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _LONG = re.compile(
     r"+(?P<name>(?!\.\.?$).*)$",
     re.MULTILINE,
 )
-# `[DIR] app` of a tool, `├── app/` of tree, whose blanks are bounded: a line of nothing else would
-# cost the square of its length.
+# `[DIR] app`, as some tools write it, or `├── app/`, as `tree` does. The number of blanks before it is bounded, because a
+# line of blanks alone would take quadratic time.
 _BRANCH = re.compile(
     r"^[│| \t\xa0]{0,200}?(?:\[(?P<type>FILE|DIR)\]|├──|└──|\|--|`--) *(?P<name>\S.*)$",
     re.MULTILINE,
 )
-# One word on its line, with nothing that code or prose has.
+# A line with a single word, without the punctuation of code or prose.
 _NAME = re.compile(r"\s*(?:[A-Za-z]:\\)?[^\s:|,;=(){}<>\"'*\[\]]+$")
 _PATH = re.compile(r".*[/\\]|.*\w\.[A-Za-z]\w{0,7}$")
 
 
 def describe_listing(sample: Sample) -> Description | None:
-    """Describe a listing of directories, or a list of paths."""
+    """Describe a directory listing or a list of paths."""
     lines = [line for line in sample.lines if not line.startswith("total ")]
     for pattern in (_LONG, _BRANCH):
         if matches_of(pattern, lines, 0.5):

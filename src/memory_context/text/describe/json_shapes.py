@@ -1,4 +1,4 @@
-"""JSON, JSON lines, Python's repr of dicts and lists: how many of what, and what each has."""
+"""Describe JSON, JSON lines, and Python's repr of dicts and lists: how many items of what kind, and their fields."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from memory_context.text.rows.values_as_rows import names_beside
 
 SAMPLED = 50
 MANY = 6
-# The members by which a person would tell one object of a list from the next.
+# The keys of members by which a person tells one object of a list from the next.
 _NAME_KEY = re.compile(r"id|name|title|symbol|key|uuid|slug|path|url|.*(?:_id|[a-z]Id)")
-# A page of results says in one of these how many there are in all.
+# In a page of results, the keys of the total number.
 _TOTAL_KEY = re.compile(r"(?:total_?)?(?:count|results|found|hits|items)|total", re.IGNORECASE)
 _ERROR_KEYS = ("error", "errors", "error_message", "exception", "detail")
 _ERROR_LEVEL = re.compile(r'"(?:error|fatal|critical)"[ ,}]', re.IGNORECASE)
 
 
 def describe_json(sample: Sample) -> Description | None:
-    """Describe a text that is JSON, a repr, or objects one after the other, even if it is cut."""
+    """Describe a text that is JSON, a repr, or several JSON objects in sequence, even if it is cut."""
     if not begins_value(sample.head):
         return None
     objects, _ = objects_in(sample.head)
@@ -52,7 +52,7 @@ def describe_json(sample: Sample) -> Description | None:
 
 
 def _describe_objects(objects: list[dict[str, Any]], sample: Sample) -> Description:
-    """Describe JSON lines, and objects over several lines each."""
+    """Describe JSON lines, or a sequence of objects that each have several lines."""
     fields = _fields_of(objects)
     count = max(len(objects), count_lines_starting(sample.text, "{"))
     if "level" in objects[0] or "severity" in objects[0]:
@@ -66,7 +66,7 @@ def _describe_objects(objects: list[dict[str, Any]], sample: Sample) -> Descript
 
 
 def _describe_object(literal: Literal, sample: Sample) -> Description:
-    """Describe an object: an error, something around a list, or a record with a name."""
+    """Describe an object: as an error, as a wrapper around a list, or as a record with a name."""
     value: dict[str, Any] = literal.value
     error = _error_in(value)
     if error:
@@ -92,7 +92,16 @@ def _describe_list(
     total: int = 0,
     columns: tuple[str, ...] = (),
 ) -> Description:
-    """Describe a list by its first items, or the names of its columns; `total` is how many there are elsewhere."""
+    """Describe a list by its first items, or the names of its columns.
+
+    Args:
+        literal: The list.
+        notation: The words before the number.
+        noun: What an item is called; empty if unknown.
+        sample: The text.
+        total: How many items there are in all, if the list is a page of results; otherwise 0.
+        columns: The names of the columns, if they stand beside the list.
+    """
     items: list[Any] = literal.value
     sampled = items[:SAMPLED]
     if items and all(map(is_object, sampled)):
@@ -117,7 +126,7 @@ def _describe_list(
 
 
 def _error_in(value: dict[str, Any]) -> str:
-    """Return the message of an object that says that something failed; nothing if it is another."""
+    """Return the message of an object that reports an error; empty for any other object."""
     for key in _ERROR_KEYS:
         match value.get(key):
             case str(error) | {"message": str(error)} if error and len(value) <= MANY:
@@ -128,7 +137,7 @@ def _error_in(value: dict[str, Any]) -> str:
 
 
 def _total_in(value: dict[str, Any]) -> int:
-    """Return how many there are in all, where an object around a part of them says it; else 0."""
+    """Return the total number of items, if the object around a page of them has it; otherwise 0."""
     totals = [
         number for key, number in value.items() if type(number) is int and _TOTAL_KEY.fullmatch(key)
     ]
@@ -140,7 +149,7 @@ def _fields_of(records: list[dict[str, Any]]) -> tuple[str, ...]:
 
 
 def _largest_list(value: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
-    """Return the object with the list that makes up most of `value`, and the list's key."""
+    """Return the object that holds the list that makes up most of `value`, and the list's key; None if there is none."""
     inner: Any = value
     while is_object(inner) and inner:
         sizes = {key: len(str(field)) for key, field in inner.items()}

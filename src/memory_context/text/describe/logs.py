@@ -1,4 +1,4 @@
-"""Logs: lines with times or levels, and access logs."""
+"""Describe logs: lines with times or levels, and access logs."""
 
 from __future__ import annotations
 
@@ -10,24 +10,23 @@ from memory_context.text.describe.tracebacks import find_traceback
 
 LOOKED_AT = 60
 LONGEST_LINE = 200
-# Times as ISO 8601 and its like, as web servers write them, as syslog does, or of the day alone.
+# Times in ISO 8601 or a similar form, as web servers write them, as syslog does, or the time of day alone.
 _TIME = (
     r"(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?|\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d"
     r"|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d|\d\d:\d\d:\d\d)"
 )
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)"
-# A time behind at most one word, a level behind at most 60 characters, a web server's time,
-# `level=info`, npm's levels.
+# A time after at most one word, a level after at most 60 characters, a web server's time, `level=info`, or npm's levels.
 _LINE = re.compile(
     rf"\S{{0,60}}{_TIME}|.{{0,60}}\b{_LEVEL}\b|\S+ \S+ \S+ \[{_TIME}"
     r"|(?:level|lvl|ts|time)=\S|npm (?:warn|WARN|error|ERR!)"
 )
-# What stands before the words of a line: the time, with fractions and a zone, and the level.
+# What precedes the message of a line: the time, perhaps with fractions and a zone, and the level.
 _PREFIX = re.compile(
     rf"^(?:[\s\[(]*{_TIME}[^\sA-Za-z]{{0,12}}(?:Z|[+-]\d\d:?\d\d)?[\s\])-]*)?"
     rf"(?:[\[(<]?{_LEVEL}[\])>]?[\s:|-]+)?"
 )
-# Plain words, because a search for them in a large text is much faster than one for a pattern.
+# Plain strings, because searching a large text for them is much faster than searching it for a pattern.
 _ERROR_MARKS = (
     *("ERROR", "FATAL", "CRITICAL", "SEVERE", "level=error", "level=fatal"),
     *(" error: ", "ERR!", "[error]", "panic:", "*** ", "npm error"),
@@ -39,7 +38,7 @@ _FAILED_REQUEST = re.compile(r'" 5\d\d ')  # of a web server
 
 
 def level_of(line: str) -> str:
-    """Return how serious a line of a log is: ``error``, ``warning``, ``debug``; or nothing."""
+    """Return the level of a line of a log: ``error``, ``warning``, ``debug``; empty for any other."""
     if any(mark in line for mark in _ERROR_MARKS) or _FAILED_REQUEST.search(line):
         return "error"
     if any(mark in line for mark in _WARNING_MARKS):
@@ -48,13 +47,13 @@ def level_of(line: str) -> str:
 
 
 def describe_log(sample: Sample) -> Description | None:
-    """Describe lines of which most say when they were written, or how serious they are.
+    """Describe a text of which most lines have a time or a level.
 
     The description ends with the first error, or else with the first line.
     """
     lines = sample.lines[:LOOKED_AT]
     stamped = sum(1 for line in lines if _LINE.match(line))
-    # Stack traces and continued entries hang below stamped lines.
+    # Stack traces and continued entries are below lines with a time.
     below = sum(1 for line in lines if line.startswith((" ", "\t", "Traceback", "Caused by")))
     has_traces = stamped > 1 and stamped + below >= 0.8 * len(lines)
     if len(lines) < 2 or (stamped <= len(lines) / 2 and not has_traces):
@@ -75,20 +74,20 @@ def describe_log(sample: Sample) -> Description | None:
 
 
 def failures_in(text: str) -> tuple[int, str]:
-    """Return how many lines of *text* say that something failed, and the first of them."""
+    """Return how many lines of *text* report a failure, and the first of them."""
     failures = _count_lines(text, _FAILURE_MARKS)
     return failures, _first_line_with(text, _FAILURE_MARKS) if failures else ""
 
 
 def _first_line_with(text: str, marks: tuple[str, ...]) -> str:
-    """Return the first line that has one of `marks`, wherever it stands; one of them is there."""
+    """Return the first line that has one of `marks`, at least one of which must be in the text."""
     place = min(text.find(mark) for mark in marks if mark in text)
     start = text.rfind("\n", 0, place) + 1
     return text[start : start + LONGEST_LINE].partition("\n")[0]
 
 
 def _count_lines(text: str, marks: tuple[str, ...]) -> int:
-    """Return how many lines have one of `marks`; only those that occur are searched for."""
+    """Return how many lines have one of `marks`; only the marks that occur are searched for."""
     occurring = [re.escape(mark) for mark in marks if mark in text]
     if not occurring:
         return 0

@@ -1,4 +1,4 @@
-"""Markup: the title and the links of a page, the elements of XML, the headings of Markdown."""
+"""Describe markup: the title and the links of a page, the elements of XML, the headings of Markdown."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ LONGEST_TITLE = 40
 _PAGE = re.compile(r"<(?:!doctype html|html|body)\b", re.IGNORECASE)
 _TITLE = re.compile(r"<(?:title|h1)[^<>]{0,200}>([^<]{1,300})", re.IGNORECASE)
 _LINK = re.compile(r"<a\s[^<>]{0,1000}?href", re.IGNORECASE)
-# An element's name is bounded, so that a long word behind a bracket is not read again and again.
+# The length of an element's name is limited, so that a long word after a bracket is not read again and again.
 _ELEMENT = re.compile(r"<([A-Za-z_][\w:.-]{0,80})(?=[\s/>])")
-# Comments of scripts and configurations have one sign, and stand by what they are about: a heading with one has a blank
-# line below it.
+# Comments of scripts and configurations also begin with one `#`, but right above what they are about. So a heading with
+# one `#` must have a blank line below it.
 _HEADING = re.compile(r"^(?:#{2,6}|#(?=[^\n]*(?:\n[ \t]*\n|\s*\Z))) +(\S[^\n]*?)#*$", re.MULTILINE)
 
 
 def describe_markup(sample: Sample) -> Description | None:
-    """Describe a page of HTML, or XML."""
+    """Describe an HTML page or XML."""
     if not sample.head.lstrip().startswith("<"):
         return None
     if _PAGE.search(sample.head[:2000]):

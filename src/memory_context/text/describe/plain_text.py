@@ -1,4 +1,4 @@
-"""What is left: encoded bytes, error messages, and text of no kind."""
+"""Describe encoded bytes, error messages, and text of no particular kind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ERROR = re.compile(
 
 
 def describe_encoded(sample: Sample) -> Description | None:
-    """Describe base64, and the URL of data."""
+    """Describe base64, also in a data URL."""
     encoded = embedded_bytes(sample.text)
     if encoded is None:
         return None
@@ -30,16 +30,16 @@ def describe_encoded(sample: Sample) -> Description | None:
 
 
 def describe_error(sample: Sample) -> Description | None:
-    """Describe a short text whose first line says that something failed."""
+    """Describe a short text whose first line reports an error."""
     if sample.line_count > LONGEST_ERROR or not _ERROR.match(sample.first_line):
         return None
     return Description(Kind.ERROR, "error message", (sample.first_line,))
 
 
 def describe_plain(sample: Sample) -> Description:
-    """Describe any other text by its lines, and how it begins.
+    """Describe any other text by its number of lines and its first line.
 
-    Among many lines, by the few that tell of a failure; of a list, by the line that sums it up.
+    If a few of many lines report a failure, it is the first of these instead; in a list, the closing line.
     """
     facts = f"text, {counted(sample.line_count, 'line')}"
     failures, first = failures_in(sample.text)

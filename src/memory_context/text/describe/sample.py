@@ -1,4 +1,4 @@
-"""What is looked at of a text: its beginning and its end, and the path that its call names."""
+"""The sample of a text that describers look at: its beginning and end, and the path from which it was read."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A text, and the parts of it that are looked at closely.
+    """A text, and the parts of it that describers look at closely.
 
     Attributes:
-        text: All of it, without escape sequences of terminals and carriage returns.
+        text: The whole text, without terminal escape sequences and carriage returns.
         head: Its first 64 K characters.
         tail: Its last 16 K characters.
-        lines: Those of the first 300 lines that are not blank, each cut at 1,000 characters.
+        lines: Those of its first 300 lines that are not blank, each cut to 1,000 characters.
         path: The file or address that was read; empty if unknown.
     """
 
@@ -39,13 +39,13 @@ class Sample:
 
     @property
     def first_line(self) -> str:
-        """Return the first line with a letter in it; without one the first that is not blank."""
+        """Return the first line with a letter in it; if there is none, the beginning of the text."""
         first = next((line for line in self.lines if _LETTER.search(line)), "")
         return (first or self.text[:LONGEST_LINE]).strip()
 
 
 def sample_of(text: str, path: str) -> Sample:
-    """Return the parts of `text` that are looked at; `path` is where it was read."""
+    """Return the sample of `text`, which was read from `path`."""
     if not text[:HEAD].strip():
         text = text.lstrip()
     if "\x1b" in text:
@@ -63,7 +63,7 @@ def count_lines_starting(text: str, beginning: str) -> int:
 
 
 def matches_of(pattern: re.Pattern[str], lines: list[str], share: float) -> list[re.Match[str]]:
-    """Return the matches at the beginnings of `lines`; none if fewer than the share of them match."""
+    """Return the matches at the beginnings of `lines`; empty if less than this share of the lines match."""
     matches: list[re.Match[str]] = []
     allowed = len(lines) - share * len(lines)
     for line in lines:

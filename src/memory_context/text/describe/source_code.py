@@ -1,4 +1,4 @@
-"""Source code: its language, its file, and the names that it defines."""
+"""Describe source code: its language, its file, and the names that it defines."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from memory_context.text.describe.sample import COUNTED_AT_MOST, LONGEST_LINE, S
 
 LOOKED_AT = 120
 _MODIFIERS = r"(?:(?:public|private|protected|internal|static|final|abstract|async|override) )+"
-# For each language, the beginnings of lines that it has; the groups are names that it defines. Of two that say the same
-# of a text the first one is meant: TypeScript is what has types, too.
+# For each language, a pattern of the beginnings of its lines; the groups are names that it defines. If two languages
+# match equally many lines, the first one wins: TypeScript must match more lines than JavaScript, those with types.
 _SIGNS = {
     "Python": (
         r"class (\w+).*:$|(?:async )?def (\w+)|(?:from [\w.]+ )?import [\w., *()]+(?: as \w+)?$"
@@ -50,9 +50,9 @@ _SIGNS = {
 }
 _SHELL = re.compile(r"#!.*\b(?:ba|da|k|z)?sh\b")
 _SHELL_FUNCTION = re.compile(r"^(?:function +)?(\w+) *\(\)", re.MULTILINE)
-# The number that `cat -n` and viewers of files put before a line, and the indent.
+# Before the code of a line: an indentation, and a line number as `cat -n` and file viewers write it.
 _BEFORE_CODE = r"[ \t]{0,200}(?:\d{1,7}(?:\t|→|: ?| ?\| ?)[ \t]*)?"
-# What says nothing of a language in Python: a text between three quotes, a line of a comment.
+# Parts of Python that do not show the language: strings in triple quotes, and comments.
 _TEXT = re.compile(r'"""(?:(?!""").)*+"""|\'\'\'(?:(?!\'\'\').)*+\'\'\'', re.DOTALL)
 _COMMENT = re.compile(rf"{_BEFORE_CODE}#")
 _STATEMENTS = ("def ", "class ", "import ", "from ", "async def ")
@@ -61,14 +61,14 @@ _ENDS = (":", ")", '"""', "]", ";", "{", "}", ",", "(", '"')
 
 
 def describe_source(sample: Sample) -> Description | None:
-    """Describe code in the language that most of its lines speak for; a shell's script by its first line."""
+    """Describe code by the language whose signs most of its lines have; a shell script by its first line."""
     if _SHELL.match(sample.head):
         functions = unique_names(_SHELL_FUNCTION.findall(sample.text[:COUNTED_AT_MOST]))
         facts = f"shell script, {counted(sample.line_count, 'line')}"
         return Description(Kind.SOURCE, facts, functions)
     language = _language_of(sample.lines[:LOOKED_AT], [*_SIGNS])
     if not language and _FENCE not in sample.head:
-        # A module may begin with more words than statements.
+        # A Python module may begin with more documentation than statements.
         lines = (line[:LONGEST_LINE] for line in _TEXT.sub('""""""', sample.head).split("\n"))
         code = [line for line in lines if line.strip() and not _COMMENT.match(line)]
         if any(line.lstrip().startswith(_STATEMENTS) for line in code):
@@ -85,7 +85,7 @@ def describe_source(sample: Sample) -> Description | None:
 
 
 def _language_of(lines: list[str], languages: list[str]) -> str:
-    """Return the language that most lines speak for; nothing if too few do."""
+    """Return the language whose signs most lines have; empty if too few lines have any."""
     language = ""
     most = 0
     for name in languages:
@@ -93,7 +93,7 @@ def _language_of(lines: list[str], languages: list[str]) -> str:
         count = sum(1 for line in lines if sign.match(line))
         if count > most:
             language, most = name, count
-    # Prose may begin its lines as code does, but does not end them so.
+    # Lines of prose may begin like code, but do not end like it.
     ended = sum(1 for line in lines if line.rstrip().endswith(_ENDS))
     is_code = most >= max(2, 0.2 * len(lines)) and ended >= 0.15 * len(lines)
     return language if is_code else ""

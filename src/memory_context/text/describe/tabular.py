@@ -1,4 +1,4 @@
-"""Tables and records: CSV and its like, what databases print, `Name: value` lines."""
+"""Describe tables and records: CSV and similar text, tables that databases and commands print, `Name: value` lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from memory_context.text.rows.values_as_rows import KEY, PAIRS
 
 LEAST_COLUMNS = 3
 COUNTED_EXACTLY = 2_000_000
-# `Name: value` or `NAME=value`, perhaps with the marks of Markdown around it; stricter than in a text known for records.
+# `Name: value` or `NAME=value`, perhaps with Markdown marks. Stricter than the pattern for a text known to hold records.
 _FIELD = re.compile(
     r"\s*(?:[-*•] +)?\*{0,2}[A-Za-z][\w /()'.-]{0,30}?(?:\*{0,2} ?:\*{0,2}(?:\s|$)|=(?!=))"
 )
@@ -37,7 +37,7 @@ def describe_table(sample: Sample) -> Description | None:
 def _ruled(sample: Sample) -> Description | None:
     """Describe a table with a rule above or below its header, in the first lines of a text."""
     table = None
-    with suppress(InvalidSelectionError):  # it has more columns than can be asked for
+    with suppress(InvalidSelectionError):  # it has more columns than a query may have
         table = ruled_table(sample.text)
     if table is None or all(map(is_number, table.columns)):
         return None
@@ -45,7 +45,7 @@ def _ruled(sample: Sample) -> Description | None:
 
 
 def _separated(sample: Sample) -> Description | None:
-    """Describe lines that all have as many tabs, commas, semicolons or bars as the first."""
+    """Describe lines that have the same number of tabs, commas, semicolons or bars as the first."""
     table = None
     with suppress(InvalidSelectionError):
         table = separated_table(sample.text)
@@ -56,9 +56,9 @@ def _separated(sample: Sample) -> Description | None:
 
 
 def _in_columns(sample: Sample) -> Description | None:
-    """Describe columns below a line of names, as commands print them.
+    """Describe columns below a line of names, as commands print them, if one column has digits in each row.
 
-    A column of numbers says so: words below words with capitals may be a title and its text.
+    Without such a column, words below capitalised words may be a title and its text.
     """
     table = command_table(sample.text)
     if table is None or len(table.columns) < LEAST_COLUMNS:
@@ -74,7 +74,7 @@ def _described(table: TextTable, notation: str) -> Description | None:
     """Describe a table by its size and its columns."""
     try:
         count = sum(1 for _ in table.rows())
-    except InvalidSelectionError:  # a row is damaged
+    except InvalidSelectionError:  # a row cannot be read
         return None
     cells = unique_names(name.strip().strip("\"'*`") for name in _named(table))
     size = f"{counted(count, 'row')} x {counted(len(table.columns), 'column')}"
@@ -89,7 +89,8 @@ def describe_records(sample: Sample) -> Description | None:
     fields = sum(1 for line in lines if _FIELD.match(line))
     if fields < 0.3 * len(lines) and pair_table(sample.text) is None:
         return None  # prose
-    # The rows themselves are counted, so that both say the same; of a very long text those of its beginning.
+    # The rows are counted with the reader that queries use, so that both agree; for a very long text, estimated from its
+    # beginning.
     head = sample.text
     if len(head) > COUNTED_EXACTLY:
         head = head[: head.rfind("\n", 0, COUNTED_EXACTLY) + 1]
@@ -101,14 +102,14 @@ def describe_records(sample: Sample) -> Description | None:
     noun, names = "record", _common_names(table, rows)
     if table.name == PAIRS:
         noun, names = "field", unique_names(row[0] for row in rows)
-    # A single name that comes again is a list of outcomes ("ok: web-1"), or chance.
+    # If only a single name recurs, the text is a list of outcomes ("ok: web-1"), or it is chance.
     if len(names) < 2 or (noun == "field" and fields < 0.8 * len(lines)):
         return None
     return Description(Kind.RECORDS, counted(count, noun), names)
 
 
 def _common_names(table: TextTable, rows: list[Row]) -> tuple[str, ...]:
-    """Return the names that half of the records have, and two at least."""
+    """Return the names that at least half of the records have, and at least two of them."""
     filled = Counter[str]()
     for row in rows:
         cells = zip(table.columns, row, strict=True)
@@ -119,5 +120,5 @@ def _common_names(table: TextTable, rows: list[Row]) -> tuple[str, ...]:
 
 
 def _named(table: TextTable) -> list[str]:
-    """Return the columns that the text itself names; the others are numbered."""
+    """Return the columns that are named in the text, without those that only have a number."""
     return [name for number, name in enumerate(table.columns, 1) if name != f"column{number}"]

@@ -1,4 +1,4 @@
-"""Test runs: how many tests failed, how many passed, and which failed."""
+"""Describe test runs: how many tests failed, how many passed, and which failed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from memory_context.text.describe.sample import COUNTED_AT_MOST, Sample
 
 _COUNT = re.compile(r"(\d{1,9}) ([a-z]+)|([a-z]+)=(\d{1,9})")
 _ORDER = ("failed", "errored", "passed", "skipped", "ignored", "xfailed", "deselected")
-# What runners call a count, and what the line calls it.
+# The words that runners use for a count, with the words that the description uses.
 _RENAMED = {"error": "errored", "errors": "errored", "failures": "failed"}
 _WORDS = {word: word for word in _ORDER} | _RENAMED | {"test": "total", "tests": "total"}
-# For each runner: its name, what its summary cannot be without (looked for first, because that is
-# fast), the summary, and the line that names a test that failed.
+# For each runner: its name; a string that every summary has, which is searched first because that is fast; the pattern of
+# the summary; and the pattern of the line that names a failed test.
 _RUNNERS = (
-    # `=== 3 failed, 412 passed, 2 warnings in 12.31s ===`; with -q without the signs
+    # `=== 3 failed, 412 passed, 2 warnings in 12.31s ===`; with `-q` there are no equals signs
     ("pytest", " in ", r"^(?:=+ )?(?:\d+ [a-z]+(?:, )?)+ in [\d.:]+", r"^(?:FAILED|ERROR) (\S+)"),
     # `Ran 4 tests in 0.003s`, an empty line, `FAILED (failures=1, errors=1)`
     ("unittest", "Ran ", r"^Ran \d+ tests? in .*\s+(?:OK|FAILED).*", r"^(?:FAIL|ERROR): (\S+)"),
@@ -29,7 +29,7 @@ _FOLDERS = re.compile(r"^\S*/(?=[^/]*::)")
 
 
 def describe_test_run(sample: Sample) -> Description | None:
-    """Describe the output of a test run: failures first, counts of zero left out."""
+    """Describe the output of a test run: failures first, without counts of zero."""
     for runner, mark, summary, failing in _RUNNERS:
         if mark not in sample.tail:
             continue
@@ -45,14 +45,14 @@ def describe_test_run(sample: Sample) -> Description | None:
 
 
 def _counts_in(summaries: Iterable[re.Match[str]]) -> Counter[str]:
-    """Return the counts of all summaries together; none if these are no summaries."""
+    """Return the sums of the counts in all summaries; empty if there are no counts."""
     counts: Counter[str] = Counter()
     for summary in summaries:
         for number, noun, name, value in _COUNT.findall(summary[0].lower()):
             word = _WORDS.get(noun or name)
             if word:
                 counts[word] += int(number or value)
-    # unittest says how many tests ran, and not how many of them passed.
+    # unittest reports how many tests ran, but not how many of them passed.
     total = counts.pop("total", 0)
     if "passed" not in counts and total:
         counts["passed"] = total - counts.total()

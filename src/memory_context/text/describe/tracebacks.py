@@ -1,4 +1,4 @@
-"""Tracebacks: which exception, and where in the user's own code."""
+"""Describe tracebacks: the exception, and the place in the user's own code."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from memory_context.text.describe.sample import Sample
 SEARCHED = 200_000
 SHORTEST_MESSAGE = 5
 _PYTHON = "Traceback (most recent call last)"
-# Before the frames of Java and of JavaScript.
+# The signs of a traceback: Python's first line, and what is before each frame of Java and JavaScript.
 _MARKS = (_PYTHON, "\tat ", "    at ")
 # The exception, with the module or package before its name: `app.errors.LoginError: no user`.
 _PYTHON_ERROR = re.compile(
     r"^(?: *\| )?(?:[A-Za-z_]\w*\.)*(?P<name>[A-Z]\w*)(?:: (?P<message>.*))?$", re.MULTILINE
 )
-# The words before the name are those of JavaScript and Java.
+# An exception of JavaScript or Java, with the words that these write before its name.
 _OTHER_ERROR = re.compile(
     r"^(?:Uncaught |Exception in thread .*\" |Caused by: )?(?:[a-z]\w*\.)*"
     r"(?P<name>[A-Z]\w*(?:Error|Exception))(?:: (?P<message>.*))?$",
@@ -28,7 +28,7 @@ _TRACE_FRAME = re.compile(
     r"^(?:[ |+]*File \"|[ \t]+at (?:[^\n(]*\()?)(?P<path>[^\s():\"]+\.\w+)(?:\", line |:)(?P<line>\d+)",
     re.MULTILINE,
 )
-# Paths of other people's code: the frame that a reader wants is the last one outside of them.
+# Paths of library code: readers want the last frame that is not in one of them.
 _LIBRARY = re.compile(
     r"site-packages|dist-packages|/lib/python\d|node_modules|at (?:java|jdk|sun)\."
 )
@@ -41,11 +41,11 @@ def describe_traceback(sample: Sample) -> Description | None:
 
 
 def find_traceback(sample: Sample) -> Description | None:
-    """Describe the last traceback of Python, Java or JavaScript that stands somewhere in a text."""
+    """Describe the last traceback of Python, Java or JavaScript anywhere in a text."""
     text = sample.text[-SEARCHED:]
     start = text.rfind(_PYTHON)
     if start >= 0:
-        # The frames come first, the one nearest to the error last.
+        # In Python the frames are above the error, the innermost one last.
         frames = list(_TRACE_FRAME.finditer(text, start))[::-1]
         error = _PYTHON_ERROR.search(text, frames[0].end() if frames else start)
     elif any(mark in text for mark in _MARKS):

@@ -1,4 +1,4 @@
-"""Take off what a tool's result is wrapped in: MCP results, a command's output as JSON, a fence."""
+"""Take the text out of the wrapping of a tool's result: an MCP result, a command's output as JSON, a Markdown fence."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ _FENCE = re.compile(r"\s*(`{3,}|~{3,})[\w+-]{0,20}[ \t]*\n")
 
 @dataclass(frozen=True, slots=True)
 class Unwrapped:
-    """The text inside of a wrapping, and whether it ends before it should."""
+    """The text inside a wrapping, and whether it was cut off."""
 
     text: str
     is_cut: bool = False
 
 
 def unwrap(text: str) -> Unwrapped:
-    """Return what is inside of all wrappings of `text`; the text itself where there is none."""
-    whole = Unwrapped(text)
+    """Return the text inside all wrappings of `text`; if there are none, the text itself."""
+    result = Unwrapped(text)
     for _ in range(DEEPEST):
-        inner = _without_outermost(whole.text)
+        inner = _without_outermost(result.text)
         if inner is None or not inner.text.strip():
             break
-        whole = Unwrapped(inner.text, whole.is_cut or inner.is_cut)
-    return whole
+        result = Unwrapped(inner.text, result.is_cut or inner.is_cut)
+    return result
 
 
 def _without_outermost(text: str) -> Unwrapped | None:
-    """Return what is inside of the outermost wrapping."""
+    """Return the text inside the outermost wrapping; None if there is no wrapping."""
     if len(text) > 4 * PARSED_AT_MOST:
         return None
     start = text[:400].lstrip()
@@ -75,7 +75,7 @@ def _in_value(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
 
 
 def _in_repr(text: str) -> Unwrapped:
-    """Return the texts in the repr of an MCP result; the last may be cut in its middle."""
+    """Return the texts in the repr of an MCP result; the last one may be cut off."""
     texts: list[str] = []
     end = 0
     for match in _REPR_TEXT.finditer(text):

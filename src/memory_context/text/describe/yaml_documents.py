@@ -1,4 +1,4 @@
-"""YAML by its first keys: manifests, pipelines, specifications of an API."""
+"""Describe YAML by its top-level keys: manifests, pipelines, API specifications."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from memory_context.text.describe.sample import Sample
 from memory_context.text.python_literals import is_list, is_object
 from memory_context.text.rows.configuration_values import yaml_documents
 
-# Where values are aligned by blanks, people are to read it: ``Status:    Running``.
+# Values that are aligned with blanks are written for people, and not YAML: ``Status:    Running``.
 _ALIGNED = re.compile(r"^[\w ]+: {2,}\S", re.MULTILINE)
 
 
 def describe_yaml(sample: Sample) -> Description | None:
-    """Describe objects in each other: the first keys, and how many members or items each of them has."""
+    """Describe nested objects: the top-level keys, and how many members or items each of them has."""
     if _ALIGNED.search(sample.head):
         return None
     documents = [one for one in yaml_documents(sample.text) if is_object(one)]
@@ -33,7 +33,7 @@ def describe_yaml(sample: Sample) -> Description | None:
 
 
 def _are_records(document: dict[str, Any]) -> bool:
-    """Return whether all that is below a single key are records, which are better told by their fields."""
+    """Return whether a document is a single key with a list of flat records, which their fields describe better."""
     [value, *others] = document.values()
     if others or not is_list(value):
         return False

@@ -1,1 +1,1 @@
-"""The segments of a long text that matter most, within a budget."""
+"""Excerpts: the parts of a long text that matter most, within a budget."""

@@ -1,4 +1,4 @@
-"""What a text has that an earlier, nearly equal one has not."""
+"""Find the lines of a text that an earlier, nearly equal text does not have."""
 
 from __future__ import annotations
 
@@ -20,10 +20,16 @@ LEAST_EQUAL = 0.7
 
 
 def changed_lines(text: str, earlier: Mapping[str, str], budget: float, cost: Cost) -> Excerpt:
-    """Return the lines of *text* that the first nearly equal one of *earlier* has not, below one that names its key.
+    """Return the lines of *text* that are not in the first nearly equal text of *earlier*.
 
-    Each run of new lines stands behind its number. Nothing is shown if no text is nearly equal, nothing is new, or the
-    new lines cost more than *budget*.
+    A first line names the key of the earlier text, and each run of new lines follows its line number. Nothing is shown
+    if no earlier text is nearly equal, if no line is new, or if the new lines cost more than *budget*.
+
+    Args:
+        text: The new text.
+        earlier: Earlier texts by their keys.
+        budget: The most that the excerpt may cost.
+        cost: Counts what a text costs, in tokens or characters.
     """
     lines = text.splitlines()
     if len(lines) < FEWEST_LINES or len(text) > MOST_CHARACTERS:
@@ -36,17 +42,17 @@ def changed_lines(text: str, earlier: Mapping[str, str], budget: float, cost: Co
 
 
 def _changes(lines: Sequence[str], key: str, earlier: Sequence[str]) -> Excerpt:
-    """Return the lines that are not among *earlier*, each as often as it is new; none if most are."""
-    left = Counter(earlier)
+    """Return the lines that are not among *earlier*, counting repetitions; nothing if more than 30% are new."""
+    unmatched = Counter(earlier)
     new = list[int]()
     for number, line in enumerate(lines, start=1):
-        if left[line] > 0:
-            left[line] -= 1
+        if unmatched[line] > 0:
+            unmatched[line] -= 1
         elif line.strip():
             new.append(number)
     if not new or len(new) > (1 - LEAST_EQUAL) * len(lines):
         return NOTHING_SHOWN
-    gone = sum(count for line, count in left.items() if line.strip())
+    gone = sum(count for line, count in unmatched.items() if line.strip())
     shown = [CHANGED_SINCE.format(key=key, gone=gone)]
     ranges = joined((number, number) for number in new)
     for first, last in ranges:

@@ -1,7 +1,7 @@
-"""The excerpt: of a long text, the segments that matter, within a budget.
+"""Make an excerpt: the segments of a long text that matter most, within a budget.
 
-Previews, recalled text and partial reads are this one function; only the rankings differ. `docs/excerpts.md` has what
-each of them is worth on recorded agent runs.
+Previews, recalled text and partial reads all use the function `excerpt`, each with its own `Ranking`.
+`docs/excerpts.md` shows what each part of it is worth on recorded agent runs.
 """
 
 from __future__ import annotations
@@ -31,11 +31,13 @@ from memory_context.text.read.line_ranges import LineNumbers
 from memory_context.wording_for_models import GAP, GAP_AT_LINE, MORE_MEMBERS
 
 CHARACTERS_PER_UNIT = 8
-# Of the budget of a question a fifth, but 400 at least, goes to the best segments wherever they stand.
+# With READING, a fifth of the budget (at least 400) goes to the best segments, wherever they are. The rest goes to the
+# regions that hold most of the question.
 BEST_PART = 5
 LEAST_BEST = 400
-# A preview of which little is worth its price shows either end, up to this part of its budget; of a text that costs so
-# many times as much up to all of it, for beside what folding saves there a preview costs nothing.
+# Where few segments are worth their price, a preview also shows both ends of the text, up to this share of the budget;
+# up to all of it if the text costs more than FAR_LARGER times the budget. Compared with what folding such a text
+# saves, its preview costs next to nothing.
 ENDS_PART = 0.3
 FAR_LARGER = 128
 READING = Ranking(names=0, plain=0, share=0.5, least=0, fills=True)
@@ -45,8 +47,8 @@ ENDS = Ranking(names=0, plain=1, asked=0, near=2000, far=0, end=1, near_end=2000
 WHATEVER = Ranking(least=0)
 
 _BREAK_IN_MEMBER = re.compile(r"\s*\n\s*")
-# A slice of what lies between two parts would copy a whole text.
-_SAYS = re.compile(r"\S")
+# A pattern, because slicing the gap between two parts to test it could copy nearly the whole text.
+_NON_SPACE = re.compile(r"\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +56,10 @@ class Excerpt:
     """Some segments of a text, in order.
 
     Attributes:
-        text: The segments, with ``…`` for what is left out between them: alone where it is a part of a line, with the
-            number of the next line where it is lines. Of JSON, records with their paths, each of them JSON by itself.
+        text: The segments, with ``…`` for each gap between them: alone where a part of a line is left out, followed by
+            the number of the next line where lines are. For JSON: records with their paths, each of them valid JSON.
         ranges: The first and the last line (from 1) of each run of lines that are shown whole.
-        is_answer: Whether any of it speaks of the question.
+        is_answer: Whether any part of it matches the question.
     """
 
     text: str
@@ -78,18 +80,18 @@ def excerpt(
     known: AbstractSet[str] = frozenset(),
     first_line: int = 1,
 ) -> Excerpt:
-    """Return the segments of `text` that speak of `question`; where none does, those that hold the most names.
+    """Return the segments of `text` that match `question`; if none does, those that hold the most names.
 
-    It never costs more than `budget`, whatever unit `cost` counts in; time is linear in the text; the same arguments
-    give the same excerpt.
+    The excerpt never costs more than `budget`, in the unit that `cost` counts. The time is linear in the length of the
+    text, and the same arguments give the same excerpt.
 
     Args:
         text: The whole text.
-        question: What its reader wants to know.
-        budget: The most that the excerpt costs.
-        cost: What a text costs, in tokens or characters.
-        ranking: What a segment is worth.
-        known: Names that its reader has seen.
+        question: The words that the reader is looking for.
+        budget: The most that the excerpt may cost.
+        cost: Counts what a text costs, in tokens or characters.
+        ranking: What makes a segment worth showing.
+        known: Names that the reader has already seen.
         first_line: The number of the text's first line.
     """
     found = split(text) if len(text) <= LARGE else split_regions(text, hotspots(text, question))
@@ -98,9 +100,10 @@ def excerpt(
     room = budget
     ends = list[int]()
     if is_far_larger or (is_preview and len(text) > LARGE):
-        # Either end has its room first, unless it is so long that the rest would have none.
+        # Both ends are budgeted for first, unless they take more than half.
         count = len(found.segments)
-        outer = [0, count - 1][:count]  # one segment is both, and `[]` has none
+        # A single segment is both ends, and the text `[]` has no segment.
+        outer = [0, count - 1][:count]
         price = sum(price_of(found, index, cost) + GAP_TOKENS for index in outer)
         if price <= budget // 2:
             ends, room = outer, budget - price
@@ -117,7 +120,7 @@ def excerpt(
     chosen = packed(question, ranking)
     is_answer = bool(chosen)
     if not chosen:
-        # The first look spares counting a text that is far too large.
+        # The length is compared first, so that the tokens of a far too large text are not counted.
         if len(text) <= CHARACTERS_PER_UNIT * budget and cost(text) <= budget:
             whole = text.removesuffix("\n")
             lines = (first_line, first_line + whole.count("\n"))
@@ -134,7 +137,7 @@ def excerpt(
 
 
 def _is_far_larger(text: str, budget: float, cost: Cost) -> bool:
-    """Return whether a text costs far more than *budget*, by what its beginning costs."""
+    """Return whether a text costs far more than *budget*, estimated from the cost of its beginning."""
     return len(text) * cost(text[:SAMPLE]) > FAR_LARGER * budget * SAMPLE
 
 
@@ -145,35 +148,36 @@ def _within(
     chosen: list[int],
     cost: Cost,
 ) -> Excerpt:
-    """Write the *chosen* segments; without those that come last as long as all of them cost more than *budget*."""
+    """Render the *chosen* segments, dropping the last chosen ones until the excerpt costs no more than *budget*."""
     while chosen:
         shown = _rendered(found, first_line, sorted(chosen))
         over = cost(shown.text) - budget
         if over <= 0:
             return shown
-        # Segments cost more together than one by one: at least one goes, so that this ends.
+        # Rendered together, segments may cost more than the sum of their prices. At least one is dropped each time,
+        # so the loop ends.
         while chosen and over > 0:
             over -= price_of(found, chosen.pop(), cost)
     return NOTHING_SHOWN
 
 
 def _beginning(text: str, budget: int, cost: Cost) -> Excerpt:
-    """Return the first characters of a text of which not even one segment fits."""
+    """Return the first characters of a text, for when not even one segment fits."""
     shown = text.lstrip()[: max(0, budget)]
     while shown:
         beginning = f"{shown} {GAP}"
         if cost(beginning) <= budget:
             return Excerpt(beginning, is_answer=False)
-        # A quarter less each time: few counts, and little room wasted.
+        # Shortening by a quarter each time needs few counts and wastes little of the budget.
         shown = shown[: len(shown) * 3 // 4]
     return NOTHING_SHOWN
 
 
 def _rendered(found: Segmentation, first_line: int, indexes: list[int]) -> Excerpt:
-    """Write the segments as one text; each record of JSON on a line of its own."""
+    """Render the segments as one text; each JSON record on a line of its own."""
     text = found.text
     lines = ShownLines(text, first_line)
-    shown, behind, is_record = "", 0, False
+    shown, shown_end, is_record = "", 0, False
     for run in _runs(found, indexes):
         start, end = run[0].start, run[-1].end
         is_record = bool(found.containers[run[0].container].path)
@@ -184,20 +188,20 @@ def _rendered(found: Segmentation, first_line: int, indexes: list[int]) -> Excer
             for segment in run:
                 lines.show(segment.start, segment.end)
         else:
-            shown += gap_between(text, behind, start, lines) + text[start:end]
+            shown += gap_between(text, shown_end, start, lines) + text[start:end]
             lines.show(start, end)
-        behind = end
+        shown_end = end
     shown = shown.rstrip("\n")
-    rest = text[behind:].rstrip()
+    rest = text[shown_end:].rstrip()
     if rest and not is_record:
         shown += f"\n{GAP}" if "\n" in rest else f" {GAP}"
     return Excerpt(shown, tuple(joined(lines.ranges)))
 
 
 def _runs(found: Segmentation, indexes: list[int]) -> Iterator[list[Segment]]:
-    """Yield the segments of one record together; in a text, those that follow one another.
+    """Yield the segments in runs: those of one JSON record, or, in plain text, those that follow one another.
 
-    Between two regions of a large text lies what was not split.
+    A run never spans two regions of a large text, because what lies between them was not split.
     """
     regions = [start for start, _ in found.regions]
 
@@ -206,21 +210,21 @@ def _runs(found: Segmentation, indexes: list[int]) -> Iterator[list[Segment]]:
         segment = found.segments[index]
         if found.containers[segment.container].path:
             return (segment.container,)
-        # The difference stays the same where indexes follow one another.
+        # This difference is constant as long as the indexes are consecutive.
         return segment.container, bisect_right(regions, segment.start), index - place
 
     for _, run in groupby(enumerate(indexes), run_of):
         yield [found.segments[index] for _, index in run]
 
 
-def gap_between(text: str, behind: int, start: int, lines: ShownLines) -> str:
-    """Return what stands between what is shown already, up to *behind*, and the next part."""
-    if not _SAYS.search(text, behind, start):
-        return text[behind:start] if behind else lines.opening()
-    if text.find("\n", behind, start) < 0:
-        return f" {GAP} " if behind else f"{GAP} "
+def gap_between(text: str, shown_end: int, start: int, lines: ShownLines) -> str:
+    """Return what to write between the part shown so far, which ends at *shown_end*, and the part from *start*."""
+    if not _NON_SPACE.search(text, shown_end, start):
+        return text[shown_end:start] if shown_end else lines.opening()
+    if text.find("\n", shown_end, start) < 0:
+        return f" {GAP} " if shown_end else f"{GAP} "
     gap = GAP_AT_LINE.format(line=lines.number_at(start)) + "\n"
-    if behind:
+    if shown_end:
         gap = "\n" + gap
     if text[start - 1] != "\n":
         gap += f"{GAP} "
@@ -228,15 +232,15 @@ def gap_between(text: str, behind: int, start: int, lines: ShownLines) -> str:
 
 
 def _record(found: Segmentation, run: Sequence[Segment]) -> str:
-    """Write a path, with the members that are shown as JSON, or the segments of one long string."""
+    """Render the path of a record, then the members shown, as JSON; or the segments shown of one long string."""
     text, container = found.text, found.containers[run[0].container]
     if container.kind == "text":
-        shown, behind = f"{container.path}: ", run[0].start
+        shown, shown_end = f"{container.path}: ", run[0].start
         for segment in run:
-            if segment.start != behind:
+            if segment.start != shown_end:
                 shown += f" {GAP} "
             shown += text[segment.start : segment.end]
-            behind = segment.end
+            shown_end = segment.end
         return shown
     members = list[str]()
     missing = container.size
@@ -250,10 +254,10 @@ def _record(found: Segmentation, run: Sequence[Segment]) -> str:
 
 
 class ShownLines:
-    """Numbers the lines of a text, and notes which were shown whole.
+    """Numbers the lines of a text, and records which of them were shown whole.
 
     Attributes:
-        ranges: The first and the last line of what was shown, part by part.
+        ranges: The first and the last whole line of each part that was shown.
     """
 
     def __init__(self, text: str, first: int = 1) -> None:
@@ -261,24 +265,24 @@ class ShownLines:
         self._text, self._numbers, self._before = text, LineNumbers(text), first - 1
 
     def opening(self) -> str:
-        """Return what stands before the text's first line: the number that it has in a longer text."""
+        """Return the gap mark before the first line, if the text begins within a longer one; otherwise nothing."""
         return GAP_AT_LINE.format(line=self.number_at(0)) + "\n" if self._before else ""
 
     def number_at(self, place: int) -> int:
-        """Return the number of the line that `place` stands in."""
+        """Return the number of the line that the offset `place` is in."""
         return self._before + self._numbers.at(place)
 
     def show(self, start: int, end: int) -> None:
-        """Note the lines that ``text[start:end]`` holds whole."""
+        """Record the lines that ``text[start:end]`` holds whole."""
         text = self._text
         before = text[text.rfind("\n", 0, start) + 1 : start]
-        behind = text[end : line_end(text, end)]
+        after = text[end : line_end(text, end)]
         ends_line = text[end - 1 : end] == "\n"
         first, last = self.number_at(start), self.number_at(end)
         if before.strip():
             first += 1
-        # A comma behind a member of JSON does not count as a part of the line that is missing.
-        if ends_line or behind.strip(" \t\r,"):
+        # A line counts as whole even if the comma after a JSON member is not shown.
+        if ends_line or after.strip(" \t\r,"):
             last -= 1
         if last >= first:
             self.ranges.append((first, last))

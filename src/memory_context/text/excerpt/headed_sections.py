@@ -1,6 +1,8 @@
-"""Sections under headings that no text writes by chance: a title behind a rule, as test runners draw it, a diff's, HTML's.
+"""Find the section around a line, under headings that do not occur in a text by chance.
 
-The files of a diff are such sections, and its hunks are within them.
+Such headings are a title after a rule, as test runners draw it (``===== FAILURES``), those of HTML, and the first lines
+of commits, files and hunks in a diff. Sections are nested: a file of a diff holds its hunks. A heading's *rank* is its
+level: 0 is the outermost.
 """
 
 from __future__ import annotations
@@ -13,17 +15,17 @@ from dataclasses import dataclass
 from memory_context.text.lines import line_end, line_spans
 from memory_context.text.ranges import Span
 
-# How far before a place headings are looked for, and how far behind it.
+# How far before a place to look for headings, and how far after it.
 FARTHEST_HEADING = 32_000
 FARTHEST_END = 8_000
 LONGEST_SECTION = 1200
 LONG_HEADING = 160
-# Of a longer one so much is shown before what is looked for.
+# In a section longer than that, how many characters before the wanted line are shown.
 BEFORE = 400
-# The outermost first.
+# Kinds of headings that have a fixed order, outermost first.
 _OF_DIFFS = ("commit", "file", "hunk")
 _OF_HTML = ("<h1", "<h2", "<h3", "<h4", "<h5", "<h6")
-# What a heading begins with: looked for first, for few texts have one.
+# What a heading begins with. These strings are searched first, because few texts have any, and the pattern is slower.
 _MARKS = (
     *("====", "____", "----", "~~~~", "****", "@@ -", "diff --git ", "commit "),
     *_OF_HTML,
@@ -34,7 +36,7 @@ _HEADING = re.compile(
     ^(?: (?P<rule>[=_*~-])(?P=rule){3,}[ ]*[^\W_]
        | (?P<commit>commit\ [0-9a-f]{7,40})\b
        | (?P<file>diff\ --git\ )
-       # Without git a file begins with its old name, above its new one.
+       # In a diff that git did not write, a file begins with its old name, above the new one.
        | (?P<old>---\ )(?=.*\n\+\+\+\ )
        | (?P<hunk>@@\ -\d)
        | [ \t]*(?P<html><[hH][1-6])[\s>]
@@ -43,7 +45,7 @@ _HEADING = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 _IN_HUNK = (" ", "+", "-", "\\", "\n")
-# How a test says what failed: pytest marks it, others name an error.
+# The line on which a test runner says what failed: pytest marks it with `E`, others name an error.
 _FAULT = re.compile(
     r"^(?:E  |.*(?:Error\b|Exception\b|panicked|Expected\b|expected\b))", re.MULTILINE
 )
@@ -51,12 +53,13 @@ _FAULT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What a heading stands above.
+    """The lines under a heading.
 
     Attributes:
         span: Its lines, as far as they are shown.
-        heads: The headings around it, outermost first; its own one, where its lines begin further below.
-        is_record: Whether it is one thing, and not a part of a text that holds many.
+        heads: The headings of the sections around it, outermost first; then its own heading if `span` begins further
+            below or the section is not a record.
+        is_record: Whether it is one thing, such as one failed test, and not a part of the text with many things in it.
         is_of_diff: Whether it is a commit, a file of a diff, or a hunk.
     """
 
@@ -74,39 +77,41 @@ class _Heading:
 
 
 def section_at(text: str, start: int) -> Section | None:
-    """Return the innermost section that the line at `start` is in; of a heading its own, with those within it.
+    """Return the innermost section that the line at `start` is in; None if it is in none.
 
-    Of one of more than 1,200 characters that is what stands around the line, and of a heading what tells a failure.
+    If the line is a heading, that is its own section with all sections within it. Of a section of more than 1,200
+    characters, only the lines around the given one are shown; if that is a heading, those around the reported failure.
     """
     headings = _headings(text, start)
     last = bisect_right(headings, start, key=_place) - 1
     if last < 0:
         return None
-    own = headings[last]
-    is_heading = own.place == start
-    behind = [one for one in headings[last + 1 :] if not is_heading or one.rank <= own.rank]
-    stop = behind[0].place if behind else min(len(text), start + FARTHEST_END)
-    if own.kind == "hunk":
-        stop = _end_of_hunk(text, own.place, stop)
+    heading = headings[last]
+    is_heading = heading.place == start
+    following = [one for one in headings[last + 1 :] if not is_heading or one.rank <= heading.rank]
+    stop = following[0].place if following else min(len(text), start + FARTHEST_END)
+    if heading.kind == "hunk":
+        stop = _end_of_hunk(text, heading.place, stop)
         if stop < start:
             return None
-    is_of_diff = own.kind in _OF_DIFFS
-    # What has sections within it is a part of the text, such as all failures of a run; and so is a long one.
-    is_within = own.rank > 0 or not any(one.rank for one in headings)
-    is_short = stop - own.place <= LONGEST_SECTION
-    is_record = is_of_diff or is_heading or (is_within and is_short)
+    is_of_diff = heading.kind in _OF_DIFFS
+    # An outermost section of a text with nested ones is not a record, but a part such as "all failures of this run".
+    # Neither is a long section.
+    is_nested_or_flat = heading.rank > 0 or not any(one.rank for one in headings)
+    is_short = stop - heading.place <= LONGEST_SECTION
+    is_record = is_of_diff or is_heading or (is_nested_or_flat and is_short)
     nearest = start
     if is_heading and not is_of_diff and (fault := _FAULT.search(text, start, stop)):
         nearest = fault.start()
-    span = _shown(text, own.place, stop, nearest)
-    heads = [_head(text, one) for one in _around(headings[:last], own.rank)]
-    if span[0] > own.place or not is_record:
-        heads.append(_head(text, own))
+    span = _shown(text, heading.place, stop, nearest)
+    heads = [_head(text, one) for one in _around(headings[:last], heading.rank)]
+    if span[0] > heading.place or not is_record:
+        heads.append(_head(text, heading))
     return Section(span, heads, is_record, is_of_diff)
 
 
 def _headings(text: str, start: int) -> list[_Heading]:
-    """Return the headings around a place; what a text has first is around what it has then."""
+    """Return the headings near a place, in order; the kind of heading that occurs first is the outermost."""
     begin = max(0, start - FARTHEST_HEADING)
     if all(text.find(mark, begin, start + LONG_HEADING) < 0 for mark in _MARKS):
         return []
@@ -117,10 +122,11 @@ def _headings(text: str, start: int) -> list[_Heading]:
         if kind == "old":
             kind = "file"
             if found and found[-1][1] == kind:
-                continue  # git has named it in the line before
+                continue  # the line `diff --git` above has already begun this file
         found.append((match.start(), kind))
     ranks = {kind: rank for rank, kind in enumerate(dict.fromkeys(kind for _, kind in found))}
-    # Far down in a diff a hunk may be what is met first, and above a page's title the headings of its menu.
+    # The first kind met is not always the outermost: reading may begin in the middle of a diff, at a hunk, and a page's
+    # menu may have headings above the page's title. So kinds with a fixed order are put in that order.
     for ordered in (_OF_DIFFS, _OF_HTML):
         present = [kind for kind in ordered if kind in ranks]
         ranks |= zip(present, sorted(map(ranks.__getitem__, present)), strict=True)
@@ -132,7 +138,7 @@ def _place(heading: _Heading) -> int:
 
 
 def _around(above: Sequence[_Heading], rank: int) -> list[_Heading]:
-    """Return the headings of the sections that hold one of a rank, outermost first."""
+    """Return the headings of the sections around one of the given rank, outermost first."""
     around = list[_Heading]()
     for heading in reversed(above):
         if heading.rank < rank:
@@ -142,27 +148,27 @@ def _around(above: Sequence[_Heading], rank: int) -> list[_Heading]:
 
 
 def _head(text: str, heading: _Heading) -> Span:
-    """Return where a heading stands; of a commit that is also who made it and when."""
+    """Return the span of a heading; for a commit this includes its author and date."""
     start = heading.place
     if heading.kind == "commit":
-        behind = text.find("\n\n", start, start + LONG_HEADING)
-        if behind > 0:
-            return start, behind
+        blank_line = text.find("\n\n", start, start + LONG_HEADING)
+        if blank_line > 0:
+            return start, blank_line
     return start, min(line_end(text, start), start + LONG_HEADING)
 
 
 def _end_of_hunk(text: str, start: int, stop: int) -> int:
-    """Return where the lines of a hunk end: the last one that is changed or stands beside such a line."""
-    behind = line_end(text, start) + 1
-    for begin, end in line_spans(text, behind, stop):
+    """Return where the hunk that begins at `start` ends: at the first line that is neither changed nor context."""
+    hunk_end = line_end(text, start) + 1
+    for begin, end in line_spans(text, hunk_end, stop):
         if not text.startswith(_IN_HUNK, begin):
             return begin
-        behind = end
-    return behind
+        hunk_end = end
+    return hunk_end
 
 
 def _shown(text: str, start: int, stop: int, place: int) -> Span:
-    """Return which whole lines of a section are shown: if it is long, those around a place."""
+    """Return the span of whole lines that are shown of a section: all, or those around a place if it is long."""
     if stop - start > LONGEST_SECTION:
         if place - start > BEFORE:
             start = text.find("\n", place - BEFORE, place) + 1 or place

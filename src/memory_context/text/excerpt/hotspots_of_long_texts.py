@@ -1,4 +1,7 @@
-"""Where a very long text is worth a closer look: its ends, where the words of a question stand, and errors."""
+"""Choose the parts of a very long text to read closely: its ends, those with words of the question, and errors.
+
+The text is searched in blocks of 2,000 characters; the best blocks become *hotspots*, widened to whole lines.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ FAULTY_BLOCKS = 4
 
 
 def hotspots(text: str, question: str) -> list[Span]:
-    """Return where whole lines (or blocks, where lines are long) begin and end, in order and apart from each other."""
+    """Return the start and end of each hotspot, in order and not overlapping.
+
+    They are whole lines, or plain blocks where lines are long.
+    """
     words = terms(question)
     blocks_of = dict[str, set[int]]()
     for word, places in occurrences(text, {*words, *FAULTS}):
@@ -43,7 +49,7 @@ def hotspots(text: str, question: str) -> list[Span]:
 
 
 def _whole_lines(text: str, start: int, end: int) -> Span:
-    """Return the region, widened to the lines that it cuts, or as it is where these are long."""
+    """Return the region widened to whole lines; an end that is within a long line stays where it is."""
     start, end = max(start, 0), min(end, len(text))
     line_start = text.rfind("\n", max(0, start - BLOCK), start) + 1
     line_end = text.find("\n", end, end + BLOCK)

@@ -1,7 +1,9 @@
-"""The regions of a text that hold most of a question: people write on a subject for a while, and use its words now and then.
+"""Fill a budget with the regions of a text that hold most of a question.
 
-Measured on meetings of which people marked what answers a question: of 2,000 tokens the best segments alone showed 21%
-of it, because little holds half of the words; with regions it is 52%, as precise.
+People stay on a subject for a while and use its words only now and then, so the sentences around a matching one are
+relevant too. Measured on meetings in which people had marked the answers to questions: within 2,000 tokens the best
+segments alone showed 21% of the answers, because few segments hold half of a question's words; with regions it is 52%,
+at the same precision.
 """
 
 from __future__ import annotations
@@ -14,9 +16,11 @@ from memory_context.model.selection import Cost
 from memory_context.text.excerpt.segments import Segmentation
 from memory_context.text.excerpt.segments_within_budget import with_more
 
-# Within so many characters what a segment holds has fallen to a third for its neighbours.
+# At this distance, in characters, a segment adds a third (1/e) of its relevance to the density of another one.
 REACH = 1500
+# A segment's own relevance counts this much in its density, besides what the pass in either direction adds.
 OWN = 2
+# Segments less dense than this share of the densest are not added.
 LEAST_OF_BEST = 0.6
 
 
@@ -27,14 +31,14 @@ def fill(
     budget: float,
     cost: Cost,
 ) -> list[int]:
-    """Return the segments *best*, and those of the densest regions, as many as the budget takes.
+    """Return the segments *best*, then those of the densest regions, as many as the budget allows.
 
     Args:
         found: The segments of a text.
         relevance: How much of the question each segment holds.
-        best: The segments that are shown in any case.
-        budget: The most that all of them cost.
-        cost: What a text costs, in tokens or characters.
+        best: The segments that are shown in any case. Without any, nothing is returned.
+        budget: The most that all of them may cost.
+        cost: Counts what a text costs, in tokens or characters.
     """
     if not best:
         return []
@@ -46,7 +50,7 @@ def fill(
 
 
 def _densities(found: Segmentation, relevance: Sequence[float]) -> list[float]:
-    """Return what each segment holds of the question, with what is near counting less by its distance."""
+    """Return the density of each segment: its own relevance plus that of the others, which decays with distance."""
     density = [OWN * held for held in relevance]
     indexes = range(len(relevance))
     for order in (indexes, indexes[::-1]):

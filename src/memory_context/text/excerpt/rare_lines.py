@@ -1,4 +1,4 @@
-"""Lines unlike the others: the one pod that restarts among sixty that run, the test that failed among those that passed."""
+"""Find lines unlike the others: the one pod that restarts among sixty that run, the failed test among the passed ones."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from memory_context.text.lines import line_spans
 from memory_context.text.ranges import Span
 
 LEAST_LINES = 20
-# A form that so many lines have is one of a list, and so much of a text must be lists.
+# Lines whose form occurs this often count as a list, and this share of a text's lines must be in lists.
 LISTED = 3
 LEAST_LISTED = 0.6
-# More lines than these are no exceptions.
+# If more than this share of the lines have a form of their own, they are not exceptions.
 MOST_RARE = 0.25
 _APART = re.compile(r"[\s,;|]+")
 _DIGIT = re.compile(r"\d")
 
 
 def rare_lines(text: str, regions: Iterable[Span]) -> list[Span]:
-    """Return where the lines begin and end whose form no other line has, in a text of lines that have few forms.
+    """Return where the lines begin and end whose form no other line has, if the text consists mostly of lists.
 
-    A line's form is its words; one with a digit in it is like any other one.
+    A line's form is its words, with each word that holds a digit replaced by ``0``.
 
     Args:
         text: The whole text.
-        regions: The parts of it that are looked at: all of a text up to 100,000 characters, the hotspots of a longer one.
+        regions: The parts of it to read: all of a text of up to 100,000 characters, the hotspots of a longer one.
     """
     forms = list[tuple[Span, str]]()
     spans = (line_spans(text, start, end) for start, end in regions)

@@ -1,6 +1,7 @@
-"""The record around a place in a text: an object of JSON, a row, a block, an item of a list, with what says whose it is.
+"""Find the record around a place in a text: a JSON object, a row, a block, a list item, a turn of a conversation.
 
-Only the neighbourhood of the place is read, however long the text is.
+A *place* is a range of characters, such as a word that was found. A record's *heads* are the lines before it that say
+what it belongs to. Only the neighbourhood of the place is read, however long the text is.
 """
 
 from __future__ import annotations
@@ -25,29 +26,29 @@ from memory_context.text.lines import line_end, line_spans
 from memory_context.text.ranges import Span
 from memory_context.wording_for_models import GAP
 
-# A stored conversation has one message a line, as JSON.
+# A stored conversation has one message per line, as JSON. Each line begins like this:
 SAID = '{"role": "'
-# How the line of a person begins: of compacted messages, and of a chat's.
+# How the line of a person's message begins, in compacted messages and in a stored chat.
 ASKED = ('{"role": "user", "source": "', '{"role": "human", "text": "')
-# What this library has put there itself.
+# How a message begins that this library itself has added.
 NOTED = '{"role": "user", "source": "memory_context"'
 LONGEST_TURN = 2400
 LONG_HEAD = 160
 LEAST_CELLS = 3
 GAP_COST = 6
 LONG_LINE = 600
-# How far before a place the objects that hold it are looked for.
+# How far before a place to look for the objects around it: first nearby, then further away.
 REACHES = (8_000, 64_000)
-# Strings of JSON or of a Python repr, and brackets. A string of JSON has no line break in it.
+# Brackets, and strings of JSON or of a Python repr: neither holds a line break.
 _TOKEN = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[{}\[\]]""")
-# Where an object begins: an unescaped quote right behind a brace cannot stand inside a string.
+# Where an object begins. An unescaped quote right after a brace cannot be inside a string.
 _OBJECT_START = re.compile(r"""\{\s*["']""")
-# What stands behind a list that is a member of another container, or all that there is; not behind `[section]` or `[12:40]`.
+# What follows a list that is a member of another container or the end of the text; not what follows `[section]` or `[12:40]`.
 _ENDS_MEMBER = re.compile(r"\s*(?:[,\]}]|\Z)")
-# A bar, a tab, or the gap that aligns columns; not an indentation.
+# Between two cells: a bar, a tab, or the spaces that align columns; not an indentation.
 _BETWEEN_CELLS = re.compile(r"(?:(?<! ) *+)?[|\t] *|(?<=\S)  ++(?=\S)")
 _FIRST_WORD = re.compile(r"\s*\W?\w+\b(?![:=])")
-_SAYS = re.compile(r"\S")
+_NON_SPACE = re.compile(r"\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +56,11 @@ class Record:
     """A part of a text that makes sense by itself.
 
     Attributes:
-        start: Where it begins.
-        stop: Where it ends.
-        heads: What stands before it and says whose it is: header of a table, ids of the objects around it.
-        comes_again: Whether its form comes again before or behind it, as in a list.
+        start: The offset at which it begins.
+        stop: The offset at which it ends.
+        heads: The spans before it that say what it belongs to: a table's header, the beginnings of the objects
+            around it.
+        comes_again: Whether a record of the same form comes before or after it, as in a list.
     """
 
     start: int
@@ -68,42 +70,47 @@ class Record:
 
     @property
     def spans(self) -> list[Span]:
-        """Return heads and record, in order."""
+        """Return the spans of its heads and of the record itself, in order."""
         return [*self.heads, (self.start, self.stop)]
 
 
 def show_records(text: str, records: Sequence[Record], budget: int, cost: Cost) -> Excerpt:
-    """Return the records with their heads, with a gap between them; of those that come last, none that is too much.
+    """Return an excerpt of the records with their heads, in the order of the text, with gap marks between them.
+
+    A record that no longer fits the budget is left out.
 
     Args:
         text: The whole text.
         records: Its records, best first.
-        budget: The most that the excerpt costs.
-        cost: What a text costs, in tokens or characters.
+        budget: The most that the excerpt may cost.
+        cost: Counts what a text costs, in tokens or characters.
     """
-    chosen, left = list[Record](), budget
+    chosen, remaining = list[Record](), budget
     for record in records:
         price = sum(cost(text[start:stop]) + GAP_COST for start, stop in record.spans)
-        if price <= left:
+        if price <= remaining:
             chosen.append(record)
-            left -= price
+            remaining -= price
     chosen.sort(key=lambda record: record.start)
     lines = ShownLines(text)
-    shown, behind = "", 0
+    shown, shown_end = "", 0
     for start, stop in (span for record in chosen for span in record.spans):
-        start = max(start, behind)  # noqa: PLW2901 - records may overlap, or have a head in common
+        start = max(start, shown_end)  # noqa: PLW2901 - records may overlap or share a head
         if start < stop:
-            shown += gap_between(text, behind, start, lines) + text[start:stop]
+            shown += gap_between(text, shown_end, start, lines) + text[start:stop]
             lines.show(start, stop)
-            behind = stop
+            shown_end = stop
     shown = shown.rstrip("\n")
-    if shown and _SAYS.search(text, behind):
+    if shown and _NON_SPACE.search(text, shown_end):
         shown += f" {GAP}"
     return Excerpt(shown, tuple(lines.ranges))
 
 
 def record_at(text: str, start: int, stop: int) -> Record:
-    """Return the record that ``text[start:stop]`` lies in: whole, unless it is longer than 1,200 characters."""
+    """Return the record around ``text[start:stop]``.
+
+    It is whole unless it is longer than 1,200 characters (a turn of a conversation: 2,400).
+    """
     line_start = text.rfind("\n", 0, start) + 1
     line_stop = line_end(text, stop)
     if text.startswith(SAID, line_start):
@@ -114,7 +121,7 @@ def record_at(text: str, start: int, stop: int) -> Record:
     if section is not None and section.is_of_diff:
         span = section.span
         if line_stop - line_start > LONG_LINE:
-            span = _beside((start, stop), (line_start, line_stop))
+            span = _part_of_line((start, stop), (line_start, line_stop))
         return Record(*span, section.heads, comes_again=True)
     record = _object_or_row(text, (start, stop), (line_start, line_stop))
     if record is not None:
@@ -133,24 +140,24 @@ def record_at(text: str, start: int, stop: int) -> Record:
 
 
 def _object_or_row(text: str, place: Span, line: Span) -> Record | None:
-    """Return the object or the row of a table around a place, or what stands beside it in a long line; else None."""
+    """Return the object or table row around a place; in a long line otherwise the text near the place; else None."""
     is_long = line[1] - line[0] > LONG_LINE
     if is_long or text[line[0] : line[0] + 40].lstrip()[:1] in ("{", "[", '"', "}", "]"):
         found = _object_at(text, place[0])
         if found is not None:
             return found
     if is_long:
-        return Record(*_beside(place, line))
+        return Record(*_part_of_line(place, line))
     return row_at(text, *line)
 
 
-def _beside(place: Span, line: Span) -> Span:
-    """Return what stands beside a place in a long line."""
+def _part_of_line(place: Span, line: Span) -> Span:
+    """Return a long line's part near a place: 300 characters on either side."""
     return max(line[0], place[0] - LONG_LINE // 2), min(line[1], place[1] + LONG_LINE // 2)
 
 
 def row_at(text: str, start: int, stop: int) -> Record | None:
-    """Return the row of a table that a line is, with its header; None if it is none."""
+    """Return the line ``text[start:stop]`` as a table row with its header; None if it is not a row."""
     header = end_of_column_names(text)
     if header:
         return Record(start, stop, [(0, header)] if start > header else [])
@@ -158,20 +165,20 @@ def row_at(text: str, start: int, stop: int) -> Record | None:
 
 
 def end_of_column_names(text: str) -> int:
-    """Return where the header of a table ends that a text begins with; 0 if it begins with none."""
+    """Return where the column names end that a text begins with; 0 if it does not begin with any."""
     header = end_of_header(text, 0, len(text))
     return 0 if _is_data(text[:header]) else header
 
 
 def _row_of_columns(text: str, start: int, stop: int) -> Record | None:
-    """Return the row of columns that a line is; None if no line beside it has as many cells."""
+    """Return the line as a row of columns; None if neither the line below nor the one above has as many cells."""
     cells = _cells(text, start, stop)
-    # The last row has a foot below, the first one may have a rule above.
-    beside = (
+    # Either of the two is enough: below the last row may be a footer, above the first one a rule.
+    adjacent_lines = (
         (stop + 1, line_end(text, stop + 1)),
         (text.rfind("\n", 0, max(0, start - 1)) + 1, start - 1),
     )
-    if cells < LEAST_CELLS or cells not in (_cells(text, *line) for line in beside):
+    if cells < LEAST_CELLS or cells not in (_cells(text, *line) for line in adjacent_lines):
         return None
     for begin, end in islice(line_spans(text, 0, start - 1), HEADER_LINES):
         if _cells(text, begin, end) == cells:
@@ -185,7 +192,10 @@ def _cells(text: str, start: int, stop: int) -> int:
 
 
 def turn_at(text: str, start: int, stop: int) -> Record:
-    """Return the turn that a line of a stored conversation belongs to, however long: a question with what was answered."""
+    """Return the turn that a line of a stored conversation belongs to: a person's message and all answers to it.
+
+    It may be of any length.
+    """
     while start and not text.startswith(ASKED, start):
         start = text.rfind("\n", 0, start - 1) + 1
     while stop < len(text) and not text.startswith(ASKED, stop + 1):
@@ -194,14 +204,17 @@ def turn_at(text: str, start: int, stop: int) -> Record:
 
 
 def _is_data(header: str) -> bool:
-    """Return whether a first line is a row like the others: most of its cells hold digits."""
+    """Return whether a first line is a row of data and not a header: most of its cells hold digits."""
     cells = re.split(r"[,\t;|]", header)
     with_digits = sum(any(map(str.isdigit, cell)) for cell in cells)
     return 2 * with_digits > len(cells)
 
 
 def _object_at(text: str, start: int) -> Record | None:
-    """Return the largest object around a place that is not too long, with the beginnings of those around it."""
+    """Return the largest object around a place that is not too long, with the beginnings of the objects around it.
+
+    A list is returned only if no object within it holds the place.
+    """
     opened = list[int]()
     for reach in REACHES:
         opened = _opened_before(text, max(0, start - reach), start)
@@ -212,7 +225,7 @@ def _object_at(text: str, start: int) -> Record | None:
     remaining = list(opened)
     while remaining:
         begin = remaining[-1]
-        end = _closed_behind(text, begin)
+        end = _closed_after(text, begin)
         if end is None:
             break
         remaining.pop()
@@ -225,8 +238,9 @@ def _object_at(text: str, start: int) -> Record | None:
 
 
 def _opened_before(text: str, begin: int, place: int) -> list[int]:
-    """Return where the brackets begin that are open at a place, outermost first, reading from `begin` on."""
+    """Return the offsets of the brackets that are open at a place, outermost first, reading from about `begin` on."""
     if begin:
+        # `begin` may be inside a string, so reading starts at the first point that certainly is not.
         match = _OBJECT_START.search(text, begin, place)
         newline = text.find("\n", begin, place)
         begin = match.start() if match else place
@@ -242,8 +256,8 @@ def _opened_before(text: str, begin: int, place: int) -> list[int]:
     return opened
 
 
-def _closed_behind(text: str, begin: int) -> int | None:
-    """Return where the container that begins here ends; None if it is too long."""
+def _closed_after(text: str, begin: int) -> int | None:
+    """Return where the container that begins at `begin` ends; None if it is too long."""
     depth = 0
     for token in _TOKEN.finditer(text, begin, begin + LONGEST_RECORD):
         mark = token.group()
@@ -257,7 +271,7 @@ def _closed_behind(text: str, begin: int) -> int | None:
 
 
 def _head_of(text: str, begin: int) -> Span:
-    """Return the beginning of an object, up to the first container in it."""
+    """Return the span of an object's beginning, up to the first container in it, 160 characters at most."""
     stop = begin + LONG_HEAD
     for token in _TOKEN.finditer(text, begin + 1, stop):
         if token.group() in ("{", "["):
@@ -266,7 +280,7 @@ def _head_of(text: str, begin: int) -> Span:
 
 
 def _block_at(text: str, line_start: int, line_stop: int) -> Record:
-    """Return the lines around one that belong together: between blank lines, or by their indentation."""
+    """Return the block of lines around a line: the paragraph between blank lines, or else an item by indentation."""
     nearest = max(0, line_start - LONGEST_RECORD)
     start = text.rfind("\n\n", nearest, line_start) + 2
     if start == 1:
@@ -284,7 +298,7 @@ def _block_at(text: str, line_start: int, line_stop: int) -> Record:
 
 
 def _end_of_headed(text: str, start: int, stop: int) -> int:
-    """Return where the block ends that a short line alone is the heading of; of any other block its own end."""
+    """Return the end of a paragraph; if it is a single short line, a heading, the end of the longer one below it."""
     if stop - start > LONG_HEAD or "\n" in text[start:stop]:
         return stop
     begin = stop + 2
@@ -295,7 +309,10 @@ def _end_of_headed(text: str, start: int, stop: int) -> int:
 
 
 def _item_at(text: str, start: int, stop: int) -> Record:
-    """Return a line with what is further indented below it, and if it has none and is no other's like, with its parent's."""
+    """Return a line with what is indented below it.
+
+    A line with nothing indented below, and unlike the lines next to it, comes with its parent and all below the parent.
+    """
     depth = depth_of(text, start)
     below = stop + 1, line_end(text, stop + 1)
     above = text.rfind("\n", 0, max(0, start - 1)) + 1, start - 1
@@ -310,15 +327,15 @@ def _item_at(text: str, start: int, stop: int) -> Record:
     for next_start, next_stop in line_spans(text, stop + 1, len(text)):
         if next_stop - begin > LONGEST_RECORD:
             break
-        if _SAYS.search(text, next_start, next_stop):
+        if _NON_SPACE.search(text, next_start, next_stop):
             if depth_of(text, next_start) <= depth:
                 break
             stop = next_stop
     return Record(begin, stop, heads_above(text, begin, depth))
 
 
-def _begins_alike(text: str, line: Span, beside: Sequence[Span]) -> bool:
-    """Return whether a line beside one begins at the same column with the same word, and so is another of its kind."""
-    begun = [_FIRST_WORD.match(text, start, stop) for start, stop in [line, *beside]]
+def _begins_alike(text: str, line: Span, adjacent_lines: Sequence[Span]) -> bool:
+    """Return whether a line next to one begins with the same word at the same column, and so is of the same kind."""
+    begun = [_FIRST_WORD.match(text, start, stop) for start, stop in [line, *adjacent_lines]]
     first, *others = [match.group() if match else "" for match in begun]
     return first != "" and first in others

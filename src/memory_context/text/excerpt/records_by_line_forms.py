@@ -1,9 +1,10 @@
-"""Records of several lines in any notation, known by the forms of lines that come again and again.
+"""Find records of several lines in any notation, by the forms of lines that recur.
 
-Blank lines and indentation mean something else in each notation. What they share is that a record has the same lines
-as the one before it: the first form of a text that comes again opens them. Where these are too long, they hold records
-of their own, which the next form opens. A line with nothing but a name, above lines that are further indented, opens
-what these say, whatever the name is: ``grafana:`` as ``redis:``.
+Blank lines and indentation mean something different in each notation. But everywhere a record has lines of the same
+*forms* as the record before it: a form is a line's indentation, its marks, and its key. The first form that recurs in a
+text *opens* its records: such a line begins a new one. Where these records are too long, they consist of smaller ones,
+which the next form opens. A line that holds only a name, above lines that are indented further, opens the block of these
+lines, whatever the name is: ``grafana:`` and ``redis:`` have the same form.
 """
 
 from __future__ import annotations
@@ -19,23 +20,24 @@ from itertools import product
 from memory_context.text.lines import line_spans
 from memory_context.text.ranges import Span
 
-# What a text begins with tells which forms open its records.
+# So many characters at the beginning of a text show which forms open its records.
 BEGINNING = 8_000
-# How far before a record what opens the ones around it is looked for.
+# How far before a record to look for the lines that open the longer ones around it.
 FARTHEST_HEAD = 64_000
-# Records that are longer than that are left if others, within them, are shorter.
+# A record longer than this is passed over if one within it is shorter.
 LONG_RECORD = 800
 LONGEST_RECORD = 1200
 LONG_HEAD = 160
+# Two records are alike if they share two thirds of their forms.
 LEAST_ALIKE = 0.67
-# A name, and two kinds of lines below it.
+# A block under a name needs three forms: that of the name, and two more below it.
 LEAST_KINDS = 3
 MOST_HEADS = 6
-# Of the lines without a mark or a key one in six begins with a word that is a form.
+# A first word counts as a form if at least one in six of the lines without marks or key begins with it.
 COMMON = 6
-# Stands in a form for the name of what is further indented below; no line has one.
+# In the form of a line that names the indented block below it, this stands for the name. No line holds a line break.
 OPENS = "\n"
-# Indentation and marks or a number, then a key with what stands behind it: `login: `, `<login>`, `| login |`, `## `, `1. `.
+# Indentation, then marks or a number, then a key if a mark follows it: `login: `, `<login>`, `| login |`, `## `, `1. `.
 _FORM = re.compile(
     r"""
     (?P<depth> \s* )
@@ -44,16 +46,16 @@ _FORM = re.compile(
     """,
     re.VERBOSE,
 )
-# A key or a name alone in its line, and what opens a block behind it.
+# The rest of a line that holds only a key or name: nothing, or what opens a block.
 _ALONE = re.compile(r"\s*[:=]?\s*[\[{(]?\s*$")
 _NEXT_LINE = re.compile(r"(?:[^\S\n]*\n)+(?P<depth>[^\S\n]*)(?=\S)")
 _INDENTATION = re.compile(r"[^\S\n]*")
 _DIGITS = re.compile(r"\d+")
 _CLOSING = (")", "]", "}")
-# The first word of a line, but not of who speaks in it: `Project Manager: `.
+# The first word of a line, unless it is part of a speaker's name: `Project Manager: `.
 _WORD = re.compile(r"[^\W\d]\w*\b(?![\w .'-]{0,40}:)")
-_SAYS = re.compile(r"\w")
-# A line of marks alone parts what stands around it.
+_WORD_CHARACTER = re.compile(r"\w")
+# A line of marks alone, which separates what is above from what is below.
 _RULE = re.compile(r"\s*([-=_*~#+])\1{2,}\s*")
 
 
@@ -67,28 +69,28 @@ class _Line:
 
 
 def repeated_block(text: str, start: int, stop: int) -> tuple[Span, list[Span]] | None:
-    """Return the record that the lines ``text[start:stop]`` are in, and what opens the longer ones around it.
+    """Return the record that the lines ``text[start:stop]`` are in, and the lines that open the longer ones around it.
 
-    None if lines of the same forms do not come again before or behind it.
+    None if no record of the same forms comes before or after it.
     """
     words, beginning = _beginning(text[:BEGINNING])
     nearest = start - 2 * LONGEST_RECORD
     begin = text.find("\n", nearest, start) + 1 if nearest > 0 else 0
     before = list(_lines(text, begin, start, words))
-    behind = _lines(text, start, stop + 2 * LONGEST_RECORD, words)
-    lines, place = [*before, *behind], len(before)
+    after = _lines(text, start, stop + 2 * LONGEST_RECORD, words)
+    lines, place = [*before, *after], len(before)
     if place == len(lines):
         return None
     openers = _openers(text, [*beginning, *lines])
-    own = lines[place].form
-    tried = product((LEAST_KINDS, 0), (LONG_RECORD, LONGEST_RECORD), range(len(openers)))
-    for kinds, longest, rank in tried:
+    form = lines[place].form
+    attempts = product((LEAST_KINDS, 0), (LONG_RECORD, LONGEST_RECORD), range(len(openers)))
+    for kinds, longest, rank in attempts:
         around = openers[: rank + 1]
         bounds = _bounds(lines, place, around)
         if bounds is None or not _comes_again(lines, bounds, around, kinds):
             continue
-        if own.endswith(OPENS) and [line.form for line in lines[slice(*bounds)]].count(own) > 1:
-            continue  # one of several names is asked for
+        if form.endswith(OPENS) and [line.form for line in lines[slice(*bounds)]].count(form) > 1:
+            continue  # the line is one of several names in this record: its own block is wanted, not all of them
         first, end = _without_rule(text, lines, bounds)
         span = lines[first].start, lines[end - 1].stop
         if place < end and span[1] - span[0] <= longest:
@@ -98,9 +100,9 @@ def repeated_block(text: str, start: int, stop: int) -> tuple[Span, list[Span]] 
 
 
 def _openers(text: str, lines: Sequence[_Line]) -> list[str]:
-    """Return the forms that come again, in the order in which a text has them: those first that stand below gaps.
+    """Return the forms that recur, in the order in which they occur, but those below gaps come first.
 
-    That of lines without a mark or a key is the last one, unless these stand there: titles.
+    The empty form, of lines without marks or key, comes last, unless most of these lines are below gaps, as titles are.
     """
     forms = {line.start: line.form for line in lines if not line.closes}
     counts = Counter(forms.values())
@@ -108,23 +110,24 @@ def _openers(text: str, lines: Sequence[_Line]) -> list[str]:
     openers = [form for form, count in counts.items() if count > 1]
 
     def order(form: str) -> tuple[bool, bool]:
-        is_first = below_gap[form] >= LEAST_ALIKE * counts[form]
-        return not is_first, form == ""
+        is_mostly_below_gap = below_gap[form] >= LEAST_ALIKE * counts[form]
+        return not is_mostly_below_gap, form == ""
 
     return sorted(openers, key=order)
 
 
 def _is_below_gap(text: str, start: int) -> bool:
-    """Return whether a line has a line without words above, blank or a rule, or none at all."""
+    """Return whether a line is the first one of the text, or the line above it has no words: it is blank or a rule."""
     above = text.rfind("\n", 0, max(0, start - 1)) + 1
-    return start == 0 or not _SAYS.search(text, above, start)
+    return start == 0 or not _WORD_CHARACTER.search(text, above, start)
 
 
 @lru_cache(maxsize=16)
 def _beginning(text: str) -> tuple[AbstractSet[str], Sequence[_Line]]:
-    """Return the words that many lines without a mark or a key begin with, ``From`` of mails, but no names; and the lines.
+    """Return the words that are forms, such as ``From`` in mails, and the lines of a text's beginning.
 
-    Each place of a text asks for that.
+    These are the words that many lines without marks or key begin with. Cached, because it is needed again for each
+    place in the same text.
     """
     plain = Counter[str]()
     for line in _lines(text, 0, len(text), frozenset()):
@@ -136,7 +139,7 @@ def _beginning(text: str) -> tuple[AbstractSet[str], Sequence[_Line]]:
 
 
 def _lines(text: str, start: int, stop: int, words: AbstractSet[str]) -> Iterator[_Line]:
-    """Yield the lines that begin in ``text[start:stop]`` and say something."""
+    """Yield the lines that begin in ``text[start:stop]`` and are not blank."""
     for begin, end in line_spans(text, start, len(text)):
         if begin >= stop:
             return
@@ -148,9 +151,9 @@ def _line(text: str, start: int, stop: int, words: AbstractSet[str]) -> _Line:
     match = _FORM.match(text, start, stop)
     indentation, marks, key = match.groups() if match else ("", "", "")
     depth, closes = len(indentation), marks.startswith(_CLOSING)
-    behind = start + len(indentation + marks + key)
+    key_end = start + len(indentation + marks + key)
     marks = _DIGITS.sub("1", marks)
-    if _next_depth(text, stop) > depth and (not key or _ALONE.match(text, behind, stop)):
+    if _next_depth(text, stop) > depth and (not key or _ALONE.match(text, key_end, stop)):
         return _Line(start, stop, f"{indentation}{marks}{OPENS}", depth, closes)
     form = f"{indentation}{marks}{key}"
     word = None if form else _WORD.match(text, start, stop)
@@ -160,15 +163,16 @@ def _line(text: str, start: int, stop: int, words: AbstractSet[str]) -> _Line:
 
 
 def _next_depth(text: str, stop: int) -> int:
-    """Return how far the next line that says something is indented."""
+    """Return how far the next line that is not blank is indented."""
     below = _NEXT_LINE.match(text, stop)
     return len(below["depth"]) if below else 0
 
 
 def _bounds(lines: Sequence[_Line], place: int, openers: Sequence[str]) -> Span | None:
-    """Return from which line to which the lines around one reach that the last of *openers* opens; None if another does.
+    """Return the bounds of the record around a line, as indexes of lines; None unless the last of *openers* opens it.
 
-    What stands further to the left ends them; those that a name opens end at the next line beside it.
+    A line that is indented less than the opening line ends the record, and below a name also one that is indented as
+    much. A closing bracket at the indentation of the opening line does not.
     """
     first = place
     while first >= 0 and lines[first].form not in openers:
@@ -187,9 +191,9 @@ def _bounds(lines: Sequence[_Line], place: int, openers: Sequence[str]) -> Span 
 
 
 def _comes_again(lines: Sequence[_Line], bounds: Span, openers: Sequence[str], kinds: int) -> bool:
-    """Return whether the record before one of several lines, or the one behind it, has mostly the same forms.
+    """Return whether the record before or after this one has mostly the same forms; never for a single line.
 
-    What a name opens must have lines of so many *kinds* for that, its own included; with none it need not be alike.
+    A block under a name must have lines of *kinds* forms, the name included. With 0, its neighbour need not be alike.
     """
     first, end = bounds
     if end - first == 1:
@@ -211,7 +215,14 @@ def _comes_again(lines: Sequence[_Line], bounds: Span, openers: Sequence[str], k
 def _nearest(
     lines: Sequence[_Line], beside: range, opener: _Line, openers: Sequence[str]
 ) -> Span | None:
-    """Return the bounds of the nearest record beside one that is opened alike and within the same lines."""
+    """Return the bounds of the nearest record with the same opening form within the same outer record.
+
+    Args:
+        lines: The lines of the text.
+        beside: The indexes of the lines to search, nearest first.
+        opener: The line that opens the record itself.
+        openers: The forms that open records, outermost first.
+    """
     for place in beside:
         if lines[place].depth < opener.depth:
             return None
@@ -221,7 +232,7 @@ def _nearest(
 
 
 def _without_rule(text: str, lines: Sequence[_Line], bounds: Span) -> Span:
-    """Return the bounds of a record without the rule that parts it from the next one."""
+    """Return the bounds of a record without the rule that separates it from the next one."""
     first, end = bounds
     while end - 1 > first and _RULE.fullmatch(text, lines[end - 1].start, lines[end - 1].stop):
         end -= 1
@@ -235,17 +246,17 @@ def heads_above(
     openers: Sequence[str] = (),
     words: AbstractSet[str] = frozenset(),
 ) -> list[Span]:
-    """Return the lines that open what is around a place, outermost first.
+    """Return the lines above a place that open the blocks and records around it, outermost first.
 
-    These are the nearest ones above that are less indented than what stands below them, and of *openers* the nearest,
-    then one that comes before that.
+    Going up, these are the lines indented less than any below them so far, and the lines that open a longer record than
+    any opened so far.
 
     Args:
         text: The text.
-        start: Where a line begins.
+        start: Where the line begins whose heads are wanted.
         depth: How far it is indented.
         openers: The forms of lines that open longer records, outermost first.
-        words: The words that are forms.
+        words: The first words that count as forms.
     """
     heads = list[Span]()
     rank, stop = len(openers), start - 1
@@ -264,11 +275,11 @@ def heads_above(
 
 
 def opens_block(text: str, start: int, stop: int) -> bool:
-    """Return whether the next line that says something is further indented than the line ``text[start:stop]``."""
+    """Return whether the next line that is not blank is indented further than the line ``text[start:stop]``."""
     return _next_depth(text, stop) > depth_of(text, start)
 
 
 def depth_of(text: str, start: int) -> int:
-    """Return how far the line that begins here is indented."""
+    """Return how far the line that begins at `start` is indented."""
     match = _INDENTATION.match(text, start)
     return len(match.group()) if match else 0

@@ -1,4 +1,8 @@
-"""What each segment of a text is worth by itself: the names in it, what is asked for, and where it stands."""
+"""Score the segments of a text, each by itself: by the names in it, the words of the question, and where it stands.
+
+A *name* is an identifier, path, id, time or number (`words_and_names.NAME`). The *relevance* of a segment is the share
+of the question that it holds, 0 to 1.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +28,12 @@ from memory_context.text.words_and_names import (
     weight,
 )
 
+# The whole question is taken to be this many of its most telling words.
 BEST_TERMS = 6
 SMALL = 1e-9
+# Only a segment of at least this many characters can be a blob, such as base64.
 LEAST_BLOB = 60
+# How far before a key to look for the beginning of its line.
 INDENTATION = 40
 KEY_ENDS = frozenset((": ", ":\n", "= ", " =", ":"))
 VALUE_BEGINS = frozenset((": ", "= "))
@@ -39,26 +46,26 @@ class Ranking:
     """What makes a segment worth showing. Measured on recorded agent runs: `docs/excerpts.md`.
 
     Attributes:
-        names: The worth of a name that was not shown yet.
-        fault: The worth of the first and the last line that tell of an error, as a share of a name's; of those between
-            a half, a third, and so on. Wherever they stand, they are worth as much as at the end of the text.
-        rare: The same for lines unlike all others of a list: its header, its sum, what is out of the ordinary; two from
-            either end are worth as much.
-        number: The share of it for a name that is only a number, a time or a date.
-        key: The share of it for a quoted key of a record.
-        field: How much more it is for a name that a line begins with as a key, or that is all of its value.
-        repeated: How much more a name is worth that stands at four places or more; half of it at two.
-        alike: How fast names of the same form lose worth: by the number of those shown, to this power.
+        names: The worth of a name that has not been shown yet.
+        fault: The worth of the first and the last line that report an error, in names; the next lines from both ends
+            are worth a half, a third, and so on. Wherever they stand, they keep at least the share `end`.
+        rare: The same for lines unlike all others of a list, such as its header, its sum, and exceptions; here the first
+            two from both ends are worth the full amount.
+        number: The factor for a name that is only a number, a time or a date.
+        key: The factor for a quoted key of a record.
+        field: The factor for a name that is the key at the beginning of a line, or the whole value after one.
+        repeated: How much a name gains, in times its worth, if it stands in four segments or more; half of it in two.
+        alike: How fast names of the same form lose worth: it is divided by the number shown plus one, to this power.
         plain: The worth of a segment without names.
-        near: After how many characters the worth has fallen to a third,
-        far: and the share that it keeps at any distance.
-        end: The share that it has at the very end of the text, where results stand,
-        near_end: and before how many characters it has fallen to a third of that.
-        relevance: How much more a segment is worth that holds all that is asked for.
-        asked: What it is worth for that alone.
-        share: Segments with a smaller share than this of what the best one holds of the question are left out.
-        least: What a segment must be worth, by its price.
-        fills: Whether what the best segments leave of the budget goes to the regions that hold most of the question.
+        near: The distance from the beginning, in characters, at which a segment's worth has fallen to a third (1/e).
+        far: The share of its worth that a segment keeps at any distance.
+        end: The share of its worth that a segment has at the very end of the text, where results stand.
+        near_end: The distance from the end, in characters, at which that share has fallen to a third.
+        relevance: How much a segment gains, in times its worth, if it holds all of the question.
+        asked: What such a segment is worth in addition, even without names.
+        share: Segments whose relevance is below this share of the best one's count as irrelevant.
+        least: The least worth for its price that a segment needs to be shown.
+        fills: Whether the rest of the budget goes to the regions that hold most of the question.
     """
 
     names: float = 1.0
@@ -87,10 +94,10 @@ class SegmentScores:
 
     Attributes:
         names: The names in each segment.
-        worth: What each name is worth.
+        worth: The worth of each name.
         hits: The words of the question in each segment.
-        relevance: How much of what is asked for each segment holds, 0 to 1.
-        near: The share of its worth that each segment keeps where it stands.
+        relevance: How much of the question each segment holds, 0 to 1.
+        near: The share of its worth that each segment keeps because of its position.
     """
 
     names: list[list[str]]
@@ -107,9 +114,9 @@ def score(
 
     Args:
         found: The segments.
-        question: What its reader wants to know.
+        question: The words that the reader is looking for.
         ranking: What makes a segment worth showing.
-        known: Names that are worth nothing.
+        known: Names that the reader has already seen, which are worth nothing.
     """
     words = terms(question)
     wanted = {*words, *FAULTS} if ranking.names else set(words)
@@ -134,7 +141,8 @@ def score(
         )
         for kind, most, full, indexes in telling:
             for rank, index in enumerate(from_both_ends(indexes)):
-                # A name that no text holds: such a line is worth something where nothing is named.
+                # The line is given an invented name, which no text holds (names have no spaces), so that it is worth
+                # something even if it holds no other name.
                 name = f"{kind} {index:09}"
                 names[index].append(name)
                 worth[name] = most / (1 + rank // full)
@@ -153,7 +161,7 @@ def _collect_names(
     ranking: Ranking,
     known: AbstractSet[str],
 ) -> dict[str, float]:
-    """Fill in the names of each segment, and return what each name is worth by itself."""
+    """Fill *names* with the names in each segment, and return the worth of each name."""
     keys, fields = set[str](), set[str]()
     index, last = 0, len(names) - 1
     for start, end in found.regions:
@@ -162,13 +170,13 @@ def _collect_names(
             name = match[1]
             if name in known:
                 continue
-            place, behind = match.span(1)
+            place, name_end = match.span(1)
             while index < last and found.segments[index].end <= start + place:
                 index += 1
             names[index].append(name)
             if match[2]:
                 keys.add(name)
-            elif _is_field(region, place, behind):
+            elif _is_field(region, place, name_end):
                 fields.add(name)
     for index, segment in enumerate(found.segments):
         if len(names[index]) > 1:
@@ -186,7 +194,7 @@ def _worth_of_names(
     fields: AbstractSet[str],
     ranking: Ranking,
 ) -> dict[str, float]:
-    """Return the worth of each name by its form, and by how many segments it stands in."""
+    """Return the worth of each name, by its kind and by the number of segments that hold it."""
     worth = dict[str, float]()
     for name, count in counts.items():
         if name in keys:
@@ -197,22 +205,24 @@ def _worth_of_names(
             share = ranking.field
         else:
             share = 1.0
-        # Capped at four segments: beyond that, being repeated says no more.
+        # Capped at four segments: more repetitions mean nothing more.
         worth[name] = (1 + ranking.repeated * (math.log2(min(count, 4)) / 2)) * share
     return worth
 
 
 def _is_field(text: str, start: int, end: int) -> bool:
-    """Return whether a name is the key that a line begins with, or all of its value."""
-    # Only indentation and a list's dash before it: the key of a YAML or JSON line, not a word in a
-    # sentence.
+    """Return whether a name is the key at the beginning of a line, or the whole value after one."""
+    # Before a key there may only be indentation and the dash of a list, as in YAML; otherwise it is a word in a sentence.
     if text[end : end + 2] in KEY_ENDS:
         return not text[max(0, start - INDENTATION) : start].rpartition("\n")[2].strip(" -\t")
     return text[start - 2 : start] in VALUE_BEGINS and text[end : end + 1] in VALUE_ENDS
 
 
 def _in_lines(found: Segmentation, lines: Iterable[Span]) -> list[int]:
-    """Return the first segment in each of some lines, each once; of a member of JSON the indentation is no part."""
+    """Return the first segment in each of the lines, each segment once.
+
+    A segment may begin after the beginning of its line: that of a JSON member does not include the indentation.
+    """
     ends = [segment.end for segment in found.segments]
     first = dict[int, None]()
     for start, stop in lines:
@@ -230,20 +240,19 @@ def from_both_ends(indexes: Sequence[int]) -> list[int]:
 
 
 def _relevances(hits: Sequence[frozenset[str]], ranking: Ranking) -> list[float]:
-    """Return how much of what is asked for each segment holds: a word counts by its weight and by how rare it is.
+    """Return how much of the question each segment holds; a word counts by its weight and its rarity.
 
-    All that is asked for are the six words that count most, or one that stands in a single segment.
+    The whole question is the six words that count most, or at least as much as one word that is in a single segment.
     """
     rarity = dict[str, float]()
     for word, count in Counter(chain.from_iterable(hits)).items():
         rarity[word] = weight(word) * math.log((1 + len(hits)) / count)
     best = sorted(rarity.values(), reverse=True)[:BEST_TERMS]
-    # Not below what one word in a single segment weighs: matching only common words must not count
-    # as all that is asked.
+    # Without this lower bound, a segment that matches only common words would count as holding the whole question.
     most = max(sum(best), math.log(1 + len(hits)), SMALL)
     shares = list[float]()
     for held in hits:
-        # Exact, because the order of a set is another in each process.
+        # An exact sum, because sets have a different order in each process.
         share = math.fsum(rarity[word] for word in held) / most
         shares.append(min(1.0, share))
     least = ranking.share * max(shares, default=0.0)

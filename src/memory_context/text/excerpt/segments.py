@@ -1,7 +1,8 @@
-"""Segments: a text split into slices that make sense by themselves, as lines, members of JSON, fields, sentences.
+"""Split a text into segments, slices that make sense by themselves: lines, members of JSON, fields, sentences.
 
-Nothing is lost between them. A segment may need another one to be understood: a row its header, a statement the ``def``
-that it stands in.
+No content is lost between them. A segment may have a parent, without which it is not understood: a row has its header,
+a statement the ``def`` that it is in. Members of JSON belong to a container, the object or list whose path is shown
+before them.
 """
 
 from __future__ import annotations
@@ -25,15 +26,16 @@ LONGEST = 160
 SHORT = 50
 LONG_STRING = 160
 LONG_VALUE = 120
-# Deeper members stay whole: a path of a dozen steps costs more tokens than it tells.
+# Members that are nested deeper are not split: a path of a dozen steps costs more tokens than it is worth.
 DEEPEST = 12
-DEEPEST_INDENTATION = 200  # a run of spaces is looked at once for each segment of it
+# Bounded, because a long run of spaces is split into many segments, and each of them is measured from its beginning.
+DEEPEST_INDENTATION = 200
 HEADER_LINES = 20
 HEADER_CHARACTERS = 4000
 LEAST_LINES = 3
 
-# Where a reader would break a long line: behind an escaped line break, the end of an object or list, a comma, the end
-# of a sentence (without a space behind it in Chinese), a bar between fields, a comma before a quoted field.
+# Where a reader would break a long line: after an escaped line break, the end of an object or list, a comma, the end of
+# a sentence (in Chinese no space follows it), a bar between fields, or a comma before a quoted field.
 _BREAK = re.compile(
     r"""
     (?<!\\)\\+n\s*
@@ -45,7 +47,7 @@ _BREAK = re.compile(
     """,
     re.VERBOSE,
 )
-# The first line of a definition in a common language, also behind the line's number if a tool has put it there.
+# The first line of a definition in a common language, perhaps after a line number that a tool has put before it.
 _DEFINITION = re.compile(
     r"""
     \s*(?:\d+\s*[|:\t→]?\s*)?
@@ -55,13 +57,13 @@ _DEFINITION = re.compile(
     re.VERBOSE,
 )
 _SPACE = re.compile(r"[ \t\n\r]*")
-# Of a repr, strings as a whole, and the signs around its members.
+# The tokens of a Python repr: whole strings, and the punctuation around its members.
 _MARK_OF_REPR = re.compile(
     r"""'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\](){},:=]""", re.DOTALL
 )
 _decoder = json.JSONDecoder()
 
-# A member's step in a JSONPath, its start, its value's start and end.
+# Of a member: its step in a JSONPath, its start, its value's start, and its end.
 _Member: TypeAlias = tuple[str, int, int, int]
 _ReadMembers: TypeAlias = Callable[[str, int], Iterator[_Member]]
 
@@ -71,11 +73,12 @@ class Segment:
     """A slice of a text.
 
     Attributes:
-        start: Where it begins, in characters.
-        end: Where it ends.
-        container: The number of the container that it is a part of; 0 for the text itself.
-        parent: The segment, before it, that says what it belongs to: a table's header, a definition's first line.
-        members: Of a container, how many members it holds.
+        start: The offset at which it begins, in characters.
+        end: The offset at which it ends.
+        container: The index of the container that it is a part of; 0 for the text itself.
+        parent: The index of the earlier segment that says what this one belongs to: a table's header, a definition's
+            first line.
+        members: How many members of its container it holds.
     """
 
     start: int
@@ -87,12 +90,12 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """What some segments are parts of.
+    """A whole that some segments are parts of: the text itself, or a value of JSON or of a Python repr in it.
 
     Attributes:
-        kind: ``text``; ``object`` or ``array`` of JSON or of Python's repr, whose segments are its members.
-        path: Its JSONPath, or nothing.
-        size: How many members it has, as JSON.
+        kind: ``object`` or ``array``, whose segments are its members; ``text`` for the text and for a long string.
+        path: Its JSONPath; empty for the text itself.
+        size: How many members an object or array has.
     """
 
     kind: str = "text"
@@ -102,7 +105,7 @@ class Container:
 
 @dataclass(slots=True)
 class Segmentation:
-    """A text, the regions of it that are split, their segments, in order, and the containers that these are parts of."""
+    """A text, the regions of it that were split, their segments in order, and the containers of these segments."""
 
     text: str
     regions: list[Span]
@@ -116,7 +119,7 @@ class Segmentation:
 
 
 def split(text: str) -> Segmentation:
-    """Split `text`, in time linear in its length; JSON and Python's repr along their members."""
+    """Split `text`, in time linear in its length; JSON and a Python repr are split along their members."""
     found = Segmentation(text, [(0, len(text))])
     if _is_json(text):
         _split_container(found, _skip_space(text, 0), "$", 0)
@@ -133,7 +136,7 @@ def split(text: str) -> Segmentation:
 
 
 def split_regions(text: str, regions: list[Span]) -> Segmentation:
-    """Split some regions of `text`, of which the first is its beginning, without looking at the rest."""
+    """Split some regions of `text` without reading the rest; the first region must be its beginning."""
     found = Segmentation(text, regions)
     has_header = bool(end_of_header(text, *regions[0]))
     for number, (start, end) in enumerate(regions):
@@ -146,7 +149,7 @@ def split_regions(text: str, regions: list[Span]) -> Segmentation:
 
 
 def _is_json(text: str) -> bool:
-    # A cheap look first: decoding a large text that is no JSON would be for nothing.
+    # The first character is checked first, because decoding a large text is slow.
     if not text.startswith(("{", "["), _skip_space(text, 0)):
         return False
     try:
@@ -157,12 +160,12 @@ def _is_json(text: str) -> bool:
 
 
 def _starts_of_json_lines(text: str) -> list[int]:
-    """Return where the lines begin, if there are several and each is an object of JSON; blank ones do not count."""
+    """Return where the lines begin if there are several and each is a JSON object, not counting blank ones; else ``[]``."""
     starts = list[int]()
     for start, end in line_spans(text, 0, len(text)):
         if start == end:
             continue
-        # One line that is no object, and it is a text: a log may begin with one or two.
+        # A single line that is not an object makes it plain text: a log may begin with an object or two.
         if text[start] != "{" or text[end - 1] != "}" or not _is_json(text[start:end]):
             return []
         starts.append(start)
@@ -172,7 +175,7 @@ def _starts_of_json_lines(text: str) -> list[int]:
 def _split_container(
     found: Segmentation, start: int, path: str, depth: int, members: _ReadMembers | None = None
 ) -> None:
-    """Split the value that begins at `start`: small members become segments, large ones are split again."""
+    """Split the container that begins at `start`: small members become segments, large ones are split in turn."""
     text, number = found.text, len(found.containers)
     found.containers.append(Container())  # replaced below, when its size is known
     members = members or _members
@@ -182,7 +185,7 @@ def _split_container(
         size += 1
         is_object = is_object or not step.endswith(f"[{size - 1}]")
         length = end - value
-        # Without its quotes, so that the segments are slices of the string as it stands.
+        # The quotes are left out, so that the segments are slices of the string's text.
         if text[value] in "\"'" and length > LONG_STRING:
             found.containers.append(Container("text", path + step))
             _split_text(found, value + 1, end - 1, len(found.containers) - 1)
@@ -194,7 +197,7 @@ def _split_container(
 
 
 def _add_member(segments: list[Segment], begin: int, end: int, container: int) -> None:
-    """Add a segment, or lengthen the last one: short members stand together."""
+    """Add a segment, or lengthen the last one if that is short and of the same container."""
     if segments:
         last = segments[-1]
         if last.container == container and last.end - last.start < SHORT:
@@ -204,7 +207,7 @@ def _add_member(segments: list[Segment], begin: int, end: int, container: int) -
 
 
 def _members(text: str, start: int) -> Iterator[_Member]:
-    """Yield of each member of a JSON container: its step in a JSONPath, its start, its value's start and end."""
+    """Yield each member of the JSON container that begins at `start`, as a `_Member`."""
     is_object = text[start] == "{"
     place = _skip_space(text, start + 1)
     index = 0
@@ -215,7 +218,7 @@ def _members(text: str, start: int) -> Iterator[_Member]:
             name, place = cast("tuple[str, int]", scanstring(text, place + 1))
             step = _step(name)
             place = _skip_space(text, text.index(":", place) + 1)
-        # The decoder finds the end of a value faster than any loop of ours, however deep it is.
+        # The decoder finds the end of a value faster than a loop in Python would, however deep the value is.
         _, end = _decoder.raw_decode(text, place)
         yield step, begin, place, end
         place = _skip_space(text, end)
@@ -225,7 +228,7 @@ def _members(text: str, start: int) -> Iterator[_Member]:
 
 
 def _members_of_repr(text: str, start: int) -> Iterator[_Member]:
-    """Yield of each member of a container in Python's repr what `_members` yields of one of JSON."""
+    """Yield each member of a container in a Python repr, as `_members` does for JSON."""
     opening = _MARK_OF_REPR.search(text, start)
     begin = value = _skip_space(text, opening.end()) if opening else len(text)
     depth = index = 0
@@ -247,7 +250,7 @@ def _members_of_repr(text: str, start: int) -> Iterator[_Member]:
 
 
 def _step(name: str) -> str:
-    """Return the step of a JSONPath: RFC 9535 has the dot for names only; any other key stands in brackets."""
+    """Return the step of a JSONPath to a key: RFC 9535 allows the dot for names only, other keys go in brackets."""
     return f".{name}" if name.isidentifier() else f"[{json.dumps(name)}]"
 
 
@@ -256,7 +259,7 @@ def _skip_space(text: str, place: int) -> int:
 
 
 def _split_text(found: Segmentation, start: int, end: int, container: int) -> None:
-    """Split into lines: short ones together with the next, long ones apart where a reader would break them."""
+    """Split a region into lines: short ones stay together with the next, long ones are broken as a reader would."""
     text, segments = found.text, found.segments
     header = end_of_header(text, start, end)
     if header:
@@ -272,15 +275,19 @@ def _split_text(found: Segmentation, start: int, end: int, container: int) -> No
 
 
 def _enter_scope(text: str, begin: int, scopes: list[Span], index: int) -> int | None:
-    """Return the definition that the segment which begins here stands in.
+    """Return the segment of the definition that the segment at `begin` is in, or None; update the open definitions.
 
-    `scopes` are the open definitions, each as its indentation and its segment; they are changed.
+    Args:
+        text: The text.
+        begin: Where the segment begins.
+        scopes: The indentation and the segment of each open definition, outermost first. They are changed: definitions
+            that end here are removed, and one that begins here is added.
+        index: The index that the segment will have.
     """
     if text[begin : begin + 1] in ("", "\n"):
         return scopes[-1][1] if scopes else None
     depth = _indentation(text, begin)
-    # A closing bracket still belongs to the definition at its own depth; any other line there ends
-    # it.
+    # A closing bracket still belongs to a definition of the same indentation; any other such line ends it.
     closes = text[begin + depth : begin + depth + 1] in (")", "]", "}")
     while scopes and scopes[-1][0] >= depth + closes:
         scopes.pop()
@@ -295,7 +302,7 @@ def _indentation(text: str, begin: int) -> int:
 
 
 def end_of_header(text: str, start: int, end: int) -> int:
-    """Return where the header of the table that begins here ends; 0 where none begins."""
+    """Return where the header ends of a table that begins at `start`; 0 if no table begins there."""
     head = line_spans(text, start, min(end, start + HEADER_CHARACTERS))
     places = list(islice(head, HEADER_LINES))[:-1]  # the last one may be cut
     if len(places) < LEAST_LINES:
@@ -305,18 +312,18 @@ def end_of_header(text: str, start: int, end: int) -> int:
         return places[1][1]
     for mark in ",\t;|":
         count = lines[0].count(mark)
-        # Twice at least: one comma in every line is prose as often as it is a table.
+        # At least twice, because text with one comma in every line is as often prose as a table.
         if count > 1 and all(line.count(mark) == count for line in lines):
             return places[0][1]
     return 0
 
 
 def _packed(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield start and end of the segments of ``text[start:end]``: short lines go with the next."""
+    """Yield the start and end of each segment of ``text[start:end]``; short lines are joined with the next."""
     begun: Span | None = None
     for line_start, line_end in line_spans(text, start, end):
         bounds = [line_start, line_end]
-        # Minified JSON, base64 and paragraphs are one line each, and would be one segment.
+        # Minified JSON, base64 and paragraphs are one line each; unbroken, they would be one segment.
         if line_end - line_start > LONG_LINE:
             bounds[1:1] = _breaks(text, line_start, line_end)
         for begin, stop in pairwise(bounds):
@@ -332,7 +339,7 @@ def _packed(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
-    """Return whether what begins at `begin` is added to the segment that is begun; not if it is indented less."""
+    """Return whether ``text[begin:stop]`` is added to the segment that is being built; not if it is indented less."""
     length = begun[1] - begun[0]
     if stop == begin:
         return length > 0
@@ -344,7 +351,7 @@ def _goes_with(text: str, begun: Span, begin: int, stop: int) -> bool:
 
 
 def _breaks(text: str, begin: int, stop: int) -> Iterator[int]:
-    """Yield where a long line is broken: behind a field, a sentence or an escaped line break, after 80 characters."""
+    """Yield where to break a long line: after a field, sentence or escaped line break, once it has 80 characters."""
     last = begin
     for match in _BREAK.finditer(text, begin, stop):
         place = match.end()

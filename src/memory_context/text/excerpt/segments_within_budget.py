@@ -1,4 +1,7 @@
-"""Which segments of a text are shown for a budget: greedily those with the most worth for their price."""
+"""Choose the segments of a text to show within a budget: greedily, those with the most worth for their price.
+
+A segment's *worth* comes from `segment_scores`; its *price* is what it adds to the cost of the excerpt.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ GAP_CHARACTERS = 3
 GAP_TOKENS = 2
 NEIGHBOUR = 0.3
 GOOD_ENOUGH = 1.15
-# A name's form: its letters as a and A, its digits as 0. Each of the three stands for itself.
+# Maps a name to its form: small letters become a, capitals A, digits 0. These three are not in the table, because
+# they stay as they are.
 _FORMS = str.maketrans(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZbcdefghijklmnopqrstuvwxyz123456789",
     "A" * 26 + "a" * 25 + "0" * 9,
@@ -27,8 +31,9 @@ _FORMS = str.maketrans(
 class SegmentPacker:
     """Packs the segments of one text, once.
 
-    Each time, the segment with the most worth for its price, or nearly the most, is taken, until nothing fits or is
-    worth it. Both change with what was taken before: names that are shown are worth nothing, a neighbour needs no gap.
+    In each step it takes a segment whose worth for its price is the highest, or nearly so, until none fits or is worth
+    its price. Worth and price depend on what was already taken: a name that is shown is worth nothing when it comes
+    again, and a segment next to one that is shown needs no gap mark.
     """
 
     def __init__(
@@ -42,27 +47,28 @@ class SegmentPacker:
 
         Args:
             found: The segments of a text.
-            scores: What they are worth by themselves.
+            scores: What each of them is worth by itself.
             ranking: What makes a segment worth showing.
-            cost: What a text costs. A segment is first thought to cost as much by its length as the text's beginning.
+            cost: Counts what a text costs. Until a segment is counted, its cost is estimated from its length and the
+                cost of the text's beginning.
         """
         self._found, self._segments, self._containers = found, found.segments, found.containers
         self._scores, self._ranking, self._cost = scores, ranking, cost
         sample = found.text[:SAMPLE]
-        # By length at first: tokens are counted only of what may be shown.
+        # Estimated by length at first. Tokens are counted only for the segments that may be shown.
         unit = max(cost(sample), 1) / max(len(sample), 1)
         self._costs = [max(1.0, unit * (segment.end - segment.start)) for segment in found.segments]
         self._gap = GAP_CHARACTERS * max(1.0, unit)
         self._taken = dict[int, None]()
         self._opened = {0}
-        self._gained = dict[int, float]()
+        self._bonus = dict[int, float]()
         self._shown = set[str]()
         self._forms = {name: name.translate(_FORMS) for name in scores.worth}
         self._shown_of_form = Counter[str]()
         self._answers = Counter[frozenset[str]]()
 
     def pack(self, budget: float) -> list[int]:
-        """Return the segments to show, in the order of their worth, each behind the one that it needs."""
+        """Return the segments to show, in the order in which they were taken, each after the parent that it needs."""
         heap = [(-self._rate(index), index) for index in range(len(self._segments))]
         heapq.heapify(heap)
         spent, counted = self._gap, set[int]()
@@ -70,7 +76,7 @@ class SegmentPacker:
             _, index = heapq.heappop(heap)
             if index in self._taken:
                 continue
-            # What it really costs is counted only now, where it may be shown.
+            # Its real cost is counted only now that it may be shown.
             if index not in counted:
                 counted.add(index)
                 self._costs[index] = max(1, self._cost(self._found.shown(index)))
@@ -81,7 +87,7 @@ class SegmentPacker:
             if heap and rate * GOOD_ENOUGH < -heap[0][0]:
                 heapq.heappush(heap, (-rate, index))
                 continue
-            # The heap gives the best first: the others are worth less still.
+            # The heap yields the best first, so the others are worth even less.
             if rate < self._ranking.least:
                 break
             price = self._price(index)
@@ -92,14 +98,13 @@ class SegmentPacker:
         return list(self._taken)
 
     def _rate(self, index: int) -> float:
-        """Return what a segment is worth, by its price."""
+        """Return the worth of a segment divided by its price."""
         return self._worth(index) / self._price(index)
 
     def _worth(self, index: int) -> float:
         ranking, scores = self._ranking, self._scores
         relevance = scores.relevance[index]
-        # Nothing is shown at first, when every segment is rated: then looking up the worth is
-        # enough.
+        # Every segment is rated once before anything is shown; looking up the worth is enough then.
         value_of = self._novelty if self._shown else scores.worth.__getitem__
         new = sum(map(value_of, scores.names[index]))
         worth = (
@@ -109,13 +114,12 @@ class SegmentPacker:
         )
         if relevance:
             repetitions = self._answers[scores.hits[index]]
-            # Cubed, so that one segment with all that is asked beats several that hold a part of
-            # it.
+            # Cubed, so that one segment that holds the whole question beats several that each hold a part of it.
             worth += ranking.asked * relevance**3 / math.sqrt(1 + repetitions)
-        return worth + self._gained.get(index, 0.0)
+        return worth + self._bonus.get(index, 0.0)
 
     def _novelty(self, name: str) -> float:
-        """Return what a name is worth now: nothing once it was shown, less after others of its form."""
+        """Return what a name is worth now: nothing if it was shown, less if others of its form were."""
         if name in self._shown:
             return 0.0
         worth = self._scores.worth[name]
@@ -125,10 +129,10 @@ class SegmentPacker:
         return worth
 
     def _price(self, index: int) -> float:
-        """Return what it costs to show a segment: itself, the one that it needs, and the gaps around it."""
+        """Return what showing a segment adds to the cost: itself, its parent if not yet taken, its path, its gap marks."""
         price = self._costs[index] + self._gap
         neighbours = (index - 1 in self._taken) + (index + 1 in self._taken)
-        # Each gap has two sides, so each neighbour takes half of one away.
+        # A gap mark lies between two segments, so each neighbour that is shown saves half of one.
         price -= self._gap / 2 * neighbours
         segment = self._segments[index]
         if segment.container not in self._opened:
@@ -139,7 +143,7 @@ class SegmentPacker:
         return price
 
     def _take(self, index: int) -> list[int]:
-        """Take a segment and the one that it needs; return its neighbours, whose worth or price changes by that."""
+        """Take a segment and its parent; return its neighbours, whose worth or price this changes."""
         scores, segment = self._scores, self._segments[index]
         for taken in (segment.parent, index):
             if taken is None or taken in self._taken:
@@ -156,17 +160,17 @@ class SegmentPacker:
         gain = NEIGHBOUR * self._ranking.asked * relevance**3
         neighbours = self._neighbours(index)
         for neighbour in neighbours:
-            self._gained[neighbour] = max(self._gained.get(neighbour, 0.0), gain)
+            self._bonus[neighbour] = max(self._bonus.get(neighbour, 0.0), gain)
         return neighbours
 
     def _neighbours(self, index: int) -> list[int]:
-        """Return the segments before and behind one that are not taken; of an object that answers, all members."""
+        """Return the segments next to one that are not taken; in a JSON object that matches the question, all members."""
         container = self._segments[index].container
         is_object = self._containers[container].kind == "object"
         reach = None if is_object and self._scores.relevance[index] else 1
-        before, behind = range(index)[::-1], range(index + 1, len(self._segments))
+        before, after = range(index)[::-1], range(index + 1, len(self._segments))
         neighbours = list[int]()
-        for side in (before, behind):
+        for side in (before, after):
             for neighbour in side[:reach]:
                 if self._segments[neighbour].container != container:
                     break
@@ -182,16 +186,16 @@ def with_more(
     budget: float,
     cost: Cost,
 ) -> list[int]:
-    """Return *chosen* with those that come next in *order*, each behind the one that it needs, as far as *budget* goes."""
+    """Return *chosen*, and then segments in the given *order*, each after its parent, as far as *budget* goes."""
     shown = dict.fromkeys(chosen)
-    left = budget - sum(price_of(found, index, cost) for index in shown)
+    remaining = budget - sum(price_of(found, index, cost) for index in shown)
     for index in order:
         if index in shown:
             continue
-        left -= price_of(found, index, cost)
+        remaining -= price_of(found, index, cost)
         if index - 1 not in shown and index + 1 not in shown:
-            left -= GAP_TOKENS
-        if left < 0:
+            remaining -= GAP_TOKENS
+        if remaining < 0:
             break
         parent = found.segments[index].parent
         if parent is not None:
@@ -201,6 +205,6 @@ def with_more(
 
 
 def price_of(found: Segmentation, index: int, cost: Cost) -> int:
-    """Return what a segment costs, with the path that stands before it if it is of a record."""
+    """Return what a segment costs, with the path that is written before it if it belongs to a JSON record."""
     container = found.containers[found.segments[index].container]
     return cost(container.path + found.shown(index))

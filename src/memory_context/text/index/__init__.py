@@ -1,1 +1,1 @@
-"""What a text is found by: its chunks, their lexemes, BM25 and vectors."""
+"""Index and search texts: chunks, the lexemes by which they are found, BM25, and vectors."""

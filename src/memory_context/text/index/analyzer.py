@@ -1,9 +1,9 @@
-"""The analyzer: the *lexemes* that a text is found by, the same for every database, in the index and in a query.
+"""Analyze a text into *lexemes*, by which it is found; the same for every database, in the index and in a query.
 
-A word is found by its English stem (Porter2); an identifier whole, by its segments and by its words (``getUserName`` is
-``get``, ``user`` and ``name`` too); scripts without spaces by their characters and pairs of characters; a date, however
-it is written, by its day and its month (``2023-05-08`` and ``2023-05``). Letters are compared by NFKC and case folding,
-without accents. Time is linear in the text.
+A word has its English stem (Porter2) as its lexeme. An identifier has itself, its segments and its words (``getUserName``
+also has ``get``, ``user`` and ``name``). A script without spaces has its characters and pairs of characters. A date, however
+it is written, has its day and its month (``2023-05-08`` and ``2023-05``). Letters are normalised by NFKC and case folding,
+without accents. The time is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -20,17 +20,16 @@ import Stemmer
 
 from memory_context.text.words_and_names import STOP_WORDS, UNSPACED_RUN
 
-# Raised with every change of what a text is found by: an index of another version is built again.
+# Increased with every change of the lexemes: an index of another version is rebuilt.
 VERSION = 2
-# Cut in the index and in a query alike: a longer one is still found, by its beginning.
+# Longer lexemes are cut in the index and in a query alike, so they are still found by their beginning.
 LONGEST = 64
-# More parts, or parts of two letters, are what base64 falls into by chance: they would fill the
-# index and find nothing.
+# A word with more parts, or with shorter ones, is probably base64. Its parts would fill the index and find nothing.
 MOST_PARTS = 8
 LEAST_LETTERS_PER_PART = 2.5
 # Words repeat within a text and between texts; analysing one costs far more than looking it up.
 _CACHED_WORDS = 1 << 15
-# `\w` knows no combining marks, of which the vowels of Indian and Thai writing are made.
+# `\w` does not match combining marks, with which Indian and Thai vowels are written.
 _MARKS = (
     "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff"
     "\u1000-\u109f\u1780-\u17ff"
@@ -51,12 +50,12 @@ _MONTH_NAMES = frozenset(
     form for month in _MONTH_FORMS for form in (month, month.title(), month.upper())
 )
 _MONTH = rf"({'|'.join(sorted(_MONTH_FORMS, key=len, reverse=True))})\.?"
-# 8 May 2023, 8th of May 2023, May 8, 2023, May 8th 2023, May 2023: the day, if there is one, on one side of the month.
+# 8 May 2023, 8th of May 2023, May 8, 2023, May 8th 2023, May 2023: the day may be before or after the month, or missing.
 _DATE = re.compile(
     rf"\b(?:(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?{_MONTH}(?: (\d{{1,2}})(?:st|nd|rd|th)?)?,? (\d{{4}})\b",
     re.IGNORECASE,
 )
-# The same sign both times, and no further digit: 1.2.3 and 2023-05-0812 are no dates.
+# With the same separator twice and no further digit: 1.2.3 and 2023-05-0812 are not dates.
 _ISO_DATE = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)")
 _stem: Callable[[str], str] = Stemmer.Stemmer("english", 0).stemWord  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType] # ships no types
 
@@ -66,9 +65,9 @@ class Analysis:
     """The lexemes of a text.
 
     Attributes:
-        counts: How often each lexeme stands in it.
-        length: How many words it has. An identifier is one, however many lexemes it is found by: counting those made
-            chunks full of identifiers rank too low (recall@10 on recordings 0.47 against 0.53).
+        counts: How often each lexeme occurs in it.
+        length: How many words it has. An identifier counts as one word, however many lexemes it has: when lexemes were
+            counted, chunks full of identifiers ranked too low (recall@10 on recordings 0.47 against 0.53).
     """
 
     counts: Mapping[str, int]
@@ -76,11 +75,11 @@ class Analysis:
 
 
 def analyze(text: str) -> Analysis:
-    """Return the lexemes of `text`; words that say nothing (``the``, ``of``) have none."""
+    """Return the lexemes of `text`; stop words (``the``, ``of``) have none."""
     words = Counter(COMPOUND.findall(text))
     counts: dict[str, int] = {}
     get = counts.get  # this is the inner loop of indexing
-    # Each different word once: a log repeats its words thousands of times.
+    # Each different word is analysed once: a log repeats its words thousands of times.
     for word, count in words.items():
         for lexeme in lexemes_of(word):
             counts[lexeme] = get(lexeme, 0) + count
@@ -90,8 +89,11 @@ def analyze(text: str) -> Analysis:
 
 
 def wanted_by(query: str) -> list[str]:
-    """Return the lexemes that a query asks for: of scripts without spaces pairs of characters, single ones if alone."""
-    # In a longer run single characters are everywhere; pairs tell texts apart.
+    """Return the lexemes that a query searches for.
+
+    Of scripts without spaces these are the pairs of characters; a single character only if it stands alone.
+    """
+    # Single characters of a longer run occur in most texts; pairs distinguish texts.
     alone = {run for run in UNSPACED_RUN.findall(query) if len(run) == 1}
     wanted = list[str]()
     for lexeme in analyze(query).counts:
@@ -101,7 +103,7 @@ def wanted_by(query: str) -> list[str]:
 
 
 def held_by(text: str, wanted: Iterable[str]) -> set[str]:
-    """Return those of the lexemes `wanted` that `text` is found by."""
+    """Return the subset of the lexemes `wanted` that `text` has."""
     missing = set(wanted)
     found = set[str]()
     words = dict.fromkeys(COMPOUND.findall(text))
@@ -114,7 +116,7 @@ def held_by(text: str, wanted: Iterable[str]) -> set[str]:
 
 
 def words_found_by(text: str, lexemes: Iterable[str]) -> list[str]:
-    """Return the words of `text`, as they are written, that one of `lexemes` finds; each once, in order."""
+    """Return the words of `text`, as they are written, that have one of `lexemes`; each once, in order."""
     wanted = frozenset(lexemes)
     words = dict.fromkeys(COMPOUND.findall(text))
     return [word for word in words if not wanted.isdisjoint(lexemes_of(word))]
@@ -122,10 +124,10 @@ def words_found_by(text: str, lexemes: Iterable[str]) -> list[str]:
 
 @lru_cache(_CACHED_WORDS)
 def lexemes_of(word: str) -> tuple[str, ...]:
-    """Return the lexemes of a run of letters, digits and what joins them."""
+    """Return the lexemes of a compound: a run of letters and digits, and the signs that join them."""
     if not word.isascii():
         return tuple(dict.fromkeys(_of_any_script(word)))
-    # Most words are one of these two, and need no regular expression.
+    # Most words are plain words or numbers, which need no regular expression.
     if word.isalpha() and (word.islower() or word[1:].islower() or word.isupper()):
         return _stemmed(word.lower())
     # Numbers match whole, and have no stem.
@@ -139,12 +141,12 @@ def _stemmed(word: str) -> tuple[str, ...]:
 
 
 def _of_any_script(word: str) -> Iterator[str]:
-    # Decomposed, an accent is a character of its own; the marks of Indian and Thai writing are none
-    # of these and stay.
+    # Decomposed, an accent is a separate character, which is removed. Indian and Thai marks are not accents, and stay.
     letters = _ACCENT.sub("", unicodedata.normalize("NFKD", word))
     runs = UNSPACED_RUN.split(unicodedata.normalize("NFKC", letters))
     for index, run in enumerate(runs):
-        if index % 2:  # the pattern's group: a run of a script without spaces
+        # At odd indexes split() returns the pattern's group: a run of a script without spaces.
+        if index % 2:
             yield from run
             yield from map("".join, pairwise(run))
         elif run:
@@ -170,7 +172,7 @@ def _of_compound(word: str) -> Iterator[str]:
 
 
 def _of_word(word: str) -> Iterator[str]:
-    """Yield the word, and its parts by capitals and digits; hashes and encoded bytes have none."""
+    """Yield the word, and its parts divided at capitals and digits; hashes and encoded bytes have no parts."""
     parts = list[str]()
     for piece in _CAMEL.split(word):
         parts += _PART.findall(piece)
@@ -190,12 +192,12 @@ def _folded(word: str) -> str:
 
 def _dates(text: str, words: Iterable[str]) -> Iterator[str]:
     """Yield the lexemes of the dates in `text`, which has these `words`."""
-    # Most texts name no month, and need no search with the long expression.
+    # Most texts name no month, and need not be searched with the long expression.
     if _MONTH_NAMES.isdisjoint(words):
         return
     for match in _DATE.finditer(text):
-        before, month, behind, year = match.groups()
-        yield from _day(year, _MONTH_FORMS[month.lower()], before or behind)
+        before, month, after, year = match.groups()
+        yield from _day(year, _MONTH_FORMS[month.lower()], before or after)
 
 
 def _day(year: str, month: int, day: str | None) -> Iterator[str]:

@@ -1,7 +1,8 @@
-"""BM25 over an index that keeps, for each chunk, a *set* of lexemes: how often each occurs is part of its name.
+"""Compute BM25 over an index that stores only a *set* of names for each chunk.
 
-Counts are kept in four steps (1, 2, 3 to 4, 5 and more), which is all that BM25's saturation leaves of them.
-Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009); k1 and b are its usual values.
+The *name* of a lexeme in the index is the lexeme with a mark for how often it occurs in the chunk. Counts are kept in
+four *steps* (1, 2, 3 to 4, 5 and more), because BM25's saturation makes further ones pointless. Robertson and Zaragoza,
+"The Probabilistic Relevance Framework: BM25 and Beyond" (2009); k1 and b have their usual values.
 """
 
 from __future__ import annotations
@@ -17,35 +18,35 @@ B = 0.75
 MAX_TERMS = 32
 MAX_TRIED = 256
 MAX_READ = 200_000
-# Of so many chunks together it is looked up which lexeme they hold.
+# Lexemes are looked up, rarest first, as long as they are in no more than this many chunks together.
 MAX_HELD = 6_000
-# A lexeme in more than half of the chunks tells nothing apart: probability would have it count against them
-# (Robertson and Zaragoza, 3.5). Among so few it is looked up all the same.
+# A lexeme in more than half of the chunks does not distinguish them: in the probabilistic model it would count against a
+# chunk (Robertson and Zaragoza, 3.5). If it is in no more than this many chunks, it is looked up all the same.
 FEW_CHUNKS = 300
 LENGTH_BITS = 7
 FINE_BITS = 4
 # The largest length whose step has seven bits: (16 + 15) << 6.
 LONGEST = 1984
-# The mark that a name has behind it, for each step, and the count that stands for it.
+# For each step, the mark at the end of a name, and the count that represents the step.
 STEPS = (("", 1.0), ("\u00b2", 2.0), ("\u00b3", 3.5), ("\u2075", 6.0))
-# The least count of each step.
+# The lowest count of each step.
 LEAST_COUNTS = (1, 2, 3, 5)
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose lexemes they are: it tells under which names the index has them.
+    """The owner of an index's entries, which decides the names of lexemes in the index.
 
     Attributes:
-        number: What begins each name, so that a query reads nothing of other users'.
-        hashed: What stands in the index for a name; None where names stand there as they are.
+        number: The prefix of each name, so that a query reads no entries of other users.
+        hashed: Hashes a name for the index; None if names are stored as they are.
     """
 
     number: int
     hashed: Callable[[str], str] | None = None
 
     def named(self, names: str) -> str:
-        """Return the names of a chunk's lexemes, with a space between them, as the index has them."""
+        """Return the names of a chunk's lexemes, separated by spaces, as the index stores them for this owner."""
         return " ".join(map(self._name, names.split()))
 
     def names_of(self, lexeme: str) -> list[str]:
@@ -59,10 +60,10 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What BM25 must know of a user's index.
+    """The numbers that BM25 needs about a user's index.
 
     Attributes:
-        owner: Whose index it is.
+        owner: The owner of the index.
         passages: How many chunks there are.
         length: The sum of their lengths, in words.
     """
@@ -79,7 +80,7 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """An entry of the index that a query reads: a chunk of length L in it scores ``weight / (base + L)``."""
+    """An entry of the index that a query reads: each chunk in it, of length L, scores ``weight / (base + L)``."""
 
     name: str
     weight: float
@@ -87,9 +88,10 @@ class Posting:
 
 
 def step_of(length: int) -> int:
-    """Return the step, below 128, that a length in words is kept in: exact up to 32, above it 1 in 17 too low at most.
+    """Return the step, below 128, as which a length in words is stored.
 
-    It is a small floating-point number: an exponent, and four bits below the leading one.
+    It is exact up to 32; above that, the stored length is too low by at most 1 in 17. A step is a small floating-point
+    number: an exponent, and four bits below the leading one.
     """
     kept = min(length, LONGEST)
     above = max(kept.bit_length() - 1 - FINE_BITS, 0)
@@ -97,24 +99,24 @@ def step_of(length: int) -> int:
 
 
 def length_at(step: int) -> int:
-    """Return the length that stands for a step: the lowest one in it."""
+    """Return the length that represents a step: the lowest one in it."""
     above = max((step >> FINE_BITS) - 1, 0)
     return (step - (above << FINE_BITS)) << above
 
 
 def _count_step(count: int) -> tuple[str, float]:
-    """Return the step of a count: its mark, and the count that stands for it."""
+    """Return the step of a count: its mark, and the count that represents it."""
     return STEPS[bisect(LEAST_COUNTS, count) - 1]
 
 
 def often(count: int) -> float:
-    """Return the count that stands for the step of a count."""
+    """Return the count that represents the step of a count."""
     _, stands_for = _count_step(count)
     return stands_for
 
 
 def encoded(counts: Mapping[str, int]) -> str:
-    """Return the names of a chunk's lexemes in the index, with a space between them."""
+    """Return the names of a chunk's lexemes, separated by spaces."""
     names = list[str]()
     for lexeme, count in counts.items():
         mark, _ = _count_step(count)
@@ -123,10 +125,10 @@ def encoded(counts: Mapping[str, int]) -> str:
 
 
 def rarest(frequencies: Mapping[str, Sequence[int]], terms: int = MAX_TERMS) -> list[str]:
-    """Return the lexemes that are searched for: those that are there, rarest first, at most `terms` of them.
+    """Return the lexemes to search for: those that the index has, rarest first, at most `terms` of them.
 
-    More than 32 only as long as the index holds at most 200,000 entries of them together: reading takes 1 s for
-    a million (`docs/search.md`).
+    There are more than 32 only as long as they have at most 200,000 entries in the index together: reading a million
+    entries takes 1 s (`docs/search.md`).
     """
     held = {lexeme: sum(counts) for lexeme, counts in frequencies.items() if any(counts)}
     rarest_first, cheap = _rarest_first(held, MAX_READ)
@@ -134,7 +136,7 @@ def rarest(frequencies: Mapping[str, Sequence[int]], terms: int = MAX_TERMS) -> 
 
 
 def readable(holding: Mapping[str, int], chunks: int) -> list[str]:
-    """Return the lexemes that tell `chunks` apart and whose own are few enough to be looked up, rarest first."""
+    """Return the lexemes that distinguish `chunks` and are in few enough of them to be looked up, rarest first."""
     most = max(FEW_CHUNKS, chunks // 2)
     telling = {lexeme: count for lexeme, count in holding.items() if count <= most}
     rarest_first, cheap = _rarest_first(telling, MAX_HELD)
@@ -142,7 +144,7 @@ def readable(holding: Mapping[str, int], chunks: int) -> list[str]:
 
 
 def _rarest_first(holding: Mapping[str, int], most: int) -> tuple[list[str], int]:
-    """Return lexemes, rarest first, and how many of these have *most* entries together."""
+    """Return the lexemes, rarest first, and how many of the first have at most *most* entries together."""
     rarest_first = sorted(holding, key=holding.__getitem__)
     read = accumulate(holding[lexeme] for lexeme in rarest_first)
     return rarest_first, sum(entries <= most for entries in read)
@@ -151,12 +153,12 @@ def _rarest_first(holding: Mapping[str, int], most: int) -> tuple[list[str], int
 def postings(
     frequencies: Mapping[str, Sequence[int]], statistics: Statistics, terms: int = MAX_TERMS
 ) -> list[Posting]:
-    """Return what a query reads of the index.
+    """Return the entries of the index that a query reads.
 
     Args:
-        frequencies: For each lexeme of the query, how many chunks hold it, for each of its names.
-        statistics: Those of the user.
-        terms: How many of the lexemes it goes by at most.
+        frequencies: For each lexeme of the query and each of its names, how many chunks hold it.
+        statistics: The statistics of the user's index.
+        terms: How many of the lexemes are used at most.
     """
     size = scale(statistics)
     found = list[Posting]()
@@ -172,14 +174,13 @@ def postings(
 
 
 def scale(statistics: Statistics) -> float:
-    """Return what BM25's fraction is multiplied by, so that a chunk's length stands alone in its denominator."""
+    """Return the factor by which BM25's fraction is expanded, so that its denominator is a constant plus the length."""
     return statistics.average / (K1 * B)
 
 
 def idf(holding: int, chunks: int) -> float:
-    """Return how rare a lexeme is that `holding` of `chunks` hold; never negative."""
-    # The counts may lag behind each other for a moment; more holders than chunks would make the
-    # logarithm negative.
+    """Return the inverse document frequency of a lexeme that is in `holding` of `chunks` chunks; never negative."""
+    # One count may lag behind the other for a moment. With more holders than chunks the logarithm would be negative.
     return math.log1p((max(chunks, holding) - holding + 0.5) / (holding + 0.5))
 
 

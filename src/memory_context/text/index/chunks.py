@@ -1,4 +1,7 @@
-"""Chunks: the parts of a memory that are indexed, each as offsets into its content."""
+"""Divide a memory into chunks: the parts of it that are indexed, each given by offsets into its content.
+
+The *card* of a memory is the lexemes of its key, description, category, tags and metadata. It belongs to each chunk.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +14,22 @@ from memory_context.text.index.analyzer import analyze
 from memory_context.text.index.bm25 import encoded, length_at, step_of
 
 SIZE = 2000
-# The card is indexed with every chunk: unbounded metadata would outweigh the text.
+# The card is indexed with every chunk, so unlimited metadata would outweigh the text.
 CARD_CHARACTERS = 4000
 CARD_LEXEMES = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A part of a memory, as the index knows it: a row of the table of passages.
+    """A part of a memory in the index: a row of the table of passages.
 
     Attributes:
         ordinal: Its number among the memory's chunks, from 0.
         start: The offset of its first character in the content.
-        stop: The offset behind its last character.
-        line: The number of the line that `start` lies in, from 1.
-        length: Its length in words, as exact as the index keeps it.
-        names: Its lexemes, as the index writes them, with a space between them.
+        stop: The offset after its last character.
+        line: The number, from 1, of the line that `start` is in.
+        length: Its length in words, as exactly as the index stores it.
+        names: The names of its lexemes (see `bm25`), separated by spaces.
     """
 
     ordinal: int
@@ -47,10 +50,9 @@ class ChunkStart:
 
 
 def chunks_of(item: MemoryItem, start: ChunkStart | None = None) -> Iterator[Chunk]:
-    """Yield the chunks of a memory, one at least, from `start` on.
+    """Yield the chunks of a memory from `start` on; there is at least one.
 
-    The memory's key, description, category, tags and metadata belong to each of them. Of a secret, and of binary
-    content, only these are indexed.
+    The card belongs to each of them. Of a secret, and of binary content, only the card is indexed.
     """
     card, text = card_of(item), searchable(item)
     start = start or ChunkStart()
@@ -65,7 +67,7 @@ def chunks_of(item: MemoryItem, start: ChunkStart | None = None) -> Iterator[Chu
 
 
 def chunk_at(text: str, start: ChunkStart, stop: int, card: Iterable[str]) -> Chunk:
-    """Return the chunk of `text` from `start` to the offset `stop`, found also by the lexemes of `card`."""
+    """Return the chunk of `text` from `start` to the offset `stop`, with the lexemes of the `card` added."""
     analysis = analyze(text[start.offset : stop])
     counts = dict(analysis.counts)
     for lexeme in card:
@@ -75,7 +77,7 @@ def chunk_at(text: str, start: ChunkStart, stop: int, card: Iterable[str]) -> Ch
 
 
 def searchable(item: MemoryItem) -> str:
-    """Return the text that is indexed: nothing of binary content, nothing of a secret."""
+    """Return the text that is indexed; empty for binary content and secrets."""
     if isinstance(item.content, bytes) or is_secret(item):
         return ""
     return item.content
@@ -87,15 +89,15 @@ def end_of_chunk(text: str, start: int) -> int:
     if stop >= len(text):
         return len(text)
     half = start + SIZE // 2
-    # rfind returns -1 for none, which plus one is false.
+    # If there is none, rfind returns -1, which is false after adding one.
     return (text.rfind("\n", half, stop) + 1) or (text.rfind(" ", half, stop) + 1) or stop
 
 
 def card_of(item: MemoryItem) -> list[str]:
-    """Return the lexemes that a memory is found by beside its content."""
+    """Return the lexemes by which a memory is found besides those of its content."""
     texts = [item.memory_key, item.summary, item.category or "", *item.tags]
     for name, value in item.content_metadata.items():
-        # What was recalled once would be found in place of what it was recalled from.
+        # Otherwise a conversation would be found in place of the memories that were recalled in it.
         if not (name == RECALLED and item.memory_type == CONVERSATION):
             texts += _texts(value)
     analysis = analyze(" ".join(texts)[:CARD_CHARACTERS])

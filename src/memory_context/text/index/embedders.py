@@ -1,4 +1,4 @@
-"""Embedders, which turn texts into vectors: the user brings one."""
+"""The protocol of embedders, which turn texts into vectors. The user provides one."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ LONGEST_NAME = 24
 
 @runtime_checkable
 class Embedder(Protocol):
-    """LangChain's shape of an embedder. All vectors of one embedder have the same number of dimensions."""
+    """An embedder as LangChain defines it. All vectors of one embedder must have the same number of dimensions."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return one vector for each text, in their order."""
+        """Return one vector for each text, in the same order."""
         ...
 
     def embed_query(self, text: str) -> list[float]:
@@ -33,13 +33,13 @@ AnyEmbedder: TypeAlias = Embedder | Callable[[list[str]], Sequence[Vector]]
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingModel:
-    """An embedder under the name that keeps its vectors apart from those of others.
+    """An embedder, and the name by which its vectors are kept separate from those of others.
 
     Attributes:
-        name: ``[a-z0-9_]``, at most 33 characters.
-        documents: Gives one vector for each text.
-        query: Gives the vector of a question.
-        distance: How its vectors are compared; but for cosines, their lengths count.
+        name: Characters of ``[a-z0-9_]``, at most 33.
+        documents: Returns one vector for each text.
+        query: Returns the vector of a question.
+        distance: How its vectors are compared. Except with cosines, their lengths matter.
     """
 
     name: str
@@ -55,11 +55,11 @@ def as_embedding_model(
 
     Args:
         embedder: An object with ``embed_documents`` and ``embed_query``, or a callable from texts to vectors.
-        name: What the model is called. Without it, the embedder's ``model``, ``model_name`` or ``__name__``.
-        distance: How its vectors are compared. Those for another distance are kept apart.
+        name: The name of the model. By default the embedder's ``model``, ``model_name`` or ``__name__``.
+        distance: How its vectors are compared. Vectors for different distances are kept separate.
 
     Raises:
-        InvalidArgumentError: It is neither, or a callable that has no name; or there is no such distance.
+        InvalidArgumentError: `embedder` is neither of these, or a callable without a name; or there is no such distance.
     """
     called = name or name_of(embedder)
     if not called or called == "<lambda>":
@@ -68,18 +68,18 @@ def as_embedding_model(
         )
     if distance not in get_args(Distance):
         raise InvalidArgumentError(f"a distance is cosine, l2 or inner_product, not {distance!r}")
-    own = _slug(called if distance == "cosine" else f"{distance} {called}")
+    table_part = _slug(called if distance == "cosine" else f"{distance} {called}")
     if isinstance(embedder, Embedder):
-        return EmbeddingModel(own, embedder.embed_documents, embedder.embed_query, distance)
+        return EmbeddingModel(table_part, embedder.embed_documents, embedder.embed_query, distance)
     if not callable(embedder):
         raise InvalidArgumentError(
             f"an embedder has embed_documents and embed_query, or is a callable, not {type(embedder).__name__}"
         )
-    return EmbeddingModel(own, embedder, lambda text: embedder([text])[0], distance)
+    return EmbeddingModel(table_part, embedder, lambda text: embedder([text])[0], distance)
 
 
 def name_of(embedder: object) -> str | None:
-    """Return what an embedder calls its model; the class of an object that does not say."""
+    """Return an embedder's name for its model; if it has none, the name of its class; None for other objects."""
     for attribute in ("model", "model_name", "__name__"):
         name = getattr(embedder, attribute, None)
         if isinstance(name, str) and name:
@@ -88,6 +88,6 @@ def name_of(embedder: object) -> str | None:
 
 
 def _slug(name: str) -> str:
-    """Return a part of a table's name, another one for every other name."""
+    """Return a part of a table's name, which is different for every name."""
     readable = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:LONGEST_NAME]
     return f"{readable}_{sha256(name.encode()).hexdigest()[:8]}"

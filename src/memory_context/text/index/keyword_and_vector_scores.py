@@ -1,8 +1,8 @@
-"""Two rankings as one: keyword matching decides, and vectors where they tell one text apart from the user's others.
+"""Combine keyword scores and vector scores: keywords decide, and vectors where one text stands out from the others.
 
-An embedder is the user's own, and may know nothing of the user's words. So a cosine counts by how far it stands out from
-those that the user's texts have with the same question by chance; one of a weak embedder does not, and leaves the order
-that keyword matching gave.
+The embedder is the user's, and may not know the user's words. So a cosine counts by how far it stands out from the
+cosines that the user's texts have with the same question by chance. Those of a weak embedder do not stand out, and so do
+not change the order of the keyword scores.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TypeVar
 K = TypeVar("K", bound=Hashable)
 
 SEMANTIC_SHARE = 0.5
-# A cosine counts from so many times what chance gives, and in full from so many on. With 1.0 in place of 1.25,
-# embedders that only compare words cost a hit (`docs/search.md`).
+# A cosine begins to count at the first of these multiples of what chance gives, and counts in full from the second on.
+# With 1.0 in place of 1.25, embedders that only compare words lost a hit (`docs/search.md`).
 LEAST_TIMES = 1.25
 MOST_TIMES = 1.9
 # Texts that only vectors find, and that do not stand out, follow in the order of their cosines.
@@ -25,10 +25,10 @@ TIE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """How near a user's texts are to a question by chance.
+    """How similar a user's texts are to a question by chance.
 
     Attributes:
-        usual: Their mean cosine.
+        usual: The mean of their cosines.
         deviation: The standard deviation of their cosines.
         texts: How many texts there are.
     """
@@ -38,7 +38,7 @@ class Chance:
     texts: int
 
     def standing_out(self, cosine: float) -> float:
-        """Return from 0 to 1 how far a cosine is above the greatest one that is to be expected by chance."""
+        """Return how far, from 0 to 1, a cosine is above the greatest one that is expected by chance."""
         # The greatest of n normally distributed values is about sqrt(2 ln n) deviations above their mean.
         expected = self.deviation * math.sqrt(2 * math.log(max(self.texts, 2)))
         if expected <= 0:
@@ -54,13 +54,13 @@ def fused(
     chance: Chance,
     share: float = SEMANTIC_SHARE,
 ) -> dict[K, float]:
-    """Return the blend of two rankings' scores, from 0 to 1, best first.
+    """Return the combined scores of two rankings, from 0 to 1, best first.
 
     Args:
-        keyword: Scores of keyword matching, above 0.
-        semantic: Cosines of vectors.
-        chance: What such cosines are by chance.
-        share: What the second counts, from 0 to 1.
+        keyword: The scores of keyword matching, above 0.
+        semantic: The cosines of vectors.
+        chance: The distribution of such cosines by chance.
+        share: The share of the vectors in the score, from 0 to 1.
     """
     best = max(keyword.values(), default=1.0)
     blend = dict[K, float]()

@@ -1,4 +1,7 @@
-"""Where the terms of a message stand: the chunks that hold most of them, and how rare each lexeme is."""
+"""Find the terms of a message in an index: the chunks that hold most of them, and how rare each lexeme is.
+
+A *term* is a word or name of the message; it consists of one or several lexemes.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,9 @@ class ChunkPlace:
     """A chunk of a memory.
 
     Attributes:
-        memory_key: The memory.
+        memory_key: The key of the memory.
         start: The offset of the chunk's first character.
-        stop: The offset behind its last character.
+        stop: The offset after its last character.
     """
 
     memory_key: str
@@ -34,13 +37,13 @@ class ChunkPlace:
 
 @dataclass(frozen=True, slots=True)
 class TermHits:
-    """What an index knows of the terms of a message, each of which is some lexemes.
+    """What an index knows about the terms of a message, for some of a user's memories.
 
     Attributes:
-        chunks: How many chunks the user has.
-        holding: How many of them hold each lexeme; none that no chunk holds.
-        here: The lexemes that the memories hold that were asked about, with those that are too common to be looked up.
-        places: The chunks of these memories that are worth reading: see `best_chunks`.
+        chunks: How many chunks the user has in all.
+        holding: How many of them hold each lexeme, without lexemes that no chunk holds.
+        here: The lexemes that these memories hold, and those that are too common to be looked up.
+        places: The chunks of these memories that are worth reading; see `best_chunks`.
     """
 
     chunks: int = 0
@@ -49,7 +52,7 @@ class TermHits:
     places: Sequence[ChunkPlace] = ()
 
     def rarity(self, lexeme: str) -> float:
-        """Return how much a lexeme tells apart: as BM25 has it."""
+        """Return how well a lexeme distinguishes chunks: its inverse document frequency, as in BM25."""
         return idf(self.holding.get(lexeme, 0), self.chunks)
 
 
@@ -58,12 +61,12 @@ def best_chunks(
     held: Mapping[str, Mapping[int, float]],
     rarity: Callable[[str], float],
 ) -> list[int]:
-    """Return the chunks to look at: those that hold most of a message, and for each of its terms the best ones.
+    """Return the chunks to read: those that hold most of a message, and the best ones for each of its terms.
 
     Args:
         terms: The lexemes of each term.
-        held: The numbers of the chunks that hold each lexeme, with how often they do: more often breaks ties.
-        rarity: How much a lexeme tells apart.
+        held: For each lexeme, the numbers of the chunks that hold it, with how often they do, which breaks ties.
+        rarity: Returns how well a lexeme distinguishes chunks.
     """
     scores, counts = defaultdict[int, float](float), defaultdict[int, float](float)
     for lexeme, chunks in held.items():
@@ -85,7 +88,7 @@ def best_chunks(
 
 
 def term_hits(items: Iterable[MemoryItem], terms: Sequence[Sequence[str]]) -> TermHits:
-    """Return what an index of *items* would say, by analyzing their texts: for stores without an index."""
+    """Return the hits that an index of *items* would give, by analyzing their texts; for stores without an index."""
     wanted = frozenset(chain.from_iterable(terms))
     held = defaultdict[str, dict[int, float]](dict)
     places = list[ChunkPlace]()

@@ -1,1 +1,1 @@
-"""SQL over the rows of texts: one SELECT in a SQLite database in memory that holds nothing else."""
+"""Query the rows of texts with SQL: one SELECT, in an in-memory SQLite database that holds nothing else."""

@@ -1,4 +1,4 @@
-"""CAST that takes no text for another number: SQLite's own makes 1 of ``1,200`` and 0 of ``$5``, without a word."""
+"""Check the casts of a statement to numbers: SQLite's CAST makes 1 of ``1,200`` and 0 of ``$5`` without an error."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _TYPE_OF_TIMES = re.compile("DATE|TIME", re.IGNORECASE)
 
 
 class CheckedCasts:
-    """The casts of one statement to numbers, each of what `number` lets through.
+    """Passes the argument of each cast to a number in a statement through `number`, which checks it.
 
     Args:
         sql: The statement.
 
     Attributes:
         sql: The statement, with a call of `number` in each cast.
-        refusal: The first error that `number` has raised.
+        refusal: The error that `number` has raised; SQLite does not pass it on.
 
     Raises:
-        InvalidQueryError: One is to a date, which SQLite would make a number of.
+        InvalidQueryError: A cast is to a date, of which SQLite would make a number.
     """
 
     def __init__(self, sql: str) -> None:
@@ -41,14 +41,14 @@ class CheckedCasts:
         self.sql = self._with_calls(sql)
 
     def number(self, value: Any, cast: int) -> Any:  # noqa: ANN401 - whatever stands in a cell
-        """Return a value for CAST: a text as it is if that reads it whole, None for one that holds no number.
+        """Return the argument of a cast unchanged if CAST reads it correctly; None for a text without a number.
 
         Args:
-            value: What stands in CAST.
-            cast: The number of the cast in the statement.
+            value: The argument of the cast.
+            cast: The index of the cast in the statement.
 
         Raises:
-            InvalidQueryError: CAST would take it for another number; or for one in another unit than texts before it.
+            InvalidQueryError: CAST would make another number of it, or it has another unit than the texts before it.
         """
         if not isinstance(value, str):
             return value
@@ -68,7 +68,7 @@ class CheckedCasts:
                 f"CAST would take {example} in {self._sources[cast]} for another number: {advice}"
             )
         unit = unit_of(text)
-        # Beside 3M a 900 has another unit, a 0 has not.
+        # 900 has another unit than 3M, but 0 is the same in any unit.
         if unit is None and is_plain_number(text) and float(text):
             unit = _WITHOUT_UNIT
         if unit is not None:
@@ -85,7 +85,7 @@ class CheckedCasts:
         except SqlglotError:
             return sql
         insertions = list[tuple[int, str]]()
-        # Each parenthesis that is open, behind the word before it, with the AS in it.
+        # For each open parenthesis: the token before it, itself, and the AS tokens in it.
         open_ = list[list[Token]]()
         for before, token in pairwise(tokens):
             if token.token_type == TokenType.L_PAREN:
@@ -102,10 +102,10 @@ class CheckedCasts:
         return sql
 
     def _is_to_number(self, sql: str, opening: Token, as_: Token, closing: Token) -> bool:
-        """Return whether a cast is to a number, and keep what stands in it.
+        """Return whether a cast is to a number, and record the text of its argument.
 
         Raises:
-            InvalidQueryError: It is to a date.
+            InvalidQueryError: The cast is to a date.
         """
         source = sql[opening.end + 1 : as_.start].strip()
         kind = sql[as_.end + 1 : closing.start].strip()
@@ -118,7 +118,7 @@ class CheckedCasts:
 
 
 def as_written(name: str) -> str:
-    """Return the name of a column of the answer as the statement has it."""
+    """Return the name of an output column as it would be without the inserted calls."""
     return _INSERTED.sub("", name)
 
 

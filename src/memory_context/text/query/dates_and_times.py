@@ -1,4 +1,4 @@
-"""Dates and times in the forms in which people write them: ``28.02.2025``, ``Nov 3, 2025 9:05 PM``, ``1:30``."""
+"""Read dates and times in the forms that people write: ``28.02.2025``, ``Nov 3, 2025 9:05 PM``, ``1:30``."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _MONTHS: Final[tuple[str, ...]] = (
 _MONTH: Final = rf"(?P<month>(?:{'|'.join(_MONTHS)})[a-z]*)\.?"
 _DAY: Final = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
 _WEEKDAY = re.compile(r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*[.,]*\s+", re.IGNORECASE)
-# A month of a year, and a year, are what dates are compared with.
+# A year with a month, or a year alone, counts as a date, because dates are compared with it.
 _YEAR_FIRST = re.compile(
     r"(?P<year>[0-9]{4})(?:([-/.])(?P<month>[0-9]{1,2})(?:\2(?P<day>[0-9]{1,2}))?)?"
 )
-# The same sign between all three, so that 3.10-14 is none. Which of day and month is first, the text does not say.
+# With the same separator twice, so that 3.10-14 does not match. Whether the day or the month is first is not known.
 _YEAR_LAST = re.compile(
     r"(?P<day>[0-9]{1,2})([-/.])(?P<month>[0-9]{1,2})\2(?P<year>[0-9]{4}|[0-9]{2})"
 )
@@ -27,13 +27,13 @@ _FORMS: Final = (
     re.compile(rf"{_DAY}[\s./-]*{_MONTH}[\s.,/-]*(?P<year>[0-9]{{4}}|[0-9]{{2}})", re.IGNORECASE),
     re.compile(rf"{_MONTH}[\s./-]*{_DAY}[\s,/-]+(?P<year>[0-9]{{4}})", re.IGNORECASE),
 )
-# Hours may be those of a duration; in the date's place, before or behind it.
+# A time alone, or before or after a date. The hours may be those of a duration, up to four digits.
 _TIME = re.compile(
     r"(?:^|(?<=[0-9])T|[\s,])\s*(?P<first>[0-9]{1,4}):(?P<second>[0-5][0-9])"
     r"(?::(?P<third>[0-5][0-9](?:[.,][0-9]{1,9})?))?(?![0-9:])(?:\s?(?P<half>[ap])\.?m\b\.?)?",
     re.IGNORECASE,
 )
-# Zones with a name are taken for one.
+# A zone that is given by its name is read as UTC.
 _ZONE = re.compile(r"\s(?:[A-Z]{1,5}|([-+][0-9]{2}):?([0-9]{2})?)(?=\s|$)")
 # https://sqlite.org/lang_datefunc.html
 _READ_BY_SQLITE = re.compile(
@@ -41,19 +41,21 @@ _READ_BY_SQLITE = re.compile(
     r"(?:[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?\s*(?:Z|[-+][0-9]{2}:[0-9]{2})?\s*)?",
     re.IGNORECASE,
 )
-# A two-digit year from here on is one of the last century.
+# A two-digit year from this one on is in the last century.
 _CENTURY_BEGINS = 70
 
 
 def moment(text: str, *, is_month_first: bool = False) -> datetime | None:
-    """Return the time that a text names, on any day if it names none; None for other texts.
+    """Return the date and time that a text names; None for other texts.
+
+    A time without a date is on a fixed day, so that such times can be compared.
 
     Args:
-        text: It may be a duration, too, as ``1:30``.
-        is_month_first: Whether 03/11/25 is in March; and whether 1:30 beside 1:02:03 is in minutes.
+        text: The text; it may also be a duration, such as ``1:30``.
+        is_month_first: Whether 03/11/25 is in March; also whether 1:30 without a date is minutes and seconds.
     """
     try:
-        found = datetime.fromisoformat(text)  # nearly every date is one, and this is quick
+        found = datetime.fromisoformat(text)  # fast, and nearly every date has this form
     except ValueError:
         try:
             return _read(text.strip(), is_month_first=is_month_first)
@@ -63,7 +65,7 @@ def moment(text: str, *, is_month_first: bool = False) -> datetime | None:
 
 
 def is_read_by_sqlite(text: str) -> bool:
-    """Return whether SQLite's functions of dates read a text, and give no NULL for it."""
+    """Return whether SQLite's date functions can read a text, so that they do not return NULL for it."""
     return _READ_BY_SQLITE.fullmatch(text) is not None
 
 

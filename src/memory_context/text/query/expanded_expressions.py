@@ -1,4 +1,8 @@
-"""Expressions of a statement in terms of the tables' columns, through names, subqueries, unions and WITH clauses."""
+"""Expand the expressions of a statement to expressions over the tables' columns.
+
+Names of outputs, subqueries, unions and WITH clauses are followed. An expression may have several *alternatives*, one
+for each part of a UNION. A *guarded* expression is NULL in the rows that the WHERE clause of its query leaves out.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from sqlglot import exp
 
 from memory_context.text.rows.rows_under_columns import TextTable
 
-# A WITH clause may double an expression that the next one doubles; beyond these nobody knows what it gives.
+# Each WITH clause may double the expressions of the one before it. Above these limits expansion is given up.
 MOST_ALTERNATIVES = 50
 MOST_NODES = 500
 MOST_CONDITIONS = 10
@@ -24,7 +28,7 @@ _GIVE_ONE_OF_ALL_ROWS = (
 
 
 class ExpandedExpressions:
-    """Says what expressions of one statement stand for.
+    """Expands the expressions of one statement.
 
     Args:
         tables: The tables that the statement names.
@@ -32,7 +36,7 @@ class ExpandedExpressions:
 
     def __init__(self, tables: Mapping[str, TextTable]) -> None:
         self._tables = tables
-        # Each query is looked through once: a WITH clause may stand in a hundred places, or in itself.
+        # Each query is expanded only once: a WITH clause may be named in a hundred places, or in itself.
         self._outputs_of = dict[int, _Outputs]()
         self._named = dict[tuple[int, str], dict[str, list[exp.Expr]]]()
         self._conditions = dict[int, list[exp.Expr]]()
@@ -40,9 +44,10 @@ class ExpandedExpressions:
     def of(self, node: exp.Expr) -> list[exp.Expr]:
         """Return expressions over columns of tables that together give the values of *node*.
 
-        Several where parts of a UNION give them, none where nobody can tell. ``max(a)``, and what else gives one of
-        the values that it is of, stands for these; a placeholder for a count, a sum, and what asks for other rows.
-        Rows that the query leaves out give NULL; `of_all_rows` tells what they would give.
+        There are several for the parts of a UNION, and none if the values cannot be determined. ``max(a)``, and any other
+        function that returns one of the values of its argument, is expanded to this argument. A count, a sum, or a
+        question about other rows becomes a placeholder. The expressions give NULL in rows that the query leaves out;
+        `of_all_rows` removes this guard.
         """
         return self._guarded(self._expanded(node), node)
 
@@ -57,7 +62,8 @@ class ExpandedExpressions:
                 node.expressions[0] if isinstance(node, exp.Distinct) else node.this
             )
         if isinstance(node, _GIVE_ONE_OF_ALL_ROWS):
-            # Not a column any more: SQLite reads a text as a number only where it compares it with a column.
+            # In parentheses, it is no longer a column: SQLite converts a text to a number only if it compares it with
+            # a column.
             return [exp.Paren(this=one.copy()) for one in self._expanded(node.this)]
         if isinstance(node, exp.AggFunc | exp.RowNumber) or is_total(node) or _asks_rows(node):
             return [] if isinstance(node, _GIVE_TEXTS) else [exp.Placeholder()]
@@ -66,7 +72,7 @@ class ExpandedExpressions:
         )
 
     def ordered(self, node: exp.Ordered) -> list[exp.Expr]:
-        """Return what a term of ORDER BY stands for: a column of the answer by number or name, before those of tables."""
+        """Expand a term of ORDER BY: first as the number or name of an output column, then as a column of a table."""
         query, term = node.parent and node.parent.parent, node.this
         if not isinstance(query, exp.Query):
             return self.of(term)
@@ -81,12 +87,12 @@ class ExpandedExpressions:
         return self.of(term)
 
     def _guarded(self, alternatives: list[exp.Expr], node: exp.Expr) -> list[exp.Expr]:
-        """Return expressions that are NULL in rows for which another condition than that with *node* does not hold."""
-        conditions = list(islice(self._conditions_beside(node), MOST_CONDITIONS))
+        """Make expressions NULL in rows for which a WHERE condition fails, other than the condition that holds *node*."""
+        conditions = list(islice(self._other_conditions(node), MOST_CONDITIONS))
         return [_where(one, conditions) for one in alternatives]
 
-    def _conditions_beside(self, node: exp.Expr) -> Iterator[list[exp.Expr]]:
-        """Yield what the conditions stand for that hold, besides that with *node*, in each row of its SELECT."""
+    def _other_conditions(self, node: exp.Expr) -> Iterator[list[exp.Expr]]:
+        """Yield the expanded conditions of the WHERE clause around *node*, without the condition that *node* is in."""
         select = node.find_ancestor(exp.Select)
         where = select.args.get("where") if select else None
         if where is None:
@@ -104,7 +110,7 @@ class ExpandedExpressions:
                 yield self._conditions[id(condition)]
 
     def _of_column(self, column: exp.Column) -> list[exp.Expr]:
-        """Return what a column stands for; a text where there is no such one, and its name stands in double quotes."""
+        """Expand a column; if there is no such column and its name is in double quotes, it is a string, as in SQLite."""
         select = column.find_ancestor(exp.Select)
         while select is not None:
             named = self._named_in(select, column.table)
@@ -115,21 +121,21 @@ class ExpandedExpressions:
         is_text = is_quoted and column.name not in _COLUMNS_OF_JSON
         return [exp.Literal.string(column.name)] if is_text else []
 
-    def _named_in(self, select: exp.Select, of: str) -> dict[str, list[exp.Expr]]:
-        """Return what the names of columns stand for in a SELECT: its sources' before those that it gives itself."""
-        key = (id(select), of)
+    def _named_in(self, select: exp.Select, source_name: str) -> dict[str, list[exp.Expr]]:
+        """Return the expansions of the column names in a SELECT; its sources' names hide those of its own outputs."""
+        key = (id(select), source_name)
         if key not in self._named:
-            outputs = self._read_by(select, of)
-            if not of:
+            outputs = self._read_by(select, source_name)
+            if not source_name:
                 outputs += self._outputs(select)
             self._named[key] = dict(reversed(outputs))
         return self._named[key]
 
-    def _read_by(self, select: exp.Select, of: str) -> _Outputs:
-        """Return the columns that a SELECT reads from: of all its sources, or of the one that is called so."""
+    def _read_by(self, select: exp.Select, source_name: str) -> _Outputs:
+        """Return the columns of all sources of a SELECT, or of the source with this name."""
         outputs: _Outputs = []
         for source in _sources(select):
-            if of.lower() in ("", source.alias_or_name.lower()):
+            if source_name.lower() in ("", source.alias_or_name.lower()):
                 outputs += self._of_source(source)
         return outputs
 
@@ -142,7 +148,7 @@ class ExpandedExpressions:
         return [(column.lower(), [_column(source.name, column)]) for column in columns]
 
     def _of_query(self, query: exp.Expr) -> _Outputs:
-        """Return the outputs of a query, those of each part of a UNION together."""
+        """Return the outputs of a query; for a UNION, each output has the alternatives of all parts."""
         names = [name.lower() for name in query.alias_column_names]
         united: _Outputs = []
         for select in _parts(query):
@@ -167,7 +173,7 @@ class ExpandedExpressions:
 
 
 def is_total(node: exp.Expr) -> bool:
-    """Return whether it is ``total(…)``, a sum that sqlglot does not know."""
+    """Return whether a node is ``total(…)``, a sum that sqlglot does not know."""
     return isinstance(node, exp.Anonymous) and node.name.lower() == "total"
 
 
@@ -180,7 +186,7 @@ def _column(table: str, name: str) -> exp.Expr:
 
 
 def _where(expanded: exp.Expr, conditions: list[list[exp.Expr]]) -> exp.Expr:
-    """Return an expression that is NULL where conditions on the same table do not hold."""
+    """Return an expression that is NULL where the conditions fail, as far as these read the same table."""
     tables = tables_of(expanded)
     fitting = list[exp.Expr]()
     for condition in conditions if len(tables) == 1 else ():
@@ -204,14 +210,14 @@ def tables_of(expanded: exp.Expr) -> set[str]:
 
 
 def of_all_rows(expanded: exp.Expr) -> exp.Expr:
-    """Return what an expression would give if no row were left out."""
+    """Return an expression without its guard, so that it gives the values of all rows."""
     while expanded.meta.get(_GUARDS):
         expanded = expanded.args["ifs"][0].args["true"]
     return expanded
 
 
 def _with_children(node: exp.Expr, of_children: list[list[exp.Expr]]) -> Iterator[exp.Expr]:
-    """Yield a node with each choice of what its children stand for."""
+    """Yield copies of a node with each combination of its children's alternatives."""
     for chosen in islice(product(*of_children), MOST_ALTERNATIVES):
         copy = node.copy()
         for child, one in zip(list(copy.iter_expressions()), chosen, strict=True):
@@ -227,7 +233,7 @@ def _sources(select: exp.Select) -> Iterator[exp.Expr]:
 
 
 def _with_clause(source: exp.Expr) -> exp.CTE | None:
-    """Return the WITH clause that a source names, and does not stand in."""
+    """Return the WITH clause that a source names, unless the source is within this clause."""
     above: exp.Expr | None = source
     within = source.find_ancestor(exp.CTE)
     while above is not None:

@@ -1,4 +1,8 @@
-"""How the cells of a column write numbers: ``1,200.50``, ``$5``, ``45%``, ``1.234,50``, ``true``."""
+"""Recognise the notation in which a column writes numbers: ``1,200.50``, ``$5``, ``45%``, ``1.234,50``, ``true``.
+
+A notation is decided over all cells of a column together. It is *plain* if SQLite reads the cells as they are, and
+*doubtful* if they would be other numbers with a decimal comma: ``1.234`` may be a thousand.
+"""
 
 from __future__ import annotations
 
@@ -14,27 +18,27 @@ NO_VALUE: Final = (
     *("", "-", "—", "na", "n/a", "nan", "nil", "none", "null"),
     *("<none>", "<nil>", "<unknown>"),
 )
-# A number as programs write one: 007 is an id, +4912345678 a phone, 12E4 an article, and SQLite would lose the last of
-# more than 18 digits.
+# A number as programs write it. Not 007, an id; not +4912345678, a phone number; not 12E4, an article number; and not
+# more than 18 digits, of which SQLite would lose the last.
 _PLAIN = re.compile(
     r"(?!\+[0-9]{7})[-+]?(?=\.?[0-9])(?:0|[1-9][0-9]{0,17})?"
     r"(?:\.(?P<decimals>[0-9]{0,17})(?P<exponent>[eE][-+]?[0-9]{1,2})?|[eE][-+][0-9]{1,2})?"
 )
-# Beside decimals a number is a REAL, which loses the last of more digits.
+# In a column with decimals, numbers are REAL, which loses digits of an integer as long as this.
 _LONG_WHOLE = re.compile(r"[-+]?[0-9]{16,}")
 _CURRENCY = (
     r"(?:[$€£¥₹₩₽₺₪₫฿]|(?:US|CA|AU|NZ|HK|A|C|S|R)\$|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|ILS|INR|JPY|"
     r"KRW|MXN|NOK|NZD|PLN|RON|RUB|SEK|SGD|THB|TRY|UAH|USD|ZAR)"
 )
-# What is counted in another script, as in 42名 and 5 шт.; behind Latin letters, as in 12A, stand ids.
+# A counter in another script, as in 42名 and 5 шт. Digits with Latin letters, as in 12A, are ids.
 _COUNTER = r"(?P<counter>[^\W\d_A-Za-z]{1,4})\.?"
-# -$5, $ -5, 5 EUR, 45%: a currency on either side of the sign or behind, around digits with any marks between them;
-# which marks these may be is seen over the whole column. A phone such as +4912345678 is none.
+# -$5, $ -5, 5 EUR, 45%: digits with any marks between them, and a currency before or after the sign, or at the end.
+# Which marks are right depends on the whole column. A phone number such as +4912345678 does not match.
 _AMOUNT = re.compile(
     rf"(?!\+[0-9]{{7}})(?:[-+\u2212]?(?P<before>{_CURRENCY})?\s?|(?P<ahead>{_CURRENCY})\s?[-+\u2212])"
     rf"(?P<body>[0-9.,' \u2019\u00a0\u202f]{{0,23}}[0-9])\s?(?P<after>{_CURRENCY}|%|{_COUNTER})?"
 )
-# What bookkeepers write for -500: (500), $(500), 500-; and what tells that it was bookkeepers.
+# What bookkeepers write for -500: (500), $(500), 500-. First, the signs that a column is bookkeeping.
 _OF_BOOKKEEPERS = re.compile(rf"[0-9][.,][0-9]|{_CURRENCY}|%")
 _IN_PARENTHESES = re.compile(r"([^()0-9]*)\(([^()]+)\)|([^()]*[0-9][^()-]*)-")
 _WHOLE = r"(?:[1-9][0-9]{{0,2}}(?:([{group}' \u2019\u00a0\u202f])[0-9]{{3}})(?:\1[0-9]{{3}})*|0|[1-9][0-9]{{0,17}})"
@@ -48,14 +52,14 @@ _SAME_SHAPE = str.maketrans("23456789", "11111111")
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    """How all cells of a column write numbers.
+    """The notation of all numbers in a column.
 
     Attributes:
         unit: The currency, percent sign or counter that each number has.
         decimal: The decimal mark.
-        is_plain: Whether SQLite reads the cells by itself, as it does JSON's true and false.
-        is_doubtful: Whether they would be other numbers with the other decimal mark.
-        of_truths: Whether they are true and false.
+        is_plain: Whether SQLite reads the cells correctly as they are; it does so with JSON's true and false.
+        is_doubtful: Whether the cells would be other numbers if the comma were the decimal mark.
+        of_truths: Whether the cells are true and false.
     """
 
     unit: str = ""
@@ -66,18 +70,18 @@ class Notation:
 
     @property
     def is_rewritten(self) -> bool:
-        """Return whether the database holds other numerals than the text."""
+        """Return whether the database writes these numbers differently from the text."""
         return self.of_truths or not self.is_plain
 
     @property
     def kind(self) -> str:
-        """Say what the column holds."""
+        """Return what the column holds, in words."""
         if self.of_truths:
             return "number (true 1, false 0)"
         return f"number in {self.unit}" if self.unit else "number"
 
     def numerals(self, cells: Iterable[str]) -> dict[str, str]:
-        """Return for each cell that holds a value the number in it as SQLite reads it."""
+        """Return the number in each cell that holds a value, as SQLite writes it."""
         filled = [cell for cell in cells if is_filled(cell)]
         if self.of_truths:
             return {cell: _TRUTHS[cell.strip().lower()] for cell in filled}
@@ -96,12 +100,12 @@ def is_filled(cell: str) -> bool:
 
 
 def is_plain_number(cell: str) -> bool:
-    """Return whether SQLite reads a cell as the number that it is."""
+    """Return whether a cell is a number that SQLite reads correctly as it is."""
     return _PLAIN.fullmatch(cell.strip()) is not None
 
 
 def is_number(cell: str) -> bool:
-    """Return whether a cell by itself is a number in some notation."""
+    """Return whether a cell alone is a number in some notation."""
     text = cell.strip()
     if _PLAIN.fullmatch(text) or _AMOUNT.fullmatch(text):
         return notation_of([text]) is not None
@@ -109,9 +113,9 @@ def is_number(cell: str) -> bool:
 
 
 def notations_of(table: TextTable, sample: list[Row]) -> list[Notation | None]:
-    """Return how each column of a table writes numbers in a sample of its rows; None for texts.
+    """Return the notation of each column in a sample of the table's rows; None for a column of texts.
 
-    What would be another number with a decimal comma is none where the table may have some.
+    A column whose notation is doubtful counts as texts if the table may have decimal commas.
     """
     columns = [[row[index] for row in sample] for index in range(len(table.columns))]
     notations = [_of_values(cells) or notation_of(cells) for cells in columns]
@@ -121,12 +125,12 @@ def notations_of(table: TextTable, sample: list[Row]) -> list[Notation | None]:
 
 
 def has_commas(table: TextTable, notations: Iterable[Notation | None]) -> bool:
-    """Return whether a table may have decimal commas: it is cut at semicolons, or one of its columns has some."""
+    """Return whether a table may have decimal commas: semicolons separate its cells, or one of its columns has some."""
     return table.by_semicolons or any(one and one.decimal == "," for one in notations)
 
 
 def _of_values(cells: list[Any]) -> Notation | None:
-    """Return the notation of cells that are numbers, or true and false, in the text."""
+    """Return the notation of cells that are already numbers or booleans in the text, as in JSON; else None."""
     kinds = set[object](map(type, cells))
     if kinds <= {bool, type(None)}:
         return _TRUTHS_OF_JSON if bool in kinds else None
@@ -134,8 +138,8 @@ def _of_values(cells: list[Any]) -> Notation | None:
 
 
 def notation_of(cells: Iterable[Any]) -> Notation | None:
-    """Return the one notation in which all cells that hold a value write numbers; None where there is no such one."""
-    # Many cells have few shapes.
+    """Return the one notation in which all cells that hold a value write numbers; None if there is none."""
+    # Checked by shape: of many thousand cells few differ once each digit from 2 to 9 is written as 1.
     texts = [cell for cell in cells if isinstance(cell, str)]
     shapes = {text.translate(_SAME_SHAPE).strip() for text in texts}
     shapes = set(filter(is_filled, shapes))
@@ -146,21 +150,22 @@ def notation_of(cells: Iterable[Any]) -> Notation | None:
     if all(shape.lower() in _TRUTHS for shape in shapes):
         return Notation(of_truths=True)
     signed = set(map(_with_sign, shapes))
-    # Where all cells stand in parentheses, or none looks like an amount, these may mean anything.
+    # If all cells are in parentheses, or none looks like an amount, parentheses may mean anything.
     is_sure = signed == shapes or (signed & shapes and any(map(_OF_BOOKKEEPERS.search, shapes)))
     return _of_amounts(signed, are_rewritten=signed != shapes) if is_sure else None
 
 
 def _with_sign(text: str) -> str:
-    """Return a negative amount of bookkeepers with a minus before it; any other text as it is."""
+    """Return a bookkeeper's negative amount, such as ``(500)``, with a minus before it; any other text as it is."""
     match = _IN_PARENTHESES.fullmatch(text)
     return "-" + "".join(filter(None, match.groups())) if match else text
 
 
 def _of_plain(shapes: set[str]) -> Notation | None:
-    """Return the notation of numbers as programs write them; None where a number would not come back as it is written.
+    """Return the notation of numbers as programs write them; None if SQLite would show one of them differently.
 
-    Beside 3.9 the zero of 3.10 tells something; beside 12.25 that of 9.50 does not. 7.0 comes back so.
+    In a column with 3.9, the zero of 3.10 has a meaning, as in versions; in one with 12.25, that of 9.50 has none. A
+    REAL 7.0 is shown as 7.0.
     """
     matches = [match for match in map(_PLAIN.fullmatch, shapes) if match]
     decimals = {
@@ -176,26 +181,26 @@ def _of_plain(shapes: set[str]) -> Notation | None:
 
 
 def _is_doubtful(bodies: list[str]) -> bool:
-    """Return whether digits with points and commas are numbers with a decimal comma, too."""
+    """Return whether numbers with points or commas could all be read with a decimal comma as well."""
     return any(re.search("[.,]", body) for body in bodies) and all(map(_COMMA.fullmatch, bodies))
 
 
 def _of_amounts(shapes: set[str], *, are_rewritten: bool) -> Notation | None:
-    """Return the notation of cells such as ``$1,200.50``; None where they have several, or none."""
+    """Return the notation of cells such as ``$1,200.50``; None if they have several notations, or none."""
     matches = [match for match in map(_AMOUNT.fullmatch, shapes) if match]
     units = {(match["before"] or match["ahead"] or "", match["after"] or "") for match in matches}
     if len(matches) < len(shapes) or len(units) > 1:
         return None
     counter = matches[0]["counter"]
     if counter and (counter[0].isupper() or not counter.isalpha()):
-        return None  # a house with a large letter, and 5½
+        return None  # a house number with a capital letter, or 5½
     unit = " ".join(filter(None, units.pop()))
     bodies = [match["body"] for match in matches]
     if not unit and any(" " in body for body in bodies) and not any(map(_DECIMALS.search, bodies)):
         return None  # 600 123 456 may be a phone
     if all(map(_POINT.fullmatch, bodies)):
         is_doubtful = _is_doubtful(bodies)
-        # Nobody writes a price with three decimals, and €1.234 or 1.234- is no thousand for sure.
+        # Nobody writes a price with three decimals, so €1.234 or 1.234- is probably a thousand, but not surely.
         is_price = (unit not in ("", "%") or are_rewritten) and any("." in body for body in bodies)
         return None if is_doubtful and is_price else Notation(unit, is_doubtful=is_doubtful)
     return _with_commas(unit, bodies) if all(map(_COMMA.fullmatch, bodies)) else None
@@ -206,5 +211,5 @@ def _with_commas(unit: str, bodies: list[str]) -> Notation | None:
     if not decimals and not unit:
         return None  # 192.168.100.200
     if len(decimals) > 1 and any(map(_LIKE_A_THOUSAND.fullmatch, bodies)):
-        return None  # 1,200 beside 1,5
+        return None  # a column with both 1,200 and 1,5
     return Notation(unit, ",")

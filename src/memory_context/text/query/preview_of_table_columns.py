@@ -1,4 +1,4 @@
-"""What a preview tells of a table, so that the first query on it is right."""
+"""Describe a table's columns in a preview, so that the model's first query on it is right."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from memory_context.text.read.nearest_lines import listed
 from memory_context.text.rows.rows_in_text import table_of
 from memory_context.text.tokens.counter import TokenCounter
 
-# Beyond this a table is wide, and its preview is better spent on its rows.
+# If the columns take more than a third of the budget, the table is wide, and the rows are worth more than its columns.
 LARGEST_PART = 3
 LONGEST_CELL = 40
 
 
 def table_line(text: str, counter: TokenCounter, budget: int) -> str:
-    """Return the columns of a text with rows, their kinds, and a first row; nothing for other texts.
+    """Return a line with the columns of a text's table, their kinds, and the first row.
 
-    Nothing either, if that takes more than a third of *budget* tokens.
+    Empty if the text has no rows, or if the line takes more than a third of *budget* tokens.
     """
     try:
         table = table_of(text)

@@ -1,4 +1,8 @@
-"""Refuse texts that a statement takes for numbers, and numbers that it takes for texts: SQLite would add them anyhow."""
+"""Refuse a statement that uses texts as numbers, or numbers as texts: SQLite would compute with them without an error.
+
+To know whether an expression gives texts or numbers, it is evaluated over the rows that its query reads; so the checks
+need no knowledge of the functions in it.
+"""
 
 from __future__ import annotations
 
@@ -36,20 +40,27 @@ _OF_NUMBERS = (
     *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg),
     *(exp.Sum, exp.Avg, exp.Abs, exp.Round, exp.Ceil, exp.Floor),
 )
-_OF_TRUTHS = (exp.Where, exp.Having, exp.And, exp.Or, exp.Not)
+_OF_CONDITIONS = (exp.Where, exp.Having, exp.And, exp.Or, exp.Not)
 # Known to give numbers, so that nothing has to be computed.
-_GIVE_NUMBERS = (*_OF_NUMBERS, *_OF_TRUTHS, exp.Count, exp.Placeholder, exp.Predicate, exp.Boolean)
+_GIVE_NUMBERS = (
+    *_OF_NUMBERS,
+    *_OF_CONDITIONS,
+    exp.Count,
+    exp.Placeholder,
+    exp.Predicate,
+    exp.Boolean,
+)
 _OF_EXTREMES = (exp.Max, exp.Min, exp.Greatest, exp.Least)
 _OF_TEXTS = (exp.Like, exp.Glob, exp.Substring, exp.Lower, exp.Upper, exp.StrPosition)
 _OF_DATES = (exp.Date, exp.TimeToStr)
 _NAMES_OF_DATES = ("date", "datetime", "time", "julianday", "unixepoch", "strftime", "timediff")
-_TELL_MORE = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
+_COMPARE_ORDER = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 _COMPARE = (
     *(exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ),
     *(exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Nullif),
 )
 _EQUAL = (exp.EQ, exp.In, exp.Case)
-# Where a text, or a number, that is a column's name is meant for one; a year is wherever it stands.
+# In these places a string or number that equals a column's name is meant as this column. A year is so in any place.
 _AGGREGATE = (exp.Count, exp.Sum, exp.Avg, exp.Max, exp.Min)
 _NAME_TEXTS = (*_AGGREGATE, exp.Group, exp.Ordered)
 _NAME_NUMBERS = (*_AGGREGATE, exp.Select, exp.Alias)
@@ -58,38 +69,38 @@ _STANDS_IN_NUMBERS = re.compile(r"[-0-9.e+]|^$")
 
 
 class LoadedTables(Protocol):
-    """The tables of a database, with what stands in them."""
+    """The tables of a database and their contents."""
 
     @property
     def tables(self) -> Mapping[str, TextTable]:
-        """Those that the statement names."""
+        """The tables that the statement names."""
         ...
 
     def notation(self, table: str, column: str) -> Notation | None:
-        """Return how a column writes the numbers that it holds; None for a column of texts."""
+        """Return the notation of the numbers in a column; None for a column of texts."""
         ...
 
     def given(self, expression: str, table: str) -> tuple[bool, list[str]]:
-        """Return whether an expression gives numbers over the rows of a table, and which texts it gives.
+        """Evaluate an expression over all rows of a table; return whether some values are numbers, and the texts.
 
-        The table is empty for an expression without columns.
+        *table* is empty for an expression without columns.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """What an expression gives over the rows that its query reads.
+    """The values of an expression over the rows that its query reads.
 
     Attributes:
-        name: How an error calls it.
-        has_numbers: Whether some are numbers.
-        texts: Those that are texts.
-        notation: How a column that the expression is made of writes numbers, where the database has others.
-        reads_texts: Whether SQLite reads a text as a number where it is compared with one of these.
-        is_column: Whether they are the cells of columns, as they are.
-        are_meant: Whether the statement says ``|| ''`` behind them: texts are meant.
-        literal: The text that the statement has there.
+        name: The expression's name in error messages.
+        has_numbers: Whether some values are numbers.
+        texts: The values that are texts.
+        notation: The notation of a column in the expression, if the database writes its numbers differently.
+        reads_texts: Whether SQLite converts a text to a number when it compares it with these values.
+        is_column: Whether the values are unchanged cells of columns.
+        are_meant_as_texts: Whether the statement appends ``|| ''``, which says that texts are meant.
+        literal: The string, if the expression is one.
     """
 
     name: str
@@ -98,7 +109,7 @@ class _Values:
     notation: Notation | None
     reads_texts: bool
     is_column: bool
-    are_meant: bool
+    are_meant_as_texts: bool
     literal: str | None
 
     @property
@@ -108,12 +119,10 @@ class _Values:
 
 
 def check_numbers(statement: exp.Expr, loaded: LoadedTables) -> None:
-    """Refuse ``sum(amount)``, ``amount > 250`` and ``ORDER BY amount`` where that is wrong of texts in ``amount``.
-
-    What an expression gives is computed, over the rows that its query reads: no function has to be known.
+    """Refuse ``sum(amount)``, ``amount > 250`` and ``ORDER BY amount`` if texts in ``amount`` make the result wrong.
 
     Raises:
-        InvalidQueryError: It is; or numbers are used as the texts that they were written in.
+        InvalidQueryError: Texts are used as numbers, or numbers as the texts in which they were written.
     """
     uses = _Uses(loaded)
     for node in statement.walk():
@@ -121,7 +130,7 @@ def check_numbers(statement: exp.Expr, loaded: LoadedTables) -> None:
 
 
 class _Uses:
-    """Checks what the nodes of one statement do with the values of their expressions."""
+    """Checks how the nodes of one statement use the values of their expressions."""
 
     def __init__(self, loaded: LoadedTables) -> None:
         self._loaded = loaded
@@ -132,7 +141,7 @@ class _Uses:
         """Check one node.
 
         Raises:
-            InvalidQueryError: SQLite would give something wrong.
+            InvalidQueryError: SQLite would return a wrong result.
         """
         if isinstance(node, exp.Literal):
             self._check_name(node)
@@ -140,7 +149,8 @@ class _Uses:
             _check_order(*map(self._of, node.iter_expressions()), takes_numbers=False)
         elif isinstance(node, exp.Ordered):
             values = self._values(node.this, self._expanded.ordered(node))
-            # Texts that a statement puts in the place of NULL stand behind the numbers; cells would be the largest.
+            # Texts beside numbers sort after them. That is fine for a text that the statement puts in the place of
+            # NULL; but in a descending order cells that are texts would come first, as if they were the largest.
             is_wrong = values.is_column and node.args.get("desc")
             _check_order(values, takes_numbers=not is_wrong)
         elif isinstance(node, _OF_TEXTS) or _replaces_in_numbers(node):
@@ -155,7 +165,7 @@ class _Uses:
                     self._check_absent(one, values, other)
 
     def _check_name(self, literal: exp.Literal) -> None:
-        """Refuse ``sum(2024)`` and ``GROUP BY 'region'`` where a column is called so: SQLite takes what is written."""
+        """Refuse ``sum(2024)`` and ``GROUP BY 'region'`` if there is such a column: SQLite would use the constant."""
         is_year = not literal.is_string and len(literal.name) >= LEAST_YEAR
         is_meant = is_year or isinstance(
             literal.parent, _NAME_TEXTS if literal.is_string else _NAME_NUMBERS
@@ -171,12 +181,12 @@ class _Uses:
         for node in nodes:
             if not isinstance(node, _GIVE_NUMBERS):
                 values = self._of(node)
-                # What functions make may be numbers in texts, which SQLite adds: substr(day, 1, 4).
+                # A function may return numbers as texts, with which SQLite computes correctly: substr(day, 1, 4).
                 if values.is_column or not all(map(is_plain_number, values.filled)):
                     _refuse_texts(values, "used as numbers here")
 
     def _check_dates(self, nodes: Iterable[exp.Expr]) -> None:
-        """Refuse to read dates in other forms than SQLite's, for which it gives NULL."""
+        """Refuse date functions of dates in other forms than SQLite's, for which they return NULL."""
         for values in map(self._of, nodes):
             for text in values.filled:
                 if not is_read_by_sqlite(text) and moment(text) is not None:
@@ -186,14 +196,14 @@ class _Uses:
                     )
 
     def _check_comparison(self, one: _Values, other: _Values, node: exp.Expr) -> None:
-        tells_more = isinstance(node, _TELL_MORE)
-        _check_with_number(one, other, tells_more=tells_more)
-        _check_with_number(other, one, tells_more=tells_more)
-        if tells_more:
+        is_ordering = isinstance(node, _COMPARE_ORDER)
+        _check_with_number(one, other, is_ordering=is_ordering)
+        _check_with_number(other, one, is_ordering=is_ordering)
+        if is_ordering:
             _check_order(one, other)
 
     def _check_absent(self, column: exp.Expr, values: _Values, other: exp.Expr) -> None:
-        """Refuse to look for ``''`` or ``'n/a'`` where no cell has it, and some are NULL in its place."""
+        """Refuse to look for ``''`` or ``'n/a'`` if no cell holds it, because such cells are NULL in the database."""
         if not other.is_string or is_filled(other.name) or other.name in values.texts:
             return
         asked = [
@@ -213,7 +223,7 @@ class _Uses:
                 )
 
     def _check_pattern(self, node: exp.Expr) -> None:
-        """Refuse to look into cells for what they have in the text alone."""
+        """Refuse patterns and text functions on a column of numbers that the database writes differently."""
         for column in map(of_all_rows, self._expanded.of(node)):
             notation = self._notation(column)
             if notation and notation.is_rewritten:
@@ -226,7 +236,7 @@ class _Uses:
         return self._values(node, self._expanded.of(node))
 
     def _values(self, node: exp.Expr, alternatives: list[exp.Expr]) -> _Values:
-        """Return what a node gives, by the expressions that it stands for."""
+        """Return the values of a node, given the expressions that it is expanded to."""
         node = node.unnest()
         given = list(map(self._given, alternatives))
         alternatives = list(map(of_all_rows, alternatives))
@@ -246,17 +256,17 @@ class _Uses:
             notation=next((one for one in notations if one.is_rewritten), None),
             reads_texts=bool(given) and all(map(self._reads_texts, alternatives)),
             is_column=is_column,
-            are_meant=all(map(_are_meant, alternatives)),
+            are_meant_as_texts=all(map(_is_meant_as_text, alternatives)),
             literal=_text_of(alternatives),
         )
 
     def _given(self, expanded: exp.Expr) -> tuple[bool, list[str]]:
-        whole = of_all_rows(expanded)
-        if isinstance(whole, _GIVE_NUMBERS) or self._reads_texts(whole):
+        unguarded = of_all_rows(expanded)
+        if isinstance(unguarded, _GIVE_NUMBERS) or self._reads_texts(unguarded):
             return True, []
         tables = tables_of(expanded)
         if len(tables) > 1 or expanded.find(exp.Placeholder):
-            return False, []  # nobody knows
+            return False, []  # it cannot be evaluated
         key = expanded.sql(dialect="sqlite"), "".join(tables)
         if key not in self._computed:
             self._computed[key] = self._loaded.given(*key)
@@ -282,7 +292,7 @@ def _text_of(alternatives: list[exp.Expr]) -> str | None:
 def _used_as_numbers(node: exp.Expr) -> Iterable[exp.Expr]:
     if isinstance(node, exp.If) and not _is_of_value(node):
         return [node.this]
-    is_used = isinstance(node, (*_OF_NUMBERS, *_OF_TRUTHS)) or is_total(node)
+    is_used = isinstance(node, (*_OF_NUMBERS, *_OF_CONDITIONS)) or is_total(node)
     return node.iter_expressions() if is_used else ()
 
 
@@ -291,18 +301,18 @@ def _read_as_dates(node: exp.Expr) -> Iterable[exp.Expr]:
     return node.iter_expressions() if is_named or isinstance(node, _OF_DATES) else ()
 
 
-def _are_meant(expanded: exp.Expr) -> bool:
+def _is_meant_as_text(expanded: exp.Expr) -> bool:
     joined = expanded.unnest()
     return isinstance(joined, exp.DPipe) and _text_of([joined.expression]) == ""
 
 
 def _is_of_value(node: exp.If) -> bool:
-    """Return whether it is a branch of ``CASE ok WHEN 1``."""
+    """Return whether a node is a branch of ``CASE ok WHEN 1``, which holds a value and not a condition."""
     return isinstance(node.parent, exp.Case) and node.parent.this is not None
 
 
 def _compared(node: exp.Expr) -> Iterator[tuple[exp.Expr, list[exp.Expr]]]:
-    """Yield what a node compares with what."""
+    """Yield each expression that a node compares, with those that it is compared with."""
     if isinstance(node, _COMPARE):
         sides = ([node.this], [node.expression])
         if isinstance(node.this, exp.Tuple) and isinstance(node.expression, exp.Tuple):
@@ -317,12 +327,12 @@ def _compared(node: exp.Expr) -> Iterator[tuple[exp.Expr, list[exp.Expr]]]:
 
 
 def _replaces_in_numbers(node: exp.Expr) -> bool:
-    """Return whether a ``replace()`` leaves out what stands in numbers: a currency's sign is gone already, a point is not."""
+    """Return whether ``replace()`` is for a character that numbers in the database still have: a point, not ``$``."""
     return isinstance(node, exp.Replace) and bool(_STANDS_IN_NUMBERS.search(node.expression.name))
 
 
 def _refuse_texts(values: _Values, use: str, otherwise: str = "") -> None:
-    """Raise an error with an example, and what to write instead, if there are texts."""
+    """Raise an error if there are texts, with an example and advice on what to write instead."""
     texts = values.filled or list(values.texts)
     if texts:
         example, advice = instead(values.name, texts)
@@ -333,32 +343,32 @@ def _refuse_texts(values: _Values, use: str, otherwise: str = "") -> None:
         )
 
 
-def _check_with_number(numbers: _Values, texts: _Values, *, tells_more: bool) -> None:
-    """Refuse to compare numbers with texts, which are equal to none, and more than any, of them."""
+def _check_with_number(numbers: _Values, texts: _Values, *, is_ordering: bool) -> None:
+    """Refuse to compare numbers with texts: in SQLite no text equals a number, and each is larger than all numbers."""
     if texts.literal is not None:
-        _check_literal(numbers, texts.literal, tells_more=tells_more)
+        _check_literal(numbers, texts.literal, is_ordering=is_ordering)
     elif not numbers.has_numbers:
         return
     elif numbers.reads_texts:
-        if tells_more and not all(map(is_plain_number, texts.filled)):
+        if is_ordering and not all(map(is_plain_number, texts.filled)):
             _refuse_texts(texts, "compared with numbers here")
-    elif tells_more:
+    elif is_ordering:
         _refuse_texts(texts, "compared with numbers here")
     elif any(map(is_quantity, texts.texts)) or not (texts.has_numbers or numbers.texts):
         _refuse_texts(texts, "compared with numbers here", "; or compare it with a text, as {}")
 
 
-def _check_literal(values: _Values, text: str, *, tells_more: bool) -> None:
-    """Refuse to compare ``$5`` with what are numbers in the database."""
+def _check_literal(values: _Values, text: str, *, is_ordering: bool) -> None:
+    """Refuse to compare a string such as ``'$5'`` with values that are numbers in the database."""
     notation, written = values.notation, notation_of([text])
     is_plain = is_plain_number(text)
-    is_among_them = text in values.texts and not tells_more and not is_number(text)
+    is_among_them = text in values.texts and not is_ordering and not is_number(text)
     if is_among_them or (is_plain and values.reads_texts):
         return
     is_like_cells = bool(notation and written and written.of_truths == notation.of_truths)
     if values.has_numbers:
-        # What is no number is equal to none, which is right.
-        is_wrong = tells_more or is_number(text) or bool(notation and is_filled(text))
+        # A string that is not a number equals none of them, which is the right answer for `=`.
+        is_wrong = is_ordering or is_number(text) or bool(notation and is_filled(text))
     else:
         is_wrong = is_like_cells and not is_plain
     if is_wrong:
@@ -372,12 +382,12 @@ def _check_literal(values: _Values, text: str, *, tells_more: bool) -> None:
 
 
 def _check_order(*values: _Values, takes_numbers: bool = True) -> None:
-    """Refuse to order texts that hold quantities: 9 would be more than 10, 5ms than 12ms, any text than a number."""
+    """Refuse to order texts with quantities: as texts, 9 is larger than 10, 5ms than 12ms, and any text than a number."""
     named = max(values, key=lambda one: len(one.texts))
     if not takes_numbers and any(one.has_numbers for one in values):
         _refuse_texts(named, "ordered among numbers here")
     pair = out_of_order([text for one in values for text in one.filled])
-    if pair is not None and not named.are_meant:
+    if pair is not None and not named.are_meant_as_texts:
         _, advice = instead(named.name, named.filled)
         raise InvalidQueryError(
             f"{named.name} holds quantities, dates or versions in texts, of which {shown(pair[1])} would come before "

@@ -1,4 +1,8 @@
-"""A SQLite database in memory with the rows of texts, that runs one SELECT and reaches nothing else."""
+"""Run one SELECT over the rows of texts, in an in-memory SQLite database that can reach nothing else.
+
+Before it runs, the statement is checked: by `ungrouped_columns`, `refused_comparisons` and `checked_casts`, for what
+SQLite would compute wrongly without an error.
+"""
 
 from __future__ import annotations
 
@@ -29,20 +33,20 @@ from memory_context.text.rows.rows_under_columns import Row, TextTable
 
 LARGEST_INTEGER = 2**63
 LONGEST_UTF8 = 4
-# SQLite looks at the clock between so many steps of its machine.
+# After so many steps of its virtual machine, SQLite asks whether to stop.
 STEPS = 100
 LONGEST_PART = 100
 LONGEST_PATTERN = 200
 DEEPEST = 100
 MOST_TABLES = 50
 LONGEST_STATEMENT = 10_000
-# How much longer than the longest cell a value may become, in bytes.
+# How much longer than the longest cell a computed value may be, in bytes.
 LEAST_LENGTH = 1_000_000
 MOST_MEMORY = 2**30
 MOST_ROWS = 100_000
 MOST_BYTES = 20_000_000
 LONGEST_EXAMPLE = 30
-# Neither reaches anything but its arguments, nor takes longer than linear time within one call.
+# Each of them reads only its arguments, and takes at most linear time in one call.
 _ALLOWED_FUNCTIONS = """
 -> ->> abs acos asin atan atan2 avg ceil ceiling char coalesce concat concat_ws cos count cume_dist date datetime
 degrees dense_rank exp first_value floor format glob group_concat hex ifnull iif instr json json_array json_array_length
@@ -56,15 +60,15 @@ _FUNCTIONS: Final = frozenset(_ALLOWED_FUNCTIONS.split())
 _TABLES_OF_JSON: Final = frozenset({"json_each", "json_tree"})
 _OWN_TABLES: Final = ("dbstat", "pragma_", "sqlite_")
 _ABSENT: Final = ", ".join(f"'{text}'" for text in NO_VALUE)
-# Cells, behind a thousand plain numbers, that may be none: ids, many digits, phones, those that would not come back as
-# they are written, anything else.
+# Finds a cell that may not be a plain number in a column whose first thousand cells are: an id with a leading zero, more
+# than 15 digits, a phone number, a number that would not be shown as it was written (9.50, 1e5), or any other text.
 _NOT_PLAIN = (
     "typeof({name}) = 'text' AND ("
     "{name} GLOB '0[0-9]*' OR {name} GLOB '[-+]0[0-9]*' OR (length({name}) > 15 AND {name} NOT GLOB '*[^-+0-9]*') OR "
     "{name} GLOB '+[0-9][0-9][0-9][0-9][0-9][0-9][0-9]*' OR {name} GLOB '*.[0-9]*0' OR {name} GLOB '*[eE]*' OR "
     f"(CAST({{name}} AS NUMERIC) <> {{name}} AND lower(trim({{name}})) NOT IN ({_ABSENT})))"
 )
-# What has decimals, or may have some in another row, is divided with decimals: 9 as well as 12.50.
+# Finds a cell with decimals. A column that has one is REAL, so that its 9 is divided with decimals, as its 12.50 is.
 _HAS_DECIMALS = (
     "typeof({name}) = 'real' OR (typeof({name}) = 'text' AND {name} GLOB '*[{decimal}eE]*')"
 )
@@ -73,7 +77,7 @@ _SELECT = re.compile(
 )
 _MISSING = re.compile(r"no such table: (.+)", re.DOTALL)
 _NO_COLUMN = re.compile(r"no such column: (.+)", re.DOTALL)
-# A name in double quotes, or a text, another name or a comment in which such quotes mean nothing.
+# A name in double quotes; or a string, another kind of name or a comment, in which double quotes mean nothing.
 _IN_QUOTES = re.compile(
     r"""'(?:[^']|'')*'|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/|"(?P<name>(?:[^"]|"")*)\"""",
     re.DOTALL,
@@ -82,24 +86,24 @@ _IN_QUOTES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """What a SELECT gives: rows under names."""
+    """The result of a SELECT: rows, and the names of their columns."""
 
     columns: tuple[str, ...]
     rows: list[Row]
 
 
 class LockedDatabase:
-    """Runs a SELECT over tables that it loads once the statement names them.
+    """Runs a SELECT over tables, which it loads when a statement names them.
 
-    A column of numbers in one notation holds numbers, also where the text has them as text; what stands for no value
-    among them is NULL. Cells of ids keep their zeros.
+    A column whose cells all write numbers in one notation, such as ``$1,200``, is loaded as numbers; cells like ``n/a``
+    in it become NULL. Ids keep their leading zeros.
 
     Args:
-        table_named: Gives the table of that name; None where there is none.
+        table_named: Returns the table of a name; None if there is none.
         limit: How long loading and selecting may take together.
 
     Attributes:
-        tables: Those that statements have named so far, by their names there.
+        tables: The tables that statements have named so far, by the names used there.
     """
 
     def __init__(self, table_named: Callable[[str], TextTable | None], limit: TimeLimit) -> None:
@@ -109,10 +113,10 @@ class LockedDatabase:
         self._longest_cell = 0
         self._memory_before = _memory_used()
         self._database = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
-        # What is sorted or grouped stays in memory too: nobody's rows are left in a temporary file.
+        # Sorting and grouping stay in memory too, so that nobody's rows are left in a temporary file.
         self._database.execute("PRAGMA temp_store = MEMORY")
         for table in _TABLES_OF_JSON:
-            # SQLite makes them at their first use, which takes more rights than a query has.
+            # SQLite creates these tables at their first use, and a query is not allowed to.
             self._database.execute(f"SELECT 1 FROM {table}('[]')").close()  # noqa: S608 - a constant
         for name, arguments, function in _OWN_FUNCTIONS:
             self._database.create_function(name, arguments, function, deterministic=True)
@@ -121,7 +125,7 @@ class LockedDatabase:
         self._database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
 
     def __enter__(self) -> Self:
-        """Return itself, to be closed at the end."""
+        """Return this database, which is closed at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -136,10 +140,11 @@ class LockedDatabase:
             bounded: Whether more than 100,000 rows or 20 MB are an error.
 
         Raises:
-            InvalidQueryError: It is refused; in the database's words, with the columns that exist.
-            SelectionTimeoutError: It took too long, or more memory than it may.
+            InvalidQueryError: The statement is refused, or SQLite reports an error; the message names the columns that
+                exist.
+            SelectionTimeoutError: It took too long, or too much memory.
         """
-        # Here: they load sqlglot, which takes a tenth of the time of a command that asks no query.
+        # Imported here, because they load sqlglot: a tenth of the time of a command that runs no query.
         from memory_context.text.query import checked_casts  # noqa: PLC0415
         from memory_context.text.query.refused_comparisons import check_numbers  # noqa: PLC0415
         from memory_context.text.query.ungrouped_columns import checked_statement  # noqa: PLC0415
@@ -164,13 +169,16 @@ class LockedDatabase:
                 raise too_slow(self._limit.seconds) from error
             if casts is not None and casts.refusal is not None:
                 raise casts.refusal from error
-            raise InvalidQueryError(self._told(str(error), sql)) from error
+            raise InvalidQueryError(self._error_message(str(error), sql)) from error
 
     def _find_tables_of(self, sql: str) -> None:
         """Create the tables that a statement names, still empty.
 
+        Names in double quotes are tried in backticks: SQLite takes "x" for a string if there is no such column, but
+        `x` is an error.
+
         Raises:
-            OperationalError: It names what is no column, in any quotes: SQLite takes "x" for a text then, but not `x`.
+            OperationalError: The statement names a column that does not exist, or has another error.
         """
         named = _IN_QUOTES.sub(_in_backticks, sql)
         while True:
@@ -189,7 +197,7 @@ class LockedDatabase:
         """Create the table *name*, still empty.
 
         Raises:
-            InvalidQueryError: There is none, it stands in the statement in another form already, or there are too many.
+            InvalidQueryError: There is no such table, there are too many, or the statement names it in two spellings.
         """
         if name in self.tables:
             raise InvalidQueryError(f'write the table {name} in double quotes: "{name}"')
@@ -213,11 +221,12 @@ class LockedDatabase:
         insert = f"INSERT INTO {quoted} VALUES ({marks})"  # noqa: S608 - a quoted name
         self._database.execute("BEGIN")
         try:
-            self._database.executemany(insert, self._in_time(table.rows()))
+            self._database.executemany(insert, self._within_limit(table.rows()))
         except (sqlite3.Error, OverflowError, UnicodeEncodeError):
-            # Nearly every table is plain text; a look at each cell of it would double what loading costs.
+            # Only a table that SQLite refuses is converted cell by cell. Nearly all are plain text, for which that
+            # would double the time of loading.
             self._database.execute(f"DELETE FROM {quoted}")  # noqa: S608
-            rows = (tuple(map(_stored, row)) for row in self._in_time(table.rows()))
+            rows = (tuple(map(_stored, row)) for row in self._within_limit(table.rows()))
             self._database.executemany(insert, rows)
         self._notations[name] = self._found_notations(name)
         self._make_numeric(name)
@@ -226,7 +235,7 @@ class LockedDatabase:
         self._database.execute("COMMIT")
 
     def _found_notations(self, name: str) -> dict[str, Notation]:
-        """Return the columns of which every cell that holds a value is a number, with how they write it."""
+        """Return the notation of each column in which every cell that holds a value is a number."""
         table = self.tables[name]
         sample = list(islice(table.rows(), SAMPLED))
         sampled = notations_of(table, sample)
@@ -235,15 +244,15 @@ class LockedDatabase:
         for index, (column, notation) in enumerate(zip(table.columns, sampled, strict=True)):
             is_known = notation is not None and notation.is_plain and self._are_plain(name, column)
             is_empty = not any(is_filled(cell_text(row[index])) for row in sample)
-            whole = notation
+            checked = notation
             if not is_known and (notation is not None or is_empty):
-                whole = self._notation_of_all(name, index)
-            if whole is not None and not (whole.is_doubtful and has_doubts):
-                found[column] = whole
+                checked = self._notation_of_all(name, index)
+            if checked is not None and not (checked.is_doubtful and has_doubts):
+                found[column] = checked
         return found
 
     def _notation_of_all(self, name: str, index: int) -> Notation | None:
-        """Return how all cells of a column write numbers, and let the database read them so."""
+        """Return the notation of all cells of a column; if not plain, make a SQL function that converts the cells."""
         column = self.tables[name].columns[index]
         cells = set(self._cells(name, column, f"{quoted_name(column)} IS NOT NULL"))
         notation = notation_of(cells)
@@ -266,13 +275,13 @@ class LockedDatabase:
         return [cell for (cell,) in found]
 
     def notation(self, table: str, column: str) -> Notation | None:
-        """Return how a column writes the numbers that it holds; None for a column of texts."""
+        """Return the notation of the numbers in a column; None for a column of texts."""
         return self._notations[table].get(column)
 
     def given(self, expression: str, table: str) -> tuple[bool, list[str]]:
-        """Return whether an expression gives numbers over the rows of a table, and which texts it gives.
+        """Evaluate an expression over all rows of a table; return whether some values are numbers, and the texts.
 
-        Neither where it cannot be computed over all of them. Without a table it is computed once.
+        If it cannot be computed, the result is ``(False, [])``. If *table* is empty, the expression is evaluated once.
         """
         rows = f"FROM {quoted_name(table)}" if table else ""
         values = f"SELECT value FROM (SELECT {expression} AS value {rows}) WHERE typeof(value)"  # noqa: S608
@@ -288,7 +297,7 @@ class LockedDatabase:
             return False, []
 
     def _make_numeric(self, name: str) -> None:
-        """Copy a table into one where some columns have an affinity to numbers, and NULL for no value."""
+        """Replace a table by one whose columns of numbers have a numeric affinity, and NULL where a value is absent."""
         notations = self._notations[name]
         if not notations:
             return
@@ -303,7 +312,7 @@ class LockedDatabase:
                 value = f"numeral_{index}({value})"
             values.append(value)
         affinities = {column: self._affinity(name, column) for column in notations}
-        old = quoted_name(f"{name}\n")  # no table is named so
+        old = quoted_name(f"{name}\n")  # no table has such a name
         self._database.execute(f"ALTER TABLE {quoted} RENAME TO {old}")
         self._database.execute(_definition(name, table, affinities))
         self._database.execute(
@@ -312,7 +321,10 @@ class LockedDatabase:
         self._database.execute(f"DROP TABLE {old}")
 
     def _clear_absent(self, name: str) -> None:
-        """Make NULL of ``n/a`` and the like among cells that begin with digits, as dates do: it would be their largest."""
+        """Set ``n/a`` and the like to NULL in columns of cells that begin with digits, such as dates.
+
+        As a text it would be the largest of them.
+        """
         for column in self.tables[name].columns:
             quoted = quoted_name(column)
             is_absent = f"lower(trim({quoted})) IN ({_ABSENT})"
@@ -327,7 +339,7 @@ class LockedDatabase:
                 )
 
     def _affinity(self, name: str, column: str) -> str:
-        """Return SQLite's affinity for a column of numbers: REAL for amounts, and where some cell has decimals."""
+        """Return SQLite's affinity for a column of numbers: REAL if it has a unit or any decimals, otherwise NUMERIC."""
         notation = self._notations[name][column]
         if notation.of_truths:
             return "NUMERIC"
@@ -336,15 +348,15 @@ class LockedDatabase:
         return "REAL" if is_real else "NUMERIC"
 
     def _note_longest(self, name: str) -> None:
-        """Let no value become much longer than the longest cell."""
+        """Record the length of the longest cell, which limits how long a computed value may be."""
         longest = [f"max(length({quoted_name(column)}))" for column in self.tables[name].columns]
         found = self._database.execute(f"SELECT {', '.join(longest)} FROM {quoted_name(name)}")  # noqa: S608
         [lengths] = found
         for length in lengths:
             self._longest_cell = max(self._longest_cell, LONGEST_UTF8 * (length or 0))
 
-    def _in_time(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """Yield rows while there is time, in portions: a clock for each row would cost as much as the row."""
+    def _within_limit(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Yield rows until the time limit; it is checked once per thousand rows, as a check costs as much as a row."""
         rows = iter(rows)
         while portion := list(islice(rows, SAMPLED)):
             self._limit.remaining()
@@ -367,11 +379,11 @@ class LockedDatabase:
 
     @contextmanager
     def _locked(self) -> Generator[None]:
-        """Let the database compile and run nothing but what is allowed, in the body, and make no long values."""
+        """In the body, allow only SELECTs over the tables and the listed functions, and limit time and length."""
         longest = self._longest_cell + LEAST_LENGTH
         usual = self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
         self._database.set_authorizer(self._allow)
-        self._database.set_progress_handler(self._stops, STEPS)
+        self._database.set_progress_handler(self._must_stop, STEPS)
         try:
             yield
         finally:
@@ -379,7 +391,7 @@ class LockedDatabase:
             self._database.set_authorizer(None)
             self._database.set_progress_handler(None, STEPS)
 
-    def _stops(self) -> bool:
+    def _must_stop(self) -> bool:
         return self._limit.is_over or _memory_used() - self._memory_before > MOST_MEMORY
 
     def _allow(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
@@ -389,27 +401,28 @@ class LockedDatabase:
         elif action == sqlite3.SQLITE_READ:
             allowed = first in self.tables or first in _TABLES_OF_JSON
             if not second:
-                # Rows are counted: of the table, or of a WITH clause, which have no columns to tell them apart.
+                # No column is read, so rows are counted, of a table or a WITH clause: the name may be either, and only
+                # SQLite's own tables are refused.
                 allowed = not str(first).lower().startswith(_OWN_TABLES)
         elif action == sqlite3.SQLITE_FUNCTION:
             allowed = str(second).lower() in _FUNCTIONS
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
-    def _told(self, problem: str, sql: str) -> str:
-        """Say what is wrong, and what there is in the tables that were named."""
+    def _error_message(self, problem: str, sql: str) -> str:
+        """Return an error message with the problem, and the columns of the tables that were named."""
         column = _NO_COLUMN.fullmatch(problem)
         if column and quoted_name(column[1]) in sql:
             problem += f" (a text stands in single quotes: '{column[1]}')"
         if "not authorized" in problem or "prohibited" in problem:
             problem = "only the rows of memories and SQL's plain functions are in reach"
-        told = [problem]
+        parts = [problem]
         for name, table in self.tables.items():
-            told.append(f"{name} has the columns {columns_told(table)}")
-        return "; ".join(told)
+            parts.append(f"{name} has the columns {columns_with_examples(table)}")
+        return "; ".join(parts)
 
 
-def columns_told(table: TextTable) -> str:
-    """Name the columns of a table, with an example of what stands in each."""
+def columns_with_examples(table: TextTable) -> str:
+    """Return the names of a table's columns, each with its cell in the first row as an example."""
     row = next(table.rows(), [None] * len(table.columns))
     named = list[str]()
     for name, cell in zip(table.columns, row, strict=True):
@@ -418,7 +431,7 @@ def columns_told(table: TextTable) -> str:
 
 
 def cell_text(cell: object) -> str:
-    """Return a cell as CSV has it: text as it is, nothing for None, other values as JSON."""
+    """Return a cell as CSV writes it: a text as it is, nothing for None, other values as JSON."""
     if isinstance(cell, str):
         return cell
     if cell is None:
@@ -443,12 +456,12 @@ def _definition(name: str, table: TextTable, affinities: Mapping[str, str]) -> s
 
 
 def quoted_name(name: str) -> str:
-    """Return a name as SQL has it in double quotes."""
+    """Return a name in double quotes, as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def _in_backticks(match: re.Match[str]) -> str:
-    """Return a name in double quotes in backticks; what else was matched as it is."""
+    """Return a double-quoted name in backticks; any other match unchanged."""
     name = match["name"]
     if name is None:
         return match[0]
@@ -456,7 +469,7 @@ def _in_backticks(match: re.Match[str]) -> str:
 
 
 def _stored(cell: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return `cell` as the database holds it: without lone surrogates, large integers and nested values as text."""
+    """Return `cell` as the database can hold it: without lone surrogates; large integers and nested values as text."""
     if cell is None or isinstance(cell, float):
         return cell
     if isinstance(cell, int) and -LARGEST_INTEGER <= cell < LARGEST_INTEGER:
@@ -465,18 +478,18 @@ def _stored(cell: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 
 def _shown(cell: Any) -> Any:  # noqa: ANN401 - whatever the database gives
-    """Return a cell of an answer; there are no bytes in it but those that an expression made."""
+    """Return a cell of an answer as text if it is bytes, which only an expression can have made."""
     return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
 
 
 def _memory_used() -> int:
-    """Return the most memory that this process has had so far, in bytes."""
+    """Return the peak memory of this process so far, in bytes."""
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024
 
 
-# SQLite looks at the clock between steps of a statement, never inside a function. Its own versions of these take as
-# long as both arguments' lengths multiplied.
+# SQLite checks the time limit between the steps of a statement, never inside a function. Its own versions of the
+# following functions take time proportional to the product of their arguments' lengths, so they are replaced.
 
 
 def _instr(text: object, part: object) -> int | None:

@@ -1,4 +1,4 @@
-"""Columns beside an aggregate that belong to no group: SQLite would fill them from any row, without a word."""
+"""Refuse a SELECT with a column that is neither grouped nor aggregated: SQLite would silently take it from any row."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _MAY_AGGREGATE = re.compile(
 
 
 def checked_statement(sql: str) -> exp.Expr | None:
-    """Parse a statement; None where it cannot be parsed, and aggregates nothing.
+    """Parse a statement and check it; None if it cannot be parsed but aggregates nothing.
 
-    ``SELECT city, sum(total) FROM orders`` is refused: it would give the one sum with the city of any row.
+    ``SELECT city, sum(total) FROM orders`` is refused: it would return the one sum with the city of any row.
 
     Raises:
-        InvalidQueryError: A column stands beside an aggregate or a GROUP BY, and belongs to no group; or the statement
-            aggregates and cannot be parsed, so that nobody can tell.
+        InvalidQueryError: The statement aggregates, and a column is neither grouped nor in an aggregate; or it aggregates
+            and cannot be parsed, so it cannot be checked.
     """
     may_aggregate = _MAY_AGGREGATE.search(sql)
     try:
@@ -50,12 +50,12 @@ def checked_statement(sql: str) -> exp.Expr | None:
     for select in statement.find_all(exp.Select) if may_aggregate else ():
         column = _ungrouped(select)
         if column is not None:
-            raise InvalidQueryError(_told(select, column))
+            raise InvalidQueryError(_error_message(select, column))
     return statement
 
 
-def _told(select: exp.Select, column: str) -> str:
-    """Say what is wrong with *column*, and what would be right."""
+def _error_message(select: exp.Select, column: str) -> str:
+    """Return an error message: what is wrong with *column*, and how to correct it."""
     if select.args.get("group") is None:
         return (
             f"an aggregate gives one value for all rows, and {column} has one in each: add GROUP BY {column}, "
@@ -65,19 +65,19 @@ def _told(select: exp.Select, column: str) -> str:
 
 
 def _ungrouped(select: exp.Select) -> str | None:
-    """Return the first column of a SELECT that is in no group, though its rows are grouped."""
+    """Return the first column that is neither grouped nor aggregated in a SELECT that aggregates; None if there is none."""
     group = select.args.get("group")
     clauses = (select.args.get("having"), select.args.get("order"))
-    looked_at = [*select.expressions, *(clause for clause in clauses if clause is not None)]
-    if group is None and not any(map(_aggregates, looked_at)):
+    checked = [*select.expressions, *(clause for clause in clauses if clause is not None)]
+    if group is None and not any(map(_aggregates, checked)):
         return None
     names = {
         one.alias.lower(): one.this for one in select.expressions if isinstance(one, exp.Alias)
     }
     grouped = list[exp.Expr]()
     for one in group.expressions if group else ():
-        grouped.append(_meant(one, select.expressions, names))
-    for expression in looked_at:
+        grouped.append(_resolved(one, select.expressions, names))
+    for expression in checked:
         for column in _bare_columns(expression, grouped):
             is_output = expression not in select.expressions and column.lower() in names
             if not is_output:
@@ -85,8 +85,8 @@ def _ungrouped(select: exp.Select) -> str | None:
     return None
 
 
-def _meant(grouped: exp.Expr, outputs: list[exp.Expr], names: dict[str, exp.Expr]) -> exp.Expr:
-    """Return what a term of GROUP BY stands for: a column of the answer by number or name, or itself."""
+def _resolved(grouped: exp.Expr, outputs: list[exp.Expr], names: dict[str, exp.Expr]) -> exp.Expr:
+    """Return the expression of a GROUP BY term: that of the output column of this number or name, or the term itself."""
     if (
         isinstance(grouped, exp.Literal)
         and grouped.is_int
@@ -99,7 +99,7 @@ def _meant(grouped: exp.Expr, outputs: list[exp.Expr], names: dict[str, exp.Expr
 
 
 def _aggregates(expression: exp.Expr) -> bool:
-    """Return whether an expression aggregates, apart from the queries inside it."""
+    """Return whether an expression aggregates, not counting subqueries in it."""
     nodes = expression.walk(prune=lambda node: isinstance(node, exp.Query))
     return any(map(_is_aggregate, nodes))
 
@@ -110,7 +110,7 @@ def _is_aggregate(node: exp.Expr) -> bool:
     if isinstance(node.parent, exp.Filter):
         return _is_aggregate(node.parent)
     if isinstance(node, exp.Max | exp.Min):
-        return not node.expressions  # of several arguments it compares the values of one row
+        return not node.expressions  # with several arguments, max() compares the values of one row
     if isinstance(node, exp.Filter):
         return True
     if isinstance(node, exp.Anonymous):
@@ -119,7 +119,7 @@ def _is_aggregate(node: exp.Expr) -> bool:
 
 
 def _bare_columns(node: exp.Expr, grouped: list[exp.Expr]) -> Iterator[str]:
-    """Yield the columns of an expression that stand neither in a group nor in an aggregate."""
+    """Yield the columns of an expression that are neither grouped nor in an aggregate."""
     if (
         isinstance(node, exp.Query)
         or _is_aggregate(node)
@@ -136,7 +136,7 @@ def _bare_columns(node: exp.Expr, grouped: list[exp.Expr]) -> Iterator[str]:
 
 
 def _same(one: exp.Expr, other: exp.Expr) -> bool:
-    """Return whether two expressions are the same; a column's table may be left out in one of them."""
+    """Return whether two expressions are the same; one of them may leave out a column's table."""
     if isinstance(one, exp.Column) and isinstance(other, exp.Column):
         tables = {one.table.lower(), other.table.lower()} - {""}
         return one.name.lower() == other.name.lower() and len(tables) < 2

@@ -1,4 +1,7 @@
-"""Advice on quantities in texts, as ``12 (3m ago)`` and ``5ms``: in which order they stand, and how a CAST reads them."""
+"""Recognise quantities in texts, such as ``12 (3m ago)`` and ``5ms``, and advise which SQL makes numbers of them.
+
+It also decides whether texts sort in the order of the quantities in them, and whether CAST reads a text correctly.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,15 @@ from memory_context.text.query.dates_and_times import moment
 from memory_context.text.query.numbers_and_missing_values import SAMPLED, is_number, notation_of
 
 LONGEST_SHOWN = 40
-# What CAST takes whole: no digits, or a number before anything that continues none, as in `12 (3m ago)`. A minus behind it
-# does, a parenthesis that was opened before it, and the other end of a range; a date's year is taken.
+# A text that CAST reads correctly: no digits; a number, then something that does not belong to it, as in `12 (3m ago)`;
+# or a date, of which CAST reads the year. A minus after the number, a closing parenthesis and the other end of a range do
+# belong to it.
 _CAST_TAKES = re.compile(
     r"[^0-9]*|\s*[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
     r"(?![0-9.]|,[0-9]|['\u2019\s][0-9]{3}|[xX][0-9a-fA-F]|\s*(?:-\s*$|\)|[-\u2013]\s?[0-9])).*|[0-9]{4}-[0-9]{2}(?![0-9]).*",
     re.DOTALL,
 )
-# Digits as in 007, 1,200 and $2.5K, but neither addresses and versions (1.10.0) nor phones, which have no order of numbers.
+# Digits as in 007, 1,200 and $2.5K. Not addresses, versions (1.10.0) or phone numbers, which are not ordered as numbers.
 _WITH_UNIT = re.compile(
     r"\s*(?!\+[0-9]{7})[-+]?[$€£~#]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})(?:[.,][0-9]+)?"
     r"(?:\s?[^\W\d_]{1,3}\.?(?:/s|(?:[0-9]+[a-z]{1,2})*)|\s(?:second|minute|hour|day|week|month|year)s?(?:\sago)?|"
@@ -42,14 +46,14 @@ _SECONDS: Final = {
     )
     for unit in units.split()
 }
-# 4K, 4KiB, and 4Ki as Kubernetes writes it.
+# 4K, 4KiB, and 4Ki, as Kubernetes writes it.
 _BYTES = re.compile("([kKMGT]?)(?:i?B|(?<=[kKMGT])i)?")
 _DIGITS = re.compile(r"([-\u2212]?)[^-0-9]*([0-9][0-9.,]*)")
 _BY_THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _BLANK = re.compile(r"(?<=[0-9])\s(?=[0-9])")
 _MARK = re.compile(r"[^-0-9.\s]+")
 _ISO_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
-# 3.10 or v1.10.0-rc1, beside which 3.9 and v1.9.0 are less; an address has four parts, and no such order.
+# 3.10 or v1.10.0-rc1, which come after 3.9 and v1.9.0. An address has four parts, and no such order.
 _VERSION = re.compile(r"v?([0-9]{1,9})\.([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:[-+]?[a-z][\w.+-]*)?")
 _TWO_DIGITS = re.compile(r"\.[0-9]{2}$")
 _HOURS = re.compile(r"\s*[0-9]{1,4}:[0-9]{2}")
@@ -60,31 +64,31 @@ _Reading = Callable[[str], Any]
 
 
 def is_quantity(text: str) -> bool:
-    """Return whether a text is a number, or one with a unit or a remark behind it."""
+    """Return whether a text is a number, perhaps followed by a unit or a remark."""
     return _WITH_UNIT.fullmatch(text) is not None or is_number(text)
 
 
 def is_cast_whole(text: str) -> bool:
-    """Return whether CAST takes a text for the number that it begins with, and nothing else may be meant."""
+    """Return whether CAST makes of a text the number that it begins with, and that number must be meant."""
     if _CAST_TAKES.fullmatch(text) is None:
         return False
     return is_quantity(text) or _ISO_DATE.match(text) is not None or moment(text) is None
 
 
 def out_of_order(texts: Sequence[str]) -> tuple[str, str] | None:
-    """Return a smaller and a larger quantity, or date, that stand the other way round as texts; None where all stand well.
+    """Return two quantities or dates, the smaller first, that sort the other way round as texts; None if all sort well.
 
-    None also where most texts are neither, as titles of which one is ``300``. Where they may be read in several ways, as
-    dates of which the day or the month stands first, they stand well if they do in each.
+    None also if most texts are neither, such as titles of which one is ``300``. If the texts can be read in several
+    ways, such as dates with the day or the month first, they must sort well in each.
     """
     sample = texts[:SAMPLED]
-    # Texts that are numbers are no versions.
+    # If all texts are numbers, they are not versions.
     readings = _READINGS[: None if notation_of(texts) is None else -1]
     counts = [sum(1 for text in sample if reading(text) is not None) for reading in readings]
     most = max(counts)
     ordered = sorted(texts)
     for reading, count in zip(readings, counts, strict=True):
-        # What reads fewer is wrong: no month is the 28th.
+        # A reading that fails on texts that others read is wrong: with the month first, 28.02. is no date.
         if count == most and 2 * count >= len(sample):
             found = _first_out_of_order(ordered, reading)
             if found is not None:
@@ -101,7 +105,7 @@ def _first_out_of_order(ordered: list[str], reading: _Reading) -> tuple[str, str
 
 
 def _quantity(text: str) -> float | None:
-    """Return what a quantity amounts to: its unit counted, its marks read as they are meant most often."""
+    """Return the value of a quantity, in the base unit; its points and commas are read as they are meant most often."""
     if not is_quantity(text):
         return None
     found = _DIGITS.search(text)
@@ -116,7 +120,7 @@ def _quantity(text: str) -> float | None:
 
 
 def unit_of(text: str) -> tuple[str, float] | None:
-    """Return what the unit behind a number measures, and how much of it: time in seconds, or size as 4K in bytes."""
+    """Return what the unit after a number measures, and its factor: ``time`` in seconds, or ``size`` (4K) in bytes."""
     unit = _UNIT.match(text)
     if unit is None:
         return None
@@ -138,22 +142,22 @@ _READINGS: Final[tuple[_Reading, ...]] = (
 
 
 def instead(name: str, texts: Sequence[str]) -> tuple[str, str]:
-    """Return an example of texts, quoted, and what SQL to write to have them as numbers."""
+    """Return one of the texts as an example, quoted, and advice on the SQL that makes numbers of them."""
     first = texts[0]
     is_dotted = all(map(_VERSION.fullmatch, texts))
     is_moment = moment(first) is not None and not is_quantity(first)
     if is_moment and not (is_dotted and _TWO_DIGITS.search(first)):
         return shown(first), _in_order(name, texts)
-    strange = [text for text in texts if not is_cast_whole(text)]
+    misread = [text for text in texts if not is_cast_whole(text)]
     notation = notation_of(texts)
     if notation is None and is_dotted:
-        otherwise = "" if strange else f"write CAST({name} AS REAL) if they are numbers; "
+        otherwise = "" if misread else f"write CAST({name} AS REAL) if they are numbers; "
         if is_moment:
             otherwise = f"{_in_order(name, texts)} if they are dates; "
         advice = f"{otherwise}take each part by substr({name}, …) as a number if they are versions"
         return shown(first), advice
-    if strange or (notation and notation.is_doubtful):
-        cell = (strange or texts)[0]
+    if misread or (notation and notation.is_doubtful):
+        cell = (misread or texts)[0]
         return shown(cell), _without_marks(name, cell)
     example = next((text for text in texts if not is_number(text)), texts[0])
     advice = f"write CAST({name} AS REAL): the number that a text begins with, else NULL"
@@ -163,7 +167,7 @@ def instead(name: str, texts: Sequence[str]) -> tuple[str, str]:
 
 
 def _in_order(name: str, texts: Sequence[str]) -> str:
-    """Say what to write to have dates or times as texts in their order."""
+    """Return advice on the SQL that makes dates or times sort correctly."""
     if _ISO_DATE.match(texts[0]):
         return f"compare it with a text of this form, or take julianday({name})"
     if _HOURS_OF_HALVES.match(texts[0]):
@@ -178,7 +182,7 @@ def _in_order(name: str, texts: Sequence[str]) -> str:
 
 
 def _without_marks(name: str, cell: str) -> str:
-    """Say what to write to have a number of a cell, one mark less at a time."""
+    """Return advice on the SQL that removes the first mark in the way from a cell, so that CAST can read it."""
     text = cell.strip()
     if text.endswith("-"):
         positive = f"CAST(replace({name}, '-', '') AS REAL)"
@@ -199,5 +203,5 @@ def _without_marks(name: str, cell: str) -> str:
 
 
 def shown(text: str) -> str:
-    """Return a text in quotes, on one line, cut where it is long."""
+    """Return a text in quotes, on one line, cut to 40 characters."""
     return f"'{' '.join(text.split())[:LONGEST_SHOWN]}'"

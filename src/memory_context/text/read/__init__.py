@@ -1,1 +1,1 @@
-"""A part of a text: lines, matches, values of a path, rows, page by page."""
+"""Read a part of a text page by page: lines, matches, values of a JSONPath, rows."""

@@ -1,4 +1,4 @@
-"""Values of JSON with less in them than there is, for an answer that has no room for all."""
+"""Abridge JSON values for an answer that has no room for all of them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from memory_context.text.read.nearest_lines import listed
 
 SHORTEST_TEXT = 8
 LONGEST_KEY = 60
-# How many characters of a text are shown, and three times the elements of a list, as a value is cut more and more.
-# Each about a third of the one before: few tries, and little room wasted.
+# The limits to try, one after the other: how many characters of a text are shown, and three times the number of a list's
+# items. Each is about a third of the one before, which needs few attempts and wastes little room.
 LIMITS = (10_000, 3000, 1000, 300, 100, 30, 10, 3)
 
 
 def abridged(value: Any, limit: int, depth: int) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return `value` with texts of `limit` characters, lists and objects of `limit` // 3 parts, and `depth` levels."""
+    """Return `value` cut to texts of `limit` characters, lists and objects of `limit` // 3 parts, and `depth` levels."""
     if isinstance(value, str) and len(value) > max(limit, SHORTEST_TEXT):
         return value[:limit] + prompts.GAP_IN_LINE.format(count=len(value) - limit).rstrip()
     most = max(1, limit // 3)
@@ -41,7 +41,7 @@ def abridged(value: Any, limit: int, depth: int) -> Any:  # noqa: ANN401 - whate
 
 
 def gist(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
-    """Say what `value` is, in a few words."""
+    """Return a few words that say what `value` is."""
     if isinstance(value, str):
         return prompts.A_TEXT.format(count=len(value))
     if is_object(value):

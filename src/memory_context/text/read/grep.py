@@ -1,4 +1,4 @@
-"""The lines of a text that hold a word or a match of a regular expression, with their neighbours."""
+"""Find the lines of a text that hold a word or a match of a regular expression, with their neighbours."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from memory_context.text.lines import line_end
 from memory_context.text.read.nearest_lines import nearest_lines
 from memory_context.text.read.pattern_time_limit import TimeLimit, too_slow
 
-# With fewer characters nothing of a match could be recognised.
+# In fewer characters a match could not be recognised.
 NARROWEST = 8
 
 
 class LineMatch(NamedTuple):
-    """Where a matching line begins, its number (from 1), and where in the text the match begins."""
+    """A matching line: the offset of its beginning, its number (from 1), and the offset of the match."""
 
     start: int
     number: int
@@ -37,14 +37,14 @@ class LineMatch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MatchingLines:
-    """Lines to page through; written as grep does: a match as ``120: text``, a neighbour as ``121- text``.
+    """Matching lines to page through, written as grep does: a match as ``120: text``, a neighbour as ``121- text``.
 
     Attributes:
         text: The whole text.
-        count: How many lines it has.
+        count: How many lines the text has.
         matches: The matching lines.
-        context: How many neighbours each has before and behind it.
-        width: Longer lines are cut to so many characters around their match; None cuts none.
+        context: How many neighbours are shown before and after each.
+        width: Longer lines are cut to this many characters around their match; None for no limit.
     """
 
     text: str
@@ -59,13 +59,13 @@ class MatchingLines:
         return len(self.matches)
 
     def part(self, start: int, end: int) -> str:
-        """Say which of the matching lines they are."""
+        """Return a phrase that says which of the matching lines these are."""
         return prompts.PART_MATCHING.format(
             first=start + 1, last=end, total=self.total, count=self.count
         )
 
     def render(self, start: int, end: int) -> str:
-        """Write the lines with their neighbours, each once, and a mark where lines between them are left out."""
+        """Render the lines with their neighbours, each once, with a gap mark where lines are left out."""
         lines = list[str]()
         last = 0
         for index in range(start, end):
@@ -77,7 +77,7 @@ class MatchingLines:
         return "\n".join(lines)
 
     def shorter_and_shorter(self, index: int) -> Iterator[str]:
-        """Yield one line with fewer and fewer neighbours, then what stands around its match."""
+        """Yield one line with fewer and fewer neighbours, and then less and less of the line around its match."""
         for context in _halves(self.context):
             yield replace(self, context=context).render(index, index + 1)
         for width in _halves(self.width or 0):
@@ -85,7 +85,7 @@ class MatchingLines:
                 yield replace(self, context=0, width=width).render(index, index + 1)
 
     def _with_neighbours(self, index: int, last: int) -> Iterator[tuple[int, str]]:
-        """Yield number and text of the line and of those around it that do not match, from behind line `last` on."""
+        """Yield the number and text of the line and of its neighbours that do not match and come after line `last`."""
         start, number, hit = self.matches[index]
         last_before, next_match = last, self.count + 1
         if index:
@@ -104,11 +104,11 @@ class MatchingLines:
             start = line_end(self.text, start) + 1
 
     def _clipped(self, start: int, hit: int) -> str:
-        """Return the line at `start`, or of a long one what stands around `hit`."""
+        """Return the line at `start`; if it is too long, its part around `hit`."""
         end = line_end(self.text, start)
         if self.width is None or end - start <= self.width:
             return self.text[start:end]
-        # A third before the match and two behind: what follows a name is asked for more often.
+        # A third before the match and two thirds after it: what follows a name is wanted more often.
         first = max(start, min(hit - self.width // 3, end - self.width))
         last = first + self.width
         clipped = self.text[first:last]
@@ -122,16 +122,16 @@ class MatchingLines:
 def matching_lines(text: str, selection: Selection, budget: int | None) -> MatchingLines:
     """Return the lines of `text` that `selection` asks for by ``contains`` or ``pattern``.
 
-    Both have 5 seconds of the process's CPU (`regex` counts so).
+    The search may take 5 seconds of the process's CPU time, which is what `regex` counts.
 
     Raises:
-        InvalidSelectionError: Not a regular expression; says where the mistake is.
-        NothingMatchedError: No line matches; names the nearest.
-        SelectionTimeoutError: The pattern took too long.
+        InvalidSelectionError: ``pattern`` is not a regular expression; the message says where the mistake is.
+        NothingMatchedError: No line matches; the message shows the most similar lines.
+        SelectionTimeoutError: The search took too long.
     """
     sought = selection.contains or selection.pattern or ""
     if "\r" not in sought and r"\r" not in sought:
-        # Lines end where others see them end: at `failed$`, and at `.`.
+        # Without the carriage returns `failed$` matches at the end of a line, and `.` does not match them.
         text = text.replace("\r\n", "\n")
     wanted = _caseless(selection.contains or "")
     if selection.pattern is not None:
@@ -140,16 +140,16 @@ def matching_lines(text: str, selection: Selection, budget: int | None) -> Match
     count = count_lines(text)
     if not matches:
         raise NothingMatchedError(_nothing_matched(text, count, selection))
-    # A token is a character at least, so a longer line could never fit.
+    # A token has at least one character, so a longer line could never fit.
     width = None if budget is None else max(NARROWEST, budget)
     return MatchingLines(text, count, matches, selection.context, width)
 
 
 def _caseless(wanted: str) -> regex.Pattern[str]:
-    """Return the pattern of a text in any capitals, as Unicode folds them, its accents composed or apart."""
+    """Return a pattern for a text in upper or lower case, by Unicode's rules, with accents composed or decomposed."""
     composed = unicodedata.normalize("NFC", wanted)
     apart = unicodedata.normalize("NFD", wanted)
-    # In capitals "i" with a dot above has a composed form, which `regex` does not fold.
+    # In upper case "i" with a dot above has a composed form, which `regex` does not fold.
     capitals = unicodedata.normalize("NFC", wanted.upper())
     alternatives = "|".join(map(regex.escape, (wanted, composed, apart, capitals)))
     return regex.compile(alternatives, regex.IGNORECASE | regex.FULLCASE)
@@ -163,23 +163,22 @@ def _pattern(pattern: str) -> regex.Pattern[str]:
 
 
 def _touched_lines(text: str, wanted: regex.Pattern[str]) -> Iterator[LineMatch]:
-    """Yield each line that a match touches."""
+    """Yield each line that any match is in, or partly in."""
     time_limit = TimeLimit()
     start, number, passed = 0, 1, 0
     while start < len(text):
         try:
-            # `concurrent` gives up the interpreter's lock, so that a slow pattern does not stop
-            # other threads.
+            # `concurrent` releases the interpreter's lock, so that a slow pattern does not block other threads.
             match = wanted.search(text, start, timeout=time_limit.remaining(), concurrent=True)
         except SelectionTimeoutError:
             raise
         except (TimeoutError, MemoryError, RecursionError) as error:
             raise too_slow() from error
-        # An empty match behind the last line break touches no line.
+        # An empty match after the last line break is in no line.
         if match is None or match.start() >= len(text):
             return
         hit = match.start()
-        # A match that ends with a line break does not touch the line behind it.
+        # A match that ends with a line break is not in the next line.
         last = max(hit, match.end() - 1)
         number += text.count("\n", passed, hit)
         start = text.rfind("\n", 0, hit) + 1
@@ -210,7 +209,7 @@ def _nothing_matched(text: str, count: int, selection: Selection) -> str:
 
 
 def _halves(number: int) -> Iterator[int]:
-    """Yield `number`, its half, and so on, down to 0."""
+    """Yield `number`, half of it, and so on, down to 0."""
     while number:
         yield number
         number //= 2

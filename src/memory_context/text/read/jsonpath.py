@@ -1,4 +1,4 @@
-"""What a JSONPath (RFC 9535) finds in the values of a text."""
+"""Find values in a text by a JSONPath (RFC 9535), within a time limit."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from memory_context.text.python_literals import is_list, is_object
 from memory_context.text.read.abridged_values import LIMITS, abridged, gist
 from memory_context.text.read.pattern_time_limit import TimeLimit, too_slow
 
-LONGEST_PATH_TOLD = 80
+LONGEST_PATH_SHOWN = 80
 DEEPEST = 6
 
 
 @dataclass(frozen=True, slots=True)
 class FoundValues:
-    """Values to page through, or the parts of one that is too large for a page; written as JSON.
+    """Values to page through, or the parts of one value that is too large for a page; written as JSON.
 
     Attributes:
-        values: The values, elements or members; a text for its characters.
-        single: Whether this is the one value that the path can find, and no list of values.
-        unit: What the parts of one value are called; nothing for values.
+        values: The values; or the elements, members or characters of one value.
+        single: Whether this is the one value that the path can find, which is written by itself and not in a list.
+        unit: What the parts of one value are called; empty for values.
         keys: The names of members.
     """
 
@@ -50,16 +50,16 @@ class FoundValues:
         return len(self.values)
 
     def part(self, start: int, end: int) -> str:
-        """Say which of the values or parts they are."""
+        """Return a phrase that says which of the values or parts these are."""
         template = prompts.PART_VALUE if self.unit else prompts.PART_MATCHES
         return template.format(unit=self.unit, first=start + 1, last=end, total=self.total)
 
     def render(self, start: int, end: int) -> str:
-        """Write valid JSON: a list, an object or a text with these parts."""
+        """Render these parts as valid JSON: a list, an object or a string."""
         return self._written(start, self.values[start:end])
 
     def shorter_and_shorter(self, index: int) -> Iterator[str]:
-        """Yield the value with long texts, lists and objects in it cut, at last that there is no room; valid JSON, too."""
+        """Yield the value with long texts, lists and objects cut more and more, then a note only; all valid JSON."""
         if isinstance(self.values, str):
             return
         value = self.values[index]
@@ -77,7 +77,7 @@ class FoundValues:
 
 
 def parts_of(found: FoundValues) -> FoundValues | None:
-    """Return the parts of the only value that was found; None where there are several, or where it has none."""
+    """Return the parts of the only value that was found; None if there are several values, or it has no parts."""
     if found.total != 1 or not found.values[0]:
         return None
     value = found.values[0]
@@ -89,13 +89,13 @@ def parts_of(found: FoundValues) -> FoundValues | None:
 
 
 def found_values(text: str, path: str) -> FoundValues:
-    """Return what `path` finds in the JSON, JSON lines or repr of `text`, else in the JSON inside an MCP result.
+    """Return the values that `path` finds in the JSON, JSON lines or repr of `text`, or else inside an MCP result.
 
-    The root of JSON lines is the list of their records; a path that finds nothing there is tried on each record.
+    The root of JSON lines is the list of their records. A path that finds nothing there is tried on each record.
 
     Raises:
-        InvalidSelectionError: Not a JSONPath, or the text holds no values.
-        NothingMatchedError: It finds nothing; names the keys that are there.
+        InvalidSelectionError: `path` is not a JSONPath, or the text holds no values.
+        NothingMatchedError: The path finds nothing; the message names the keys that exist.
         SelectionTimeoutError: It took too long.
     """
     environment = _TimedEnvironment()
@@ -115,18 +115,18 @@ def found_values(text: str, path: str) -> FoundValues:
     except (JSONPathError, RecursionError, MemoryError) as error:
         reason = str(error) or type(error).__name__
         raise InvalidSelectionError(
-            f"path={_told(path)} cannot be followed in this text: {reason}"
+            f"path={_path_in_message(path)} cannot be followed in this text: {reason}"
         ) from error
     raise NothingMatchedError(message)
 
 
 def _records(text: str, root: Any) -> Sequence[Any]:  # noqa: ANN401 - whatever JSON holds
-    """Return the records, if `root` is their list and not the value of the text."""
+    """Return the records of JSON lines; empty if the text is a single JSON value."""
     return root if is_list(root) and is_json_lines(text) else ()
 
 
-def _told(path: str) -> str:
-    return to_json(path[:LONGEST_PATH_TOLD])
+def _path_in_message(path: str) -> str:
+    return to_json(path[:LONGEST_PATH_SHOWN])
 
 
 def _nothing_found(
@@ -135,24 +135,24 @@ def _nothing_found(
     path: str,
     root: Any,  # noqa: ANN401 - whatever JSON holds
 ) -> str:
-    """Say that nothing was found, how far the path leads, and what is there."""
-    message = prompts.NO_VALUE.format(path=_told(path))
+    """Return the message that nothing was found, with how far the path leads and what is there."""
+    message = prompts.NO_VALUE.format(path=_path_in_message(path))
     for count in range(len(query.segments) - 1, -1, -1):
         shorter = JSONPathQuery(env=environment, segments=query.segments[:count])
         node = next(iter(environment.found(shorter, root)), None)
         if node:
-            # In brackets it would stand among other values.
+            # The parentheses are for a gist among other values; here it stands in a sentence.
             there = gist(node.value).removeprefix("(").removesuffix(")")
             reached = prompts.LEADS_TO.format(node=node.path()[:200], gist=there)
             return f"{message} {reached}"
     return message
 
 
-# The library has no limit of time. A node is made for each value that a query visits, so the nodes look at the clock.
+# The library has no time limit. It makes a node for each value that a query visits, so the nodes check the time.
 
 
 class _TimedNode(JSONPathNode):
-    """A node that looks at the clock when it is asked for its children."""
+    """A node that checks the time limit for each of its children."""
 
     __slots__ = ("time_limit",)
     time_limit: TimeLimit
@@ -167,7 +167,7 @@ class _TimedNode(JSONPathNode):
 
 
 class _TimedQuery(JSONPathQuery):
-    """A query inside a filter; the library would begin it at a node of its own."""
+    """A query inside a filter; the library's own would begin at a node without a time limit."""
 
     __slots__ = ()
     env: _TimedEnvironment
@@ -196,7 +196,7 @@ def _timed(expression: Expression) -> Expression:
 class _TimedPattern(Match):
     """The functions `match` and `search` of RFC 9535, within the time limit.
 
-    Patterns are those of RFC 9485; what `regex` takes beyond it, as ``(?i)``, is understood too.
+    Patterns are those of RFC 9485; whatever else `regex` accepts, such as ``(?i)``, works too.
     """
 
     def __init__(self, environment: _TimedEnvironment, method: str) -> None:
@@ -215,8 +215,7 @@ class _TimedPattern(Match):
             raise
         except (TimeoutError, MemoryError) as error:
             raise too_slow() from error
-        # RFC 9535, sections 2.4.6 and 2.4.7: an invalid pattern is not an error, it matches
-        # nothing.
+        # By RFC 9535, sections 2.4.6 and 2.4.7, an invalid pattern is not an error: it matches nothing.
         except (regex.error, RecursionError, ValueError):
             return False
         return match is not None
@@ -227,12 +226,12 @@ _ATOM = regex.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\.")
 
 
 def _dot(match: regex.Match[str]) -> str:
-    """Return what a dot stands for, anything but a line break (RFC 9485, section 5.3); others as they are."""
+    """Return the class that a dot stands for, any character but line breaks (RFC 9485, section 5.3); others unchanged."""
     return r"[^\n\r]" if match.group() == "." else match.group()
 
 
 class _TimedEnvironment(JSONPathEnvironment):
-    """JSONPath with a limit of time, also for the patterns in filters."""
+    """JSONPath with a time limit, also for the patterns in filters."""
 
     parser_class = _TimedParser
 
@@ -244,12 +243,12 @@ class _TimedEnvironment(JSONPathEnvironment):
         self.function_extensions["search"] = _TimedPattern(self, "search")
 
     def query(self, path: str) -> JSONPathQuery:
-        """Return the query that `path` means."""
+        """Return the compiled query of `path`."""
         try:
             return self.compile(path)
         except (JSONPathError, RecursionError, ValueError) as error:
             raise InvalidSelectionError(
-                f"path={_told(path)} is not a JSONPath: {error}; one begins with $, as $.items[0].name or $['a-b']"
+                f"path={_path_in_message(path)} is not a JSONPath: {error}; one begins with $, as $.items[0].name or $['a-b']"
             ) from error
 
     def found(self, query: JSONPathQuery, root: Any) -> Iterable[JSONPathNode]:  # noqa: ANN401 - whatever JSON holds

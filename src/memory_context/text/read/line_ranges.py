@@ -1,4 +1,4 @@
-"""Lines by their numbers: what ``120-180`` or ``-40`` means, and where these lines stand in a text."""
+"""Select lines by their numbers: parse ``120-180`` or ``-40``, and find these lines in a text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memory_context.exceptions import InvalidLinesError
 from memory_context.text.ranges import Span, joined
 
 LINE_BLOCK = 1 << 14  # characters
-# Twelve digits: enough for every text, and no number that takes long to convert.
+# Twelve digits are enough for every text, and quick to convert.
 _LINES = re.compile(
     r"""
     \ *(?:
@@ -24,7 +24,7 @@ _LINES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class LineSpan:
-    """A part of a text: characters ``start`` (from 0) up to ``end``, which lie in lines `first` to `last` (from 1)."""
+    """A part of a text: the characters from `start` (from 0) up to `end`, in the lines `first` to `last` (from 1)."""
 
     start: int
     end: int
@@ -33,7 +33,7 @@ class LineSpan:
 
 
 class LineNumbers:
-    """The numbers of lines of a text, which is gone through once, however many places are asked about."""
+    """Gives the line number of any offset in a text, which is read only once, however many offsets are asked for."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -49,10 +49,10 @@ class LineNumbers:
 
 
 def parse_lines(lines: str, count: int) -> Span:
-    """Return the first and the last line (from 1) that `lines` means in a text of `count` lines.
+    """Return the first and the last line (from 1) of the range `lines` in a text of `count` lines.
 
     Raises:
-        InvalidLinesError: It is of another form than ``120-180``, ``500-``, ``-40``, ``7``, or lies outside the text.
+        InvalidLinesError: It is not of the form ``120-180``, ``500-``, ``-40`` or ``7``, or is outside the text.
     """
     match = _LINES.fullmatch(lines)
     if match is None:
@@ -62,7 +62,7 @@ def parse_lines(lines: str, count: int) -> Span:
         )
     last = count
     if match["tail"]:
-        # The last 40 lines of a text of 10 are all 10, as with `tail`.
+        # As with `tail`, the last 40 lines of a text of 10 lines are all 10.
         first = max(1, count - int(match["tail"]) + 1)
     else:
         first = int(match["first"])
@@ -80,9 +80,9 @@ def parse_lines(lines: str, count: int) -> Span:
 
 
 def parse_ranges(lines: str, count: int) -> list[Span]:
-    """Return the ranges that `lines` names, as `parse_lines` takes them, with commas between several.
+    """Return the ranges in `lines`: one or several of the forms of `parse_lines`, separated by commas.
 
-    They are ascending, and each line is in one of them only.
+    The ranges are ascending and do not overlap.
 
     Raises:
         InvalidLinesError: See `parse_lines`.
@@ -91,25 +91,25 @@ def parse_ranges(lines: str, count: int) -> list[Span]:
 
 
 def span_of_lines(text: str, first: int, last: int) -> LineSpan:
-    """Return where lines `first` to `last` (from 1) stand; the last one's line break is not part of them."""
+    """Return the span of the lines `first` to `last` (from 1), without the last one's line break."""
     return spans_of_lines(text, [(first, last)])[0]
 
 
 def spans_of_lines(text: str, ranges: Iterable[Span]) -> list[LineSpan]:
-    """Return where the ascending `ranges` of lines stand."""
+    """Return the span of each of the `ranges` of lines, which must be ascending."""
     spans = list[LineSpan]()
     start, line = 0, 1
     for first, last in ranges:
         start = _skip_lines(text, start, first - line)
-        behind = _skip_lines(text, start, last - first + 1)
-        spans.append(LineSpan(start, min(behind - 1, len(text)), first, last))
-        start, line = behind, last + 1
+        next_start = _skip_lines(text, start, last - first + 1)
+        spans.append(LineSpan(start, min(next_start - 1, len(text)), first, last))
+        start, line = next_start, last + 1
     return spans
 
 
 def _skip_lines(text: str, start: int, count: int) -> int:
-    """Return where the line begins that comes `count` lines after the one at `start`; behind the end if none does."""
+    """Return where the line begins that is `count` lines after the one at `start`; beyond the end if there is none."""
     for _ in range(count):
-        # One behind the end, as if there were a line break: the caller takes that off again.
+        # One character beyond the end, as if a line break ended the text: the caller subtracts it again.
         start = text.find("\n", start) + 1 or len(text) + 1
     return start

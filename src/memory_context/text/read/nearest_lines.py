@@ -1,4 +1,4 @@
-"""What an error tells of a text in which something was not found: the lines that come near, the names that are there."""
+"""Hints for an error about something that was not found in a text: the most similar lines, the names that exist."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from memory_context.text.lines import line_end
 from memory_context.text.words_and_names import terms
 from memory_context.wording_for_models import AND_MORE
 
-NAMES_TOLD = 20
-LONGEST_NAME_TOLD = 40
+MOST_NAMES = 20
+LONGEST_NAME = 40
 CHARACTERS_SEARCHED = 500_000
 WORDS_COMPARED = 3000
 LEAST_LIKENESS = 0.7
 NEAREST_LINES = 3
-LONGEST_LINE_TOLD = 120
+LONGEST_LINE = 120
 SHORTEST_WORD = 3
 _WORD = regex.compile(r"\w{3,40}")
 
 
 def listed(names: Iterable[object]) -> str:
-    """Write `names` with commas, cut where they are many or long."""
+    """Return `names` joined with commas: 20 at most, each cut to 40 characters."""
     texts = [str(name) for name in names]
-    told = list[str]()
-    for text in texts[:NAMES_TOLD]:
-        told.append(text if len(text) <= LONGEST_NAME_TOLD else f"{text[:LONGEST_NAME_TOLD]}…")
-    sentence = ", ".join(told)
-    if len(texts) > NAMES_TOLD:
-        sentence += " " + AND_MORE.format(count=len(texts) - NAMES_TOLD)
+    names_shown = list[str]()
+    for text in texts[:MOST_NAMES]:
+        names_shown.append(text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…")
+    sentence = ", ".join(names_shown)
+    if len(texts) > MOST_NAMES:
+        sentence += " " + AND_MORE.format(count=len(texts) - MOST_NAMES)
     return sentence
 
 
 def nearest_lines(text: str, wanted: str) -> list[str]:
-    """Return lines of the first 500,000 characters that share words with `wanted`, or have words like them.
+    """Return up to three lines that share words with `wanted`, or else have similar words, each after its number.
 
-    Each has its number before it, as grep writes it.
+    Only the first 500,000 characters are searched.
     """
     head = text[:CHARACTERS_SEARCHED]
     lower = head.lower()
@@ -51,5 +51,5 @@ def nearest_lines(text: str, wanted: str) -> list[str]:
     for start in sorted(starts)[:NEAREST_LINES]:
         number = text.count("\n", 0, start) + 1
         line = text[start : line_end(text, start)]
-        lines.append(f"{number}: {line[:LONGEST_LINE_TOLD]}")
+        lines.append(f"{number}: {line[:LONGEST_LINE]}")
     return lines

@@ -1,4 +1,7 @@
-"""Where a page is cut: a text behind a line, a list of matches, values or rows between two of them."""
+"""Cut a page that fits a budget: from a text after a line, from matches, values or rows between two of them.
+
+An *offset*, where the next page begins, counts characters of a text, or items of a list.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,14 @@ from memory_context.model.selection import Cost, Page
 from memory_context.text.ranges import Span
 from memory_context.text.read.line_ranges import LineSpan, parse_ranges, spans_of_lines
 
-# Prose has about four characters to a token, code fewer; what is beyond twice that is not tried.
+# Prose has about four characters per token, code fewer. More than twice that is not tried.
 CHARACTERS_TRIED_PER_TOKEN = 8
-# A row of one sign has this many in a token: a longer text is too much whatever it holds.
+# A run of one character may have this many per token. A longer text is too much, whatever it holds.
 MOST_CHARACTERS_PER_TOKEN = 64
 
 
 class Pageable(Protocol):
-    """What was selected, item by item: matching lines, values or rows."""
+    """A list of items to page through: matching lines, values or rows."""
 
     @property
     def total(self) -> int:
@@ -28,15 +31,15 @@ class Pageable(Protocol):
         ...
 
     def render(self, start: int, end: int) -> str:
-        """Write the items from `start` up to `end`."""
+        """Render the items from `start` up to `end`."""
         ...
 
     def shorter_and_shorter(self, index: int) -> Iterator[str]:
-        """Yield one item with less and less in it."""
+        """Yield one item, shortened more and more."""
         ...
 
     def part(self, start: int, end: int) -> str:
-        """Say which part of the whole the items from `start` up to `end` are."""
+        """Return a phrase that says which part of the whole the items from `start` up to `end` are."""
         ...
 
 
@@ -44,8 +47,8 @@ def page_of(items: Pageable, offset: int, budget: int | None, cost: Cost) -> Pag
     """Return as many items as `budget` allows, from `offset` on; at least one, shortened if need be.
 
     Raises:
-        InvalidSelectionError: `offset` lies behind the end.
-        BudgetTooSmallError: `budget` would not hold even a shortened item.
+        InvalidSelectionError: `offset` is beyond the end.
+        BudgetTooSmallError: Not even a shortened item fits `budget`.
     """
     total = items.total
     check_offset(offset, total)
@@ -65,10 +68,10 @@ def page_of(items: Pageable, offset: int, budget: int | None, cost: Cost) -> Pag
 
 
 def check_offset(offset: int, total: int) -> None:
-    """Check that something stands at `offset`; 0 is always right.
+    """Check that `offset` is within a selection of this size; 0 is always valid.
 
     Raises:
-        InvalidSelectionError: Nothing does.
+        InvalidSelectionError: It is not.
     """
     last = max(total, 1) - 1
     if not 0 <= offset <= last:
@@ -91,18 +94,18 @@ def _end_of_page(items: Pageable, start: int, budget: int, cost: Cost) -> int:
 
 
 def fits(text: str, budget: int, cost: Cost) -> bool:
-    """Return whether a text costs at most *budget*; one of many more characters is not counted."""
+    """Return whether a text costs at most *budget*; the tokens of a far too long text are not counted."""
     return len(text) <= MOST_CHARACTERS_PER_TOKEN * budget and cost(text) <= budget
 
 
 def page_of_lines(
     text: str, lines: str | None, offset: int, budget: int | None, cost: Cost
 ) -> Page:
-    """Return the lines that `lines` names, or all; a mark stands where lines between them are left out.
+    """Return a page of the lines that `lines` selects, or of all, with a gap mark between two ranges.
 
     Raises:
-        InvalidSelectionError: `lines` is not a line range, or `offset` lies behind the end.
-        BudgetTooSmallError: `budget` does not hold anything of them.
+        InvalidSelectionError: `lines` is not a line range, or `offset` is beyond the end.
+        BudgetTooSmallError: Nothing of them fits `budget`.
     """
     count = count_lines(text)
     spans = [LineSpan(0, len(text), 1, count)]
@@ -117,7 +120,7 @@ def page_of_lines(
             page += f"\n{_gap_before(span)}\n{text[span.start : span.end]}"
         if budget is None:
             break
-        # Tokens of texts that are joined are not always the sum of theirs.
+        # A joined text may have more tokens than its parts together.
         excess = cost(page) - budget
         if excess <= 0:
             break
@@ -138,7 +141,7 @@ def page_of_lines(
 def _spans_of_page(
     text: str, spans: list[LineSpan], offset: int, budget: int | None, cost: Cost
 ) -> Iterator[LineSpan]:
-    """Yield what a page from `offset` on shows of `spans`; it ends before a span of which not one line fits."""
+    """Yield the parts of `spans` on a page from `offset` on; it ends before a span of which not even one line fits."""
     is_first = True
     for span in spans:
         if 0 < span.end <= offset:
@@ -170,7 +173,7 @@ def _gap_before(span: LineSpan) -> str:
 
 
 def line_numbers(ranges: Iterable[Span]) -> str:
-    """Write ranges of lines as ``1-5, 90-99``."""
+    """Return ranges of lines in the form ``1-5, 90-99``."""
     return ", ".join(f"{first}-{last}" for first, last in ranges)
 
 
@@ -180,9 +183,9 @@ def truncated(text: str, budget: int, cost: Cost) -> str:
 
 
 def next_page(text: str, start: int, end: int, budget: int, cost: Cost) -> LineSpan:
-    """Return as much of ``text[start:end]`` from its beginning as `budget` allows, at least one character.
+    """Return as much of the beginning of ``text[start:end]`` as `budget` allows, but at least one character.
 
-    It is cut behind a line if one ends in it.
+    If a line ends in it, it is cut after that line.
     """
     stop = min(end, start + CHARACTERS_TRIED_PER_TOKEN * max(budget, 1))
     while stop > start + 1:
@@ -190,7 +193,7 @@ def next_page(text: str, start: int, end: int, budget: int, cost: Cost) -> LineS
         if spent <= budget:
             break
         size = stop - start
-        # In proportion to the cost, but at least a tenth less, so that few rounds are needed.
+        # Reduced in proportion to the cost, but at least by a tenth, so that few rounds are needed.
         size = min(size * budget // spent, size * 9 // 10)
         stop = start + max(size, 1)
     if stop < end:

@@ -1,4 +1,4 @@
-"""How long a reader's pattern, path or condition may take."""
+"""Limit the time that a pattern, path, condition or query of a reader may take."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SECONDS = 5.0
 
 
 class TimeLimit:
-    """The time that one read has; it runs from now on."""
+    """The time limit of one read, which starts when this is created."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self.seconds = seconds
@@ -18,11 +18,11 @@ class TimeLimit:
 
     @property
     def is_over(self) -> bool:
-        """Return whether the time is over."""
+        """Return whether the time is up."""
         return time.monotonic() > self._end
 
     def remaining(self) -> float:
-        """Return the seconds that are left, more than 0.
+        """Return the seconds that remain, always more than 0.
 
         Raises:
             SelectionTimeoutError: No time is left.
@@ -34,7 +34,7 @@ class TimeLimit:
 
 
 def too_slow(seconds: float = SECONDS) -> SelectionTimeoutError:
-    """Return the error for a pattern, path, condition or query that was stopped."""
+    """Return the error for a pattern, path, condition or query that took too long."""
     return SelectionTimeoutError(
         f"this takes longer than {seconds:g} seconds; look for something simpler, or in fewer lines"
     )

@@ -1,4 +1,4 @@
-"""Partial reads: the page that a selection gives of a text, bare or framed as a tool's answer."""
+"""Read one page of the part of a text that a selection asks for, bare or framed as a tool's answer."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _LARGEST_PART = prompts.PART_LINES.format(
 
 
 def read_part(text: str, selection: Selection, offset: int, budget: int | None, cost: Cost) -> Page:
-    """Return the page of what `selection` gives of `text` that begins at `offset`.
+    """Return the page that begins at `offset` of the part of `text` that `selection` asks for.
 
-    Its text takes at most `budget`, in the unit of `cost`.
+    The text of the page costs at most `budget`, in the unit of `cost`.
 
     Raises:
-        InvalidSelectionError: It cannot be used on this text; says why, and what could be.
-        NothingMatchedError: It gives nothing; says what is there.
-        SelectionTimeoutError: It takes too long.
-        BudgetTooSmallError: `budget` does not hold anything of it.
+        InvalidSelectionError: The selection cannot be used on this text; the message says why, and what could be used.
+        NothingMatchedError: The selection finds nothing; the message says what there is.
+        SelectionTimeoutError: Reading takes too long.
+        BudgetTooSmallError: Not even a shortened item fits `budget`.
     """
     if budget is not None and budget < 1:
         raise BudgetTooSmallError
@@ -58,8 +58,8 @@ def read_part(text: str, selection: Selection, offset: int, budget: int | None, 
 
 
 def _page_of_values(text: str, path: str, offset: int, budget: int | None, cost: Cost) -> Page:
-    """Return the values that `path` finds; of a single one that is too large for a page, its parts."""
-    # Its library takes longer to import than most commands to answer.
+    """Return a page of the values that `path` finds; if a single one is too large for a page, of its parts."""
+    # Imported here, because the JSONPath library takes longer to import than most commands take to answer.
     from memory_context.text.read.jsonpath import found_values, parts_of  # noqa: PLC0415
 
     found = found_values(text, path)
@@ -68,7 +68,7 @@ def _page_of_values(text: str, path: str, offset: int, budget: int | None, cost:
         return page_of(found, offset, budget, cost)
     if budget is None or offset:
         return page_of(parts, offset, budget, cost)
-    # Each part has a character at least: what has too many is not written only to know its size.
+    # Each part has at least one character, so a value with too many parts need not be rendered to know its size.
     may_fit = parts.total <= CHARACTERS_TRIED_PER_TOKEN * budget
     is_whole = may_fit and fits(found.render(0, 1), budget, cost)
     return page_of(found if is_whole else parts, 0, budget, cost)
@@ -90,10 +90,10 @@ def _excerpt_page(text: str, query: str, budget: int | None, cost: Cost) -> Page
 
 
 def answer(item: MemoryItem, selection: Selection, offset: int, most: int, cost: Cost) -> str:
-    """Return a page for a model: reference, which part of the whole it is, text, and the call for the next page.
+    """Return a page for a model: the reference, which part of the whole it is, the text, and the call for the next page.
 
-    It takes at most `most`, in the unit of `cost`; two thirds of that where more follows, so that no text ends with a
-    small page: each page costs a call, and every call sends all pages before it. Binary content is described.
+    It costs at most `most`, in the unit of `cost`; but two thirds of that if more follows, so that the last page is not
+    tiny: each page costs a call, and every call sends all earlier pages again. Binary content is only described.
 
     Raises:
         InvalidSelectionError: See `read_part`.
@@ -105,7 +105,7 @@ def answer(item: MemoryItem, selection: Selection, offset: int, most: int, cost:
     if description is not None:
         return prompts.BINARY.format(ref=head, what=description)
     frame = prompts.PAGE.format(ref=head, part=_LARGEST_PART, text="")
-    # The footer is longest where the next page begins far behind.
+    # The footer is longest if the next page begins at the largest offset.
     footer = _footer(item, selection, len(item.text) or 1, most, cost)
     around = cost(f"{frame}\n\n{footer}")
     budget = most - around
@@ -128,7 +128,7 @@ def answer(item: MemoryItem, selection: Selection, offset: int, most: int, cost:
 
 
 def described_binary(item: MemoryItem, selection: Selection) -> str | None:
-    """Describe binary content, or a text that is nothing but base64, unless a part of it is asked for."""
+    """Return a description of binary content, or of a text that is all base64 and of which no part is asked for."""
     if isinstance(item.content, bytes):
         return described(item.content, item.media_type)
     if selection.selector not in ("whole", "query"):
@@ -140,7 +140,7 @@ def described_binary(item: MemoryItem, selection: Selection) -> str | None:
 
 
 def _head(item: MemoryItem, most: int, cost: Cost) -> str:
-    """Return the reference; its key where it is long, and of a very long key the beginning."""
+    """Return the reference; only its key if it is too long, and only the beginning of a very long key."""
     bare = f"[MemoryRef: {item.memory_key}]"
     for head in (item.ref.render(), bare):
         if cost(head) <= most // 3:
@@ -151,7 +151,7 @@ def _head(item: MemoryItem, most: int, cost: Cost) -> str:
 def _footer(
     item: MemoryItem, selection: Selection, next_offset: int | None, most: int, cost: Cost
 ) -> str:
-    """Say how to go on: by a call, unless that would be very long."""
+    """Return the line that says how to read on: with the next call, or only its offset if the call would be too long."""
     if selection.selector == "query":
         footer = prompts.OTHER_LINES.format(key=item.memory_key)
     elif next_offset is None:

@@ -1,4 +1,4 @@
-"""The rows of a table for which a SQL expression holds: the short form of a query on one text."""
+"""Find the rows of a text's table for which a SQL expression holds: a short form of a query on one text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from memory_context.text.json_documents import to_json
 from memory_context.text.query.sandboxed_database import (
     LockedDatabase,
     cell_text,
-    columns_told,
+    columns_with_examples,
 )
 from memory_context.text.read.abridged_values import LIMITS, abridged
 from memory_context.text.read.paging import CHARACTERS_TRIED_PER_TOKEN
@@ -28,7 +28,7 @@ from memory_context.text.read.pattern_time_limit import TimeLimit
 from memory_context.text.rows.rows_in_text import table_of
 from memory_context.text.rows.rows_under_columns import Row, TextTable
 
-LONGEST_TOLD = 80
+LONGEST_SHOWN = 80
 TABLE: Final = "data"
 _ROW_NUMBERS: Final = ("_rowid_", "rowid", "oid")
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]""")
@@ -36,15 +36,15 @@ _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]""")
 
 @dataclass(frozen=True, slots=True)
 class FoundRows:
-    """Rows to page through, written as CSV below a line of names.
+    """Rows to page through, written as CSV below a line with the names of the columns.
 
     Attributes:
-        columns: The names.
-        rows: Those that may be on the page.
-        first: The number of the first of `rows`, from 0.
+        columns: The names of the columns.
+        rows: The rows that may be on the page.
+        first: The index of the first of `rows` among the selected ones.
         total: How many rows were selected.
         of: How many rows the table has.
-        name: Where the table was found; empty if the rows are those of no single table.
+        name: Where the table was found; empty if the rows are not of a single table.
     """
 
     columns: tuple[str, ...]
@@ -55,19 +55,19 @@ class FoundRows:
     name: str = ""
 
     def part(self, start: int, end: int) -> str:
-        """Say which of the rows they are."""
+        """Return a phrase that says which of the rows these are."""
         wording = prompts.PART_ROWS if self.name else prompts.PART_ANSWER
         return wording.format(
             first=start + 1, last=end, total=self.total, of=self.of, name=self.name
         )
 
     def render(self, start: int, end: int) -> str:
-        """Write CSV as RFC 4180 has it, lines ending in a line feed; nested values as JSON, missing ones empty."""
+        """Render CSV by RFC 4180, but with line feeds; nested values are JSON, and missing ones are empty."""
         rows = self.rows[start - self.first : end - self.first]
         return csv_text([self.columns, *(map(cell_text, row) for row in rows)])
 
     def shorter_and_shorter(self, index: int) -> Iterator[str]:
-        """Yield the row with its long cells cut."""
+        """Yield the row with its long cells cut more and more."""
         cells = [cell_text(cell) for cell in self.rows[index - self.first]]
         for limit in LIMITS:
             yield csv_text([self.columns, [abridged(cell, limit, 1) for cell in cells]])
@@ -76,13 +76,13 @@ class FoundRows:
 def found_rows(text: str, selection: Selection, offset: int, budget: int | None) -> FoundRows:
     """Return the rows of the table in `text` for which ``where`` holds, with the ``columns`` that are asked for.
 
-    Rows from `offset` on come along, as many as a page of `budget` tokens could hold. Cells come back as they stand in
-    the text, unless ``columns`` holds expressions. In comparisons columns of numbers are numbers, and what stands for
-    no value in them is NULL. Nothing but the table can be reached; the query has 5 seconds.
+    Only rows from `offset` on are returned, as many as a page of `budget` tokens could hold. Their cells are written as
+    in the text, unless ``columns`` holds expressions. In comparisons, columns of numbers are numbers, and cells without
+    a value are NULL. The expressions can reach nothing but the table, and have 5 seconds.
 
     Raises:
-        InvalidSelectionError: No table, or not an expression or a column of it; names the columns.
-        NothingMatchedError: It holds for no row; names the columns.
+        InvalidSelectionError: The text has no table, or an expression is invalid; the message names the columns.
+        NothingMatchedError: ``where`` holds for no row; the message names the columns.
         SelectionTimeoutError: It took too long.
     """
     table = table_of(text)
@@ -98,14 +98,14 @@ def found_rows(text: str, selection: Selection, offset: int, budget: int | None)
                 database, table, selection.columns, condition, slice(offset, stop)
             )
         except InvalidQueryError as error:
-            raise InvalidSelectionError(_refused(selection, error)) from error
+            raise InvalidSelectionError(_error_message(selection, error)) from error
         [[count]] = database.select(f"SELECT count(*) FROM {TABLE}").rows  # noqa: S608 - a constant
     if not total:
         message = prompts.NO_ROW.format(
             count=count,
             name=table.name,
-            where=to_json((selection.where or "")[:LONGEST_TOLD]),
-            columns=prompts.COLUMNS.format(columns=columns_told(table)),
+            where=to_json((selection.where or "")[:LONGEST_SHOWN]),
+            columns=prompts.COLUMNS.format(columns=columns_with_examples(table)),
         )
         raise NothingMatchedError(message)
     return FoundRows(names, rows, offset, total, count, table.name)
@@ -114,12 +114,12 @@ def found_rows(text: str, selection: Selection, offset: int, budget: int | None)
 def _selected(
     database: LockedDatabase, table: TextTable, columns: str | None, condition: str, window: slice
 ) -> tuple[tuple[str, ...], list[Row], int]:
-    """Return the names, the rows in `window`, and how many rows there are."""
+    """Return the names of the columns, the rows in `window`, and how many rows were selected."""
     indexes = _column_indexes(table, columns)
     taken = {column.lower() for column in table.columns}
     row_number = next((name for name in _ROW_NUMBERS if name not in taken), None)
     if indexes and row_number:
-        # Cells are given as they stand in the text, where the database has numbers and NULL.
+        # The cells are taken from the text, because the database has numbers and NULL in their place.
         found = database.select(f"SELECT {row_number} {condition}", bounded=False)
         numbers = [number for (number,) in found.rows]
         wanted = set(numbers[window])
@@ -134,7 +134,7 @@ def _selected(
 
 
 def _column_indexes(table: TextTable, columns: str | None) -> list[int]:
-    """Return which of the table's columns are asked for; nothing if `columns` holds other expressions too."""
+    """Return the indexes of the columns that are asked for; empty if `columns` also holds other expressions."""
     if columns is None:
         return list(range(len(table.columns)))
     indexes = {name.lower(): index for index, name in enumerate(table.columns)}
@@ -152,9 +152,9 @@ def _column_indexes(table: TextTable, columns: str | None) -> list[int]:
     return wanted
 
 
-def _refused(selection: Selection, error: InvalidQueryError) -> str:
+def _error_message(selection: Selection, error: InvalidQueryError) -> str:
     given = list[str]()
     for name, value in (("where", selection.where), ("columns", selection.columns)):
         if value:
-            given.append(f"{name}={to_json(value[:LONGEST_TOLD])}")
+            given.append(f"{name}={to_json(value[:LONGEST_SHOWN])}")
     return f"{', '.join(given)} cannot be used: {error}"

@@ -1,8 +1,9 @@
-"""Take secrets out of texts: a pure function of the text, with no state but its rules.
+"""Take secrets out of texts: a pure function of the text, whose only state is its rules.
 
-A text of some megabytes that an agent stores is clean as a rule. So each rule names literals of which one must stand in
-what it finds; only where one does is its pattern tried. Patterns are bounded, or go on only from where the last one
-stopped: no text makes them slow.
+Most texts of some megabytes that an agent stores hold no secret. So each rule has a cheap *hint* that begins with a
+literal, and its pattern is tried only where the hint matches. Patterns are bounded, or continue where the previous one
+stopped, so that no text makes them slow. A *kind* is the sort of secret, such as ``password``; a *marker*, such as
+``[redacted password]``, takes its place.
 """
 
 from __future__ import annotations
@@ -38,5 +39,5 @@ _HOMES = {
 }
 
 
-# They compile many patterns, and most stores have no redactor.
+# Imported only when used, because these modules compile many patterns, and most stores have no redactor.
 __getattr__ = lazy_names(__name__, _HOMES)

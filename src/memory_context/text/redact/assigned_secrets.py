@@ -1,7 +1,7 @@
-"""Secrets that have no form of their own, but a name before them: ``password=…``, ``"api_key": "…"``.
+"""Find secrets that have no form of their own, but a name before them: ``password=…``, ``"api_key": "…"``.
 
-Such a name stands in much that is no secret: code, schemas, translations, documentation. So the value decides: what
-looks like a word, a name, a path, an expression or a place to fill in is none.
+Such names also occur where there is no secret: in code, schemas, translations, documentation. So the value decides: what
+looks like a word, a name, a path, an expression or a placeholder is not a secret.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from memory_context.text.redact.value_looks_secret import (
     is_random,
 )
 
-# The beginning of a value, by which it is judged, and the rest of it. They are two patterns because a rejected value is
-# not read to its end: in one of megabytes that has names of secrets inside, each name would read it once more.
+# Patterns for the beginning of a value, by which it is judged, and for the rest of it. They are separate so that a
+# rejected value is not read to its end: in a value of megabytes with many names of secrets in it, each of these names
+# would read it again.
 _ValueForm = tuple[regex.Pattern[str], regex.Pattern[str]]
 
 _LONGEST_JUDGED = 64
 _QUOTE = r"\\{0,7}[\"'`]"
 _SPACE = r"[ \t]{0,8}"
 _TYPE = r"[A-Za-z_&\[?*][\w.|\[\]<>&'?* ]{0,40}"
-# Up to three fields between a name and its value: "name": "password", "type": "string", "value": "…".
+# Up to three fields may be between a name and its value: "name": "password", "type": "string", "value": "…".
 _FIELD = (
     rf"(?:{_QUOTE})?\w{{1,20}}(?:{_QUOTE})?\s?[:=]\s?(?:{_QUOTE})?[\w.:/-]{{0,40}}(?:{_QUOTE})?"
 )
@@ -53,7 +54,7 @@ _SET_OR_GET = (
     r"(?<=\b(?i:set|put|add|append|define|env|fetch|get|header)\w{0,20}"
     rf"\({_SPACE}{_QUOTE}[\w.-]{{1,60}}{_QUOTE},{_SPACE})"
 )
-# What may stand between a name and its value, the first that fits.
+# What may be between a name and its value; the first alternative that matches is taken.
 _SIGNS = "|".join(
     (
         rf"(?:{_QUOTE})?{_SPACE}:{_SPACE}{_TYPE}+={_SPACE}(?={_QUOTE})",  # name: type = "…"
@@ -75,7 +76,7 @@ _SIGNS = "|".join(
     )
 )
 _SCHEME = r"(?:(?:Token|ApiKey|Key|apikey|token)[ =](?:token=)?)?"
-# A prefix of Python's strings, or C#'s @, and two of three quotes; f"…" only if nothing is filled in.
+# A string prefix of Python, or C#'s @, and the first two of three quotes; f"…" only if nothing is interpolated.
 _STRING_PREFIX = (
     r"(?:(?:[bBrRuU]{1,2}|f(?=[\"'][^\"'{]*[\"']))(?=[\"'])|@(?=\"))?(?:''(?=')|\"\"(?=\"))?"
 )
@@ -83,7 +84,7 @@ _STRING_PREFIX = (
 _ESCAPES = re.compile(r"\\[bfnrt]")
 _BRACKETS = ("(", "[", "{")
 _VALUE_ENDS = (" ", "\t", '"', "'", "`", ",", ";")
-# What may stand between the beginning of a line and the end of a name that is assigned to there.
+# What may be between the beginning of a line and the end of a name to which the line assigns a value.
 _LINE_START = regex.compile(r"[ \t]*+(?:[+>-][ \t]*+)?(?:(?:export|set|ENV|ARG)[ \t]++)?[\w.-]*+")
 _LONGEST_LINE_START = 120
 _ASSIGNMENT = regex.compile(r"[ \t]*=[ \t]*|:[ \t]+")
@@ -91,17 +92,17 @@ _ASSIGNMENT = regex.compile(r"[ \t]*=[ \t]*|:[ \t]+")
 
 @dataclass(frozen=True, slots=True)
 class AssignedRule(Rule):
-    """Find a kind of secret that stands behind a name.
+    """Finds a kind of secret after a name.
 
     Attributes:
-        named: Matches the name, the sign after it, and the quote that opens the value, as group ``open``.
+        named: Matches the name, the sign after it, and, in the group ``open``, the quote that opens the value.
     """
 
     named: regex.Pattern[str]
 
     @property
     def is_password(self) -> bool:
-        """Return whether a person may have made the secret up."""
+        """Return whether a person may have chosen the secret, and not a machine."""
         return self.kind == "password"
 
     def find(self, text: str, position: int) -> Span | None:
@@ -120,7 +121,7 @@ class AssignedRule(Rule):
         value = self._find_value(text, name, form, is_bare=True)
         sign = groups.get("assigned") or ""
         may_go_on = _ASSIGNMENT.fullmatch(sign) and (value or sign == "=" or sign[0] == ":")
-        # At the beginning of a line the value may go on up to a blank.
+        # If the name is at the beginning of a line, the value may continue up to a blank.
         in_line = _line_form(text, name.start()) if may_go_on else None
         return (in_line and self._find_in_line(text, name, in_line)) or value
 
@@ -135,7 +136,7 @@ class AssignedRule(Rule):
         if is_bare and text.startswith(_BRACKETS, end):
             return None
         is_cut = text.startswith((" ", "\t"), end)
-        # Few values have an escape: looking for a backslash is cheaper than a substitution that finds none.
+        # Few values have an escape, and looking for a backslash is cheaper than a substitution that finds none.
         unescaped = _ESCAPES.sub("", value[0]) if "\\" in value[0] else value[0]
         if not self._is_secret(name, unescaped, is_cut=is_cut, is_bare=is_bare):
             return None
@@ -178,24 +179,25 @@ _SAID = regex.compile(
 
 @dataclass(frozen=True, slots=True)
 class WordRule(Rule):
-    """Find a password behind a word for one that is not ASCII, which hints do not see."""
+    """Finds a password after a word for "password" that is not ASCII, which hints cannot find."""
 
     def find_all(self, text: str, flat: bytes) -> Iterator[SecretSpan]:  # noqa: ARG002 - the protocol's
         """See `Rule.find_all`."""
         if text.isascii() or not any(word in text for word in _NOT_ASCII):
             return
-        for said in _SAID.finditer(text):
-            value = said["value"].rstrip(".!?:")
+        for match in _SAID.finditer(text):
+            value = match["value"].rstrip(".!?:")
             if is_made_up(value) and not (
                 is_code(value, is_cut=False) or is_no_secret(value, is_cut=False)
             ):
-                yield SecretSpan(*said.span("value"), self.kind)
+                yield SecretSpan(*match.span("value"), self.kind)
 
 
 def _line_form(text: str, name_start: int) -> regex.Pattern[str] | None:
-    """Return the form of a value whose name, known from *name_start* on, begins a line; None if it does not.
+    """Return the form of a value up to the end of its line, if the line begins with its name; otherwise None.
 
-    The line may be one of a string, behind an escaped line break.
+    The part of the name that a rule knows begins at *name_start*. The line may be within a string, after an escaped line
+    break.
     """
     start = max(0, name_start - _LONGEST_LINE_START)
     before = text[start:name_start]
@@ -213,22 +215,24 @@ def _value_form(char: str, start: str = "") -> _ValueForm:
     return regex.compile(f"{start}{char}{{4,{_LONGEST_JUDGED}}}+"), regex.compile(f"{char}*+")
 
 
-# A quote before one of these may end the JSON around the value; before any other, text is no JSON.
+# A quote is inside a value unless one of these follows. Before one of these it may end a string of JSON around the value;
+# before any other character the text cannot be JSON.
 _INSIDE = r"(?![\s,:}\]+.;&%)]|\Z)"
-# In apostrophes: other quotes, an apostrophe between quotes, escaped as shells do ('\''), or doubled as in SQL and YAML.
+# What a value in apostrophes may contain: other quotes, and an apostrophe that is in quotes, escaped as in shells ('\''),
+# or doubled as in SQL and YAML.
 _IN_APOSTROPHES = rf"(?:\"{_INSIDE}|\\*+`)(?=[^\s']{{0,256}}')|'\"'\"'|'\\''|''(?![\s'\"])"
 
-# A colon may stand behind the name of something in JSON, which ends like a value's name: {"password=":1}.
+# Not a colon after a name in JSON that itself ends like an assignment: {"password=":1}.
 _NO_VALUE_OF_JSON = r"(?!:(?:-?\d[\d.eE+-]*+[,}\]]|[\"\[{\\]|true|false|null))"
 
 
 @cache
 def _in_quotes(opened: str) -> _ValueForm:
-    """Return the form of values behind the quote *opened* and the backslashes before it.
+    """Return the form of values after an opening quote, given with the backslashes before it.
 
-    In JSON there are 0 of them, in JSON inside JSON 1, then 3, then 7. With n of them, a quote of the value has 2n + 1
-    before it, and a backslash of the value is 2n + 2 of them. Another sort of quote may end the JSON around the value;
-    an apostrophe does not.
+    In JSON there are 0 backslashes, in JSON inside JSON 1, then 3, then 7. If there are n, a quote inside the value has
+    2n + 1 before it, and a backslash inside the value is written as 2n + 2. Another sort of quote may end the JSON around
+    the value; an apostrophe does not.
     """
     quote, depth = opened[-1], len(opened) - 1
     ends = "\"'`"
@@ -246,12 +250,12 @@ def _in_quotes(opened: str) -> _ValueForm:
 
 _BARE_PASSWORD = _value_form(r"[^\s\"'`,;&(){}\[\]<>\\|]")
 _BARE_KEY = _value_form(r"[^\s\"'`,;&(){}\[\]<>\\|@]")
-# Up to the closing tag or the end of CDATA; in a string of JSON, quotes and slashes may be escaped.
+# A value in markup: up to the closing tag or the end of CDATA. In a JSON string, quotes and slashes may be escaped.
 _IN_MARKUP = _value_form(
     rf"(?:(?!\]\]>|</)[^\s\"\\]|\\++(?:(?!\]\]>|</)[^\s\"\\]|(?=</|\]\]>))|\"{_INSIDE})"
 )
-# Up to a blank, a quote, a tag, or what is assigned to the next name: of a query string, of a connection's string.
-# Up to a closing tag, the assignment to another name, or a comma or semicolon at the end.
+# A value in a line: up to a blank, a quote, a closing tag or <br>, the assignment to the next name in a query or
+# connection string, or a comma or semicolon at the end.
 _LINE = r"(?:(?!</|<br|[&;,][A-Za-z_][\w. -]{{0,40}}=|[,;]++(?:\s|$)){}){{4,512}}+"
 _IN_LINE = regex.compile(_LINE.format(r"[^\s\"'`]"), regex.MULTILINE)
 _IN_ESCAPED_LINE = regex.compile(_LINE.format(r"[^\s\"'`\\]"), regex.MULTILINE)
@@ -260,7 +264,8 @@ _IN_ESCAPED_LINE = regex.compile(_LINE.format(r"[^\s\"'`\\]"), regex.MULTILINE)
 # The stages of a deployment that may follow a name: DB_PASSWORD_PROD=…
 _STAGES = "PROD|PRODUCTION|LIVE|STAGING|STAGE|DEV|TEST|QA|UAT|CI|LOCAL|OLD|NEW|PRIMARY|SECONDARY"
 
-# What must follow a name before it is worth a closer look: a sign and some of a value, as in `_SIGNS`, but cheaper.
+# What must follow a name to make a closer look worthwhile: a sign and the beginning of a value, as in `_SIGNS`, but with
+# cheaper patterns.
 _AHEAD = (
     rf"(?:_(?:{_STAGES.lower()})|[0-9_\-]{{0,3}}+)(?![a-z0-9_])"
     r"(?:[\\\"'`]{0,8}\]?[ \t]{0,8}(?:[?+.]?[:=!]{1,4}>?[ \t]{0,8}"
@@ -275,7 +280,7 @@ _AHEAD = (
 
 
 def _assigned(kind: str, hint: str, name: str = "") -> AssignedRule:
-    """Compile a rule for a value that is assigned to *name*, or the hint, with a number or a stage behind it."""
+    """Make a rule for a value that is assigned to *name* (by default, the hint), perhaps with a number or a stage."""
     suffix = rf"(?:[_-]?[0-9]{{1,2}}|_(?-i:{_STAGES}))?"
     value_start = rf"(?(markup)|{_SCHEME}{_STRING_PREFIX}(?P<open>{_QUOTE})?)"
     named = rf"(?P<name>(?i:{name or hint})){suffix}(?P<assigned>{_SIGNS}){value_start}"
@@ -288,20 +293,20 @@ def _argument(
     name: str = "",
     before: str = "--[A-Za-z0-9_-]{0,40}?",
 ) -> AssignedRule:
-    """Compile a rule for a value that stands behind a blank: of an option, or in .netrc."""
+    """Make a rule for a value after a blank: that of an option, or in .netrc."""
     hint_of_argument = rf"{before}(?:{hint})[ \t]".lower()
     named = rf"{before}(?P<name>(?i:{name or hint}))[ \t]{{1,8}}(?P<open>{_QUOTE})?"
     return AssignedRule(kind, hint_of_argument, regex.compile(named))
 
 
 def _planned(kind: str, name: str) -> AssignedRule:
-    """Compile a rule for the new value where Terraform plans to change one: ``name = "old" -> "new"``."""
+    """Make a rule for the new value of a change in a Terraform plan: ``name = "old" -> "new"``."""
     old = rf"(?P<name>(?i:{name}))[ \t]{{0,40}}=[ \t]{{1,8}}(?:\"[^\"\n]{{0,256}}\"|null) "
     named = regex.compile(rf'(?<={old})-> (?P<open>")')
     return AssignedRule(kind, '-> "', named)
 
 
-# Tokens that name a place in a list or a lock of WebDAV, and keys that are public.
+# The words before "token" in tokens that are not secret: positions in a list, locks of WebDAV, public keys.
 _CURSORS = (
     "page|next|continuation|continue|cursor|sync|resume|pagination|skip|delta|starting|scroll|idempotency"
     "|public[_-]?key|(?<!un)lock|(?-i:[Cc]lient(?=T))"
@@ -313,7 +318,7 @@ PASSWORD, SECRET = (
     "pass(?:word|wort|wd|phrase|code)",
     "secret(?:[ ._-]?(?:access[ _-]?)?key(?:_base)?)?",
 )
-# Not the name of one that AWS keeps: arn:aws:secretsmanager:eu-west-1:111122223333:secret:prod/db-AbC123.
+# Not the name of a secret that AWS keeps: arn:aws:secretsmanager:eu-west-1:111122223333:secret:prod/db-AbC123.
 NAMED_SECRET = f"(?<!:secretsmanager:[a-z0-9-]{{0,30}}:[0-9]{{0,12}}:){SECRET}"
 _KEY = f"(?:{SORTS_OF_KEY})[ _-]?key"
 

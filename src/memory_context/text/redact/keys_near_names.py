@@ -1,8 +1,8 @@
-"""Keys that a machine made, near a name that tells what they are, whatever the language or notation.
+"""Find keys made by a machine near a name that says what they are, in any language or notation.
 
 Every language assigns in its own way, and a log or a table does not assign at all. So the value decides, not the sign:
-it is so random that no person wrote it, and what stands between it and the name are only signs, tags, a call, and words
-such as "is", "string" and "default".
+it must be so random that no person wrote it, and only signs, tags, a call, and words such as "is", "string" and
+"default" may be between it and the name.
 """
 
 from __future__ import annotations
@@ -30,22 +30,23 @@ _UUID = regex.compile("(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ID = regex.compile("(?i)[0-9a-f-]+")
 _IN_SENTENCE = regex.compile(r"\w+[\s.\[(]+")
 _SAID = ("token", "password", "secret")
-# No end of another word, as in "tiktoken".
+# The name must not be the end of another word, as in "tiktoken".
 _START = "(?:(?<![A-Za-z])|(?=[A-Z])|(?<=(?i:access|api|app|auth|bot|client|refresh|session|user)))"
 _WORDS = (
     "a|an|as|android|body|by|class|const|data|default|from|get|is|it|key|lazy|name|new|or|secret|serializeas|set|static|str"
     "|string|td|text|the|to|token|type|u8|value|val|was|your"
 )
-# The slash of a path is no sign, nor an @ ("create-token@1b64…"), nor one that a key begins with; a line's end is one
-# behind another or above an indented line alone, for what stands below a word may be another row.
+# Signs between a name and its key. Not among them: the slash of a path, an @ ("create-token@1b64…"), and a sign with
+# which a key begins. The end of a line counts only after another sign or before an indented line, because the line below a
+# word may be another row.
 _SIGNS = r"(?:[^\w/+@\n-]|(?<=[:=({\[>\\][ \t\r\n]{0,8})\n|\n(?=[ \t])|[+-](?![A-Za-z0-9])|(?<=[+-])[+-]|(?<=<)/|//){1,24}+"
-# A word that says nothing, or a call that has the key as an argument.
+# A word without meaning here, or a call that has the key as an argument.
 _STEP = rf"(?:(?:{_WORDS})(?![A-Za-z0-9_])|[A-Za-z_][A-Za-z0-9_.:]{{0,40}}(?=[({{])){_SIGNS}"
 _BETWEEN = rf"{_SIGNS}(?:{_STEP}){{0,4}}"
-# The same, but cheaper: any words.
+# The same for the hint, with cheaper patterns: any words.
 _ANY_STEP = r"(?:[a-z]{1,11}+8?+(?![a-z0-9_.:])|[a-z_][a-z0-9_.:]{0,40}+(?=[({]))\W{1,24}+"
 _AHEAD = rf"\W{{1,24}}+(?:{_ANY_STEP}){{0,4}}(?:base64:)?(?=[a-z_+/-]{{0,40}}[0-9])[a-z0-9][a-z0-9_+/-]{{{_SHORTEST - 2}}}"
-# In one of the alphabets of base64, or with dots.
+# A key is written in one of the alphabets of base64, or with dots.
 _VALUE = (
     r"(?P<value>(?:[A-Za-z0-9+/]{20,512}|[\w-][\w.~-]{18,511}\w)={0,2})"
     r"(?=[\s\"'`,;:|&<>()\[\]{}\\.*]|\Z)"
@@ -54,7 +55,7 @@ _SORTS = (
     f"{SORTS_OF_KEY}|app|application|client|cookie|decrypt|decryption|deploy|encrypt|fernet|functions|hmac|jwt|license"
     "|recovery|server|service|service[_-]?role|session|shared|storage|subscription|unseal|webhook"
 )
-# Keys of a table, a cache or a file, and public ones.
+# Names of keys that are not secret: keys of tables, caches and files, and public ones.
 _NO_SECRETS = (
     "ARTIFACT|BLOB|BUCKET|CACHE|CLUSTERING|DEDUP|DEDUPE|DEDUPLICATION|DOCUMENT|ENTITY|ETAG|EVENT|FEATURE|FILE|FOREIGN|GROUP"
     "|HASH|HOST|IDEMPOTENCY|INDEX|ISSUE|JOB|LOCK|LOOKUP|MESSAGE|NATURAL|OBJECT|PARTITION|PRIMARY|PROJECT|PUB|PUBLIC|RANGE"
@@ -64,22 +65,22 @@ _NO_SECRETS = (
 
 @dataclass(frozen=True, slots=True)
 class NearRule(PatternRule):
-    """Find a key near a name."""
+    """Finds a key near a name."""
 
     def find(self, text: str, position: int) -> Span | None:
         """See `Rule.find`."""
         found = PatternRule.find(self, text, position)
         if found is None:
             return None
-        if self.kind in _SAID and _is_said(text, position, found):
+        if self.kind in _SAID and _is_id_in_sentence(text, position, found):
             return None
-        # A marker names what stood in its place, and not what stands behind it.
+        # A name inside a marker is about the secret that was there, not about what follows the marker.
         before = text[max(0, position - _LONGEST_MARKER) : position].rpartition("[redacted ")
         return None if before[1] and "]" not in before[2] else found
 
 
-def _is_said(text: str, position: int, value: Span) -> bool:
-    """Return whether a sentence speaks of a commit or a request: "invalid token [4f6a…]", "fix token 1b64…"."""
+def _is_id_in_sentence(text: str, position: int, value: Span) -> bool:
+    """Return whether the value is the id of a commit or request in a sentence: "invalid token [4f6a…]"."""
     is_part_of_name = text[position - 1 : position] in ("_", "-", ".")
     in_sentence = _IN_SENTENCE.fullmatch(text, position, value[0])
     return (
@@ -88,7 +89,7 @@ def _is_said(text: str, position: int, value: Span) -> bool:
 
 
 def _near(kind: str, hint: str, name: str = "", start: str = _START) -> NearRule:
-    """Compile a rule for a key behind *name*, or behind the hint without one."""
+    """Make a rule for a key after *name* (by default, the hint)."""
     named = rf"{start}(?i:{name or hint}{_SUFFIX}{_BETWEEN})"
     return NearRule(
         kind, hint + _SUFFIX + _AHEAD, rf"{named}(?<![\w+/.~-])(?:base64:)?{_VALUE}", _is_key
@@ -108,7 +109,7 @@ NEAR = (
     _near("secret", "secret_?id"),
     _near("secret", "credential"),
     _near("token", "token(?<!page_token)", TOKEN),
-    # Whatever the scheme is called.
+    # With a scheme of any name.
     _near("token", r"authorization\W{1,8}[a-z][a-z0-9_-]{1,20}"),
     _near("token", "authorization"),
     _near("bearer_token", "bearer(?:_?auth)?"),

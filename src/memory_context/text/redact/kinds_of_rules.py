@@ -1,4 +1,4 @@
-"""What a rule is: it finds one kind of secret, first by a cheap hint, then by a close look at that position."""
+"""The base classes of rules. A rule finds one kind of secret: first a cheap hint, then a close look at that offset."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import regex
 
 from memory_context.text.ranges import Span
 
-# What may stand before a key: no letter or digit, or an escape that ends in one: of a string (\n, \u0027), a URL (%20),
-# a terminal (ESC[32m).
+# The beginning of a key: no letter or digit precedes it, except as the end of an escape: of a string (\n, \u0027), a URL
+# (%20), or a terminal (ESC[32m).
 START = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-Fa-f]{2})|(?<=\[[0-9;]{1,12}m))"
 END = r"(?![A-Za-z0-9])"
 _ESCAPES = tuple(
@@ -22,7 +22,7 @@ _ESCAPES = tuple(
     for escape in (rb"\\(?:[bfnrt]|u[0-9a-f]{4})", b"%[0-9a-f]{2}", rb"\[[0-9;]{1,12}m")
 )
 _SHORTEST_RUN = 16
-# What a hint begins with; a character that a count follows may be missing.
+# The literal at the beginning of a hint, up to a character that a count follows, which may be missing.
 _LITERAL = re.compile(r"(?:[a-z0-9_:/<> =\"-](?![?*{|]))*")
 
 
@@ -38,14 +38,14 @@ HEAD_BYTES = 3
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """What in a text in lower-case ASCII may be a key: 16 characters or more without a blank.
+    """The parts of a text, in lower-case ASCII, that may be a key: runs of at least 16 characters without a blank.
 
-    A look at their words, in place of a search through the text, tells of most rules that they find nothing.
+    Their words show, without a search through the text, that most rules cannot find anything in it.
 
     Attributes:
-        flat: The runs, with a blank between them.
-        words: Their words.
-        heads: Their first three characters.
+        flat: The runs, joined with blanks.
+        words: The words in the runs: their sequences of letters and digits.
+        heads: The first three characters of each word.
     """
 
     flat: bytes
@@ -54,7 +54,7 @@ class Runs:
 
     @classmethod
     def of(cls, flat: bytes) -> Self:
-        """Return those of a text."""
+        """Return the runs of a text."""
         for escape in _ESCAPES:
             flat = escape.sub(b" ", flat)
         runs = [run for run in flat.translate(_RUNS).split() if len(run) >= _SHORTEST_RUN]
@@ -65,7 +65,7 @@ class Runs:
 
 @dataclass(frozen=True, slots=True)
 class SecretSpan:
-    """Where a secret stands; *is_quoted* says that its marker needs quotes."""
+    """The span of a secret and its kind; *is_quoted* says that the marker in its place needs quotes."""
 
     start: int
     end: int
@@ -75,12 +75,12 @@ class SecretSpan:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How one kind of secret is found.
+    """A rule that finds one kind of secret.
 
     Attributes:
-        kind: The name that stands in the secret's place: ``[redacted <kind>]``.
-        hint: A regular expression for where a secret may be, in text in lower-case ASCII. It begins with a literal, by
-            which the standard library's ``re`` passes over a megabyte in half a millisecond (measured).
+        kind: The name that the marker shows in the secret's place: ``[redacted <kind>]``.
+        hint: A regular expression, for text in lower-case ASCII, that matches wherever a secret may be. It begins with a
+            literal, with which the standard library's ``re`` searches a megabyte in half a millisecond (measured).
     """
 
     kind: str
@@ -90,12 +90,12 @@ class Rule:
         """Return the start and end of the secret whose hint matches at *position*; None if there is none."""
         raise NotImplementedError
 
-    def may_find(self, runs: Runs) -> bool:  # noqa: ARG002 - for rules of keys
-        """Return whether a text with these runs may have such a secret."""
+    def may_find(self, runs: Runs) -> bool:  # noqa: ARG002 - used by `KeyRule`
+        """Return whether a text with these runs may hold such a secret."""
         return True
 
     def find_all(self, text: str, flat: bytes) -> Iterator[SecretSpan]:
-        """Yield where such secrets stand in *text*, which is *flat* in lower-case ASCII."""
+        """Yield the spans of such secrets in *text*; *flat* is the same text in lower-case ASCII."""
         search = compiled_hint(self.hint).search
         position = 0
         while hint := search(flat, position):
@@ -107,11 +107,12 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class PatternRule(Rule):
-    """Find a kind of secret that has a form of its own.
+    """Finds a kind of secret by a pattern.
 
     Attributes:
-        pattern: Begins where the hint does. Its group ``value`` is redacted, or the whole match without that group. A
-            group ``head``, inside a lookbehind, says that the secret begins before the hint.
+        pattern: A regular expression that is matched where the hint begins. Its group ``value`` is redacted, or the
+            whole match if it has no such group. If the secret begins before the hint, a lookbehind has a group ``head``
+            that matches this part.
         is_secret: Decides whether the matched value is a secret.
     """
 
@@ -134,10 +135,10 @@ class PatternRule(Rule):
 
 @dataclass(frozen=True, slots=True)
 class JointRule(Rule):
-    """Look through a text once for several rules whose hints begin alike.
+    """Searches a text only once for several rules whose hints begin with the same literal.
 
     Attributes:
-        rules: The rules; their hints are tried where one of them matches.
+        rules: The rules, whose hints are tried wherever the joint hint matches.
     """
 
     rules: tuple[Rule, ...]
@@ -157,24 +158,24 @@ class JointRule(Rule):
 
 
 def joint(rules: Iterable[Rule]) -> list[Rule]:
-    """Return *rules* with those whose hints begin with the same literal as one."""
+    """Return *rules*, with those joined into one whose hints begin with the same literal."""
     groups = dict[object, list[Rule]]()
     for rule in rules:
         literal = _LITERAL.match(rule.hint)
         begins: object = literal[0] if literal else ""
-        if type(rule).find_all is not Rule.find_all:  # it looks through the text in its own way
+        if type(rule).find_all is not Rule.find_all:  # it searches the text in its own way
             begins = rule
         groups.setdefault(begins, []).append(rule)
     return [
         group[0]
         if len(group) == 1
-        # Python takes what alternatives begin with out of them, so that it is looked for as a literal.
+        # Python's `re` takes the common beginning out of the alternatives, so that it is searched as a literal.
         else JointRule(group[0].kind, "|".join(rule.hint for rule in group), tuple(group))
         for group in groups.values()
     ]
 
 
-# Most rules never find their hint: they are compiled when they first do.
+# Compiled when a hint first matches, because the hints of most rules never do.
 @cache
 def _compiled(pattern: str) -> regex.Pattern[str]:
     return regex.compile(pattern)
@@ -182,5 +183,5 @@ def _compiled(pattern: str) -> regex.Pattern[str]:
 
 @cache
 def compiled_hint(hint: str) -> re.Pattern[bytes]:
-    """Return a hint that can be searched for."""
+    """Return the compiled pattern of a hint."""
     return re.compile(hint.encode())

@@ -1,4 +1,4 @@
-"""Values of Kubernetes' secrets, which are base64 under names of any sort.
+"""Find the values of Kubernetes secrets, which are base64 under arbitrary names.
 
 An object with ``kind: Secret`` has its values under ``data`` or ``stringData``, in YAML or JSON
 (https://kubernetes.io/docs/concepts/configuration/secret).
@@ -14,7 +14,7 @@ import regex
 from memory_context.text.redact.kinds_of_rules import Rule, SecretSpan
 from memory_context.text.redact.value_looks_secret import is_placeholder
 
-# The name of a field in YAML may stand behind the mark of a list's item.
+# The name of a field in YAML may follow the dash of a list item.
 _KIND = regex.compile(
     r"^(?P<indent>[ \t]*+(?:-[ \t]++)?)kind:[ \t]*+[\"']?Secret[\"']?[ \t]*+\r?$", regex.M
 )
@@ -23,17 +23,17 @@ _DATA = regex.compile(r"[ \t-]*+(?:data|stringData):[ \t]*+\r?\n?")
 _VALUE = regex.compile(
     r"[ \t]*+(?:[\"']?[\w.-]++[\"']?:[ \t]++)?[\"']?(?P<value>[^\s\"'|>#][^\s\"']*+)[\"']?[ \t]*+\r?\n?"
 )
-# JSON may stand in JSON: up to seven backslashes before each quotation mark.
+# JSON may be inside JSON, so there may be up to seven backslashes before each quote.
 _KIND_IN_JSON = regex.compile(r"\"kind\\{0,7}\"\s{0,4}:\s{0,4}\\{0,7}\"Secret\\{0,7}\"")
 _BRACE = regex.compile("[{}]")
-# Values are texts: the first closing brace ends the data.
+# All values are strings, so the first closing brace ends the data.
 _DATA_IN_JSON = regex.compile(r"\\{0,7}\"(?:data|stringData)\\{0,7}\"\s{0,4}:\s{0,4}\{[^{}]*+\}")
 _VALUE_IN_JSON = regex.compile(r":\s{0,4}\\{0,7}\"(?P<value>[^\"\\\s]++)\\{0,7}\"")
 
 
 @dataclass(frozen=True, slots=True)
 class KubernetesRule(Rule):
-    """Find the values of objects of the kind Secret."""
+    """Finds the values of objects of the kind Secret."""
 
     def find_all(self, text: str, flat: bytes) -> Iterator[SecretSpan]:
         """See `Rule.find_all`."""
@@ -45,7 +45,7 @@ class KubernetesRule(Rule):
 
 
 def _in_yaml(text: str) -> Iterator[regex.Match[str]]:
-    done = 0  # each line is looked at once
+    done = 0  # each line is read only once
     for kind in _KIND.finditer(text):
         if kind.start() < done:
             continue
@@ -60,7 +60,7 @@ def _in_yaml(text: str) -> Iterator[regex.Match[str]]:
 
 
 def _lines_of_object(text: str, start: int, depth: int, least: int) -> Iterator[regex.Match[str]]:
-    """Yield the lines above and below *start* that are not indented less, none of them before *least*."""
+    """Yield the lines of the object around *start*: those indented by *depth* or more, none of them before *least*."""
     first = start
     while first > least and not _begins_item(text, first, depth):
         above = text.rfind("\n", 0, first - 1) + 1
@@ -75,7 +75,7 @@ def _lines_of_object(text: str, start: int, depth: int, least: int) -> Iterator[
 
 
 def _begins_item(text: str, place: int, depth: int) -> bool:
-    """Return whether the line at *place* is the first of a list's item that is indented by *depth*."""
+    """Return whether the line at *place* begins an item of a list whose fields are indented by *depth*."""
     return text[place : place + depth].strip(" \t") == "-"
 
 
@@ -85,7 +85,7 @@ def _is_outside(text: str, place: int, depth: int) -> bool:
 
 
 def _in_json(text: str) -> Iterator[regex.Match[str]]:
-    done = 0  # each character is looked at once
+    done = 0  # each character is read only once
     for kind in _KIND_IN_JSON.finditer(text):
         if kind.start() < done:
             continue
@@ -97,7 +97,7 @@ def _in_json(text: str) -> Iterator[regex.Match[str]]:
 
 
 def _to_brace(text: str, position: int, closing: str) -> int:
-    """Return where behind *position* the brace is that closes what was opened before; the end without one."""
+    """Return the offset of the brace after *position* that closes the object around it; without one, the text's end."""
     depth = 0
     for brace in _BRACE.finditer(text, position):
         depth += 1 if brace[0] != closing else -1

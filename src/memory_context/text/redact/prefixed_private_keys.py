@@ -1,8 +1,8 @@
-"""Private keys as programs print them: with the same before each line, as a log, a diff, a comment or a colour has it.
+"""Find private keys whose lines all have a prefix: that of a log, a diff, a comment, or a terminal's colour.
 
-A block whose lines stand below each other is found by `private_keys`. Here the line with the first dashes tells what
-stands before every line of the key, but for numbers and times, which change from line to line. So nothing is guessed: a
-line belongs to the key if it begins as the first one did, and the rest of it is base64.
+A block without prefixes is found by `private_keys`. Here the head of the key shows the prefix of each of its lines,
+except for numbers and times, which change from line to line. So nothing is guessed: a line belongs to the key if it
+begins as the first one did, and the rest of it is base64.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _FOOT = re.compile(FOOT)
 # A terminal's colour: the escape character, or one of the ways to write it in a string (\u001b, \x1b, \033, \e).
 _COLOUR_CODE = r"(?:u001[bB]|x1[bB]|033|e)\[[0-9;]{0,12}[mK]"
 _COLOUR = re.compile(rf"(?:\x1b\[[0-9;]{{0,12}}[mK]|\\+{_COLOUR_CODE})")
-# What is no part of a line's text behind it: colours, blanks, the backslashes of a quote. It begins behind another
-# character, so that it is not tried anew at each blank of a long row of them.
+# What follows the text of a line: colours, blanks, the backslashes of a quote. It must begin after another character, so
+# that it is not tried again at each blank of a long run.
 _TRAILING = re.compile(rf"(?<![ \t\\])(?:\x1b\[[0-9;]{{0,12}}[mK]|\\{_COLOUR_CODE}|[ \t\\])+\Z")
 # A line break: itself, or escaped in a string (\n), in XML (&#10;), in a URL (%0A), in HTML (<br>).
 _BREAK = r"(?:<br ?/?>)?(?:\r\n|[\r\n]|(?:\\+r)?\\+n|\\+r|&#(?:10|13|x[aAdD]);|(?:%0[dD])?%0[aA])|<br ?/?>"
-# Behind a quote a string of JSON may have ended.
+# The end of a line: a line break, or a quote, which may end a JSON string.
 _LINE_END = re.compile(rf"(?P<line_break>{_BREAK})|[\"'`]")
 _TOKEN = re.compile(r"[A-Za-z0-9]+|\s+|.", re.DOTALL)
 _BODY = re.compile("[A-Za-z0-9+/]{16,}={0,2}")
@@ -39,7 +39,7 @@ _PADDING = " \t\\"
 
 @dataclass(frozen=True, slots=True)
 class PrefixedKeyRule(Rule):
-    """Find a private key with something before each of its lines."""
+    """Finds a private key whose lines all have the same prefix."""
 
     def find(self, text: str, position: int) -> Span | None:
         """See `Rule.find`."""
@@ -48,16 +48,16 @@ class PrefixedKeyRule(Rule):
         if head is None or prefix is None:
             return None
         end = _key_end(text, head.end(), prefix)
-        if end is None and prefix:  # the prefix may stand before the first line only
+        if end is None and prefix:  # the prefix may be before the first line only
             end = _key_end(text, head.end(), [])
         return None if end is None else (position, end)
 
 
 def _key_end(text: str, head_end: int, prefix: list[str]) -> int | None:
-    """Return where the key ends whose lines begin like *prefix*; None if no line below its head is one of a key."""
+    """Return where the key with this *prefix* ends; None if no line below its head is a line of a key."""
     end = None
     last_line_end = (
-        None  # of a short line, which is the key's if only blank ones or the foot follow
+        None  # of a short line, which belongs to the key if only blank lines or the foot follow
     )
     for start, line in _lines(text, head_end):
         plain = _COLOUR.sub("", line)
@@ -65,7 +65,7 @@ def _key_end(text: str, head_end: int, prefix: list[str]) -> int | None:
             if plain.strip(_PADDING):
                 return None
             continue
-        rest = _behind_prefix(plain, prefix)
+        rest = _after_prefix(plain, prefix)
         if rest is None:
             return end
         if end and (foot := _FOOT.match(rest)):
@@ -81,7 +81,7 @@ def _key_end(text: str, head_end: int, prefix: list[str]) -> int | None:
 
 
 def _prefix_shape(text: str, position: int) -> list[str] | None:
-    """Return the shapes of the tokens before *position* in its line; None where they are long."""
+    """Return the shapes of the tokens before *position* in its line; None if the prefix is too long."""
     start = max(0, position - LONGEST_PREFIX)
     line_ends = [end.end() for end in _LINE_END.finditer(text, start, position)]
     if line_ends:
@@ -92,21 +92,21 @@ def _prefix_shape(text: str, position: int) -> list[str] | None:
 
 
 def _shape(token: str) -> str:
-    """Return what stays the same from line to line: not numbers and times, nor how many blanks there are."""
+    """Return the part of a token that is the same in each line: not its digits, nor the number of blanks."""
     if token.isspace():
         return " "
     return "0" if any(map(str.isdigit, token)) else token
 
 
-def _behind_prefix(line: str, prefix: list[str]) -> str | None:
-    """Return what stands in *line* behind a prefix of these shapes; None if it begins otherwise."""
+def _after_prefix(line: str, prefix: list[str]) -> str | None:
+    """Return the rest of *line* after a prefix of these shapes; None if it does not begin with one."""
     if len(prefix) == 1 and {prefix[0], line[:1]} <= _MARKS_OF_DIFFS:
         return line[1:].strip(_PADDING)
     position = 0
     for number, shape in enumerate(prefix, 1):
         token = _TOKEN.match(line, position)
         if token is None and number == len(prefix):
-            return ""  # a blank line, whose last blank an editor took away
+            return ""  # a blank line, from which an editor has removed the last blank of the prefix
         if token is None or _shape(token[0]) != shape:
             return None
         position = token.end()
@@ -114,7 +114,7 @@ def _behind_prefix(line: str, prefix: list[str]) -> str | None:
 
 
 def _lines(text: str, position: int) -> Iterator[tuple[int, str]]:
-    """Yield the line at *position* and those below, with their starts, up to one that is too long or ends with a quote."""
+    """Yield the start and text of the line at *position* and of those below, up to a too long one or a quote."""
     while position <= len(text):
         end = _LINE_END.search(text, position, position + LONGEST_LINE)
         if end is None:

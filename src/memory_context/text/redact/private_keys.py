@@ -1,8 +1,8 @@
-"""Private keys in text form: whole, cut off at either end, in one line, or inside a string with escaped line breaks.
+"""Find private keys in text form: whole, cut off at either end, in one line, or in a string with escaped line breaks.
 
-The block is that of RFC 7468 and of its relatives (RFC 1421, RFC 4880, OpenSSH, PuTTY): a line of dashes that says what
-follows, then base64. Its lines stand below each other, or each is a string of its own: in a list of JSON, or added up
-in code. Lines with something else before each of them are found by `prefixed_private_keys`.
+The block has the form of RFC 7468 or a similar one (RFC 1421, RFC 4880, OpenSSH, PuTTY): a *head*, a line with dashes
+that says what follows, then a body of base64, then a *foot*. Its lines are below each other, or each is a string of its
+own, in a JSON list or concatenated in code. Lines that all have the same prefix are found by `prefixed_private_keys`.
 """
 
 from __future__ import annotations
@@ -15,37 +15,38 @@ FOOT = f"-----END {_NAME}-----"
 HEAD_HINT = "-----begin [a-z0-9 ]{0,30}private"
 _FOOT_HINT = "-----end [a-z0-9 ]{0,30}private"
 _LINE = "[A-Za-z0-9+/]{16,}+={0,2}"
-# The last line is short, or a checksum (RFC 4880, section 6.1).
+# The last line of the body: a short one, or a checksum (RFC 4880, section 6.1).
 _LAST_LINE = "(?:[A-Za-z0-9+/]{1,15}={0,2}(?![A-Za-z0-9+/])|=[A-Za-z0-9+/]{4})"
 _BREAK = r"\\+[nrt]"
 _QUOTE = r"\\{0,7}[\"'`]"
 
-# Between two lines stand line breaks, also escaped ones, and what programs put before lines: >, |, numbers.
+# Between two lines: line breaks, also escaped ones, and what programs put before lines, such as >, | and numbers.
 _GAP = rf"(?:{_BREAK}|[^A-Za-z0-9+/=\\\-\[\]{{}}\"'`]|[0-9]{{1,6}}[:|\t]|[+,](?=\s|\\)){{1,40}}+"
-# Between two strings also a comma or a plus. None of them may be the name of something in JSON.
+# Between two lines that are strings, also a comma or a plus; but no colon, because no string may be a name in JSON.
 JOINT = rf"(?:{_BREAK}){{0,2}}{_QUOTE}(?:{_BREAK}|[^A-Za-z0-9/=\\\-\[\]{{}}\"'`:]){{0,40}}+{_QUOTE}"
 _END_OF_STRING = rf"(?=(?:{_BREAK}){{0,2}}{_QUOTE}(?!\s*:))"
-# Some tools take the line breaks away.
+# A key in one line, because some tools remove the line breaks.
 _ONE_LINE = rf"[A-Za-z0-9+/]{{16,}}+(?:={{1,2}}(?:=[A-Za-z0-9+/]{{4}})?)?(?:{FOOT})?"
-# Backwards, from an end whose beginning was cut off: a line begins behind a break, which may end with an n.
+# A line when reading backwards from the foot of a key whose beginning was cut off. It begins after a line break, which may
+# be an escaped one that ends with an n.
 _LINE_BACKWARDS = r"(?:(?<=\\[nrt])|(?<![A-Za-z0-9+/=\\]))[A-Za-z0-9+/]{16,}={0,2}"
 
 
 def _body(gap: str, line_end: str = "") -> str:
-    """Return a pattern for the lines of base64: a short last one only before the foot, a quote or a line's end."""
+    """Return a pattern for the lines of base64; a short last line must be before the foot, a quote or a line's end."""
     last = f"{gap}{_LAST_LINE}{line_end}"
     last_lines = rf"(?:{last}){{1,2}}(?=(?:{gap})?-----END)|{last}(?=\s*+(?:\\*{_QUOTE}|$))"
     return rf"(?:{gap}{_LINE}{line_end})++(?:{last_lines})?"
 
 
 def _after_head(gap: str, line_end: str = "") -> str:
-    """Return a pattern for what follows the head: headers (RFC 1421), the body, the foot if it is there."""
+    """Return a pattern for what follows the head: headers (RFC 1421), the body, and the foot if there is one."""
     header = rf"{gap}[A-Za-z-]{{4,20}}: [^\r\n\\\"]{{0,200}}+{line_end}"
     return rf"(?:{header}){{0,5}}+{_body(gap, line_end)}(?:{gap}{FOOT}{line_end})?"
 
 
 def _headless(gap: str, line_end: str = "") -> str:
-    """Return a pattern for a foot with lines before it, which no head has to precede."""
+    """Return a pattern for a foot and the lines before it, without a head."""
     body = f"{_LINE_BACKWARDS}(?:{gap}{_LINE_BACKWARDS})*{gap}(?:{_LAST_LINE}{gap})?"
     return f"(?<=(?P<head>{body})){FOOT}{line_end}"
 

@@ -1,4 +1,4 @@
-"""The redaction of one record: its texts lose their secrets, which are counted."""
+"""Redact one record: take the secrets out of all of its texts, and count them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ PASSES = 8
 
 @dataclass(frozen=True, slots=True)
 class JsonForm:
-    """What a program, and no person, wrote into JSON: ids, types, dates.
+    """The parts of JSON that a program wrote and not a person or a model: ids, types, dates.
 
-    A user's patterns do not see it: one for numbers would find them in every record.
+    A user's patterns are not applied to them: a pattern for numbers would match in every record.
 
     Attributes:
-        kept: The names of such values.
-        nested: The names of what has the same form; what else is inside was written by people and models.
-        shows_names: Whether the patterns see the names themselves.
+        kept: The names of the values that a program wrote.
+        nested: The names of the values that have this same form; any other value was written by people and models.
+        shows_names: Whether the patterns are applied to the names themselves.
     """
 
     kept: frozenset[str] = frozenset()
@@ -42,9 +42,9 @@ class Redaction:
     """Takes the secrets out of the texts of one record, and counts them.
 
     Attributes:
-        redactor: What finds secrets; without one every text stays as it is.
-        counts: How many were taken out, by kind.
-        secrets: What was taken out; to be forgotten with this object.
+        redactor: The redactor; without one every text stays as it is.
+        counts: How many secrets were taken out, by kind.
+        secrets: The secrets that were taken out; they must not outlive this object.
     """
 
     redactor: Redactor | None
@@ -61,34 +61,35 @@ class Redaction:
         return self._without(text, "all")
 
     def line(self, text: str) -> str:
-        """Return a text that was made of those before, without secrets and without pieces of theirs."""
+        """Return a text that was made from the texts redacted so far, without secrets and pieces of their secrets."""
         if self.redactor is None:
             return text
         return self.redactor.without_pieces(self.text(text), self.secrets)
 
     def value(self, value: Any, form: JsonForm = NO_FORM) -> Any:  # noqa: ANN401 - whatever JSON holds
-        """Return a value that JSON can express, without secrets (see `json`)."""
+        """Return a value that JSON can express, without its secrets (see `json`)."""
         if self.redactor is None:
             return value
         text = self.json(json.dumps(value, ensure_ascii=False), form)
-        # Two names may be the same without their secrets.
+        # Two names may be equal once their secrets are gone.
         return json.loads(text, object_pairs_hook=_with_free_names)
 
     def json(self, text: str, form: JsonForm = NO_FORM) -> str:
         """Return a JSON text without secrets, which is JSON of the same shape.
 
-        The library's own rules look at the whole, because the name beside a value may tell that it is a secret; they
-        leave JSON as it is. A user's patterns may not, so they see each text, each number, and each pair of a name and
-        its value by itself.
+        The library's own rules are applied to the whole text, because a name may show that its value is a secret; they
+        keep JSON valid. A user's patterns may not do so, so they are applied to each string, each number, and each pair
+        of a name and its value separately.
 
         Raises:
-            ValueError: It is not JSON.
+            ValueError: The text is not JSON.
             RedactionTimeoutError: A user's pattern took too long.
         """
         if self.redactor is None or not self.redactor.has_own:
             return self.text(text)
         self._until = self.redactor.deadline_for(text)
-        for _ in range(PASSES):  # what stood beside a secret may be one, too, once that is gone
+        # Once a secret is gone, the text next to it may be recognised as another one.
+        for _ in range(PASSES):
             before = text
             text = self._without(text, "known")
             value = json.loads(text, object_pairs_hook=_with_free_names)
@@ -101,14 +102,14 @@ class Redaction:
         return text
 
     def _leaves(self, value: Any, form: JsonForm, name: str = "") -> Any:  # noqa: ANN401 - JSON
-        """Return a value under *name* without what a user's patterns find in its texts."""
+        """Return the value of *name* without the secrets that a user's patterns find in it."""
         if is_object(value):
             return _with_free_names(self._members(value, form))
         if is_list(value):
             return [self._leaves(member, form, name) for member in value]
         if isinstance(value, str):
             value = self._without(value, "own")
-        return self._beside(name, value)
+        return self._without_by_name(name, value)
 
     def _members(self, values: Mapping[str, Any], form: JsonForm) -> Iterator[tuple[str, Any]]:
         for name, value in values.items():
@@ -119,8 +120,8 @@ class Redaction:
             inner = form if name in form.nested else NO_FORM
             yield shown, self._leaves(value, inner, name)
 
-    def _beside(self, name: str, value: Any) -> Any:  # noqa: ANN401 - a text or a number
-        """Return a value that a user's pattern may know by the *name* beside it, or a number; a text in its place."""
+    def _without_by_name(self, name: str, value: Any) -> Any:  # noqa: ANN401 - a text or a number
+        """Return a value without the secrets that a user's patterns find in ``{name: value}``; a number becomes a text."""
         if self.redactor is None:
             return value
         pair = json.dumps({name: value}, ensure_ascii=False)
@@ -145,7 +146,7 @@ class Redaction:
 
 
 def _with_free_names(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the pairs as an object; a name that is taken gets a number."""
+    """Return the pairs as an object; a name that occurs again gets a number."""
     values = dict[str, Any]()
     for name, value in pairs:
         free, number = name, 1

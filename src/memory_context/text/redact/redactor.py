@@ -1,4 +1,4 @@
-"""The redactor: finds secrets by rules, and puts markers in their place."""
+"""The redactor: it finds secrets by rules, and puts markers in their place."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from memory_context.text.redact.user_patterns import (
 from memory_context.text.redact.vendor_keys import VENDOR_RULES, KeyRule
 
 Rules: TypeAlias = Literal["all", "known", "own"]
-"""Which rules look at a text: the library's, a user's, or both."""
+"""Which rules to apply: the library's (``known``), a user's (``own``), or both (``all``)."""
 
 RULES: tuple[Rule, ...] = (
     *BLOCKS,
@@ -55,8 +55,8 @@ class Redacted:
     """A text without its secrets.
 
     Attributes:
-        text: The text, with ``[redacted <kind>]`` where a secret stood.
-        counts: How many of each kind were taken out now. Nothing else of them is kept.
+        text: The text, with ``[redacted <kind>]`` in the place of each secret.
+        counts: How many secrets of each kind were taken out. Nothing else of them is kept.
     """
 
     text: str
@@ -67,21 +67,22 @@ class Redactor:
     """Takes secrets out of texts: keys and tokens of many vendors, passwords, private keys, JWTs, and your own.
 
     Args:
-        patterns: What else to redact, by the name that stands in its place: a regular expression, a
-            `RedactionPattern`, or a function that returns where in a text it stands, as pairs of start and end.
-        without: Kinds that are left alone; `kinds` has them all.
-        on_hit: Called with a kind, and how many of it were taken out of a record, on the thread that stores it. What it
-            raises is logged, and changes nothing.
+        patterns: What else to redact, by the kind that its marker shows: a regular expression, a `RedactionPattern`, or
+            a function that returns the start and end of each secret in a text.
+        without: Kinds that are not redacted; `KINDS` has all of them.
+        on_hit: Called with a kind and the number of secrets of this kind that were taken out of a record, on the thread
+            that stores the record. Errors that it raises are logged, and change nothing.
 
     Attributes:
-        is_default: Whether it has no settings, so that another process can make the same.
+        is_default: Whether it has no settings, so that another process can create an equal one.
+        kinds: All kinds that this redactor takes out, the user's last.
 
     Raises:
-        InvalidArgumentError: A name is not valid, or is taken; a pattern is not a regular expression, matches an
-            empty text, or calls itself without end; a kind does not exist.
+        InvalidArgumentError: A name is invalid or already used; a pattern is not a regular expression, matches an empty
+            text, or recurses endlessly; or a kind in `without` does not exist.
     """
 
-    # For a `Redaction`, whose module compiles no patterns.
+    # Used by `Redaction`, whose module must not import modules that compile patterns.
     deadline_for = staticmethod(deadline_for)
     without_pieces = staticmethod(without_pieces)
 
@@ -109,34 +110,34 @@ class Redactor:
         self.on_hit = on_hit
         self.is_default = not (patterns or left_out or on_hit)
         self.kinds = (*(kind for kind in KINDS if kind not in left_out), *self._own)
-        # Where secrets overlap, the lowest rank names them: a user's own kinds come first.
+        # Of overlapping secrets, the kind with the lowest rank is shown: the user's own kinds come first.
         self._ranks = {kind: rank for rank, kind in enumerate((*self._own, *KINDS))}
 
     def redact(self, text: str) -> Redacted:
-        """Return *text* without its secrets. Line breaks stay, JSON stays JSON, and doing it again changes nothing.
+        """Return *text* without its secrets. Line breaks stay, JSON stays JSON, and repeating it changes nothing.
 
         Raises:
-            RedactionTimeoutError: A user's pattern took more than 5 seconds and a second for each megabyte.
+            RedactionTimeoutError: A user's pattern took more than 5 seconds plus one second per megabyte.
         """
         return self.cleared(text)[0]
 
     @property
     def has_own(self) -> bool:
-        """Return whether it has patterns that a user gave."""
+        """Return whether it has patterns from a user."""
         return bool(self._own)
 
     def tell(self, counts: Mapping[str, int]) -> None:
-        """Tell the callback of what was taken out of a record; log what it raises."""
+        """Call `on_hit` with the number of secrets of each kind in a record; log an error that it raises."""
         if self.on_hit is None:
             return
         try:
             for kind, count in counts.items():
                 self.on_hit(kind, count)
-        except Exception as error:  # noqa: BLE001 - a caller's; the record is stored
+        except Exception as error:  # noqa: BLE001 - the caller's function; the record is already stored
             events.HIT_NOT_TOLD.log(error)
 
     def words(self, text: str) -> str:
-        """Return *text* for a search: without secrets, and without the markers in their place."""
+        """Return the words of *text* for a search: without secrets, and without markers in their place."""
         redacted = self.redact(text)
         if not redacted.counts:
             return text
@@ -145,12 +146,18 @@ class Redactor:
     def cleared(
         self, text: str, rules: Rules = "all", *, until: float | None = None
     ) -> tuple[Redacted, tuple[Secret, ...]]:
-        """Return what `redact` returns, and what was taken out: for `without_pieces`, and to be forgotten then.
+        """Return the result of `redact`, and the secrets that were taken out.
 
-        A user's patterns have time *until* a moment of the monotonic clock, where one is given.
+        The secrets are for `without_pieces`, and must not be kept after that.
+
+        Args:
+            text: The text.
+            rules: The rules to apply.
+            until: The moment of the monotonic clock until which a user's patterns may run; None for the usual time.
         """
         secrets = list[Secret]()
-        for _ in range(PASSES):  # what stood beside a secret may be one, too, once that is gone
+        # Once a secret is gone, the text next to it may be recognised as another one.
+        for _ in range(PASSES):
             spans = self._spans(text, rules, until)
             if not spans:
                 break
@@ -176,7 +183,7 @@ class Redactor:
         return outside
 
     def _find_known(self, text: str) -> Iterator[SecretSpan]:
-        # One byte for each character, so positions are the same.
+        # One byte for each character, so that offsets are the same in both.
         flat = text.encode("ascii", "replace").lower()
         runs = Runs.of(flat)
         for rule in self._known:

@@ -1,4 +1,4 @@
-"""Values below a column's name: exports of password managers and clouds, tables of databases and Markdown."""
+"""Find secrets below the name of a column: in exports of password managers and clouds, in tables, in Markdown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memory_context.text.redact.assigned_secrets import PASSWORD, SECRET, SORTS_
 from memory_context.text.redact.kinds_of_rules import Rule, SecretSpan, compiled_hint
 from memory_context.text.redact.value_looks_secret import is_made_up, is_no_secret, is_random
 
-# A cell that is such a name alone, perhaps with a word or two before it, between signs that part cells.
+# A cell with only the name of a secret, perhaps with a word or two before it, between signs that separate cells.
 _CELL = regex.compile(
     rf"(?<=(?:^|[,;|\t])[ \"]*)(?:[A-Za-z]+[ _-]){{0,2}}"
     rf"(?P<name>(?P<password>(?i:{PASSWORD}|pwd))|(?i:{SECRET}|{TOKEN}|(?:{SORTS_OF_KEY})[ _-]?key))"
@@ -26,13 +26,13 @@ _CELL = regex.compile(
 _PARTS = {
     sign: re.compile(rf'[ \t]*"(?:[^"]|"")*"[ \t]*|[^{re.escape(sign)}\r\n]*') for sign in ",;\t|"
 }
-# Such a name where a cell may end. Each begins with a literal, which is found much faster than one of several.
+# Such a name where a cell may end. Each hint begins with a literal, which is found much faster than alternatives.
 _HINTS = tuple(
     rf'{name}[ "]{{0,40}}(?:[,;|\t]|\r?\n)'
     for name in ("password", "passwd", "passphrase", "passcode", "pwd", "secret", "token", "key")
 )
 LONGEST_HEADER = 1000
-# A line of code may list such names, too.
+# A line with these signs is code, which may list such names too.
 _NO_HEADER = re.compile(r"[(){}=<>:]")
 _RULE = re.compile(r"[\s|:+=-]+")
 _BESIDE_VALUE = " \t\"'`"
@@ -42,7 +42,7 @@ _Headers: TypeAlias = "dict[Span, list[_Name]]"
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """A cell that names what stands below it: where it is, between which signs, and what that is."""
+    """A cell that names a column of secrets: its offset, the sign that separates cells, and the kind of secret."""
 
     start: int
     sign: str
@@ -51,7 +51,7 @@ class _Name:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRule(Rule):
-    """Find what looks like a secret in the cells below a name."""
+    """Finds values that look like secrets in the cells below a name."""
 
     def find_all(self, text: str, flat: bytes) -> Iterator[SecretSpan]:
         """See `Rule.find_all`."""
@@ -59,13 +59,13 @@ class ColumnRule(Rule):
         for sign in _PARTS:
             end = 0
             for header, names in headers.items():
-                # A row of a table may have such names, too; the table is read once.
+                # A row of the table may itself look like a header; the table is read only once.
                 if header[0] >= end and any(name.sign == sign for name in names):
                     spans, end = _below(text, header, sign, headers)
                     yield from spans
 
     def _headers(self, text: str, flat: bytes) -> _Headers:
-        """Return the lines that may name columns, in their order."""
+        """Return the lines that may be headers, in order, each with the names in it."""
         lines = set[Span]()
         for hint in _HINTS:
             for match in compiled_hint(hint).finditer(flat):
@@ -85,7 +85,10 @@ class ColumnRule(Rule):
 
 
 def _below(text: str, header: Span, sign: str, headers: _Headers) -> tuple[list[SecretSpan], int]:
-    """Return the secrets in the rows with as many cells as the header, below its names and those of rows; and their end."""
+    """Return the secrets in the rows below a header, and where the table ends: at a row with another number of cells.
+
+    A row that is itself a header adds its columns for the rows below it.
+    """
     kinds = _kinds_of_columns(text, header, sign, headers[header])
     if not kinds:
         return [], header[1]
@@ -93,7 +96,7 @@ def _below(text: str, header: Span, sign: str, headers: _Headers) -> tuple[list[
     spans = list[SecretSpan]()
     in_quotes = False
     for line in line_spans(text, header[1] + 1, len(text)):
-        # A cell in quotes may go on in the next line.
+        # A cell in quotes may continue in the next line.
         begun_in_quotes = in_quotes
         in_quotes ^= text.count('"', *line) % 2 == 1
         if begun_in_quotes or _RULE.fullmatch(text, *line):
@@ -108,7 +111,7 @@ def _below(text: str, header: Span, sign: str, headers: _Headers) -> tuple[list[
 
 
 def _kinds_of_columns(text: str, header: Span, sign: str, names: Iterable[_Name]) -> dict[int, str]:
-    """Return what stands in which column below a line; nothing if that names none."""
+    """Return the kind of secret in each column that the line names; empty if the line is not a header of a table."""
     cells = _cells(text, header, sign)
     rule = header[1] + 1, line_end(text, header[1] + 1)
     is_table = _RULE.fullmatch(text, *rule) if sign == "|" else _count_filled(text, cells) > 1
@@ -132,7 +135,7 @@ def _count_filled(text: str, cells: Iterable[Span]) -> int:
 
 
 def _cells(text: str, line: Span, sign: str) -> list[Span]:
-    """Return where the cells of a line stand; a sign in quotes parts none."""
+    """Return the spans of the cells of a line; a sign in quotes does not separate cells."""
     start, stop = line
     cells = list[Span]()
     while start <= stop:

@@ -1,4 +1,4 @@
-"""Take pieces of known secrets out of a text that was made from theirs: a description may cut secrets short."""
+"""Take pieces of known secrets out of a text that was made from the text with them: a description may cut secrets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COMPARED = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """What stood in a text."""
+    """A secret that was taken out of a text."""
 
     kind: str
     value: str = field(repr=False)
@@ -24,8 +24,8 @@ class Secret:
 def without_pieces(text: str, secrets: Sequence[Secret]) -> str:
     """Return *text* without pieces of *secrets*.
 
-    A piece has six characters; a shorter secret goes where it stands as a word, and of what is cut off at an end of
-    *text* three characters are enough.
+    A piece is six characters long. A shorter secret is taken out where it is a whole word. At either end of *text*,
+    where a secret may have been cut, three characters are enough.
     """
     pieces = [*_pieces(text, secrets), *_at_ends(text, secrets)]
     any_kind = dict.fromkeys((secret.kind for secret in secrets), 0)
@@ -33,7 +33,7 @@ def without_pieces(text: str, secrets: Sequence[Secret]) -> str:
 
 
 def _pieces(text: str, secrets: Sequence[Secret]) -> Iterator[SecretSpan]:
-    """Yield where six characters of a secret stand in *text*, or a shorter one as a word."""
+    """Yield the spans in *text* of any six characters of a secret, or of a whole shorter secret that is a word."""
     for size in range(_PIECE, _SHORTEST_PIECE - 1, -1):
         kinds = dict[str, str]()
         for secret in secrets:

@@ -1,4 +1,4 @@
-"""Where secrets stand in a text, and what the text is without them."""
+"""Combine the spans of secrets in a text, and replace them by markers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memory_context.text.redact.kinds_of_rules import SecretSpan
 from memory_context.text.redact.private_keys import JOINT
 
 MARKER = regex.compile(r"\[redacted [a-z][a-z0-9_]{0,39}\]")
-# Tokens of JSON, of which only numbers and the words of JSON are wanted, in a group: strings are read to pass over them.
+# Tokens of JSON. Only numbers and the words of JSON are wanted, in the group; strings match so that they are skipped.
 _JSON_TOKEN = regex.compile(
     r'"(?:[^"\\]|\\.)*+"?|(?P<bare>-?[0-9][0-9.eE+-]*+|true|false|null)(?=\s*[,}\]])|[a-zA-Z0-9.]++'
 )
@@ -22,7 +22,7 @@ _BREAK_IN_KEY = regex.compile(rf"{JOINT}|\r\n|[\n\r]|\\+[nr]")
 
 
 def merged(spans: Iterable[SecretSpan], ranks: Mapping[str, int]) -> list[SecretSpan]:
-    """Join overlapping spans, each under the kind of the lowest rank, or the first of them."""
+    """Join overlapping spans; a joined span has the kind with the lowest rank."""
     joined = list[SecretSpan]()
     for span in sorted(spans, key=attrgetter("start")):
         if not joined or span.start >= joined[-1].end:
@@ -35,7 +35,7 @@ def merged(spans: Iterable[SecretSpan], ranks: Mapping[str, int]) -> list[Secret
 
 
 def outside_markers(spans: Sequence[SecretSpan], text: str) -> list[SecretSpan]:
-    """Return *spans* without earlier markers, and without those of line breaks alone, which stay in any case."""
+    """Return the parts of *spans* outside markers that the text already has, without those that are only line breaks."""
     markers = [marker.span() for marker in MARKER.finditer(text)]
     outside = list[SecretSpan]()
     for span in spans:
@@ -59,7 +59,7 @@ def _parts_between(span: SecretSpan, markers: Sequence[Span]) -> Iterator[Secret
 
 
 def whole_json_values(spans: Iterable[SecretSpan], text: str) -> list[SecretSpan]:
-    """Widen each span inside a number or a word of JSON to all of it: a string will take its place."""
+    """Widen each span inside a number or a word of JSON to the whole of it, which a string will replace."""
     values = [token.span() for token in _JSON_TOKEN.finditer(text) if token["bare"]]
     widened = list[SecretSpan]()
     for span in spans:
@@ -75,7 +75,7 @@ def whole_json_values(spans: Iterable[SecretSpan], text: str) -> list[SecretSpan
 
 
 def without_spans(text: str, spans: Iterable[SecretSpan]) -> str:
-    """Return *text* with a marker in the place of each span, and behind it the span's line breaks."""
+    """Return *text* with each span replaced by a marker, followed by the line breaks that were in the span."""
     parts = list[str]()
     position = 0
     for span in spans:

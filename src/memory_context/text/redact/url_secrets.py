@@ -1,4 +1,4 @@
-"""Secrets in what carries them: HTTP headers, URLs, command lines."""
+"""Find secrets in HTTP headers, URLs, and command lines."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ def _is_user_and_password(value: str) -> bool:
 
 
 def _is_password(value: str) -> bool:
-    """Return whether this is not what documentation writes in a password's place."""
+    """Return whether this may be a password, and not what documentation writes in its place."""
     return value.strip("<>{}[]()$%*").lower() not in _EXAMPLES and not is_placeholder(value)
 
 
-# A backslash before a quote escapes it: in JSON that ends the argument's string, or is its end.
+# An argument ends before an escaped quote: in JSON this ends the string of the argument, or is the end of the argument.
 _ARGUMENT = r"(?P<value>(?:[^\s\"'\\]|\\++[^\s\"'\\]){1,256})"
 _CURL = r"(?:-[A-Za-z]{0,8}u|--(?:proxy-)?user)[ =]?[\"']?[^\s:\"']{1,64}:"
 _SQL, _LDAP = "-p", "-w "
-# How a password is given to a command, by what its manual says.
+# The option with which each command takes a password, according to its manual.
 _OPTIONS = {
     "7z": "-p",
     "curl": _CURL,
@@ -93,7 +93,7 @@ def _argument_of(command: str) -> regex.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class CommandRule(Rule):
-    """Find a password that a command is given, by the option before it."""
+    """Finds a password in a command line, by the option before it."""
 
     def find(self, text: str, position: int) -> Span | None:
         """See `Rule.find`."""
@@ -105,7 +105,7 @@ class CommandRule(Rule):
                 given = _argument_of(word).match(text, position)
                 if given is None or not _is_password(given["value"]):
                     return None
-                # The others have options of such a letter for something else, too.
+                # Other commands also use an option with this letter for something else.
                 is_certain = word in ("curl", "sshpass") or is_made_up(given["value"])
                 return given.span("value") if is_certain else None
         return None
@@ -115,7 +115,7 @@ CARRIED = (
     PatternRule(
         "bearer_token",
         r"bearer[\s%+]",
-        # The blank is escaped where the header stands in a URL.
+        # In a URL the blank is escaped.
         r"(?i:bearer)(?:\s{1,8}|%20|\+)(?P<value>[A-Za-z0-9._~+/-]{16,}+={0,2})",
         _is_token,
     ),
@@ -128,29 +128,29 @@ CARRIED = (
     PatternRule(
         "url_password",
         r":\\?/\\?/[^\s/]{0,200}@",
-        # JSON may escape the slashes. What looks like a port and a path is none; the last @ ends the password, and a
+        # JSON may escape the slashes. A port followed by a path is not a password. The last @ ends the password, and a
         # host must follow. Quotes and blanks are never part of a URL.
         r":\\?/\\?/[^\s/?#:@\"'<>`\\]{0,128}:(?![0-9]{1,5}[/?#])"
         r"(?P<value>(?:[!#-&(-.0-;=?A-\[\]-_a-~]|\\u[0-9a-f]{4}|@(?=[^\s/@\"'<>`\\?#]{0,200}@)){1,256})@(?=[\w\[.%-])"
-        # A token in the place of a user; Sentry's addresses are public.
+        # A token in the place of the user. Those in Sentry's addresses are public.
         r"|://(?P<value>(?=[\w-]{0,30}[0-9])(?=[\w-]{0,30}[A-Za-z])[\w-]{32,255})@(?=[\w\[])(?![\w.]{0,40}\bsentry\.)",
         _is_password,
     ),
     CommandRule("password", r" -(?:-(?:proxy-)?user[ =]|p[ =\"'!-~]|[a-z]{0,8}[auw][ =\"'])"),
-    # Of Docker's config.json and .npmrc: https://docs.docker.com/reference/cli/docker/login/
+    # In Docker's config.json and in .npmrc: https://docs.docker.com/reference/cli/docker/login/
     PatternRule(
         "basic_auth",
         r"auth[\"']?\s{0,4}[:=]\s{0,4}[\"']?[a-z0-9+/]{8}",
         r"(?i:auth)[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?P<value>[A-Za-z0-9+/]{8,512}={0,2})(?![\w+/=.-])",
         _is_user_and_password,
     ),
-    # Credentials for a host of gems: https://bundler.io/man/bundle-config.1.html
+    # Credentials for a gem server: https://bundler.io/man/bundle-config.1.html
     PatternRule(
         "password",
         "bundle_",
         r"BUNDLE_[A-Z0-9_]{3,80}[\"']?\s{0,3}[=:,>]{1,4}\s{0,3}[\"']?(?P<value>[^\s\"':]{4,64}:[^\s\"':,;]{4,64})",
     ),
-    # How openssl, chpasswd and PostgreSQL's .pgpass are given one.
+    # Passwords for openssl, for chpasswd, and in PostgreSQL's .pgpass.
     PatternRule(
         "password",
         r"pass:[^\s]{4}",

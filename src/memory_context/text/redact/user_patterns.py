@@ -1,4 +1,4 @@
-"""Patterns that users add to the library's rules: checked when they are given, bounded in time when they run."""
+"""Patterns that users add to the library's rules: they are checked when given, and limited in time when they run."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ SECONDS_PER_MEGABYTE = 1.0
 _KIND = regex.compile("[a-z][a-z0-9_]{0,39}")
 
 Finder: TypeAlias = Callable[[str], Iterable[tuple[int, int]]]
-"""Returns where in a text something stands that is to be redacted: the start and end of each."""
+"""Returns the start and end of each part of a text that is to be redacted."""
 OwnFinder: TypeAlias = Callable[[str, float], Iterable[Span]]
-"""Returns the same, and takes until a moment of the monotonic clock."""
+"""Returns the same as a `Finder`, within a deadline of the monotonic clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,10 @@ class RedactionPattern:
     """A pattern of your own for what is to be redacted.
 
     Attributes:
-        pattern: A regular expression of the package ``regex``. If it has a group ``value``, only that is redacted;
-            the whole match where that group took no part in it.
-        literal: A text that stands in everything the pattern finds. Where it is not in a text, the pattern is not
-            tried, which makes it a hundred times as fast.
+        pattern: A regular expression of the package ``regex``. If it has a group ``value`` that matches, only that is
+            redacted; otherwise the whole match.
+        literal: A string that every match contains. If a text does not contain it, the pattern is not tried, which is a
+            hundred times as fast.
     """
 
     pattern: str
@@ -42,7 +42,11 @@ class RedactionPattern:
 def _matches(
     kind: str, pattern: regex.Pattern[str], literal: str, text: str, deadline: float
 ) -> Iterator[Span]:
-    """Yield where a user's *pattern* of a *kind* matches in a *text* with its *literal*, until the *deadline*."""
+    """Yield the spans that a user's *pattern* finds, if *text* contains the *literal*.
+
+    Raises:
+        RedactionTimeoutError: It did not end before the *deadline*, or took too much memory.
+    """
     if literal not in text:
         return
     seconds_left = max(0.001, deadline - time.monotonic())
@@ -67,13 +71,13 @@ def _found_by(given: Finder, text: str, deadline: float) -> Iterable[Span]:  # n
 def own_finder(
     kind: str, given: str | RedactionPattern | Finder, taken: tuple[str, ...]
 ) -> OwnFinder:
-    """Compile a user's pattern for *kind*, which must not be one of *taken*; a function stays as it is.
+    """Return a finder for a user's pattern or function for *kind*, which must not be one of *taken*.
 
-    What it returns raises a `RedactionTimeoutError` where the pattern takes too long, or too much memory; what a
-    function raises is the caller's to handle.
+    The finder of a pattern raises a `RedactionTimeoutError` if the pattern takes too long or too much memory. Errors
+    that a user's function raises are not handled.
 
     Raises:
-        InvalidArgumentError: The kind or the pattern is not one.
+        InvalidArgumentError: The kind or the pattern is invalid.
     """
     if not _KIND.fullmatch(kind) or kind in taken:
         raise InvalidArgumentError(
@@ -91,7 +95,7 @@ def own_finder(
     try:
         expression = compiled(pattern.pattern)
         matches_nothing = expression.fullmatch("", timeout=SECONDS)
-    # `regex` raises more than its own error: some malformed patterns end in an index or a key that is missing.
+    # `regex` raises more than its own error: some malformed patterns cause an IndexError or a KeyError.
     except (regex.error, RecursionError, OverflowError, ValueError, LookupError) as error:
         raise InvalidArgumentError(
             f"the pattern of {kind!r} is not a regular expression: {error}"
@@ -108,5 +112,5 @@ def own_finder(
 
 
 def deadline_for(text: str) -> float:
-    """Return until when a user's patterns may look at *text*, by the monotonic clock."""
+    """Return the moment of the monotonic clock until which a user's patterns may search *text*."""
     return time.monotonic() + SECONDS + SECONDS_PER_MEGABYTE * len(text) / 1e6

@@ -1,17 +1,17 @@
-"""Decide whether a value beside a name such as ``password`` looks as if somebody had made it up."""
+"""Decide whether a value after a name such as ``password`` looks like a secret, by its form alone."""
 
 from __future__ import annotations
 
 import regex
 
-# A place to fill in: all of it in brackets, a variable (%VAR%, $VAR), a format (%s, %(name)s), or stars and dots alone;
-# or it begins like a template or like HTML; or it has a variable inside.
+# A placeholder: a value in brackets, a variable (%VAR%, $VAR), a format (%s, %(name)s), or only stars and dots; or a value
+# that begins like a template or HTML, or has a variable in it.
 _PLACEHOLDER = regex.compile(
     r"(?i)[$%#@]?(?:\{.*\}|<.*>|\[.*\][+*]?|\(.*\))|%\w+%|%[a-z]\w?|%\(\w+\)[a-z]|\$+\w+(?:::\w+)*-?|[*•.x_#?-]+"
     r"|(?:\{\{|\[\[|<<|<%|[$%#@]\{|\$\(|</?(?:[abip]|br|code|div|em|h[1-6]|li|span|strong)/?>).*"
     r"|.*(?:\$\{[a-z_][\w.]*(?:[:?+-][^}]*)?\}|\$\([\w/.-]+\)|\{\{[\w.]+.*\}\}).*"
 )
-# An ellipsis, a URL, a name of AWS, "your-…", the beginning of JSON, or a word that only examples have.
+# An ellipsis, a URL, an ARN of AWS, "your-…", the beginning of JSON, or a word that only examples have.
 _EXAMPLE = regex.compile(
     r"(?i).*(?:\.\.\.|…).*|[a-z][a-z0-9+.-]*://.*|arn:.*|(?:your|my|the)[_-].*|[\[{]{1,8}\\*[\"'].*"
     r"|.*(?:example|placeholder|change[_-]?(?:me|it)|dummy|redacted).*"
@@ -19,7 +19,7 @@ _EXAMPLE = regex.compile(
 _TAG_OR_ANCHOR = regex.compile(r"[!&*]'?\w+")  # of YAML; a lifetime of Rust
 _OPENED = regex.compile(r"[$%]?[{<\[(].*|.*(?:\{\{|[$#]\{|\$\(|<%).*")
 _SIGN = regex.compile(r"[^\p{L}\p{M}\p{N}_./:-]")
-# An absolute path, of Windows too, or one that begins with "~", "." or "..".
+# An absolute path, also of Windows, or a path that begins with "~", "." or "..".
 _PATH = regex.compile(r"(?:[~.]{1,2}[\w-]*/|/[\w.@+~-]*/|[A-Za-z]:[/\\])[\w.@+~,:*?%{}$()/\\-]*")
 RELATIVE_PATH = regex.compile(r"[\w.@+-]*(?:[/\\]+[\w.@+-]+)+[/\\]*")
 # Names with dots or arrows between them: settings.password, user->name, Kind::Name.
@@ -38,13 +38,13 @@ _NAME = regex.compile(
     rf"{_NAME_PART}(?:[-_./:@]+{_NAME_PART})+"
     r"|(?:[A-Z]?[a-z]{2,})+[0-9]{0,4}(?:[A-Z][a-z]{2,})*|[A-Z]+(?:_[A-Z0-9]+)*"
 )
-# Letters and digits without a sign between: more than in the last part of a UUID, or fewer in which all sorts are mixed.
+# A run of letters and digits: longer than the last part of a UUID, or shorter with digits and letters of both cases.
 _RUN = regex.compile(
     "[A-Za-z0-9]{13,}|(?=[A-Za-z]*[0-9])(?=[A-Z0-9]*[a-z])(?=[a-z0-9]*[A-Z])[A-Za-z0-9]{8,}"
 )
 _HASH = regex.compile("[0-9a-f]{32,}")
 _CHUNK = regex.compile("[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
-# On average: 2 in what a machine made, 3.5 in names such as getUtf8StringFromBase64Value.
+# The average length of a chunk is 2 in what a machine made, and 3.5 in names such as getUtf8StringFromBase64Value.
 _LONGEST_CHUNK = 3.25
 _SHORTEST_PASSWORD = 5
 _SHORTEST_KEY = 8
@@ -52,7 +52,7 @@ _SHORTEST_KEY_OF_LETTERS = 20
 
 
 def is_made_up(value: str) -> bool:
-    """Return whether a person may have chosen this password: two of letters, digits and signs are in it."""
+    """Return whether a person may have chosen this as a password: it has at least two of letters, digits and signs."""
     if len(value) < _SHORTEST_PASSWORD or value.isalpha():
         return False
     has_letters = any(map(str.isalpha, value))
@@ -62,7 +62,7 @@ def is_made_up(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Return whether a machine may have made this: letters and digits, not as in names, paths and versions."""
+    """Return whether a machine may have made this: it has letters and digits, but not as in names, paths and versions."""
     if len(value) < _SHORTEST_KEY or not value.isascii():
         return False
     if value.isalpha():
@@ -74,7 +74,7 @@ def is_random(value: str) -> bool:
 
 
 def is_surely_random(value: str) -> bool:
-    """Return whether no person wrote this: somewhere letters and digits change more often than in names."""
+    """Return whether a machine must have made this: letters and digits alternate more often than in names."""
     return is_random(value) and any(
         len(run) <= _LONGEST_CHUNK * len(_CHUNK.findall(run)) or _HASH.fullmatch(run)
         for run in _RUN.findall(value)
@@ -82,19 +82,19 @@ def is_surely_random(value: str) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Return whether this is a place to fill in, a variable or a template."""
+    """Return whether this is a placeholder, a variable or a template."""
     return _PLACEHOLDER.fullmatch(value) is not None
 
 
 def is_no_secret(value: str, *, is_cut: bool) -> bool:
-    """Return whether the form says that this is no secret; where *is_cut*, a bracket in it need not be closed."""
+    """Return whether the form shows that this is not a secret; if the value *is_cut*, a bracket in it may be open."""
     if is_cut and _OPENED.fullmatch(value):
         return True
     return is_placeholder(value) or _EXAMPLE.fullmatch(value) is not None
 
 
 def is_code(value: str, *, is_cut: bool) -> bool:
-    """Return whether this, without quotes, is an expression or a type of a programming language, or YAML's."""
+    """Return whether this unquoted value is an expression or type of a programming language, or a tag of YAML."""
     forms = [_EXPRESSION, _CODE, _TAG_OR_ANCHOR]
     if is_cut:
         forms.append(_OPENED_CALL)

@@ -1,7 +1,7 @@
-"""Keys that their makers gave a form of their own, by which they can be told from any other text.
+"""Find keys of vendors that have a form of their own, by which they can be told from any other text.
 
-The forms are data: each line of ``vendor_keys.tsv`` is one, with the page of the vendor that it comes from. Identifiers
-that are no secrets (Stripe's ``pk_``, Twilio's ``AC``) are left out.
+The forms are data: each line of ``vendor_keys.tsv`` is one, with the vendor's page that documents it. Identifiers that
+are not secret (Stripe's ``pk_``, Twilio's ``AC``) are left out. The *name* of a key is its fixed part, such as ``ghp_``.
 """
 
 from __future__ import annotations
@@ -24,21 +24,22 @@ from memory_context.text.redact.kinds_of_rules import (
 
 _TABLE = "vendor_keys.tsv"
 _NAMES = re.compile("(.*)«(.+)»(.*)")
-# Of all that may follow a name, only what is mixed as by chance is a key.
+# Only what has digits and letters of both cases is a key; other texts may follow the same name.
 _MIXED = "(?=[\\w-]{0,99}[0-9])(?=[\\w-]{0,99}[A-Z])(?=[\\w-]{0,99}[a-z])"
 _LOOKAHEADS = re.compile(r"(?:\(\?[=!<][^()]*\))*")
-# The beginning of a form that `re` can look for, too: characters, and sets of them with a count.
+# A part of a form that a hint for `re` can have as well: a character or a set, perhaps with a count.
 _PLAIN = re.compile(r"(\[[^\]]+\]|\\w|\\\.|[A-Za-z0-9_:/~-])(?:\{([0-9]+)(,?)[0-9]*\})?")
 _WORD = re.compile("[a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRule(PatternRule):
-    """Find keys with a name.
+    """Finds keys by their name.
 
     Attributes:
-        words: The whole words of the name.
-        head: How the word begins that goes on behind the name; nothing if none does, or it begins with less.
+        words: The words that the name holds entirely.
+        head: The first three characters of the word that begins in the name and continues after it; empty if there is
+            no such word, or fewer of its characters are in the name.
     """
 
     words: frozenset[bytes] = frozenset()
@@ -55,13 +56,13 @@ class KeyRule(PatternRule):
 
 @dataclass(frozen=True, slots=True)
 class VendorKey:
-    """A form of a vendor's keys.
+    """The form of a vendor's keys.
 
     Attributes:
-        kind: What stands in the place of such a key.
-        form: A regular expression in which the name that all such keys have stands between « and », or several names
-            with blanks between them. A ! behind them says that what follows has a digit and letters of both cases.
-        source: The vendor's page or code about such keys, and in brackets what of the form only others were found to state.
+        kind: The kind that the marker shows.
+        form: A regular expression in which the name that all such keys have is between « and »; there may be several
+            names, separated by blanks. A ! after them says that the rest has a digit and letters of both cases.
+        source: The vendor's page or code about such keys; in brackets, the part of the form that only other sources state.
     """
 
     kind: str
@@ -69,29 +70,29 @@ class VendorKey:
     source: str
 
     def parts(self) -> tuple[str, list[str], str]:
-        """Return what stands before the name, the names, and what stands behind, each but the names as an expression."""
-        before, names, behind = _NAMES.fullmatch(self.form).groups()  # type: ignore[union-attr] # a test reads all
-        if behind.startswith("!"):
-            behind = _MIXED + behind[1:]
-        return before, names.split(" "), behind
+        """Return the expression before the name, the names, and the expression after the name."""
+        before, names, after = _NAMES.fullmatch(self.form).groups()  # type: ignore[union-attr] # a test reads all
+        if after.startswith("!"):
+            after = _MIXED + after[1:]
+        return before, names.split(" "), after
 
     def rules(self) -> Iterator[KeyRule]:
-        """Yield a rule for each name. No letter or digit stands before or behind a key; a regex's word is ASCII."""
-        before, names, behind = self.parts()
+        """Yield a rule for each name. No letter or digit may precede or follow a key. Classes are ASCII only."""
+        before, names, after = self.parts()
         start = f"(?<=(?P<head>{START}{before}))" if before else START
         for name in names:
             words, head = _words_of(before, name)
             yield KeyRule(
                 self.kind,
-                re.escape(name.lower()) + _hint_of(behind),
-                f"(?a){start}{regex.escape(name)}{behind}{END}",
+                re.escape(name.lower()) + _hint_of(after),
+                f"(?a){start}{regex.escape(name)}{after}{END}",
                 words=words,
                 head=head,
             )
 
 
 def _hint_of(rest: str) -> str:
-    """Return the beginning of a form in small letters, as far as it is plain."""
+    """Return the beginning of a form in lower case, as far as a hint can have it."""
     position = _LOOKAHEADS.match(rest).end()  # type: ignore[union-attr] # it matches nothing too
     hint = ""
     while part := _PLAIN.match(rest, position):
@@ -106,9 +107,9 @@ def _hint_of(rest: str) -> str:
 
 
 def _words_of(before: str, name: str) -> tuple[frozenset[bytes], bytes]:
-    """Return the whole words of a name, and how the word begins that goes on behind it."""
+    """Return the words that a name holds entirely, and the first characters of the word that continues after it."""
     parts = _WORD.findall(name.lower())
-    # A word before the name may go on in it, but for an escaped sign.
+    # A word before the name may continue in it, unless an escaped sign separates them.
     if parts and name[0].isalnum() and before and before[-2:-1] != "\\":
         parts[0] = ""
     head = parts.pop() if name[-1].isalnum() else ""

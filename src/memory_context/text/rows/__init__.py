@@ -1,1 +1,1 @@
-"""The rows of a text: tables, records, logs, listings; of any other text its lines."""
+"""Read the rows of a text: of tables, records, logs, listings; for any other text, its lines."""

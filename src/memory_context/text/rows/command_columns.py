@@ -1,4 +1,4 @@
-"""The output of commands as rows: columns below names, and listings of files."""
+"""Read the output of commands as rows: columns below a line of names, and listings of files or commits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from memory_context.text.rows.rows_under_columns import (
 TRIED = 50
 LEAST_CAPITALS = 0.6
 LISTING: Final = ("mode", "links", "owner", "group", "size", "modified", "name")
-# A line of `ls -l`; without an owner or a group, as options of it leave them out, it is none.
+# A line of `ls -l`. Without owner or group, which some options leave out, it does not match.
 _LONG = re.compile(
     r"(?P<mode>[-dlcbps][-rwxsStT]{9}[.+@]?) +(?P<links>\d+) +(?P<owner>\S+) +(?P<group>\S+) +"
     r"(?P<size>[\d,.]+[KMGTP]?) +"
@@ -31,9 +31,9 @@ _LONG = re.compile(
 )
 _COMMIT = re.compile(r"(?P<commit>[0-9a-f]{7,40}) (?P<message>\S.*)")
 _WORD = re.compile(r"\S+")
-# What stands in sentences and in code; `PORT(S)` and `MAJ:MIN` are names.
+# Characters of sentences and code, which names of columns do not have; `PORT(S)` and `MAJ:MIN` are names.
 _NOT_IN_NAMES = re.compile(r":(?!\S)|[=.,;\[\]{}<>\"'|\\]")
-# What pandas writes below a table.
+# The line that pandas writes below a table.
 _SIZE = re.compile(r"\[\d+ rows x \d+ columns\]")
 
 
@@ -56,9 +56,9 @@ def _matches(text: str, pattern: re.Pattern[str]) -> Iterator[Row]:
 
 
 def _below_names(text: str, lines: list[str]) -> TextTable | None:
-    """Return columns below names: between the gaps that all lines share, or by blanks where they share none.
+    """Return the columns below a line of names, cut at the gaps that all lines share or else at every blank.
 
-    Nothing for lines of which it is not sure what stands below which name.
+    None if it is not certain which cells are below which name.
     """
     head = lines[0]
     words = list(_WORD.finditer(head))
@@ -70,7 +70,7 @@ def _below_names(text: str, lines: list[str]) -> TextTable | None:
         return None
     rows = partial(_lines_below, text)
     starts = _starts_of_columns(words, rows) if "  " in head else []
-    # Words between blanks are more columns where cells reach beyond their names.
+    # Cutting at every blank may give more columns: a cell that is longer than its name can fill the gap after it.
     width = _columns_of_words(head, words, rows) if len(starts) < len(words) else 0
     if starts and len(starts) >= width:
         columns = column_names(sliced(head, starts))
@@ -84,9 +84,9 @@ def _below_names(text: str, lines: list[str]) -> TextTable | None:
 
 
 def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[str]]) -> list[int]:
-    """Return where columns begin: behind what is blank in all lines, between two words of the names.
+    """Return where columns begin: after a gap between two words of the names that is blank in all lines.
 
-    Nothing where two names with several blanks between them have no gap in common.
+    Empty if between two names with several blanks between them not all lines have a gap.
     """
     filled = _filled_places(rows())
     starts = [0]
@@ -101,16 +101,16 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
         is_far = start - end > 1
         if not gaps and is_far:
             return []
-        # Behind the one blank in `NOMINATED NODE`, with `<none>` below it, no column begins.
+        # After the single blank in a name such as `NOMINATED NODE`, with `<none>` below it, no column begins.
         has_cells = is_far or (any(filled[starts[-1] : end]) and any(filled[start:stop]))
         if gaps and has_cells:
-            # The gap behind `10 months ago` is wider than those within.
+            # Of several gaps the widest separates the columns: the one after `10 months ago`, not those within it.
             starts.append(max(gaps, key=lambda gap: (gap[1] - gap[0], gap[0]))[0])
     return starts if len(starts) > 1 else []
 
 
 def _filled_places(rows: Iterable[str]) -> bytearray:
-    """Return for each place of a line whether some row has more than a blank there."""
+    """Return for each position in a line whether any row has a character other than a blank there."""
     filled = bytearray()
     for row in rows:
         filled.extend(bytes(max(0, len(row) - len(filled))))
@@ -120,7 +120,7 @@ def _filled_places(rows: Iterable[str]) -> bytearray:
 
 
 def _gaps(between: Span, filled: bytearray) -> list[Span]:
-    """Return the runs of blanks in the part *between* two words, given which places of lines are filled."""
+    """Return the runs of positions in the span *between* two words that are blank in all lines."""
     gaps = list[Span]()
     place, stop = between
     for is_filled, run in groupby(filled[place:stop].ljust(stop - place, b"\0")):
@@ -133,9 +133,10 @@ def _gaps(between: Span, filled: bytearray) -> list[Span]:
 def _columns_of_words(
     head: str, words: list[re.Match[str]], rows: Callable[[], Iterator[str]]
 ) -> int:
-    """Return how many columns of one word each there are, of which the last has any number; 0 where that is not sure.
+    """Return the number of columns if each has one word per row and the last has the rest of it; 0 if not certain.
 
-    Names look like some, one column has a number in each row, and where names are spread, words stand near theirs.
+    It is certain if most names are capitalised, every row has enough words, and one column has digits in each row; and,
+    if the names are aligned, if each word is near its name.
     """
     capitals = sum(1 for word in words if word[0][0].isupper() or not word[0][0].isalpha())
     if len(words) < 3 or capitals < LEAST_CAPITALS * len(words):
@@ -155,13 +156,13 @@ def _columns_of_words(
 
 
 def _lines_below(text: str) -> Iterator[str]:
-    """Yield the lines below the names, blank ones and what pandas writes below a table left out."""
+    """Yield the lines below the names, without blank ones and the size that pandas writes below a table."""
     filled = (line for line in lines_of(text) if line.strip() and not _SIZE.fullmatch(line))
     return islice(filled, 1, None)
 
 
 def _has_more_than_rows(text: str) -> bool:
-    """Return whether a blank line parts what stands below the names, or dots stand for rows that are left out."""
+    """Return whether a blank line divides the rows below the names, or dots stand for rows that were left out."""
     is_below_blank = False
     for line in lines_of(text.strip("\n")):
         if not line.strip():

@@ -1,4 +1,7 @@
-"""The value that a configuration writes down: TOML, and YAML as people and tools write it."""
+"""Read the value of a configuration: of TOML, and of YAML as people and tools write it.
+
+Ordinary text often is valid YAML too, so only part of YAML is accepted here.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,13 @@ from memory_context.text.rows.values_as_rows import KEY, pairs_of, records_in
 if TYPE_CHECKING:
     from yaml import BaseLoader
 else:
-    # The fast one is not there where the package was built without libyaml.
+    # The fast loader is missing if PyYAML was built without libyaml.
     BaseLoader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 MOST_DOTS = 200
 _TOML_TABLE = re.compile(r"^\[{1,2}[\w.\"'-]+\]{1,2}\s*$", re.MULTILINE)
-# What YAML begins with: a key or an item, behind comments and the mark of a document. What else its grammar allows is
-# other notations' text.
+# The beginning of YAML: a key or an item, perhaps after comments and the mark of a document. Texts that begin otherwise
+# may be valid YAML, but are in other notations.
 _BEGINS_YAML = re.compile(
     r"(?:[ \t]*(?:#[^\n]*|---[^\n]*|%[^\n]*)?\n)*(?:-[ \n]|[\w\"'$./@-][^\n:]*:(?:[ \t]|$))",
     re.MULTILINE,
@@ -34,7 +37,7 @@ _NULLS = ("", "~", "null")
 
 
 def configuration_table(text: str) -> TextTable | None:
-    """Return the records in a text of TOML or YAML, or its values under their paths; None for other texts."""
+    """Return the records in a text of TOML or YAML, or else its values under their paths; None for other texts."""
     value = toml_value(text)
     notation = "TOML"
     if value is None:
@@ -48,9 +51,9 @@ def configuration_table(text: str) -> TextTable | None:
 
 
 def _are_records(table: TextTable) -> bool:
-    """Return whether there are two rows at least, and half of them have a name in common.
+    """Return whether there are at least two rows, of which half have a name in common.
 
-    A service with one port is no table of ports, and lines of a person's, ``- Ann: at noon``, are no records.
+    A service with one port is not a table of ports, and a person's notes, ``- Ann: at noon``, are not records.
     """
     rows = list(table.rows())
     filled = [sum(1 for row in rows if row[number]) for number in range(len(table.columns))]
@@ -60,10 +63,10 @@ def _are_records(table: TextTable) -> bool:
 
 
 def toml_value(text: str) -> dict[str, Any] | None:
-    """Return what a text of TOML with tables in it says, up to 1 MB; None for other texts."""
+    """Return the value of a text of TOML with tables in it, up to 1 MB; None for other texts."""
     if len(text) > REPR_AT_MOST or not _TOML_TABLE.search(text):
         return None
-    # The parser's time for a key grows with the square of its parts.
+    # The parser's time for a key is quadratic in the number of its parts.
     if any(line.count(".") > MOST_DOTS for line in lines_of(text)):
         return None
     try:
@@ -74,16 +77,16 @@ def toml_value(text: str) -> dict[str, Any] | None:
 
 
 def yaml_value(text: str) -> Any:  # noqa: ANN401 - whatever YAML holds
-    """Return what a text of YAML says, several documents as a list; None for other texts."""
+    """Return the value of a text of YAML, several documents as a list; None for other texts."""
     documents = yaml_documents(text)
     return documents[0] if len(documents) == 1 else documents or None
 
 
 def yaml_documents(text: str) -> list[Any]:
-    """Return the documents of a text of YAML up to 1 MB, their scalars as texts; none of other texts.
+    """Return the documents of a text of YAML up to 1 MB, with scalars as texts; empty for other texts.
 
-    Lines of names and values alone, none within another, are not taken for YAML, nor is a text with a name that stands
-    twice in one object, a list of both objects and texts, or an alias.
+    Plain lines of names and values without any nesting are not taken for YAML. Neither is a text with an alias, with a
+    name that occurs twice in one object, or with a list of both objects and texts.
     """
     if len(text) > REPR_AT_MOST or not _BEGINS_YAML.match(text):
         return []
@@ -96,11 +99,11 @@ def yaml_documents(text: str) -> list[Any]:
 
 
 class _TextLoader(BaseLoader):
-    """Reads scalars as texts, and nothing of what a tag may ask for."""
+    """Reads scalars as texts, and ignores tags."""
 
 
-def _made_of(loader: Any, node: Node) -> Any:  # noqa: ANN401 - what the loader makes, which has no types
-    # What an alias stands for may stand for more aliases: a few lines would be gigabytes.
+def _value_of(loader: Any, node: Node) -> Any:  # noqa: ANN401 - the loader has no types
+    # Aliases may refer to values with more aliases, so that a few lines would become gigabytes.
     if node in loader.constructed_objects:
         raise ConstructorError(None, None, "it has an alias")
     return loader.construct_object(node, deep=True)
@@ -113,15 +116,15 @@ def _text_of(_loader: _TextLoader, node: ScalarNode) -> str | None:
 def _object_of(loader: _TextLoader, node: MappingNode) -> dict[str, Any]:
     members: dict[str, Any] = {}
     for key_node, value_node in node.value:
-        key = _made_of(loader, key_node)
+        key = _value_of(loader, key_node)
         if not isinstance(key, str) or key in members:
-            raise ConstructorError(None, None, f"{key!r:.40} is no name, or stands twice")
-        members[key] = _made_of(loader, value_node)
+            raise ConstructorError(None, None, f"{key!r:.40} is not a name, or occurs twice")
+        members[key] = _value_of(loader, value_node)
     return members
 
 
 def _list_of(loader: _TextLoader, node: SequenceNode) -> list[Any]:
-    items: list[Any] = [_made_of(loader, item) for item in node.value]
+    items: list[Any] = [_value_of(loader, item) for item in node.value]
     if len(set(map(is_object, items))) > 1:
         raise ConstructorError(
             None, None, "some are texts and some have names, as in a person's notes"
@@ -135,7 +138,7 @@ _TextLoader.add_constructor("tag:yaml.org,2002:map", _object_of)
 
 
 def _is_nested(value: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
-    """Return whether a value is a list, or an object with another or a list in it."""
+    """Return whether a value is a list, or an object that holds a list or another object."""
     return is_list(value) or (
         is_object(value) and any(is_list(one) or is_object(one) for one in value.values())
     )

@@ -1,4 +1,4 @@
-"""Records that an object holds column by column, as ``{"time": [1, 2], "rain": [0, 5]}`` does."""
+"""Read records that a JSON object holds column by column, as in ``{"time": [1, 2], "rain": [0, 5]}``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from memory_context.text.python_literals import is_list, is_object
 
 
 def records_by_columns(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - whatever JSON holds
-    """Return a record for each place in the lists of an object that are as long as each other, the longest such ones.
+    """Return a record for each index of an object's lists of equal length; if there are several lengths, the longest.
 
-    Nothing for an object that has one such list alone, or a list of records, or as many other members as the lists are
-    long, and for other values.
+    Empty if the object has fewer than two such lists, has a list of records or lists, or has at least as many other
+    members as the lists have items; and empty for any other value.
     """
     if not is_object(value):
         return []
@@ -22,7 +22,7 @@ def records_by_columns(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - wh
     lengths = Counter(map(len, lists.values()))
     length = max((length for length, count in lengths.items() if count > 1), default=0)
     columns = {key: members for key, members in lists.items() if len(members) == length}
-    # Beside a name, an id and an owner, two tags and two ports are fields of one record.
+    # With a name, an id and an owner beside them, two tags and two ports are fields of one record.
     if length <= len(value) - len(columns):
         return []
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

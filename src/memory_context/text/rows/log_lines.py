@@ -1,4 +1,4 @@
-"""The lines of a log as rows: when, how serious, from where, and what."""
+"""Read the lines of a log as rows: line number, time, level, source and message."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _MONTHS: Final = (
 _LEVEL = (
     r"TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|FATAL|CRIT(?:ICAL)?|SEVERE|EMERG|ALERT|PANIC"
 )
-# 2026-01-31T12:00:00,123+01:00, also in brackets, or the time of day alone.
+# 2026-01-31T12:00:00,123+01:00, perhaps in brackets, or the time of day alone.
 _STAMP = re.compile(
     r"[\[(]?(?P<day>\d{4}[-/]\d\d[-/]\d\d)?[T ]?(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
     r"\s?(?P<zone>Z|UTC|[+-]\d\d:?\d\d)?[\])]?[\s|:-]*"
 )
-# A level, in brackets or not, before or behind what names the source.
+# A level, perhaps in brackets. It may stand before or after the source.
 _LEVEL_FIRST = re.compile(rf"[\[(<|]?(?P<level>{_LEVEL})[\])>|]?(?:[\s:|-]+|$)", re.IGNORECASE)
-# [main], app.orders: or app.orders - before the words; a drive or a sentence is none.
+# `[main]`, `app.orders:` or `app.orders -` before the message; the drive in `C:\` and the words of a sentence do not match.
 _SOURCE = re.compile(
     r"\[(?P<thread>[^\]\n]{1,80})\][\s:|-]*|(?P<name>[\w./$@#-]{1,80}(?:\[\d+\])?)(?::\s+|\s+[-|]\s+)"
 )
@@ -39,7 +39,7 @@ _ACCESS = re.compile(
     r" ?(?P<zone>[+-]\d{4})?\] (?P<message>.*)"
 )
 _PAIR = re.compile(r'([A-Za-z_][\w.]*)=("(?:[^"\\]|\\.)*"|\S*)')
-# What time, level and source are called there.
+# The names that time, level and source may have in lines of pairs.
 _NAMES_OF_PAIRS: Final = (
     ("time", "ts", "timestamp", "t"),
     ("level", "lvl", "severity"),
@@ -48,9 +48,9 @@ _NAMES_OF_PAIRS: Final = (
 
 
 def log_table(text: str) -> TextTable:
-    """Return each line of a log as a row; of a line without a time its message alone.
+    """Return each line of a log as a row; a line without a time or level has only a message.
 
-    Times are written as ``2026-01-31 12:00:00.123``, so that they compare as times.
+    Times are written like ``2026-01-31 12:00:00.123``, so that they can be compared as texts.
     """
     return TextTable(COLUMNS, lambda: _rows(text), "the log")
 
@@ -62,7 +62,7 @@ def _rows(text: str) -> Iterator[Row]:
 
 
 def _parts(line: str) -> list[str | None]:
-    """Return time, level, source and message."""
+    """Return the time, level, source and message of a line."""
     if match := _SYSLOG.match(line):
         level, message = _split_level(match["message"])
         return [f"{_day(match)} {match['clock']}", level, match["source"], message]
@@ -85,7 +85,7 @@ def _parts(line: str) -> list[str | None]:
 
 
 def _day(match: re.Match[str]) -> str:
-    """Return month and day as numbers; 00 for an unknown month."""
+    """Return the month and day as ``01-31``; 00 for an unknown month."""
     month = _MONTHS.index(match["month"]) + 1 if match["month"] in _MONTHS else 0
     return f"{month:02}-{int(match['day']):02}"
 
@@ -108,13 +108,13 @@ def _time(stamp: re.Match[str] | None) -> str | None:
 
 
 def _zone(match: re.Match[str]) -> str:
-    """Return a time zone as SQLite's functions of times read it: Z, +01:00, or nothing for an unknown one."""
+    """Return the time zone as SQLite's date functions read it: Z or +01:00; empty if there is none."""
     zone = (match["zone"] or "").replace("UTC", "Z")
     return f"{zone[:-2]}:{zone[-2:]}" if len(zone) == len("+0100") else zone
 
 
 def _of_pairs(line: str) -> list[str | None]:
-    """Return the parts of ``time=… level=info msg="…" user=7``; what is none of them stays in the message."""
+    """Return the parts of a line such as ``time=… level=info msg="…" user=7``; other pairs are added to the message."""
     pairs = {name: value.strip('"') for name, value in _PAIR.findall(line)}
     parts = list[str | None]()
     for names in _NAMES_OF_PAIRS:

@@ -1,4 +1,4 @@
-"""Whether the first row of a table names its columns."""
+"""Decide whether the first row of a table holds the names of its columns."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 SAMPLED = 30
-# Fewer numbers from 0 or 1 on may be anything.
+# A run of fewer numbers from 0 or 1 on may be anything.
 SHORTEST_COUNT = 4
 _NUMBER = re.compile(r"[-+$€£]?[\d.,:/%-]+[%a-zA-Z]{0,2}")
-# 2024, 2024-01, 2024-01-31 or 2024/01/31: those of one form stand in their order as texts.
+# 2024, 2024-01, 2024-01-31 or 2024/01/31: dates of one form sort correctly as texts.
 _DATE = re.compile(r"(?:19|20)\d\d(?:[-/]\d\d(?:[-/]\d\d)?)?")
 
 _DIGITS = re.compile(r"\d+")
@@ -17,15 +17,16 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def is_number(cell: str) -> bool:
-    """Return whether a cell is a number, a date or a time, as names of columns seldom are."""
+    """Return whether a cell is a number, a date or a time, which column names seldom are."""
     return _NUMBER.fullmatch(cell.strip()) is not None
 
 
 def has_names(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first of some rows names the columns: it holds no number, or a series as no other row does.
+    """Return whether the first row holds the names of the columns.
 
-    ``region,2023,2024`` names them above ``North,5,6``, not above ``South,2019,2022``. Nor does ``Museum,opens 9:00``
-    above ``Castle,opens 10:30``.
+    It does if it has no number and does not look like the rows below, or if it has a series of numbers and no other row
+    has one. ``region,2023,2024`` holds names above ``North,5,6``, but not above ``South,2019,2022``; and
+    ``Museum,opens 9:00`` does not above ``Castle,opens 10:30``.
     """
     if not any(map(is_number, rows[0])):
         return names_numbers(rows) or not _is_like_those_below(rows)
@@ -33,7 +34,7 @@ def has_names(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def names_numbers(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether a text in the first of some rows stands above numbers alone."""
+    """Return whether some text in the first row has only numbers below it."""
     return any(
         below and not is_number(first) and all(map(is_number, below))
         for first, below in _columns(rows)
@@ -41,7 +42,7 @@ def names_numbers(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _is_like_those_below(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether a text with digits in the first row has the shape of most texts below it."""
+    """Return whether some text with digits in the first row has the same shape as at least half of those below it."""
     for first, below in _columns(rows):
         shape = _shape(first)
         same = sum(1 for cell in below if _shape(cell) == shape)
@@ -51,20 +52,23 @@ def _is_like_those_below(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the first cell of each column, and those below that are filled."""
+    """Yield the first cell of each column, and the cells below it that are not blank."""
     for index, first in enumerate(rows[0]):
         cells = [row[index] for row in rows[1:SAMPLED] if index < len(row)]
         yield first, list(filter(str.strip, cells))
 
 
 def _shape(cell: str) -> str:
-    """Return a text with any digits as a 0; and with any words as one, behind digits, where no name stands."""
+    """Return a text with each run of digits as ``0``, and, if it begins with digits, each word as ``a``.
+
+    A text that begins with digits is not a name, so its words may differ: ``3 days`` and ``2 hours`` have one shape.
+    """
     shape = _DIGITS.sub("0", cell.strip())
     return _WORD.sub("a", shape) if shape.startswith("0") else shape
 
 
 def _has_series(row: Sequence[str]) -> bool:
-    """Return whether a row has texts, and numbers that run on: years, dates, or four from 0 or 1 on."""
+    """Return whether a row has texts and a series of numbers: rising years or dates, or 0 or 1 and on, four at least."""
     cells = [cell.strip() for cell in row]
     numbers = list(filter(is_number, cells))
     if not 2 <= len(numbers) < len(cells):

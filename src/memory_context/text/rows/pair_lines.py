@@ -1,4 +1,4 @@
-"""Lines of ``name=value`` pairs, alone or behind words that stand in each line: a record each."""
+"""Read lines of ``name=value`` pairs as records; each line may have words before its pairs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from memory_context.text.lines import lines_of
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
 
 LEAST_PAIRS = 2
-# A name, an equals sign, and a value up to the next blank, or in quotes with escaped ones in it. A name is not looked for
-# in the middle of a word; a value with a second equals sign is none, as of a query string.
+# A name, an equals sign, and a value up to the next blank or in quotes, in which quotes may be escaped. A name cannot
+# begin in the middle of a word, and a value cannot hold a second equals sign, as a query string does.
 _PAIR = re.compile(r'(?<![\w.-])([A-Za-z_][\w.-]*+)=("(?:[^"\\]|\\.)*+"|[^\s"=]*)(?:\s+|$)')
 
 
@@ -23,10 +23,10 @@ class _WordsAndPairs(NamedTuple):
 
 
 def pair_table(text: str) -> TextTable | None:
-    """Return the pairs of each line under their names, the words before them under numbered columns; else None.
+    """Return the pairs of each line under their names, and the words before them under numbered columns; or None.
 
-    Each line has two pairs or more, as many words before them as the others, and nothing behind; the first line alone
-    may stand above them. Two names are in all.
+    Every line, except perhaps the first, must have at least two pairs, the same number of words before them, and nothing
+    after them. At least two names must occur in all lines.
     """
     first = next(lines_of(text.lstrip()), "")
     skipped = int(_read(first) is None)
@@ -53,7 +53,7 @@ def _lines(text: str, skipped: int) -> Iterator[_WordsAndPairs | None]:
 
 
 def _read(line: str) -> _WordsAndPairs | None:
-    """Return the words and the pairs of a line; None for one of another form."""
+    """Return the words and the pairs of a line; None for a line of another form."""
     found = _PAIR.search(line)
     if found is None:
         return None

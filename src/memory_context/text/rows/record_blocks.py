@@ -1,4 +1,8 @@
-"""Records in blocks, ``key: value`` on each line: below headings, between blank lines, with a text below their fields."""
+"""Read records that are blocks of ``key: value`` lines, separated by headings, blank lines or a recurring first field.
+
+A *field* is such a line; the *opener* is the field with which most records begin; a *body* is free text after a blank
+line below the fields, as in a mail.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +21,21 @@ from memory_context.text.rows.values_as_rows import KEY, LEAST_COMMON, PAIRS
 HEADING: Final = "heading"
 TEXT: Final = "text"
 MOST_COLUMNS = 200
-# Words are broken where a line is as long as that, and go on below it.
+# A line of this length may have been wrapped, so that the next line continues it.
 LONG_LINE = 60
-# Name: value, NAME=value or - **Name**: value; a name is a word or a few, a value may be missing.
+# `Name: value`, `NAME=value` or `- **Name**: value`. A name has one or a few words; the value may be missing.
 FIELD = re.compile(
     r"(?P<indent>[ \t]*)(?P<dash>[-*•] +)?\*{0,2}(?P<name>[A-Za-z_][\w /()'.-]{0,40}?)\*{0,2}"
     r" ?(?P<sign>:\*{0,2}(?:\s+|$)|=(?!=)\s*)(?:\*\*)?(?P<value>.*)"
 )
-# How Git begins a commit.
+# How `git log` begins a commit.
 _COMMIT = re.compile(r"commit (?=[0-9a-f]{40}\b)")
 _SECTION = re.compile(r"\s*\[{1,2}(?P<title>[^\[\]]+)\]{1,2}\s*")
 # A title of Markdown, or one between hyphens or equals signs.
 _TITLE = re.compile(
     r"\s*(?:#{1,6} +(?P<title>[^#\s].*?)#*|[=-]{2,} *(?P<ruled>\S.*?) *[=-]{2,})\s*"
 )
-# As in "Order 1042: open".
+# A name with a number, as in "Order 1042: open".
 _NUMBERED = re.compile(r"[A-Za-z][\w -]* #?\d+")
 _ITEM = re.compile(r"\s*[-*•] +(?P<item>.*)")
 _RULE = re.compile(r"\s*[-=_*]{3,}\s*")
@@ -41,7 +45,7 @@ _PARTS = re.compile(r"\s*[,|;]\s+|\s+[-–—]\s+")  # noqa: RUF001 - dashes as 
 
 @dataclass(frozen=True, slots=True)
 class _FieldLine:
-    """A line, the field that it is, and the one below it."""
+    """A line, the match if it is a field, and the match of the next line if that is one."""
 
     text: str
     field: re.Match[str] | None
@@ -53,13 +57,14 @@ class _Block:
     """A record while its lines are read.
 
     Attributes:
-        heading: What stands above it.
-        fields: Its names, and the parts of their values: joined once, as there may be thousands.
-        text: The lines that are no field, and belong to none.
-        last: The field to which further lines belong, and how far it is indented.
+        heading: The heading above it.
+        fields: The parts of each field's value, by name; they are joined at the end, as there may be thousands.
+        text: The lines that neither are a field nor belong to one.
+        last: The name of the last field, to which further lines belong.
+        indent: How far the last field is indented.
         is_open: Whether the last field had no value on its own line.
-        is_wrapped: Whether the last line of the last field is so long that it goes on below.
-        has_body: Whether a text has begun behind a blank line; fields in it are words of its own.
+        is_wrapped: Whether the last line of the last field is so long that the next line may continue it.
+        has_body: Whether a body has begun after a blank line; what looks like a field in it is part of its text.
     """
 
     heading: str | None = None
@@ -72,7 +77,7 @@ class _Block:
     has_body: bool = False
 
     def add(self, name: str, value: str) -> None:
-        """Add a field, or a further value of one that is there already."""
+        """Add a field, or another value of a field that the record already has."""
         self.fields.setdefault(name, [])
         self.last = name
         self._join(value, ", ")
@@ -80,7 +85,7 @@ class _Block:
         self.is_wrapped = len(value) >= LONG_LINE
 
     def extend(self, text: str, joint: str) -> None:
-        """Add a further line to the last field."""
+        """Add another line to the value of the last field."""
         self.is_wrapped = len(text) >= LONG_LINE
         self._join(text, joint)
 
@@ -90,19 +95,19 @@ class _Block:
             parts += [joint, text] if parts else [text]
 
     def value(self, name: str) -> str | None:
-        """Return the value of a field; None for one that is missing or empty."""
+        """Return the value of a field; None if it is missing or empty."""
         return "".join(self.fields.get(name, ())) or None
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What the records of a text have in common.
+    """The form that the records of a text have in common.
 
     Attributes:
-        opener: The field that most of them begin with; empty if no two begin alike.
-        indent: How far the first field of the text is indented: what is indented more begins no record.
-        sign: What stands behind the name of that field, a colon or an equals sign.
-        has_sections: Whether lines in brackets are headings, so that those behind ``#`` are comments.
+        opener: The field with which most records begin; empty if no two begin with the same one.
+        indent: How far the first field of the text is indented; a field indented further does not begin a record.
+        sign: The sign after the name of that field: a colon or an equals sign.
+        has_sections: Whether lines in brackets are headings, so that lines with ``#`` are comments.
     """
 
     opener: str
@@ -112,11 +117,11 @@ class _Form:
 
 
 def record_table(text: str) -> TextTable | None:
-    """Return the records of a text under the names of their fields, missing ones None; None for other texts.
+    """Return the records of a text under the names of their fields; None for other texts.
 
-    What a heading says belongs to the records below it, as the column ``heading``, and as fields where it has the form
-    of some: ``## Order: 1042, Status: open``. What stands below the fields of a record, as the words of a mail do, is the
-    column ``text``. Where no two records have two fields in common, rows are names and values.
+    The column ``heading`` holds the heading above a record; fields in a heading, as in ``## Order: 1042, Status: open``,
+    become columns. The column ``text`` holds what is below the fields of a record, such as the body of a mail. If no two
+    fields occur in several records, the rows are keys and values.
     """
     table = configuration_table(text) or pair_table(text)
     if table:
@@ -132,7 +137,7 @@ def record_table(text: str) -> TextTable | None:
         names.update(name for name, value in block.fields.items() if value)
         if len(names) > MOST_COLUMNS:
             return None
-    # Columns without any value are those of a line that stands above others.
+    # Only names with values were counted: a name that never has a value is a title above other fields.
     if sum(1 for count in names.values() if count > 1) < LEAST_COMMON:
         return TextTable((KEY, "value"), lambda: _pairs(text, form), PAIRS)
 
@@ -155,12 +160,12 @@ def _pairs(text: str, form: _Form) -> Iterator[Row]:
 
 
 def _read(text: str) -> Iterator[_FieldLine]:
-    """Yield the lines; that of a commit of Git is a field, too."""
+    """Yield the lines; the first line of a commit in `git log` is read as a field."""
     above: tuple[str, re.Match[str] | None] | None = None
     for line in lines_of(text):
         if line.startswith("commit "):
-            line = _COMMIT.sub("commit: ", line)  # noqa: PLW2901 - read as this
-        # Most lines of words have neither sign, and are told soon.
+            line = _COMMIT.sub("commit: ", line)  # noqa: PLW2901 - as if it were written so
+        # Most lines of prose have neither sign, and need not be matched.
         match = FIELD.fullmatch(line) if ":" in line or "=" in line else None
         if above:
             yield _FieldLine(*above, match)
@@ -170,7 +175,7 @@ def _read(text: str) -> Iterator[_FieldLine]:
 
 
 def _form_of(text: str) -> _Form | None:
-    """Return what the records of a text have in common; None without fields."""
+    """Return the form of a text's records; None if it has no fields."""
     openers = Counter[str]()
     indent, sign = -1, ""
     has_sections = False
@@ -195,7 +200,7 @@ def _form_of(text: str) -> _Form | None:
 
 
 def _blocks(text: str, form: _Form) -> Iterator[_Block]:
-    """Yield the records; a text before the first field belongs to none."""
+    """Yield the records; text before the first field belongs to none."""
     block = _Block()
     is_first, is_below_rule = True, False
     for line in _read(text):
@@ -228,7 +233,7 @@ def _ends_block(line: str) -> bool:
 
 
 def _is_heading(line: _FieldLine, *, is_first: bool) -> bool:
-    """Return whether a line without a mark stands above the fields of a record, as a title or a number does."""
+    """Return whether a line is a heading without marks: a title, or a numbered name, right above the fields of a record."""
     match, below = line.field, line.below
     if below is None or not line.text.strip():
         return False
@@ -240,22 +245,23 @@ def _is_heading(line: _FieldLine, *, is_first: bool) -> bool:
 
 
 def _heading_in(line: _FieldLine, form: _Form, block: _Block, *, is_first: bool) -> str | None:
-    """Return the heading that a line is; None if it is none."""
+    """Return the text of a heading; None if the line is not one."""
     title = _SECTION.fullmatch(line.text)
     if title is None and not form.has_sections:
         title = _TITLE.fullmatch(line.text)
-    # Within the words of a record without a heading, titles are theirs.
+    # In the body of a record without a heading, titles belong to the body.
     if title and not (block.has_body and block.heading is None):
         return str(next(filter(None, title.groups()))).strip()
-    # Without a mark, it stands above what records begin with.
+    # A heading without marks must be right above the opener.
     opens = line.below is not None and _name_of(line.below) == form.opener
     return line.text.strip() if opens and _is_heading(line, is_first=is_first) else None
 
 
 def _field_in(line: _FieldLine, form: _Form, block: _Block) -> re.Match[str] | None:
-    """Return the field that a line is; None for a further line of the value above.
+    """Return the match of a line that is a field; None if it is none, or continues the value above.
 
-    Such a line is indented by one blank, as in mails, or has an equals sign where fields have colons.
+    A continuation is indented by one more blank, as in mails, or is indented and has the other sign: an equals sign
+    where fields have colons.
     """
     match = line.field
     if match and block.last:
@@ -275,8 +281,8 @@ def _begins_record(match: re.Match[str], block: _Block, form: _Form, *, is_first
         return True
     if not is_first or block.has_body:
         return False
-    # A record that lacks the opener begins with another field that is there already. A blank line inside of what a
-    # heading begins is none between records.
+    # After a blank line, a record that lacks the opener begins with another field that the current record already has.
+    # Without an opener any field begins a record then, except below a heading, which marks where records begin.
     return is_there or not (form.opener or block.heading)
 
 
@@ -290,7 +296,7 @@ def _add_field(block: _Block, match: re.Match[str]) -> None:
 
 
 def _with_heading(text: str) -> _Block:
-    """Return an empty record below a heading, with the fields that the heading itself has."""
+    """Return a new record below a heading, with the fields that the heading itself holds."""
     block = _Block(text)
     parts = [FIELD.fullmatch(part) for part in _PARTS.split(text)]
     for part in parts:
@@ -301,7 +307,7 @@ def _with_heading(text: str) -> _Block:
 
 
 def _continue(block: _Block, line: str, *, is_first: bool) -> None:
-    """Add a line that is no field: to the field right above if that goes on in it, else to the text."""
+    """Add a line that is not a field: to the value of the field above if it continues that, else to the text."""
     if not block.fields:
         return
     if block.has_body:
@@ -319,7 +325,7 @@ def _continue(block: _Block, line: str, *, is_first: bool) -> None:
 
 
 def _plain(value: str) -> str:
-    """Return a value without blanks, quotes and Markdown's marks around it."""
+    """Return a value without the blanks, quotes and Markdown marks around it."""
     value = value.strip().removesuffix("**").strip()
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'`":
         return value[1:-1]

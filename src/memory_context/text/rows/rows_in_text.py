@@ -1,4 +1,4 @@
-"""The rows that a text holds, whatever its form; the form is the one that describes it."""
+"""Find the rows that a text holds, whatever its form; the form is recognised as it is for the text's description."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ NO_TABLE = "this text has no rows: it is empty"
 
 
 def table_of(text: str) -> TextTable:
-    """Return the rows of `text`, of what it is wrapped in, or behind a line that introduces them; else its lines.
+    """Return the rows of `text`; if it has none by its form, its lines.
+
+    A wrapper around the rows, and a line that introduces them, are skipped.
 
     Raises:
-        InvalidSelectionError: It is empty; or a row is damaged.
+        InvalidSelectionError: The text is empty, or a row cannot be read.
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if not text.strip():
@@ -40,7 +42,7 @@ def table_of(text: str) -> TextTable:
 
 
 def _rows_in(text: str, *, may_lead: bool = True) -> TextTable | None:
-    """Return the rows of a text that has some by its form, or behind one lead; None if it has but lines."""
+    """Return the rows of a text that has some by its form, perhaps after one introducing line; otherwise None."""
     if is_json_lines(text):
         return _of_json_lines(text)
     inner = unwrap(text).text
@@ -48,15 +50,15 @@ def _rows_in(text: str, *, may_lead: bool = True) -> TextTable | None:
         return table_of(inner)
     value = parse(text)
     if value is NOTHING:
-        table = _of_objects(text) or _of_plain(text)
+        table = _of_objects(text) or _of_other_text(text)
         if table is None and may_lead and (rest := behind_lead(text)):
             return _rows_in(rest, may_lead=False)
         return table
     return table_of_value(value)
 
 
-def _of_plain(text: str) -> TextTable | None:
-    """Return the rows of a text that is no JSON, read as what describes it."""
+def _of_other_text(text: str) -> TextTable | None:
+    """Return the rows of a text that is not JSON, read as the kind of text that it is described as."""
     head = text
     if len(text) > HEAD:
         head = text[: text.rfind("\n", 0, HEAD) + 1] or text[:HEAD]
@@ -84,7 +86,7 @@ def _lines(text: str) -> Iterator[Row]:
 
 
 def _of_objects(text: str) -> TextTable | None:
-    """Return JSON objects that stand one behind the other, each over several lines; None for other texts."""
+    """Return the rows of JSON objects that follow one another, each over several lines; None for other texts."""
     objects, end = objects_in(text)
     if not objects or text[end:].strip():
         return None
@@ -92,7 +94,7 @@ def _of_objects(text: str) -> TextTable | None:
 
 
 def _of_json_lines(text: str) -> TextTable:
-    """Return each line as a row; lines are parsed again whenever rows are wanted, rather than kept."""
+    """Return each JSON line as a row; the lines are parsed again at each call of `rows`, not kept in memory."""
     keys: dict[str, None] = {}
     try:
         for record in records(text):

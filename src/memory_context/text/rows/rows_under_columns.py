@@ -1,4 +1,4 @@
-"""Rows under named columns, as every reader of rows gives them."""
+"""The type `TextTable`, rows under named columns, which every reader of rows returns; and helpers to make one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from memory_context.exceptions import InvalidSelectionError
 
 MOST_COLUMNS = 1000
-# Cells of texts that databases write for NULL.
+# The texts that databases write for NULL.
 _MISSING = frozenset(("", "NULL", r"\N"))
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]+")
 
@@ -19,13 +19,14 @@ Row = list[Any]
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """Rows under named columns; `rows` gives them from the first on, as often as it is called.
+    """Rows under named columns.
 
     Attributes:
-        columns: The names, no two alike in any capitalisation.
-        rows: As many cells as columns each: text, or what JSON holds; None for a missing cell.
-        name: Where it was found, as ``the JSON list $.items``.
-        by_semicolons: Whether its cells stand between semicolons, as where numbers have decimal commas.
+        columns: The names; no two are equal when upper and lower case are ignored.
+        rows: Returns an iterator over all rows, at each call. Each has as many cells as there are columns: texts or JSON
+            values, and None for a missing cell.
+        name: Where the table was found, such as ``the JSON list $.items``.
+        by_semicolons: Whether semicolons separate the cells, as is usual where numbers have decimal commas.
     """
 
     columns: tuple[str, ...]
@@ -35,7 +36,7 @@ class TextTable:
 
 
 def evened(rows: Iterable[Row], width: int, joint: str = ",") -> Iterator[Row]:
-    """Yield rows of `width` cells: missing ones are None, those too many are joined to the last."""
+    """Yield rows of `width` cells: missing cells are None, and surplus ones are joined to the last."""
     for row in rows:
         if len(row) > width:
             yield [*row[: width - 1], joint.join(row[width - 1 :])]
@@ -44,20 +45,20 @@ def evened(rows: Iterable[Row], width: int, joint: str = ",") -> Iterator[Row]:
 
 
 def with_nulls(row: Row) -> Row:
-    """Return a row of texts, with None for what is missing."""
+    """Return a row of texts with None in place of each text that stands for NULL."""
     if _MISSING.isdisjoint(row):
         return row
     return [None if cell in _MISSING else cell for cell in row]
 
 
 def sliced(line: str, starts: list[int]) -> Row:
-    """Return the cells of a line that begin at *starts*, each up to the next; None for an empty one."""
+    """Return the cells of a line that begin at *starts*, each up to the next start; None for an empty cell."""
     ends = [*starts[1:], len(line)]
     return [line[start:end].strip() or None for start, end in zip(starts, ends, strict=True)]
 
 
 def column_names(names: Sequence[str | None]) -> tuple[str, ...]:
-    """Return names for columns: without control characters, numbered where they are empty or taken."""
+    """Return names for columns: without control characters, and with a number if empty or already used."""
     if len(names) > MOST_COLUMNS:
         raise InvalidSelectionError(
             f"this table has {len(names)} columns; where= and columns= take {MOST_COLUMNS} at most; use path="

@@ -1,4 +1,4 @@
-"""Tables as databases print them, and as Markdown has them: a rule of hyphens below the names, or a frame around all."""
+"""Read tables as databases and Markdown write them: with a rule of hyphens below the names, or a frame around all."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from memory_context.text.rows.rows_under_columns import (
 )
 
 LINES_TRIED = 6
-# The line below names, as `| --- |:--:|` in Markdown, `----+----` in psql, `--  ----` in sqlite; or above them in mysql.
-# The corners and crossings of frames stand together in Unicode.
+# The line below the names: `| --- |:--:|` in Markdown, `----+----` in psql, `--  ----` in sqlite; in mysql also above
+# them. The corners and crossings of frames are contiguous in Unicode.
 _RULE: Final = re.compile(r"[\s|:+┌-╋║-╰]*[-=─━═]{2,}(?:[ |+:┌-╋║-╰]+[-=─━═]{2,})*[ |:+┌-╋║-╰]*")
-# Markdown's alone, with one bar at least.
+# Only that of Markdown, which has at least one bar.
 DELIMITER_ROW: Final = re.compile(r"(?=.*\|)\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*+")
 _FOOT: Final = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰╘╚┗+].*")
 _BARS: Final = "|│║┃"
 _BAR: Final = re.compile(rf"(?<!\\)[{_BARS}]")
 _MARKDOWN_BAR: Final = re.compile(r"(?<!\\)\|")
-# Where a rule begins so, it is a frame's: the names stand below it.
+# A rule that begins with one of these is the top of a frame, and the names are below it.
 _CORNERS: Final = ("+", "┌", "╭", "╒", "╔", "┏")
 _DASHES: Final = re.compile(r"[-=─━═]{2,}")
 _CROSSING: Final = re.compile("[+|┌-╋║-╰]")
 
 
 def ruled_table(text: str) -> TextTable | None:
-    """Return the table whose rule stands in the first lines of a text; None without one."""
+    """Return the table whose rule is in the first lines of a text; None if there is no rule."""
     head = list(islice(lines_of(text), LINES_TRIED))
     rule = next((index for index, line in enumerate(head) if _RULE.fullmatch(line)), None)
     if rule is None:
@@ -52,7 +52,7 @@ def ruled_table(text: str) -> TextTable | None:
 
 
 def markdown_table(text: str) -> TextTable | None:
-    """Return the first table: a line with bars above a line of hyphens, and the lines with bars below."""
+    """Return the first Markdown table: a line with bars, a line of hyphens, and the lines with bars below; or None."""
     if "|" not in text:
         return None
     for above, (names, rule) in enumerate(pairwise(lines_of(text))):
@@ -64,7 +64,7 @@ def markdown_table(text: str) -> TextTable | None:
 def _between_bars(text: str, names: str, below: int, rule: str = "") -> TextTable:
     """Return the cells between bars, up to the first line without one.
 
-    A table with a *rule* is a database's: between its rows there may be others. Markdown, without one, has none.
+    A *rule* is given for a table of a database, which may have further rules between its rows; for Markdown it is empty.
     """
     bar = _BAR if rule else _MARKDOWN_BAR
     is_framed = names.lstrip().startswith(tuple(_BARS))
@@ -75,7 +75,7 @@ def _between_bars(text: str, names: str, below: int, rule: str = "") -> TextTabl
 
     def cells_of(line: str) -> Row:
         cells = _cells(line, bar, is_framed=is_framed)
-        # A bar in a cell parts nothing: the rule says where the cells begin.
+        # If a cell holds a bar, the rule shows where the cells begin.
         if rule and len(cells) > len(columns) and _has_bars_at(line, edges):
             bounds = edges if is_framed else [*edges, len(line)]
             return [line[start + 1 : end].strip() for start, end in pairwise(bounds)]
@@ -92,7 +92,7 @@ def _between_bars(text: str, names: str, below: int, rule: str = "") -> TextTabl
 
 
 def _cells(line: str, bar: re.Pattern[str], *, is_framed: bool) -> Row:
-    # Nearly every line is ASCII without an escaped bar: splitting it at a string takes a third of the time.
+    # Nearly every line is ASCII without an escaped bar; splitting it at a string takes a third of the time.
     is_plain = line.isascii() and "\\" not in line
     parts = line.split("|") if is_plain else bar.split(line)
     cells = [part.strip().replace("\\|", "|") for part in parts]
@@ -102,12 +102,12 @@ def _cells(line: str, bar: re.Pattern[str], *, is_framed: bool) -> Row:
 
 
 def _has_bars_at(line: str, edges: list[int]) -> bool:
-    """Return whether a line has bars where a rule has its crossings, as it has unless a character before is wide."""
+    """Return whether a line has bars at the crossings of the rule; it does not if it holds wide characters."""
     return all(edge < len(line) and line[edge] in _BARS for edge in edges if edge >= 0)
 
 
 def _below_dashes(text: str, names: str, below: int, dashes: str) -> TextTable:
-    """Return the cells below the dashes of each column, up to a blank line or the number of rows."""
+    """Return the cells below the dashes of each column, up to a blank line or the line with the number of rows."""
     starts = [match.start() for match in _DASHES.finditer(dashes)]
 
     def rows() -> Iterator[Row]:

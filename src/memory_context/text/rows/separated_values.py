@@ -1,4 +1,4 @@
-"""CSV and its like: lines that all have as many tabs, commas, semicolons or bars."""
+"""Read CSV and similar text: lines that all have the same number of tabs, commas, semicolons or bars."""
 
 from __future__ import annotations
 
@@ -25,23 +25,24 @@ from memory_context.text.rows.rows_under_columns import (
 LINES_TRIED = 50
 LEAST_EVEN = 0.9
 DELIMITERS: Final = {"\t": "TSV", ",": "CSV", ";": "CSV", "|": "CSV"}
-# A header and two rows, of three cells each, are no chance.
+# A header and two rows, of three cells each, cannot be chance.
 LEAST_LINES = 3
 LEAST_BARS = 2
 _CODE_ENDS = (".", ";", "{", ":", ")", "(", ",")
 
 
 def separated_table(text: str) -> TextTable | None:
-    """Return the cells between the delimiter that most lines have as often as the first; None for other texts.
+    """Return the table of a text whose lines nearly all have a delimiter as often as the first; None for other texts.
 
-    The first row names the columns, unless it looks like the others. Cells lose the blanks around them where those of
-    the first row have some.
+    The first row holds the names of the columns, unless it looks like the others. If cells of the first row are padded
+    with blanks, all cells are stripped.
     """
     heads = list[tuple[str, list[list[str]]]]()
     for delimiter in DELIMITERS:
-        with suppress(InvalidSelectionError):  # with another delimiter it may be a table
+        with suppress(InvalidSelectionError):  # it may be a table with another delimiter
             heads.append((delimiter, list(islice(_rows(text, delimiter), LINES_TRIED)) or [[]]))
-    # A decimal comma stands once in each line, the semicolons around it more often; no tab is a cell's.
+    # Tabs are tried first, because cells hardly ever contain one; then the delimiter that gives the most cells: a line
+    # with one decimal comma has more semicolons.
     heads.sort(key=lambda tried: (tried[0] != "\t", -len(tried[1][0])))
     for delimiter, head in heads:
         if not _are_rows(head, delimiter) or _are_sentences(text, head, delimiter):
@@ -58,7 +59,7 @@ def separated_table(text: str) -> TextTable | None:
 
 
 def table_between_bars(text: str) -> TextTable | None:
-    """Return the one table within a text whose lines have as many bars; None where others have bars, too."""
+    """Return the one table within a text, whose lines have equally many bars; None if other lines have bars, too."""
     blocks = list[list[str]]()
     for bars, lines in groupby(lines_of(text), key=lambda line: line.count("|")):
         if bars:
@@ -76,17 +77,17 @@ def _cells(
 
 
 def _are_rows(rows: list[list[str]], delimiter: str) -> bool:
-    """Return whether these are rows, not sentences or code with as many commas in each line."""
+    """Return whether these are rows of a table, and not sentences or code with equally many commas in each line."""
     width = len(rows[0])
     same = sum(1 for row in rows if len(row) == width)
     if len(rows) < 2 or width < 2 or same < LEAST_EVEN * len(rows):
         return False
     if delimiter == "\t":
         return True
-    # A table that numbers its rows has no name for the numbers.
+    # The first cell may be blank: a table that numbers its rows has no name for the numbers.
     if not all(cell.strip() for cell in rows[0][1:]):
         return False
-    # A cell in parentheses is a bookkeeper's negative amount.
+    # A cell in parentheses is not code, but a bookkeeper's negative amount.
     last_cells = (row[-1].strip() for row in rows if not is_quantity(row[-1]))
     ends = _CODE_ENDS if delimiter != "|" else (";", "{")
     code = sum(1 for cell in last_cells if cell.endswith(ends) and not cell.startswith("("))
@@ -94,9 +95,9 @@ def _are_rows(rows: list[list[str]], delimiter: str) -> bool:
 
 
 def _are_sentences(text: str, rows: list[list[str]], delimiter: str) -> bool:
-    """Return whether a comma with a blank behind it stands once in each line, as in sentences.
+    """Return whether each line has one delimiter followed by a blank, as sentences have commas.
 
-    Between bars, numbers below a name are cells.
+    With bars, a text that has only numbers below it shows that it is a table.
     """
     if delimiter == "|" and names_numbers(rows):
         return False
@@ -105,12 +106,12 @@ def _are_sentences(text: str, rows: list[list[str]], delimiter: str) -> bool:
 
 
 def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
-    """Yield the rows, blank lines left out.
+    """Yield the rows, without blank lines.
 
     Raises:
-        InvalidSelectionError: A row is damaged.
+        InvalidSelectionError: A row cannot be read.
     """
-    # Lines end with a line feed alone, as they do everywhere here.
+    # Only a line feed ends a line, as everywhere in this package.
     lines = io.StringIO(text, newline="\n")
     filled = (line for line in lines if not line.isspace())
     try:

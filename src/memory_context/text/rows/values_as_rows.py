@@ -1,4 +1,7 @@
-"""The rows of a value that a text writes down: a list of records in it, objects under names, or its members."""
+"""Make rows of a value of JSON, YAML or TOML: of a list of records in it, of objects under keys, or of its members.
+
+*Records* are a list, or an object whose members are objects with names in common.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,21 @@ from memory_context.text.rows.rows_under_columns import Row, TextTable, column_n
 
 KEY: Final = "key"
 PAIRS: Final = "the fields"
-# One name in common is chance: a configuration has several sections with a port.
+# A single common name may be chance: several sections of a configuration have a port.
 LEAST_COMMON = 2
 
 
 @dataclass(frozen=True, slots=True)
 class _Records:
-    """A list, or an object of objects that are alike, and where it stands; `names` are those of its columns."""
+    """A list, or an object of similar objects, found in a value.
+
+    Attributes:
+        path: Its JSONPath.
+        value: The list or object itself.
+        weight: Its length when written as text.
+        names: The names of its columns, if they stand beside it.
+        are_records: Whether its items are objects or lists.
+    """
 
     path: str
     value: Any
@@ -29,7 +40,7 @@ class _Records:
 
 
 def table_of_value(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON holds
-    """Return the rows of the records in a value of JSON, or of a list that is most of it; any other object as one row."""
+    """Return the rows of the records in a JSON value, or else of a list that is most of it, or of the object itself."""
     table = records_in(value, "JSON")
     if table is None:
         longest = max(_records_of(value), key=lambda found: found.weight, default=None)
@@ -39,9 +50,9 @@ def table_of_value(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever J
 
 
 def records_in(value: Any, notation: str) -> TextTable | None:  # noqa: ANN401 - whatever JSON holds
-    """Return the rows of those records that make up most of a value; None where there are none.
+    """Return the rows of the largest records in a value; None if it has no records.
 
-    Lists whose columns are named beside them come first.
+    A list whose column names stand beside it is preferred.
     """
     found = [records for records in _records_of(value) if records.are_records]
     chosen = max(found, key=lambda records: (bool(records.names), records.weight), default=None)
@@ -53,15 +64,15 @@ def records_in(value: Any, notation: str) -> TextTable | None:  # noqa: ANN401 -
 
 
 def names_beside(owner: dict[str, Any], rows: list[Any]) -> tuple[str, ...]:
-    """Return the names of columns that stand beside lists of cells, as in ``{"columns": […], "rows": [[…], …]}``.
+    """Return the column names beside a list of rows, as in ``{"columns": […], "rows": [[…], …]}``; empty if none.
 
-    They are texts, or objects with a ``name``; as many as each row has cells. Nothing where none stand there.
+    They are a list of texts, or of objects with a ``name``, as long as each row.
     """
     if not all(map(is_list, rows)) or len(set(map(len, rows))) != 1:
         return ()
     members = list[Any]()
     for key, member in owner.items():
-        # What pandas calls the index names rows.
+        # What pandas calls the index are names of rows, not of columns.
         if key != "index":
             members += member.values() if is_object(member) else [member]
     for member in members:
@@ -90,7 +101,7 @@ def rows_of_values(values: Sequence[Any], name: str, names: Sequence[str] = ()) 
 
 
 def pairs_of(value: dict[str, Any]) -> TextTable:
-    """Return the members of an object as names and values, those of objects in it under their whole path."""
+    """Return the members of an object as rows of key and value; those of nested objects under their full path."""
     return TextTable((KEY, "value"), lambda: _pairs(value, ""), PAIRS)
 
 
@@ -103,7 +114,7 @@ def _pairs(value: dict[str, Any], before: str) -> Iterator[Row]:
 
 
 def _records_of(value: Any) -> Iterator[_Records]:  # noqa: ANN401 - whatever JSON holds
-    """Yield the lists and the objects of like objects in a value, not those within others."""
+    """Yield the lists, and the objects of similar objects, in a value, but not those within others."""
     waiting: list[tuple[str, Any, dict[str, Any]]] = [("$", value, {})]
     while waiting:
         path, member, owner = waiting.pop()
@@ -119,7 +130,7 @@ def _records_of(value: Any) -> Iterator[_Records]:  # noqa: ANN401 - whatever JS
 
 
 def _are_alike(members: list[Any]) -> bool:
-    """Return whether these are several objects with names in common, as records have."""
+    """Return whether these are several objects with at least two names in common, as records have."""
     if len(members) < 2 or not all(map(is_object, members)):
         return False
     counts = Counter(key for member in members for key in member)
@@ -127,7 +138,7 @@ def _are_alike(members: list[Any]) -> bool:
 
 
 def _of_object(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON holds
-    """Return an object of objects as a row for each, under its key in a first column; any other object as one row."""
+    """Return an object of objects as a row for each, with its key in the first column; any other object as one row."""
     if not is_object(value) or not value:
         return None
     name = "the JSON object"
@@ -137,7 +148,7 @@ def _of_object(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON 
 
 
 def _under_keys(members: dict[str, dict[str, Any]], name: str) -> TextTable:
-    """Return objects as rows, each below its key in a first column."""
+    """Return objects as rows, each with its key in the first column."""
     table = rows_of_values(list(members.values()), name)
     return TextTable(
         column_names([KEY, *table.columns]),

@@ -1,1 +1,1 @@
-"""How many tokens a text has: counted, or estimated where the ranks cannot be had."""
+"""Count the tokens of a text, or estimate them if the encoding's rank file is not available."""

@@ -1,4 +1,7 @@
-"""Token counting: exact where tiktoken's ranks are at hand, else estimated; chosen once per process, never stuck."""
+"""Count tokens: exactly if tiktoken's rank file is available, otherwise by an estimate; chosen once per process.
+
+Neither choosing nor counting can hang.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +15,21 @@ from memory_context.runtime.after_fork import Lock
 from memory_context.text.tokens.estimate import estimate_tokens
 from memory_context.text.tokens.ranks import O200K, load_encoding
 
-# A tokenizer's time grows with the square of a run without spaces, and its stack with its length.
+# A tokenizer's time is quadratic in the length of a run without spaces, and its stack grows with the length.
 BLOCK = 4096
 CACHED_BLOCKS = 256
-# Bytes: o200k_base has no longer token.
+# In bytes: o200k_base has no longer token.
 LONGEST_TOKEN = 128
 WIDEST_CHARACTER = 4
 
 
 @runtime_checkable
 class TokenCounter(Protocol):
-    """Counts tokens. Anything with these two methods and a name will do; so will a plain ``Callable[[str], int]``."""
+    """Counts tokens. Any object with these two methods and a name will do, and so will a ``Callable[[str], int]``."""
 
     @property
     def name(self) -> str:
-        """Return what it counts by, as ``o200k_base`` or ``estimate``."""
+        """Return the name of what it counts with, such as ``o200k_base`` or ``estimate``."""
         ...
 
     def count(self, text: str) -> int:
@@ -34,18 +37,18 @@ class TokenCounter(Protocol):
         ...
 
     def exceeds(self, text: str, limit: int) -> bool:
-        """Return whether ``count(text) > limit``, at no more work than the answer takes."""
+        """Return whether ``count(text) > limit``, without counting more than is necessary."""
         ...
 
 
 class BlockCounter:
     """Counts block by block, so that neither time nor a tokenizer's stack grows faster than the text.
 
-    `exceeds` uses two bounds that hold for o200k_base: a token has at most 128 bytes, and at least one.
+    `exceeds` uses two bounds that hold for o200k_base: a token has at least one byte, and at most 128.
     """
 
     def __init__(self, name: str, count_block: Callable[[str], int]) -> None:
-        """Count by `count_block`, which is given at most 4,096 characters at a time; equal blocks are counted once."""
+        """Count with `count_block`, which gets at most 4,096 characters at a time; its results are cached."""
         self.name = name
         self._count_block = lru_cache(CACHED_BLOCKS)(count_block)
 
@@ -57,13 +60,13 @@ class BlockCounter:
         return sum(self._count_block(block) for block in blocks(text))
 
     def exceeds(self, text: str, limit: int) -> bool:
-        """Return whether ``count(text) > limit``, looking at no more blocks than it takes."""
-        # Characters are bytes at least, so so many characters cannot fit into so few tokens.
+        """Return whether ``count(text) > limit``, counting no more blocks than is necessary."""
+        # A character has at least one byte, so this many characters cannot fit into so few tokens.
         if limit < 0 or len(text) > LONGEST_TOKEN * limit:
             return True
         total, rest = 0, len(text)
         for block in blocks(text):
-            # A token is a byte at least, and a character four bytes at most.
+            # A token has at least one byte, and a character at most four.
             if total + rest * WIDEST_CHARACTER <= limit:
                 return False
             total += self._count_block(block)
@@ -74,15 +77,15 @@ class BlockCounter:
 
 
 class CallableCounter:
-    """A counter of the user's own, given as a callable."""
+    """A token counter that uses a callable from the user."""
 
     def __init__(self, count: Callable[[str], int]) -> None:
-        """Count by `count`."""
+        """Count with `count`."""
         self.name = getattr(count, "__name__", type(count).__name__)
         self._count = count
 
     def count(self, text: str) -> int:
-        """Return what the callable says."""
+        """Return the result of the callable."""
         return self._count(text)
 
     def exceeds(self, text: str, limit: int) -> bool:
@@ -91,7 +94,7 @@ class CallableCounter:
 
 
 def blocks(text: str) -> Iterator[str]:
-    """Yield `text` in blocks of at most 4,096 characters, cut behind a line break or before a space if there is one."""
+    """Yield `text` in blocks of at most 4,096 characters, cut after a line break or before a space if there is one."""
     start = 0
     while start < len(text):
         end = start + BLOCK
@@ -108,10 +111,10 @@ def blocks(text: str) -> Iterator[str]:
 
 
 def as_counter(counter: TokenCounter | Callable[[str], int] | None) -> TokenCounter:
-    """Return `counter` itself, a callable as a counter, or the process's default for None.
+    """Return a counter as it is, a callable as a counter, or the process's default counter for None.
 
     Raises:
-        InvalidArgumentError: It is neither.
+        InvalidArgumentError: `counter` is none of these.
     """
     if counter is None:
         return default_counter()
@@ -125,7 +128,7 @@ def as_counter(counter: TokenCounter | Callable[[str], int] | None) -> TokenCoun
 
 
 def choose_counter() -> TokenCounter:
-    """Return a counter by o200k_base, exact if its ranks are here or come within 5 seconds."""
+    """Return a counter for o200k_base: exact if its rank file is here or arrives within 5 seconds, else estimating."""
     encoding = load_encoding(O200K)
     if encoding is None:
         events.TOKENS_ESTIMATED.log(ranks=O200K.name)
@@ -134,17 +137,17 @@ def choose_counter() -> TokenCounter:
 
 
 def estimating_counter() -> TokenCounter:
-    """Return the counter that needs no ranks; its error is measured in ``benchmarks/tokens.py``."""
+    """Return the counter that needs no rank file; its error is measured by ``benchmarks/tokens.py``."""
     return BlockCounter("estimate", _estimate_block)
 
 
 def _estimate_block(block: str) -> int:
-    # Not fewer than tokens of the greatest length would be: `exceeds` relies on it.
+    # Never fewer than if all tokens had the greatest length: `exceeds` relies on this.
     return max(estimate_tokens(block), -(-len(block) // LONGEST_TOKEN))
 
 
 class _ProcessCounter:
-    """The counter of this process: the user's own, or one that the first thread which asks chooses for all."""
+    """The counter of this process: the user's own, or one that the first thread to ask chooses for all."""
 
     def __init__(self) -> None:
         self.own: TokenCounter | None = None
@@ -152,7 +155,7 @@ class _ProcessCounter:
         self._chosen: TokenCounter | None = None
 
     def get(self) -> TokenCounter:
-        """Return the user's own counter, or the one that is chosen now if none was before."""
+        """Return the user's own counter, or the chosen one, which is chosen at the first call."""
         if self.own is not None:
             return self.own
         with self.lock:
@@ -165,13 +168,13 @@ _process_counter = _ProcessCounter()
 
 
 def default_counter() -> TokenCounter:
-    """Return the process's counter: exact where o200k_base is at hand, else an estimate; the same one every time.
+    """Return the process's counter: exact if o200k_base is available, else an estimate; the same one every time.
 
-    The first call may take up to 5 seconds for one attempt to download the ranks. It belongs off an event loop.
+    The first call may take up to 5 seconds, for one attempt to download the rank file. Don't make it on an event loop.
     """
     return _process_counter.get()
 
 
 def set_default_counter(counter: TokenCounter | Callable[[str], int]) -> None:
-    """Make `counter` the one that this process uses wherever none is given."""
+    """Make `counter` the counter that this process uses wherever none is given."""
     _process_counter.own = as_counter(counter)

@@ -1,11 +1,11 @@
-"""An estimate of o200k_base token counts, for machines where tiktoken's ranks cannot be had.
+"""Estimate o200k_base token counts, for machines where tiktoken's rank file is not available.
 
-The text is cut where o200k_base's pre-tokeniser cuts it; a token never spans two pieces. Each piece then costs what
-such pieces cost on average, in hundredths of a token: by the shape of a word, its length and its unusual pairs of
-letters, by script, by the runs of a piece of punctuation. The constants are least squares over real counts of manual
-pages, READMEs, aphorisms, source code (Python, JavaScript, C, shell, CSS), HTML, news and manuals in 20 languages, and
-generated JSON, logs, CSV, hex and base64; no kind of text weighs more than another for being longer.
-``benchmarks/tokens.py`` measures the errors on other texts.
+The text is cut into *pieces* where o200k_base's pre-tokeniser cuts it; a token never spans two pieces. Each piece then
+costs what such pieces cost on average, in hundredths of a token: by the shape of a word, its length and its unusual
+pairs of letters; by script; by the runs of equal characters in punctuation. The constants are a least-squares fit to
+real counts of manual pages, READMEs, aphorisms, source code (Python, JavaScript, C, shell, CSS), HTML, news and manuals
+in 20 languages, and generated JSON, logs, CSV, hex and base64; each kind of text has the same weight, whatever its
+length. ``benchmarks/tokens.py`` measures the errors on other texts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ import regex
 
 
 def _pattern(upper: str, lower: str, letters: str, digits: str) -> str:
-    """Return o200k_base's pattern, but letters stay with zeros before them, and runs end where the longest tokens do."""
+    """Return o200k_base's pattern with two changes: zeros stay with the letters after them, and runs are bounded.
+
+    The bounds are about the lengths of the longest tokens.
+    """
     return "|".join(
         (
             r"0{1,3}(?:[A-Z]{0,64}[a-z]{1,64}|[A-Z]{1,64})?",
@@ -35,9 +38,9 @@ def _pattern(upper: str, lower: str, letters: str, digits: str) -> str:
 _PIECES = regex.compile(
     _pattern(r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}", r"\p{Ll}\p{Lm}\p{Lo}\p{M}", r"\p{L}", r"\p{N}")
 )
-# The same pieces of ASCII text, at twice the speed.
+# The same pieces for ASCII text, at twice the speed.
 _ASCII_PIECES = re.compile(_pattern("A-Z", "a-z", "A-Za-z", "0-9"))
-# A piece by its scripts, each of which has a price of its own; what is none of them is a mark.
+# The parts of a piece by script, each of which has its own cost; any other character is a mark.
 _PARTS = regex.compile(
     r"(?P<suffix>(?<=\p{L})'\p{Latin}+)|(?P<latin>\p{Latin}+)|(?P<han>\p{Han}+)|(?P<hiragana>\p{Hiragana}+)"
     r"|(?P<katakana>[\p{Katakana}ー]+)|(?P<hangul>\p{Hangul}+)|(?P<cyrillic>\p{Cyrillic}+)|(?P<arabic>\p{Arabic}+)"
@@ -47,15 +50,15 @@ _CONTROL = re.compile(r"[\0-\x08\x0e-\x1f\x7f]")
 _REPEATED = re.compile(r"([ -\uffff])\1+")
 _ALL_ALIKE = str.maketrans("123456789", "0" * 9)
 
-# By what stands before the word (a space, a digit, another thing) and by its shape: cost, and that of each letter after
-# the third.
+# By what precedes the word (a space, a digit, anything else) and by its shape: the cost, and the cost of each letter
+# after the third.
 _WORDS = {
     " a": (96, 2), " Aa": (88, 6), " A": (101, 17), " AAa": (126, 10),
     "a": (84, 8), "Aa": (114, 3), "A": (117, 21), "AAa": (130, 26),
     "0a": (103, 35), "0Aa": (153, 19), "0A": (102, 44), "0AAa": (189, 31),
 }  # fmt: skip
 _UNUSUAL_PAIR = 26
-# Each first letter with the letters that often follow it.
+# In each string, a letter, then the letters that often follow it.
 _USUAL = (
     "abcdgilmnprstuy", "baeilou", "caehklortu", "daeio", "eacdeflmnprstvxy", "faioru", "geir", "haeiot",
     "iacdefglmnoprstv", "ke", "ladeilostuy", "maeimop", "nacdefgiostu", "obcdflmnoprstuw", "paeloprty", "qu",
@@ -70,13 +73,13 @@ _MARKS = {
 _RUNS = (0, 100, 101, 124, 182, 247)
 _MORE_RUNS = 60
 _FOREIGN_RUN = 109
-# Cost of a run of the script, and of each of its characters.
+# The cost of a run of the script, and of each character in it.
 _SCRIPTS = {
     "suffix": (31, 0), "digits": (100, 0), "numerals": (0, 72), "hiragana": (-19, 57), "katakana": (23, 65),
     "hangul": (38, 57), "cyrillic": (65, 21), "arabic": (21, 29), "greek": (83, 34), "letters": (33, 37),
 }  # fmt: skip
 _HAN_RUN, _HAN_IN_WORDS, _HAN_COMMON, _HAN_RARE, _HAN_TRADITIONAL = 62, 53, 103, 234, 131
-# The characters that stand in multi-character tokens most often in modern prose; verse has few of them.
+# The characters that are most often part of multi-character tokens in modern prose; verse has few of them.
 _IN_WORDS = frozenset(
     "一上下不业个中为主么义了于些交产享京人今从他代以们件任会但位体何作你使例供保信修候允免入全公共关其具"
     "决况准出分划则创初删利到制前功加务动包化十单参及发变只可台司合同后否含启员和器因国在址基境增复外多够"
@@ -85,16 +88,16 @@ _IN_WORDS = frozenset(
     "活济消然版环现理生用由电登的目直看码础确示社种科称程立端符第等管类系经结络统编网置考者而联能自获行表"
     "装要规解言计认议记设证该说请调资软载辑输过运返还这进退通速那邮部都配里重量错问间际限需面革页项须高默"
 )
-# GB 2312, level 2 begins with row 56: the byte 0xD8.
+# Level 2 of GB 2312, the rare characters, begins with row 56: the byte 0xD8.
 _FIRST_RARE = b"\xd8"
 
 
 def estimate_tokens(text: str) -> int:
-    """Return about how many o200k_base tokens `text` has: 0 for no text, at least 1 for any other.
+    """Return the approximate number of o200k_base tokens of `text`: 0 for an empty text, at least 1 for any other.
 
-    The same text always gets the same number, in time linear in its length.
+    The same text always has the same estimate, in time linear in its length.
     """
-    # No three digits cost another count than any other three, and far fewer pieces are different if all are zeros.
+    # All groups of three digits cost the same, and with zeros for all digits far fewer pieces are different.
     text = text.translate(_ALL_ALIKE)
     pieces: list[str] = (_ASCII_PIECES if text.isascii() else _PIECES).findall(text)
     hundredths = sum(map(_cost_of_piece, pieces))
@@ -143,15 +146,15 @@ def _cost_of_word(word: str, before: str) -> int:
     if before in {" ", "0"}:
         shape = before + shape
     cost, each = _WORDS[shape]
-    small = word.lower()
-    usual = sum(map(_USUAL_PAIRS.__contains__, pairwise(small)))
-    return cost + each * max(len(word) - 3, 0) + _UNUSUAL_PAIR * (len(small) - 1 - usual)
+    lower = word.lower()
+    usual = sum(map(_USUAL_PAIRS.__contains__, pairwise(lower)))
+    return cost + each * max(len(word) - 3, 0) + _UNUSUAL_PAIR * (len(lower) - 1 - usual)
 
 
 def _cost_of_han(character: str) -> int:
     if character in _IN_WORDS:
         return _HAN_IN_WORDS
-    # GB 2312 orders its characters by use: the common ones come first.
+    # GB 2312 orders characters by how common they are.
     code = character.encode("gb2312", "ignore")
     if not code:
         return _HAN_TRADITIONAL

@@ -1,4 +1,4 @@
-"""Where the ranks of tiktoken's o200k_base are found without hanging: its cache, bpe_openai, one download."""
+"""Find the rank file of tiktoken's o200k_base without hanging: in its cache, in bpe_openai, or by one download."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DOWNLOAD_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class RankFile:
-    """An encoding's rank file as tiktoken 0.14 publishes it: address, SHA-256 and the pattern that cuts its pieces."""
+    """An encoding's rank file as tiktoken 0.14 publishes it: its URL, its SHA-256, and the pattern that cuts pieces."""
 
     name: str
     url: str
@@ -34,7 +34,7 @@ class RankFile:
     @property
     def cache_name(self) -> str:
         """Return the file's name in tiktoken's cache folder."""
-        # As tiktoken names it (tiktoken/load.py, `read_file_cached`), so that both share one cache.
+        # The same name as tiktoken's (tiktoken/load.py, `read_file_cached`), so that both share one cache.
         return hashlib.sha1(self.url.encode(), usedforsecurity=False).hexdigest()
 
 
@@ -42,7 +42,7 @@ _SITE = "https://openaipublic.blob.core.windows.net/encodings/"
 _UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
 _LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 _SUFFIX = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-# The pattern is tiktoken's own, of tiktoken_ext/openai_public.py: counts are exact only with it.
+# tiktoken's own pattern, from tiktoken_ext/openai_public.py: counts are exact only with it.
 O200K_PATTERN = "|".join(
     (
         rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_SUFFIX}",
@@ -63,10 +63,10 @@ O200K = RankFile(
 
 
 def load_encoding(file: RankFile) -> tiktoken.Encoding | None:
-    """Load the encoding; None if it is not here.
+    """Return the encoding; None if its rank file is not here and cannot be downloaded in 5 seconds.
 
-    It has no special tokens: ``<|endoftext|>`` in a tool's output is ordinary text. Waits at most 5 seconds, for one
-    download; a file that arrives later serves the next process.
+    It has no special tokens: ``<|endoftext|>`` in a tool's output is ordinary text. There is only one attempt to
+    download the file; if it arrives later, the next process can use it.
     """
     data = _local(file) or _downloaded(file)
     if data is None:
@@ -82,7 +82,7 @@ def load_encoding(file: RankFile) -> tiktoken.Encoding | None:
 
 
 def _local(file: RankFile) -> bytes | None:
-    """Return the first copy on this machine that is whole."""
+    """Return the first complete copy on this machine; None if there is none."""
     for path in _paths(file):
         try:
             data = path.read_bytes()
@@ -90,19 +90,19 @@ def _local(file: RankFile) -> bytes | None:
                 data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error):
             continue
-        # A download that broke off leaves half a file, with which every count would be wrong.
+        # An interrupted download leaves an incomplete file, with which every count would be wrong.
         if hashlib.sha256(data).hexdigest() == file.sha256:
             return data
     return None
 
 
 def _paths(file: RankFile) -> Iterator[Path]:
-    """Yield where a copy may lie: in tiktoken's cache, or in the package ``bpe_openai``, which ships some."""
+    """Yield the paths of possible copies: in tiktoken's cache, and in the package ``bpe_openai``, which ships some."""
     if cache := cache_folder():
         yield cache / file.cache_name
     try:
-        spec = importlib.util.find_spec("bpe_openai")  # looks for the package without importing it
-    except ValueError:  # a module without a spec, as tests put into sys.modules
+        spec = importlib.util.find_spec("bpe_openai")  # finds the package without importing it
+    except ValueError:  # a module without a spec, such as tests put into sys.modules
         return
     if spec and spec.submodule_search_locations:
         for folder in spec.submodule_search_locations:
@@ -110,15 +110,15 @@ def _paths(file: RankFile) -> Iterator[Path]:
 
 
 def cache_folder() -> Path | None:
-    """Return tiktoken's cache folder; None where its variable is set to nothing, which turns caching off."""
-    # The variables and the default of tiktoken itself.
+    """Return tiktoken's cache folder; None if its variable is set to an empty string, which turns caching off."""
+    # The variables and the default are those of tiktoken.
     default = str(Path(tempfile.gettempdir()) / "data-gym-cache")
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", default))
     return Path(folder) if folder else None
 
 
 def _downloaded(file: RankFile) -> bytes | None:
-    import requests  # noqa: PLC0415 - a dependency of tiktoken's that takes 0.1 s to import, needed here only
+    import requests  # noqa: PLC0415 - a dependency of tiktoken that takes 0.1 s to import, and is needed only here
 
     arrived: list[bytes] = []
 
@@ -133,7 +133,7 @@ def _downloaded(file: RankFile) -> bytes | None:
             arrived.append(response.content)
             _keep(file, response.content)
 
-    # The timeout of `requests` is one for each packet; the thread is left to itself when the whole takes longer.
+    # The timeout of `requests` is for each packet. If the whole download takes longer, it goes on in its thread.
     thread = threading.Thread(target=download, name="memory-context-ranks", daemon=True)
     thread.start()
     thread.join(DOWNLOAD_SECONDS)
@@ -141,7 +141,7 @@ def _downloaded(file: RankFile) -> bytes | None:
 
 
 def _keep(file: RankFile, data: bytes) -> None:
-    """Put a downloaded file into tiktoken's cache; without it, the next process downloads it again."""
+    """Put a downloaded file into tiktoken's cache; without a cache, the next process downloads it again."""
     folder = cache_folder()
     if folder is None:
         return

@@ -1,1 +1,1 @@
-"""What a search finds chunks by: lexemes on either database, and vectors."""
+"""The search index: the lexemes of chunks (FTS5 on SQLite, tsvector on PostgreSQL), and their vectors."""

@@ -1,4 +1,4 @@
-"""Keeping the vectors of chunks complete: at `reindex`, and in a thread behind whoever stores."""
+"""Making the vectors that chunks lack: in `reindex`, and in a background thread after each put."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from memory_context.stores.sql.transactions import Database
 from memory_context.text.index.chunks import searchable
 from memory_context.text.index.embedders import EmbeddingModel, Vector
 
-# Texts that the embedder is given at a time.
+# The embedder is given so many texts at a time.
 BATCH = 64
-# Embedded once, because only a vector tells how many dimensions the model has.
+# A text that is embedded only to find out how many dimensions the model's vectors have.
 PROBE = "How many dimensions?"
-# A search that waits longer goes on without vectors, and so do those of the next moments.
+# If a query takes longer, searches go on without vectors: this one, and those of the next PAUSE seconds.
 QUERY_SECONDS = 3.0
-# For up to a hundred texts, for which whoever puts them waits.
+# For up to a hundred texts. The caller who puts them waits for the vectors.
 CHOSEN_SECONDS = 60
 PAUSE = 30.0
 
@@ -37,7 +37,7 @@ class EmbeddingWorker:
 
     Args:
         model: The embedder.
-        database: Where the chunks are, and the vectors are kept.
+        database: The database with the chunks, in which the vectors are kept.
     """
 
     def __init__(self, model: EmbeddingModel, database: Database) -> None:
@@ -53,18 +53,18 @@ class EmbeddingWorker:
         in_child(self)
 
     def after_fork(self) -> None:
-        """In a forked child, forget the thread: it is the parent's."""
+        """In a forked child, forget the thread, which only the parent has."""
         self._thread = None
         self._closing = False
 
     def embed_query(self, query: str) -> tuple[sa.Table, Vector]:
-        """Return the vector of a question, and the table of those to compare it with.
+        """Return the vector of a query, and the table with the vectors to compare it with.
 
         Raises:
-            EmbedderError: It failed, took more than 3 seconds, or has done so within the last 30.
+            EmbedderError: The embedder failed, or took more than 3 seconds, now or within the last 30 seconds.
         """
         if time.monotonic() < self._paused_until:
-            raise EmbedderError("the embedder has failed a moment ago")
+            raise EmbedderError("the embedder failed a moment ago")
         try:
             vector = within(
                 QUERY_SECONDS, partial(self._model.query, query), "memory-context-query"
@@ -72,17 +72,19 @@ class EmbeddingWorker:
         except Exception as error:
             self._paused_until = time.monotonic() + PAUSE
             events.QUERY_NOT_EMBEDDED.log(error)
-            # What it says may hold its key and its address, and answers may quote a StoreError.
+            # Without the embedder's own message, which may contain its API key or address: a
+            # StoreError may be quoted in answers.
             raise EmbedderError("the embedder failed; a keyword search needs none") from error
-        return self._compared_with(vector)
+        return self._with_table(vector)
 
-    def _compared_with(self, vector: Vector) -> tuple[sa.Table, Vector]:
+    def _with_table(self, vector: Vector) -> tuple[sa.Table, Vector]:
+        """Return the table for the model's vectors of this length, and *vector*."""
         return vector_index.table_of(self._model, len(vector), self._database.dialect), vector
 
     def embed(self, user_id: str, memory_id: UUID) -> None:
         """Make the vectors that a memory lacks, in batches.
 
-        One thread at a time, or two would both pay the embedder for the same chunks.
+        Only one thread at a time does it; else two would both pay the embedder for the same chunks.
         """
         with self._embedding:
             table = self._own_table()
@@ -93,41 +95,45 @@ class EmbeddingWorker:
             text = searchable(item)
             for start in range(0, len(lacking), BATCH):
                 batch = lacking[start : start + BATCH]
-                # Binary content and secrets have no text of their own: their description stands for
-                # it.
+                # Binary contents and secrets have no searchable text, so their description is
+                # embedded.
                 texts = [text[first:last] or item.summary for _, first, last in batch]
                 ordinals = [ordinal for ordinal, *_ in batch]
                 vectors = self._model.documents(texts)
                 self._database.write(vector_index.add, table, item, ordinals, vectors)
 
     def embed_chosen(self, chosen: Sequence[tuple[MemoryItem, Sequence[str]]]) -> None:
-        """Make vectors of the texts that a caller chose for each memory, in the place of those it has.
+        """Replace the vectors of each memory by those of texts that the caller chose for it.
 
         Raises:
-            EmbedderError: It failed, or took more than a minute; all vectors are as they were.
-            StoreError: It gave no vectors, or the database could not do it.
+            EmbedderError: The embedder failed, or took more than a minute. All vectors are unchanged.
+            StoreError: The embedder did not return vectors, or the database failed.
         """
-        texts = [text for _, own in chosen for text in own]
+        texts = [text for _, texts_of_item in chosen for text in texts_of_item]
         vectors: Sequence[Vector] = ()
         try:
             if texts:
                 embed = partial(self._model.documents, texts)
                 vectors = within(CHOSEN_SECONDS, embed, "memory-context-chosen")
         except Exception as error:
-            # As in `embed_query`.
-            raise EmbedderError("the embedder failed; what it was to embed is stored") from error
+            # Without the embedder's own message, as in `embed_query`.
+            raise EmbedderError(
+                "the embedder failed; the memories are stored, but without new vectors"
+            ) from error
         table = self._own_table()
 
         def keep(connection: sa.Connection) -> None:
-            rest = iter(vectors)
-            for item, own in chosen:
-                these = list(islice(rest, len(own)))
-                vector_index.add(connection, table, item, range(len(own)), these, anew=True)
+            remaining = iter(vectors)
+            for item, texts_of_item in chosen:
+                these = list(islice(remaining, len(texts_of_item)))
+                vector_index.add(
+                    connection, table, item, range(len(texts_of_item)), these, replacing=True
+                )
 
         self._database.write(keep)
 
     def embed_missing(self, user_id: str) -> None:
-        """Make all vectors that a user's memories lack, unless the store closes meanwhile."""
+        """Make all vectors that a user's memories lack, until the store is closed."""
         table = self._own_table()
         for memory_id in self._database.read(vector_index.incomplete, table, user_id):
             if self._closing:
@@ -135,7 +141,7 @@ class EmbeddingWorker:
             self.embed(user_id, memory_id)
 
     def wake(self, user_id: str) -> None:
-        """Have a user's missing vectors made by a thread, which ends when there are none left."""
+        """Let a thread make a user's missing vectors. It ends when there are none left."""
         with self._lock:
             self._waiting.add(user_id)
             if self._thread is None and not self._closing:
@@ -145,14 +151,14 @@ class EmbeddingWorker:
                 self._thread.start()
 
     def close(self) -> None:
-        """End the thread after its batch; where the embedder hangs, do not wait for it.
+        """End the thread after its current batch. If the embedder hangs, it is waited for only `EXIT_SECONDS`.
 
-        Vectors that are missing then are made after the next `put`, or by `reindex`.
+        Vectors that are still missing are made after the next `put`, or by `reindex`.
         """
         with self._lock:
             thread = self._thread
             self._closing = thread is not None
-        # A finalizer may close the store in this very thread, which cannot wait for itself.
+        # A finalizer may close the store in this thread itself, which cannot join itself.
         if thread and thread is not threading.current_thread():
             thread.join(EXIT_SECONDS)
 
@@ -174,11 +180,11 @@ class EmbeddingWorker:
     def _own_table(self) -> sa.Table:
         """Return the model's table, which is created at the first use.
 
-        Only a vector tells how many dimensions it has.
+        A text is embedded for it, to find out how many dimensions the vectors have.
         """
         with self._embedding:
             if self._table is None:
-                table, vector = self._compared_with(self._model.query(PROBE))
+                table, vector = self._with_table(self._model.query(PROBE))
                 self._database.write(vector_index.ensure, table, len(vector))
                 self._table = table
             return self._table

@@ -1,8 +1,9 @@
-"""The lexemes on SQLite: a contentless FTS5 table of the chunks that each lexeme stands in.
+"""The lexeme index on SQLite: a contentless FTS5 table, which lists the chunks that contain each lexeme.
 
-SQLite 3.40 must do, which cannot delete from a contentless table without being told again what was
-put in: the analyzer says it a second time. Ranking is a sum over these lists in SQL; FTS5's own
-bm25 would count the chunks of all users.
+It works with SQLite 3.40, where deleting from a contentless table needs the words that were put in,
+so the chunk is analyzed again. The ranking is a sum over the lists, in SQL, because FTS5's own bm25
+would count the chunks of all users. A *name* is a lexeme as it is written in the index: with its
+owner's number before it, and a mark for how often it occurs (see `text.index.bm25`).
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from memory_context.text.index import bm25
 from memory_context.text.index.bm25 import FINE_BITS, LENGTH_BITS, Owner, Statistics, step_of
 
 TABLE = "agent_memory_index"
-# All ASCII signs belong to a word: the analyzer has split the text, and FTS5 should split at spaces
-# only. Quotes are left out, because they would end the clause.
+# All ASCII signs count as parts of a word, because the analyzer has split the text already, and FTS5
+# should split it at spaces only. Quotes are left out, because they would end the clause.
 _TOKEN_CHARS = "".join(
     char for char in map(chr, range(33, 127)) if not char.isalnum() and char not in "'\""
 )
-# detail=none and columnsize=0: no positions and no lengths, which the ranking below does not need.
+# detail=none and columnsize=0: positions and lengths are not stored, as the ranking below does not need them.
 _CREATE_INDEX = f"""CREATE VIRTUAL TABLE IF NOT EXISTS agent_memory_index USING fts5(
     lexemes, content='', detail=none, columnsize=0, tokenize="ascii tokenchars '{_TOKEN_CHARS}'")"""
 _CREATE_TERMS = (
     "CREATE VIRTUAL TABLE IF NOT EXISTS agent_memory_terms USING fts5vocab(agent_memory_index, row)"
 )
-# Looking up the length of each chunk would take most of a query's time. So a chunk's id carries
-# it in its low bits, as a step (`bm25.step_of`), and this is `bm25.length_at` in SQL.
+# Looking up the length of each chunk would take most of a query's time. So the low bits of a chunk's
+# id hold its length, as a step (`bm25.step_of`), and this is `bm25.length_at` in SQL.
 _STEP = f"(i.rowid & {(1 << LENGTH_BITS) - 1})"
 _FINE = 1 << FINE_BITS
 _COARSE = f"({_FINE} + ({_STEP} & {_FINE - 1})) << (({_STEP} >> {FINE_BITS}) - 1)"
@@ -42,7 +43,7 @@ _CHUNK = Prepared(
     [column.name for column in passages.c if column.name != "lexemes"],
 )
 _ADD = Prepared(sa.text("INSERT INTO agent_memory_index(rowid, lexemes) VALUES (:id, :names)"))
-# FTS5's commands are inserts into the column that is named like the table.
+# A command to FTS5 is an insert into the column with the table's own name.
 _REMOVE = sa.text(
     "INSERT INTO agent_memory_index(agent_memory_index, rowid, lexemes)"
     " VALUES ('delete', :id, :names)"
@@ -52,7 +53,7 @@ OPTIMIZE = "INSERT INTO agent_memory_index(agent_memory_index) VALUES ('optimize
 _FREQUENCIES = sa.text(
     "SELECT q.key, t.doc FROM json_each(:names) AS q JOIN agent_memory_terms AS t ON t.term = q.value"
 )
-# CROSS JOIN keeps SQLite from any other order: from a name to its chunks in the index, and to
+# CROSS JOIN fixes SQLite's join order: from each name to its chunks in the index, and from these to
 # their rows.
 _SCORED = f"""
 WITH query AS MATERIALIZED (
@@ -62,15 +63,15 @@ WITH query AS MATERIALIZED (
 SELECT p.id, p.memory_id, p.start, p.stop, p.line, s.score
 FROM scored AS s CROSS JOIN agent_memory_passages AS p ON p.id = s.id AND p.user_id = :user"""  # noqa: S608 - of our own parts
 SCORED = sa.text(_SCORED % "").columns(*HIT_COLUMNS).subquery("scored")
-# Where nothing is filtered afterwards, only the best are looked up.
+# For a search without further conditions: only the rows of the best chunks are read.
 BEST = (
     sa.text(_SCORED % " ORDER BY score DESC, id LIMIT :most")
     .columns(*HIT_COLUMNS)
     .subquery("scored")
 )
 
-# Each name is looked up by itself, and leads to the chunks that hold it. A common word of a large text
-# has thousands: as many rows of a result would cost most of a question's time.
+# For each name, the chunks that contain it. Their ids are grouped into one JSON list per memory, because a
+# common word of a large text has thousands, and so many result rows would take most of a query's time.
 HOLDING = (
     sa.text("""
 SELECT q.value ->> 0 AS lexeme, q.value ->> 2 AS often, p.memory_id, json_group_array(p.id) AS chunks
@@ -91,19 +92,19 @@ def create(connection: sa.Connection) -> None:
 
 
 def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
-    """Insert rows of chunks with their ``names``."""
+    """Insert rows of chunks, each with the ``names`` of its lexemes."""
     found = execute(connection, _LAST_ID).fetchone()
     number = (found[0] if found else 0) >> LENGTH_BITS
-    placed: list[dict[str, Any]] = []
+    with_ids: list[dict[str, Any]] = []
     for row in rows:
         number += 1
-        placed.append(row | {"id": (number << LENGTH_BITS) + step_of(row["length"])})
-    _CHUNK.run(connection, placed)
-    _ADD.run(connection, placed)
+        with_ids.append(row | {"id": (number << LENGTH_BITS) + step_of(row["length"])})
+    _CHUNK.run(connection, with_ids)
+    _ADD.run(connection, with_ids)
 
 
 def remove(connection: sa.Connection, names: Mapping[int, str]) -> None:
-    """Take the chunks with these ids out; *names* must be what they were put in with."""
+    """Remove chunks from the index. *names* maps their ids to exactly the names with which they were added."""
     rows = [{"id": passage_id, "names": text} for passage_id, text in names.items()]
     connection.execute(_REMOVE, rows)
 
@@ -136,7 +137,7 @@ def holding_of(
     statistics: Statistics,
     lexemes: Sequence[str],
 ) -> dict[str, int]:
-    """Return how many of the user's chunks hold each lexeme."""
+    """Return the number of the user's chunks that contain each lexeme."""
     frequencies = _frequencies(connection, statistics.owner, lexemes)
     return {lexeme: sum(counts) for lexeme, counts in frequencies.items() if any(counts)}
 
@@ -149,12 +150,12 @@ def quoted(name: str) -> str:
 def _frequencies(
     connection: sa.Connection, owner: Owner, wanted: Sequence[str]
 ) -> dict[str, list[int]]:
-    """Return for each lexeme how many chunks hold it under each of its names."""
+    """Return, for each lexeme, the numbers of chunks that contain it under each of its names."""
     names = [name for lexeme in wanted for name in owner.names_of(lexeme)]
     counts = [0] * len(names)
     for row in connection.execute(_FREQUENCIES, {"names": json.dumps(names)}):
         counts[row.key] = row.doc
-    # Names stand in the order of the lexemes, each with all its steps.
+    # The names are in the order of the lexemes, each lexeme with the names of all its steps.
     steps = len(bm25.STEPS)
     frequencies: dict[str, list[int]] = {}
     for position, lexeme in enumerate(wanted):

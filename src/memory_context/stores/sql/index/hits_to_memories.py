@@ -1,4 +1,4 @@
-"""From the chunks that a query found to the memories that a search returns."""
+"""Search: ranking chunks by keywords and vectors, and finding the memories they belong to that meet the conditions."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ from memory_context.text.index.embedders import Vector
 from memory_context.text.index.keyword_and_vector_scores import fused
 from memory_context.wording_for_models import HIDDEN
 
-# Somebody may pass a whole document as a question; its beginning has more lexemes than are looked
-# up.
+# In characters. A caller may pass a whole document as a query; this much of it has more lexemes than
+# are looked up.
 MAX_QUERY = 100_000
-# How many chunks are ranked for each memory that is wanted, and how many times more if they are
-# of too few.
+# So many chunks are ranked for each memory that is wanted. If they belong to too few memories, the
+# number is multiplied by WIDER.
 POOL = 6
 WIDER = 16
 
 
 def wanted_of(query: str) -> list[str]:
-    """Return the lexemes of a query; of a very long one, those of its beginning."""
+    """Return the lexemes of a query; for a very long one, those of its beginning."""
     return wanted_by(query[:MAX_QUERY])
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """What is looked for.
+    """A search, ready to be executed.
 
     Attributes:
-        user_id: Whose memories.
-        wanted: The lexemes of the question; none for a semantic search.
-        vector: Its vector, and the table to compare it with; None for a keyword search.
-        conditions: What the memories must meet.
-        narrowed: Whether they leave out many. If not, it is cheaper to look after the ranking
-            whether they do.
-        limit: How many memories at most.
-        terms: How many of the lexemes count at most.
+        user_id: The user whose memories are searched.
+        wanted: The lexemes of the query; none for a semantic search.
+        vector: The table with the vectors to compare, and the query's vector; None for a keyword search.
+        conditions: The conditions that the memories must meet.
+        narrowed: Whether the conditions exclude many memories. If not, it is cheaper to rank all
+            memories and check the conditions afterwards.
+        limit: The largest number of memories.
+        terms: The largest number of lexemes that count.
     """
 
     user_id: str
@@ -63,37 +63,39 @@ class SearchRequest:
 def best_if_indexed(
     connection: sa.Connection, request: SearchRequest
 ) -> list[tuple[MemoryItem, ChunkHit]] | None:
-    """Return what `best` does; None if the index lacks something of the user's."""
+    """Return the same as `best`; None if memories of the user are still to be indexed."""
     if indexing.is_pending(connection, request.user_id):
         return None
     return best(connection, request)
 
 
 def best(connection: sa.Connection, request: SearchRequest) -> list[tuple[MemoryItem, ChunkHit]]:
-    """Return the memories with the best chunks, each with this chunk, best first."""
+    """Return the memories with the best chunks, each with its best chunk, best first."""
     if request.narrowed:
-        hits = _hits_meeting(connection, request)
-        # A long query is cut to the words that are rarest in all that the user has. These memories
-        # may lack just those; then more of the words are tried.
+        hits = _hits_under_conditions(connection, request)
+        # A long query is reduced to the words that are rarest in all of the user's memories. If the
+        # memories that meet the conditions lack these words, more of the query's words are tried.
         if len(hits) < request.limit and request.terms < len(request.wanted):
-            hits = _hits_meeting(connection, replace(request, terms=MAX_TRIED))
+            hits = _hits_under_conditions(connection, replace(request, terms=MAX_TRIED))
         return _with_items(connection, hits, request)
     hits = _hits(connection, request, None)
     found = _with_items(connection, hits, request)
-    # Too many of the best did not meet the conditions: rank only among those that do.
+    # Too many of the best memories did not meet the conditions, so rank only those that do.
     if len(found) < min(request.limit, len(hits)):
         return best(connection, replace(request, narrowed=True))
     return found
 
 
-def _hits_meeting(connection: sa.Connection, request: SearchRequest) -> dict[UUID, ChunkHit]:
+def _hits_under_conditions(
+    connection: sa.Connection, request: SearchRequest
+) -> dict[UUID, ChunkHit]:
     """Return the best chunks of the memories that meet the conditions.
 
-    Where most memories meet the conditions, ranking all and looking then is cheaper.
+    If ranking all memories is cheap, it is tried first, and the conditions are checked afterwards.
     """
     if request.vector is None and keyword_index.ranks_all_cheaply(connection):
         hits = _hits(connection, request, None)
-        statement = _meeting(sa.select(memories.c.id), hits, request)
+        statement = _restricted(sa.select(memories.c.id), hits, request)
         allowed = set(connection.execute(statement).scalars())
         if len(allowed) >= request.limit or len(hits) < request.limit:
             return {memory_id: hit for memory_id, hit in hits.items() if memory_id in allowed}
@@ -117,16 +119,16 @@ def _hits(
             inside,
             terms=request.terms,
         )
-        by_keywords = _best_passages(rank, request.limit)
+        by_keywords = _best_chunks(rank, request.limit)
     if request.vector is not None:
         table, vector = request.vector
         rank = partial(vector_index.nearest, connection, table, request.user_id, vector, inside)
-        by_vectors = _best_passages(rank, request.limit)
+        by_vectors = _best_chunks(rank, request.limit)
         if by_keywords and by_vectors:
             chance = vector_index.chance(connection, table, request.user_id, vector)
     if chance is None:
         return by_keywords or by_vectors
-    # A memory is shown by the chunk that its words were found in, if there was any.
+    # A memory that was found by both is shown by the chunk in which its words were found.
     hits = by_vectors | by_keywords
     scores = fused(_scores(by_keywords), _scores(by_vectors), chance)
     return {memory_id: replace(hits[memory_id], score=score) for memory_id, score in scores.items()}
@@ -136,11 +138,8 @@ def _scores(hits: Mapping[UUID, ChunkHit]) -> dict[UUID, float]:
     return {memory_id: hit.score for memory_id, hit in hits.items()}
 
 
-def _best_passages(rank: Callable[[int], list[ChunkHit]], limit: int) -> dict[UUID, ChunkHit]:
-    """Return the best chunk of each memory.
-
-    As many chunks are ranked as it takes to have *limit* memories.
-    """
+def _best_chunks(rank: Callable[[int], list[ChunkHit]], limit: int) -> dict[UUID, ChunkHit]:
+    """Return the best chunk of each memory, of at least *limit* memories if there are as many."""
     pool = POOL * limit
     while True:
         hits = rank(pool)
@@ -149,40 +148,40 @@ def _best_passages(rank: Callable[[int], list[ChunkHit]], limit: int) -> dict[UU
             best_of.setdefault(hit.memory_id, hit)
         if len(best_of) >= limit or len(hits) < pool:
             return best_of
-        # One long memory may own all the best chunks.
+        # Rank more chunks: all of the best ones may belong to one long memory.
         pool *= WIDER
 
 
 def _with_items(
     connection: sa.Connection, hits: Mapping[UUID, ChunkHit], request: SearchRequest
 ) -> list[tuple[MemoryItem, ChunkHit]]:
-    """Return the first memories with their hits.
+    """Return the best memories that meet the conditions, with their hits.
 
     Of equally good ones, the one used last comes first.
     """
-    # Twice as many: ties at the limit are decided by the last use, which only the rows know.
+    # Twice as many as wanted, because ties at the limit are decided by the last use, which is only in the rows.
     chosen = list(hits.values())[: 2 * request.limit]
     if not chosen:
         return []
     least = chosen[: request.limit][-1].score
     tied = {hit.memory_id: hit for hit in chosen if hit.score >= least}
-    rows = connection.execute(_meeting(RECORDS, tied, request))
+    rows = connection.execute(_restricted(RECORDS, tied, request))
     items = [decode_row(connection, row) for row in rows]
-    # Sorting is stable: first by the lesser criterion, then by the greater one.
+    # Sorting is stable, so it is sorted by the minor criterion first, and then by the major one.
     items.sort(key=lambda item: item.accessed_at or item.created_at, reverse=True)
-    # The databases add up floats in different orders: what differs in the tenth digit is equal.
+    # Rounded, because the databases add up floats in different orders: equal scores may differ in the tenth digit.
     items.sort(key=lambda item: -round(tied[item.id].score, 9))
     return [(item, tied[item.id]) for item in items[: request.limit]]
 
 
-def _meeting(statement: AnySelect, ids: Iterable[UUID], request: SearchRequest) -> AnySelect:
+def _restricted(statement: AnySelect, ids: Iterable[UUID], request: SearchRequest) -> AnySelect:
     """Narrow *statement* to those of *ids* that meet the conditions."""
     mine = (memories.c.user_id == request.user_id, memories.c.id.in_(list(ids)))
     return statement.where(*mine, checked_last(request.conditions))
 
 
 def with_match(item: MemoryItem, hit: ChunkHit, query: str, wanted: Sequence[str]) -> MemoryItem:
-    """Return the memory with what it was found by. The content of a secret is masked."""
+    """Return the memory with a `Match`, which says how it was found. The content of a secret is masked."""
     text = searchable(item)[hit.start : hit.stop]
     held = held_by(text, wanted)
     if len(held) < len(wanted):

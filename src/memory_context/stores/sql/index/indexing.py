@@ -1,8 +1,8 @@
-"""What enters the search index, and what leaves it, in the caller's transaction.
+"""Adding memories to the search index, and removing them from it, in the caller's transaction.
 
-A text of one batch of chunks is indexed in the transaction that stores it. A longer one is noted
-as pending there, and indexed batch by batch, so that no transaction keeps other writers waiting for
-long; whoever searches next goes on where a process that died left off.
+A text that fits into one batch of chunks is indexed in the transaction that stores it. A longer one
+is noted as *pending* there, and indexed afterwards batch by batch, so that no transaction keeps other
+writers waiting for long. If the process dies in between, the next search continues the work.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ from memory_context.text.index.chunks import (
     searchable,
 )
 
-# Chunks that are indexed or removed in one transaction: a fraction of a second.
+# So many chunks are indexed or removed in one transaction, which takes a fraction of a second.
 BATCH = 500
-# Chunks are cut in their second half at the earliest.
+# A chunk is cut off in its second half (see `end_of_chunk`).
 _SHORTEST_CHUNK = SIZE // 2
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkBatch:
-    """Some chunks of a memory that follow one another."""
+    """Consecutive chunks of a memory, which are indexed together."""
 
     memory: MemoryItem
     start: int
@@ -57,17 +57,17 @@ class ChunkBatch:
 
     @property
     def stop(self) -> int:
-        """Return the offset behind the last of them."""
+        """Return the offset after the last chunk."""
         return self.chunks[-1].stop
 
     @property
     def is_last(self) -> bool:
-        """Return whether the memory ends with them."""
+        """Return whether this is the last batch of the memory."""
         return self.stop >= len(searchable(self.memory))
 
 
 Batches: TypeAlias = Mapping[UUID, ChunkBatch | None]
-"""All chunks of memories, by id; None of those that are more than one batch."""
+"""The chunks of memories, by the memories' ids; None for a memory that may need more than one batch."""
 
 
 def prepared(item: MemoryItem) -> ChunkBatch | None:
@@ -80,33 +80,34 @@ def prepared(item: MemoryItem) -> ChunkBatch | None:
 def insert(
     connection: sa.Connection, user_id: str, stored: Iterable[tuple[MemoryItem, ChunkBatch | None]]
 ) -> None:
-    """Index memories of a user that were just stored; those without a batch are noted as pending.
+    """Index memories of a user that were just stored. Those without a batch are noted as pending.
 
-    It locks the user's row (see `keyword_index.count`): do it last in a transaction.
+    It locks the user's row (see `keyword_index.count`), so call it last in a transaction.
     """
     if not keyword_index.is_kept(connection):
         return
-    waiting: list[dict[str, Any]] = []
-    found: list[tuple[UUID, Sequence[Chunk]]] = []
+    to_do_later: list[dict[str, Any]] = []
+    chunks: list[tuple[UUID, Sequence[Chunk]]] = []
     for item, batch in stored:
         if batch is None:
-            waiting.append({"memory_id": item.id, "user_id": user_id})
+            to_do_later.append({"memory_id": item.id, "user_id": user_id})
         elif batch.memory.memory_key == item.memory_key:
-            found.append((item.id, batch.chunks))
+            chunks.append((item.id, batch.chunks))
         else:
-            # The key was made longer meanwhile, and is indexed too.
-            found.append((item.id, list(chunks_of(item))))
-    if waiting:
-        connection.execute(sa.insert(pending), waiting)
-    if found:
-        keyword_index.add(connection, user_id, found)
+            # Two versions of this memory, with different keys, were restored together, and the batch is that of the
+            # other one. Its chunks cannot be used, because keys are indexed, too.
+            chunks.append((item.id, list(chunks_of(item))))
+    if to_do_later:
+        connection.execute(sa.insert(pending), to_do_later)
+    if chunks:
+        keyword_index.add(connection, user_id, chunks)
 
 
 _PENDING_OF_USER = sa.select(pending.c.memory_id).filter_by(user_id=sa.bindparam("user")).limit(1)
 
 
 def is_pending(connection: sa.Connection, user_id: str) -> bool:
-    """Return whether the index lacks something of this user's."""
+    """Return whether a memory of this user is not fully indexed."""
     return connection.execute(_PENDING_OF_USER, {"user": user_id}).first() is not None
 
 
@@ -114,10 +115,11 @@ class PendingMemory(NamedTuple):
     """A memory that is not fully indexed.
 
     Attributes:
-        user_id: Whose.
+        user_id: Its owner.
         memory_id: Its id.
-        size: How much is read of it, in characters or bytes.
-        work: How many characters are still to be indexed; of what is binary its description alone.
+        size: The size of its content, which must be read, in characters or bytes.
+        work: The number of characters that are still to be indexed; 1 for binary content, of which only the
+            description is indexed.
     """
 
     user_id: str
@@ -128,7 +130,7 @@ class PendingMemory(NamedTuple):
 
 def pending_memories(connection: sa.Connection, user_id: str | None = None) -> list[PendingMemory]:
     """Return the memories that are not fully indexed, newest first."""
-    # Who puts records of their own may not have counted their characters.
+    # Callers that put records of their own may not have counted the characters.
     size = sa.case((memories.c.char_count > 0, memories.c.char_count), else_=memories.c.byte_count)
     work = sa.case((memories.c.content_bytes.is_(None), size - pending.c.done), else_=1)
     statement = sa.select(pending.c.user_id, pending.c.memory_id, size, work)
@@ -141,7 +143,7 @@ def pending_memories(connection: sa.Connection, user_id: str | None = None) -> l
 def unfinished(
     connection: sa.Connection, user_id: str, ids: Sequence[UUID]
 ) -> list[tuple[MemoryItem, ChunkStart]]:
-    """Return those of a user's memories that are still pending, each with where its next chunk begins."""
+    """Return the memories among *ids* that are still pending, each with the start of its next chunk."""
     statement = RECORDS.add_columns(pending.c.done).join(pending, belongs(pending))
     mine = (pending.c.user_id == user_id, pending.c.memory_id.in_(ids))
     found: list[tuple[MemoryItem, ChunkStart]] = []
@@ -156,28 +158,29 @@ def unfinished(
 
 
 def batches(item: MemoryItem, start: ChunkStart) -> Iterator[ChunkBatch]:
-    """Yield the chunks of a memory from *start* on, batch by batch."""
-    rest = chunks_of(item, start)
-    while found := list(islice(rest, BATCH)):
-        yield ChunkBatch(item, found[0].start, found)
+    """Yield the chunks of a memory from *start* on, in batches."""
+    remaining = chunks_of(item, start)
+    while chunks := list(islice(remaining, BATCH)):
+        yield ChunkBatch(item, chunks[0].start, chunks)
 
 
 def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
-    """Index the next batch of each of some pending memories of a user.
+    """Index the next batch of each of some pending memories of one user.
 
-    False if another process has done one of them, or is about to.
+    Returns:
+        Whether all batches were indexed here. If not, another process has indexed one of them, or is about to.
     """
     user_id = next_ones[0].memory.user_id
     ids = [batch.memory.id for batch in next_ones]
     keyword_index.lock(connection)
     if is_postgresql(connection):
-        # As those who delete lock rows: of memories by key, then those that go with them, then the
-        # user's. Or both would wait in a circle.
+        # To avoid deadlocks, rows are locked in the same order as by a deletion: memories by key, then
+        # their pending rows, then the user's row.
         rows = sa.select(memories.c.id).filter_by(user_id=user_id).where(memories.c.id.in_(ids))
         by_key = rows.order_by(memories.c.memory_key.collate("C"))
         connection.execute(by_key.with_for_update(read=True, key_share=True)).all()
     mine = (pending.c.user_id == user_id, pending.c.memory_id.in_(ids))
-    # PostgreSQL skips a row that another process has locked: that one is about to index the same
+    # PostgreSQL skips a row that another process has locked, which is then about to index the same
     # batch.
     statement = sa.select(pending.c.memory_id, pending.c.done).where(*mine)
     found = connection.execute(statement.with_for_update(skip_locked=True))
@@ -196,7 +199,7 @@ def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
 
 
 def item_by_id(connection: sa.Connection, user_id: str, memory_id: UUID) -> MemoryItem | None:
-    """Return the user's memory of that id."""
+    """Return the user's memory with this id; None if there is none."""
     row = connection.execute(RECORDS.where(*this_memory(user_id, memory_id))).one_or_none()
     return decode_row(connection, row) if row else None
 
@@ -204,12 +207,12 @@ def item_by_id(connection: sa.Connection, user_id: str, memory_id: UUID) -> Memo
 def remove(
     connection: sa.Connection, user_id: str, doomed: AnySelect, *, vectors: bool = True
 ) -> None:
-    """Take memories of one user out of the index, and their *vectors* with them."""
+    """Remove memories of one user from the index and, if *vectors* is true, their vectors."""
     if vectors:
         vector_index.forget(connection, user_id, doomed)
     of_user = sa.delete(pending).filter_by(user_id=user_id)
     not_pending = of_user.where(pending.c.memory_id.in_(doomed))
-    # Before the user's row is locked: see `extend`.
+    # This comes before the user's row is locked: see `extend`.
     connection.execute(not_pending)
     if is_sqlite(connection) and not _are_all(connection, user_id, doomed):
         for memory_id in connection.execute(doomed).scalars().all():
@@ -217,8 +220,8 @@ def remove(
                 pass
         connection.execute(not_pending)
         return
-    # Whole rows are enough on PostgreSQL, which keeps lexemes in them, and where the index becomes
-    # empty.
+    # It is enough to delete the rows on PostgreSQL, which keeps the lexemes in them, and if the index
+    # becomes empty on SQLite.
     inside = _within(user_id, doomed)
     totals = sa.select(sa.func.count(), total_of(passages.c.length)).where(inside)
     number, length = connection.execute(totals).one()
@@ -229,32 +232,34 @@ def remove(
 
 
 def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bool:
-    """Take a memory's last chunks out of SQLite's index, and note that they are missing.
+    """Remove the last batch of a memory's chunks from SQLite's index, and note the memory as pending.
 
     Returns:
-        Whether there were any.
+        Whether there were any chunks.
     """
     statement = sa.select(passages).filter_by(user_id=user_id, memory_id=memory_id)
     rows = connection.execute(statement.order_by(passages.c.ordinal.desc()).limit(BATCH)).all()
     item = item_by_id(connection, user_id, memory_id)
     if not rows or item is None:
         return False
-    # FTS5 keeps no contents and must be told what to delete, so the chunks are analyzed again.
+    # The chunks are analyzed again, because FTS5 stores no contents and must be given the words to delete.
     card = card_of(item)
     text = searchable(item)
-    found: dict[int, Chunk] = {}
+    chunks: dict[int, Chunk] = {}
     for row in rows:
-        found[row.id] = chunk_at(text, ChunkStart(row.ordinal, row.start, row.line), row.stop, card)
-    keyword_index.remove(connection, user_id, found)
+        chunks[row.id] = chunk_at(
+            text, ChunkStart(row.ordinal, row.start, row.line), row.stop, card
+        )
+    keyword_index.remove(connection, user_id, chunks)
     noted = insert_into(pending).values(user_id=user_id, memory_id=memory_id, done=rows[-1].start)
     connection.execute(upsert(noted))
     return True
 
 
 def with_many_chunks(connection: sa.Connection, user_id: str, where: Conditions) -> list[UUID]:
-    """Return the user's memories whose removal needs transactions of its own.
+    """Return the user's memories that must be removed from the index in several transactions.
 
-    Those are the ones with many chunks on SQLite, where others would wait for too long.
+    These are the ones with many chunks on SQLite: other writers would wait too long for a single transaction.
     """
     doomed = sa.select(memories.c.id).where(*where)
     if not is_sqlite(connection) or _are_all(connection, user_id, doomed):
@@ -266,11 +271,11 @@ def with_many_chunks(connection: sa.Connection, user_id: str, where: Conditions)
 
 
 def _within(user_id: str, doomed: AnySelect) -> sa.ColumnElement[bool]:
-    """Match the chunks of memories of the user."""
+    """Match the chunks of the user's memories *doomed*."""
     return (passages.c.user_id == user_id) & passages.c.memory_id.in_(doomed)
 
 
 def _are_all(connection: sa.Connection, user_id: str, doomed: AnySelect) -> bool:
-    """Return whether nothing else is in the index, so that it can be emptied in one go."""
+    """Return whether the index contains nothing but the memories *doomed*, so that it can simply be emptied."""
     others = sa.select(passages.c.id).where(~_within(user_id, doomed)).limit(1)
     return connection.execute(others).first() is None

@@ -1,7 +1,7 @@
 """The keyword index on either database: adding, removing and ranking chunks.
 
-A chunk is kept as the set of its lexemes. A lexeme begins with its owner's number, so that a
-query reads nothing of what other users have. Every function works in the caller's transaction.
+A chunk is kept as the set of its lexemes. In the index, a lexeme begins with its owner's number, so
+that a query never reads entries of other users. Every function works in the caller's transaction.
 """
 
 from __future__ import annotations
@@ -43,23 +43,25 @@ from memory_context.text.index.chunks import Chunk
 from memory_context.text.index.term_hits import ChunkPlace, TermHits, best_chunks
 
 ANALYZER = "analyzer"
-# Of a hashed lexeme: 80 bits, so that no two words of a database share one.
+# The size of a hashed lexeme: with 80 bits, no two words of a database will have the same hash.
 HASHED_BYTES = 10
 MemoryIds: TypeAlias = AnySelect
-_mine = owners.c.user_id == sa.bindparam("user")
-_STATISTICS = Prepared(sa.select(owners.c.number, owners.c.passages, owners.c.length).where(_mine))
-_more = {
+_OF_USER = owners.c.user_id == sa.bindparam("user")
+_STATISTICS = Prepared(
+    sa.select(owners.c.number, owners.c.passages, owners.c.length).where(_OF_USER)
+)
+_NEW_TOTALS = {
     "passages": owners.c.passages + sa.bindparam("more", type_=sa.BigInteger),
     "length": owners.c.length + sa.bindparam("longer", type_=sa.BigInteger),
 }
-_COUNT = Prepared(sa.update(owners).where(_mine).values(_more))
-_OF_CHUNKS = ("ordinal", "start", "stop", "line", "length")
+_COUNT = Prepared(sa.update(owners).where(_OF_USER).values(_NEW_TOTALS))
+_CHUNK_FIELDS = ("ordinal", "start", "stop", "line", "length")
 _INDEXES = {"sqlite": fts5, "postgresql": tsvector}
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkHit:
-    """A chunk that a query found, as `HIT_COLUMNS` have it behind its id."""
+    """A chunk that a query found. The fields are those of `HIT_COLUMNS` after the id."""
 
     memory_id: UUID
     start: int
@@ -69,24 +71,24 @@ class ChunkHit:
 
 
 def is_kept(connection: sa.Connection) -> bool:
-    """Return whether words are indexed at all on this connection."""
+    """Return whether the codec of this connection has an index of words."""
     return format_of(connection).codec.index != "none"
 
 
 def version_of(connection: sa.Connection) -> int:
-    """Return the version of the analyzer that the index was built with; 0 without one."""
+    """Return the version of the analyzer that the index was built with; 0 if it was never built."""
     return int(setting(connection, ANALYZER) or 0)
 
 
 def renew(connection: sa.Connection) -> None:
-    """Empty an index of an older analyzer, unless another process has done it meanwhile."""
+    """Empty an index that was built by an older analyzer, unless another process has done it meanwhile."""
     lock(connection, "SHARE ROW EXCLUSIVE")
     if version_of(connection) < VERSION:
         reset(connection)
 
 
 def hide_words(connection: sa.Connection) -> None:
-    """Make a database ready for a codec that hides words: with a key, and without words in another form.
+    """Prepare a database for a codec that hides words: make a key, and empty an index with words in another form.
 
     Raises:
         EncryptionError: There are memories that are not encrypted, and the codec does not accept them.
@@ -97,38 +99,37 @@ def hide_words(connection: sa.Connection) -> None:
 
 
 def lock(connection: sa.Connection, mode: str = "ROW EXCLUSIVE") -> None:
-    """Wait on PostgreSQL until nobody empties the index.
+    """On PostgreSQL, lock the table of chunks, so that nobody empties the index until the transaction ends.
 
-    With the mode of `reset`, wait until nobody writes to it.
+    With the mode of `reset`, nobody else can write to the index either.
 
-    Whoever writes to the index locks this table before any row, so that two processes never wait
-    for each other.
+    All who write to the index take this lock before that of any row, so that two processes never wait for each other.
     """
     if is_postgresql(connection):
-        # The parts of a partitioned table need no locks of their own for it.
+        # ONLY: the parts of a partitioned table need not be locked as well.
         connection.execute(sa.text(f"LOCK TABLE ONLY {passages.name} IN {mode} MODE"))
 
 
 def reset(connection: sa.Connection) -> None:
-    """Empty the index, and note that every memory is pending."""
+    """Empty the index, and note every memory as pending."""
     lock(connection, "SHARE ROW EXCLUSIVE")
     if is_sqlite(connection):
         fts5.remove_all(connection)
     connection.execute(sa.delete(passages))
     connection.execute(sa.update(owners).values(passages=0, length=0))
     connection.execute(sa.delete(pending))
-    # Without a WHERE, SQLite would take the ON of ON CONFLICT for that of a join.
+    # There must be a WHERE: without one, SQLite would parse the ON of ON CONFLICT as that of a join.
     wanted = sa.true() if is_kept(connection) else sa.false()
     everything = sa.select(memories.c.user_id, memories.c.id).where(wanted)
     noted = insert_into(pending).from_select(["user_id", "memory_id"], everything)
-    # A large text that was stored a moment ago has noted itself.
+    # A large text that was stored a moment ago is noted already.
     connection.execute(noted.on_conflict_do_nothing())
     note_setting(connection, ANALYZER, str(VERSION))
 
 
 def statistics_of(connection: sa.Connection, user_id: str) -> Statistics | None:
-    """Return what BM25 must know of a user's index; None where nothing was indexed yet."""
-    # Lexemes are hashed where the rows are encrypted.
+    """Return the statistics of a user's index for BM25; None if nothing was indexed yet."""
+    # Lexemes are hashed if the rows are encrypted.
     key = format_of(connection).index_key
     hashed = None if key is None else partial(blind_index_key.keyed_hash, key, size=HASHED_BYTES)
     for number, chunks, length in _STATISTICS.rows(connection, {"user": user_id}):
@@ -137,25 +138,24 @@ def statistics_of(connection: sa.Connection, user_id: str) -> Statistics | None:
 
 
 def add(
-    connection: sa.Connection, user_id: str, found: Iterable[tuple[UUID, Sequence[Chunk]]]
+    connection: sa.Connection, user_id: str, chunks: Iterable[tuple[UUID, Sequence[Chunk]]]
 ) -> None:
-    """Index chunks of a user's memories, each with its memory's id."""
+    """Index chunks of a user's memories, given by the memories' ids."""
     owner = _owner_of(connection, user_id)
     rows: list[dict[str, Any]] = []
-    for memory_id, passages_found in found:
-        for passage in passages_found:
-            row = {name: getattr(passage, name) for name in _OF_CHUNKS}
+    for memory_id, chunks_of_memory in chunks:
+        for chunk in chunks_of_memory:
+            row = {name: getattr(chunk, name) for name in _CHUNK_FIELDS}
             ids = {"user_id": user_id, "memory_id": memory_id}
-            rows.append(row | ids | {"names": owner.named(passage.names)})
+            rows.append(row | ids | {"names": owner.named(chunk.names)})
     _INDEXES[connection.dialect.name].add(connection, rows)
     count(connection, user_id, len(rows), sum(row["length"] for row in rows))
 
 
 def _owner_of(connection: sa.Connection, user_id: str) -> Owner:
-    """Return who names the lexemes of a user, who gets a number if there is none yet."""
+    """Return the owner of a user's lexemes. The user gets a number if there is none yet."""
     statistics = statistics_of(connection, user_id)
-    # Another process may insert the same user at this moment; then its row is found the second
-    # time.
+    # If another process inserts the same user at this moment, its row is found in the second round.
     while statistics is None:
         insert = insert_into(owners).values(user_id=user_id)
         connection.execute(insert.on_conflict_do_nothing())
@@ -164,27 +164,27 @@ def _owner_of(connection: sa.Connection, user_id: str) -> Owner:
 
 
 def count(connection: sa.Connection, user_id: str, more: int, longer: int) -> None:
-    """Note how many chunks and lexemes a user has more.
+    """Add to a user's totals *more* chunks and *longer*, the sum of their lengths. Both may be negative.
 
-    It locks the user's row, for which all who index for this user wait: do it last in a
+    It locks the user's row, for which everybody who indexes for this user waits, so call it last in a
     transaction.
     """
     _COUNT.run(connection, [{"user": user_id, "more": more, "longer": longer}])
 
 
-def remove(connection: sa.Connection, user_id: str, found: Mapping[int, Chunk]) -> None:
-    """Take chunks, by the ids of their rows, out of the index."""
+def remove(connection: sa.Connection, user_id: str, chunks: Mapping[int, Chunk]) -> None:
+    """Remove chunks, given by the ids of their rows, from the index."""
     if is_sqlite(connection):
         owner = _owner_of(connection, user_id)
-        names = {row_id: owner.named(passage.names) for row_id, passage in found.items()}
+        names = {row_id: owner.named(chunk.names) for row_id, chunk in chunks.items()}
         fts5.remove(connection, names)
-    chunks = sa.delete(passages).filter_by(user_id=user_id).where(passages.c.id.in_(list(found)))
-    connection.execute(chunks)
-    count(connection, user_id, -len(found), -sum(passage.length for passage in found.values()))
+    rows = sa.delete(passages).filter_by(user_id=user_id).where(passages.c.id.in_(list(chunks)))
+    connection.execute(rows)
+    count(connection, user_id, -len(chunks), -sum(chunk.length for chunk in chunks.values()))
 
 
 def ranks_all_cheaply(connection: sa.Connection) -> bool:
-    """Return whether ranking all that a user has is much cheaper than ranking a part of it."""
+    """Return whether it is much cheaper to rank all chunks of a user than a part of them."""
     index = _INDEXES[connection.dialect.name]
     return index.BEST is not index.SCORED
 
@@ -197,15 +197,16 @@ def ranked(
     limit: int,
     terms: int = bm25.MAX_TERMS,
 ) -> list[ChunkHit]:
-    """Return the chunks that hold most of the lexemes *wanted*, best first.
+    """Return the chunks that match the lexemes *wanted* best, by BM25, best first.
 
     Args:
-        connection: In a transaction.
-        user_id: Whose.
+        connection: A connection in a transaction.
+        user_id: The user.
         wanted: The lexemes of the query.
-        inside: The memories that count; all of the user's without it.
-        limit: How many chunks at most.
-        terms: How many of the lexemes count at most: the rarest ones among all that the user has.
+        inside: Selects the ids of the memories to rank; None for all of the user's.
+        limit: The largest number of chunks.
+        terms: The largest number of lexemes that count. These are the ones that are rarest in all of the user's
+            chunks.
     """
     statistics = statistics_of(connection, user_id)
     if statistics is None:
@@ -227,9 +228,9 @@ def term_hits(
     terms: Sequence[Sequence[str]],
     conditions: Conditions,
 ) -> TermHits:
-    """Return where the terms, of some lexemes each, stand in the memories that meet the conditions.
+    """Return where terms occur in the memories that meet the conditions. Each term is given as its lexemes.
 
-    Lexemes that stand in so many chunks that they tell nothing apart are counted only.
+    Lexemes that occur in so many chunks that they distinguish nothing are counted, but their chunks are not looked up.
     """
     statistics = statistics_of(connection, user_id)
     lexemes = list(dict.fromkeys(chain.from_iterable(terms)))
@@ -240,8 +241,8 @@ def term_hits(
     names: list[tuple[str, str, float]] = []
     readable = bm25.readable(holding, statistics.passages)
     for lexeme in readable:
-        of_lexeme = statistics.owner.names_of(lexeme)
-        for name, (_, often) in zip(of_lexeme, bm25.STEPS, strict=True):
+        names_of_lexeme = statistics.owner.names_of(lexeme)
+        for name, (_, often) in zip(names_of_lexeme, bm25.STEPS, strict=True):
             names.append((lexeme, index.quoted(name), often))
     hits = TermHits(statistics.passages, holding, holding.keys() - set(readable))
     if not names:

@@ -1,8 +1,8 @@
-"""The lexemes on PostgreSQL: a `tsvector` in each chunk's row, and a GIN index.
+"""The lexeme index on PostgreSQL: a `tsvector` in the row of each chunk, and a GIN index.
 
-A whole text would not do: a `tsvector` holds 1 MB. PostgreSQL's own ranking ignores how rare a word
-is. So the chunks of each lexeme are counted and weighed in one statement, by the formula of
-`text.index.bm25`.
+The `tsvector` cannot be that of a whole text, because it holds at most 1 MB. PostgreSQL's own ranking
+ignores how rare a word is, so one statement counts the chunks of each lexeme and weighs them by the
+formula of `text.index.bm25`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from memory_context.stores.sql.schema import HELD_COLUMNS, HIT_COLUMNS, passages
 from memory_context.text.index import bm25
 from memory_context.text.index.bm25 import Owner, Statistics
 
-# From so many chunks on a lexeme of a query is common, and counting stops.
+# A lexeme of a query is common if at least so many chunks contain it; counting stops there.
 ENOUGH = 300
 # array_to_tsvector takes lexemes as they are; to_tsvector would parse and stem them.
 _NAMES = sa.func.string_to_array(sa.bindparam("names", type_=sa.Text), " ")
-_add = sa.insert(passages).values(lexemes=sa.func.array_to_tsvector(_NAMES))
+_INSERT = sa.insert(passages).values(lexemes=sa.func.array_to_tsvector(_NAMES))
 _ADD = Prepared(
-    _add, [column.name for column in passages.c if column.name not in ("id", "lexemes")]
+    _INSERT, [column.name for column in passages.c if column.name not in ("id", "lexemes")]
 )
 _FREQUENCIES = sa.text("""
 SELECT q.lexeme, (
@@ -35,8 +35,8 @@ SELECT q.lexeme, (
 ) FROM json_to_recordset(CAST(:wanted AS json)) AS q(lexeme text, names text)
 """)
 # The formula is that of `bm25.postings`. OFFSET 0 keeps the planner from flattening the subquery,
-# so that each name is looked up in the GIN index. The casts keep all in float8: a literal such as
-# 0.5 is NUMERIC otherwise, which is slow.
+# so that each name is looked up in the GIN index. The casts keep everything in float8, because a
+# literal such as 0.5 would be a NUMERIC, which is slow.
 SCORED = (
     sa.text("""
 WITH query AS MATERIALIZED (
@@ -63,7 +63,7 @@ GROUP BY id, memory_id, start, stop, line
     .columns(*HIT_COLUMNS)
     .subquery("scored")
 )
-# OFFSET 0 as above.
+# OFFSET 0 for the same reason.
 HOLDING = (
     sa.text("""
 SELECT q.lexeme, q.often, p.memory_id, json_agg(p.id) AS chunks
@@ -80,12 +80,12 @@ GROUP BY q.lexeme, q.often, p.memory_id
     .columns(*HELD_COLUMNS)
     .subquery("held")
 )
-# To rank a part of the chunks costs no more here than to rank all of them.
+# On PostgreSQL it costs no more to rank a part of the chunks than to rank all of them.
 BEST = SCORED
 
 
 def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
-    """Insert rows of chunks with their ``names``."""
+    """Insert rows of chunks, each with the ``names`` of its lexemes."""
     _ADD.run(connection, rows)
 
 
@@ -97,10 +97,11 @@ def values_of(
     terms: int,
     limit: int,  # noqa: ARG001 - for FTS5 only
 ) -> dict[str, Any]:
-    """Return the parameters of `SCORED`; of a long query only the rarest lexemes count."""
+    """Return the parameters of `SCORED`. Of a query with more than *terms* lexemes, only the rarest ones count."""
     rows: list[dict[str, Any]] = []
     if len(wanted) > terms:
-        # A second look goes by more lexemes, and must know which of them are cheap to read.
+        # A second attempt (see `hits_to_memories.best`) tries more lexemes, and counts further, so that the ones that are
+        # cheapest to read can be chosen.
         enough = ENOUGH if terms == bm25.MAX_TERMS else bm25.MAX_READ // bm25.MAX_TERMS
         found = _counted(connection, user_id, statistics.owner, wanted, enough)
         wanted = bm25.rarest({lexeme: [count] for lexeme, count in found.items()}, terms)
@@ -121,14 +122,14 @@ def values_of(
 def holding_of(
     connection: sa.Connection, user_id: str, statistics: Statistics, lexemes: Sequence[str]
 ) -> dict[str, int]:
-    """Return how many of the user's chunks hold each lexeme, counting none further than it may be read."""
+    """Return the number of the user's chunks that contain each lexeme. Counting stops after `bm25.MAX_HELD`."""
     return _counted(connection, user_id, statistics.owner, lexemes, bm25.MAX_HELD)
 
 
 def _counted(
     connection: sa.Connection, user_id: str, owner: Owner, lexemes: Sequence[str], enough: int
 ) -> dict[str, int]:
-    """Return how many chunks hold each lexeme; counting stops at `enough`."""
+    """Return the number of chunks that contain each lexeme. Counting stops after *enough*."""
     rows: list[dict[str, str]] = []
     for lexeme in lexemes:
         names = " | ".join(map(quoted, owner.names_of(lexeme)))

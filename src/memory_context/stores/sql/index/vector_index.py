@@ -1,8 +1,8 @@
-"""Vectors of chunks: one table for each model and number of dimensions, so that models never mix.
+"""Vectors of chunks, in one table for each model and number of dimensions, so that models never mix.
 
-SQLite keeps them as arrays of 32-bit floats, and numpy compares all of a user's with the query:
-exact, without an extension that many Pythons cannot load. PostgreSQL has pgvector with an HNSW
-index. Vectors that are compared by their cosines have the length 1; others are as the model gave them.
+On SQLite they are arrays of 32-bit floats, and numpy compares the query with all of the user's. That
+is exact, and needs no extension, which many builds of Python cannot load. On PostgreSQL it is pgvector
+with an HNSW index. Vectors that are compared by cosine are normalized; others are kept as they are.
 """
 
 from __future__ import annotations
@@ -41,24 +41,25 @@ if TYPE_CHECKING:
 SETTING = "vectors:"
 TABLE = "agent_memory_vectors_"
 MAX_INDEXED = 2000
-"""pgvector's HNSW index takes vectors of at most so many dimensions."""
-# So many of a user's vectors tell what is near by chance.
+"""The largest number of dimensions for pgvector's HNSW index."""
+# So many of a user's vectors are enough to estimate how similar a vector is by chance.
 SAMPLE = 1000
-# Two values each, of which a statement takes 32,766 on SQLite and 65,535 on PostgreSQL.
+# So many chunks are looked up in one statement. Each takes two parameters, of which SQLite allows
+# 32,766 in a statement, and PostgreSQL 65,535.
 ASKED_TOGETHER = 10_000
-# Any number of our own, as in `migrate`.
+# An arbitrary number, as in `migrate`.
 LOCK = 7_305_419_172_614_030
 Similarities: TypeAlias = dict[tuple[UUID, int], float]
-"""By memory and ordinal of the chunk, best first."""
+"""The similarities of chunks, by memory and ordinal, best first."""
 
 
 class Measure(NamedTuple):
     """How pgvector compares vectors.
 
     Attributes:
-        distance: The function, which gives less for vectors that are more similar.
-        operators: The class of its operator, for an index.
-        most: How similar those are for which it gives 0.
+        distance: The name of the distance function, which is smaller for more similar vectors.
+        operators: The operator class for an index on it.
+        most: The similarity of vectors at distance 0: similarity is *most* minus distance.
     """
 
     distance: str
@@ -74,7 +75,7 @@ MEASURES: dict[Distance, Measure] = {
 
 
 def load_numpy() -> Any:  # noqa: ANN401 - a module
-    """Return numpy, which only vectors need.
+    """Import and return numpy, which only vectors need.
 
     Raises:
         MissingDependencyError: It is not installed.
@@ -89,22 +90,22 @@ def load_numpy() -> Any:  # noqa: ANN401 - a module
 
 
 def as_array(vectors: Sequence[Vector], distance: Distance = "cosine") -> NDArray[np.float32]:
-    """Return *vectors* as rows; for cosines of length 1, so that these are their products.
+    """Return *vectors* as the rows of an array. For cosines they are normalized, so that cosines are dot products.
 
     Raises:
-        StoreError: They are no vectors of finite numbers and equal lengths.
+        StoreError: They are not vectors of finite numbers with equal lengths.
     """
     numpy = load_numpy()
     rows: NDArray[np.float32] = numpy.asarray(vectors, dtype=numpy.float32)
-    # An embedder is the user's own code, and a NaN would make every comparison false.
+    # Checked, because an embedder is the user's own code, and a NaN would make every comparison false.
     if rows.ndim != 2 or not rows.size or not numpy.isfinite(rows).all():
         raise StoreError(
-            f"an embedder gives one vector of numbers for each text, not an array of shape {rows.shape}"
+            f"an embedder must return one vector of finite numbers for each text, not an array of shape {rows.shape}"
         )
     if distance != "cosine":
         return rows
     lengths = numpy.linalg.norm(rows, axis=1, keepdims=True)
-    unit: NDArray[np.float32] = rows / numpy.maximum(lengths, 1e-12)  # a zero vector stays one
+    unit: NDArray[np.float32] = rows / numpy.maximum(lengths, 1e-12)  # a zero vector stays zero
     return unit
 
 
@@ -137,10 +138,9 @@ def _vector_type(dimensions: int, dialect: str) -> Any:  # noqa: ANN401 - pgvect
 
 
 def ensure(connection: sa.Connection, table: sa.Table, dimensions: int) -> None:
-    """Create a model's table where there is none, on PostgreSQL with an HNSW index."""
-    advisory_lock(
-        connection, LOCK
-    )  # or two processes create the table at once, and one of them fails
+    """Create a model's table if there is none; on PostgreSQL with an HNSW index."""
+    # Else two processes could create the table at once, and one of them would fail.
+    advisory_lock(connection, LOCK)
     if sa.inspect(connection).has_table(table.name):
         return
     if is_postgresql(connection):
@@ -154,15 +154,14 @@ def ensure(connection: sa.Connection, table: sa.Table, dimensions: int) -> None:
 
 
 def forget(connection: sa.Connection, user_id: str, doomed: MemoryIds) -> None:
-    """Delete the vectors of a user's memories, of every model."""
+    """Delete the vectors of the user's memories *doomed*, for every model."""
     for table in tables(connection):
         mine = sa.delete(table).filter_by(user_id=user_id)
         connection.execute(mine.where(table.c.memory_id.in_(doomed)))
 
 
 def tables(connection: sa.Connection) -> list[sa.TableClause]:
-    """Return the tables of every model."""
-    # Tables of models that this process does not use hold the user's vectors as well.
+    """Return the tables of all models, including those that this process does not use."""
     statement = sa.select(settings.c.name).where(settings.c.name.startswith(SETTING))
     columns = (sa.column("memory_id", sa.Uuid), sa.column("user_id", sa.Text))
     return [
@@ -174,7 +173,7 @@ def tables(connection: sa.Connection) -> list[sa.TableClause]:
 def missing(
     connection: sa.Connection, table: sa.Table, user_id: str, memory_id: UUID
 ) -> list[tuple[int, int, int]]:
-    """Return ordinal, start and stop of a user's memory's chunks that have no vector of this model."""
+    """Return ordinal, start and stop of the chunks of a memory that have no vector of this model."""
     chunks = sa.select(passages.c.ordinal, passages.c.start, passages.c.stop)
     mine = chunks.filter_by(user_id=user_id, memory_id=memory_id)
     lacking = mine.where(_lacks(connection, table))
@@ -183,14 +182,14 @@ def missing(
 
 
 def incomplete(connection: sa.Connection, table: sa.Table, user_id: str) -> list[UUID]:
-    """Return the user's memories of which a chunk has no vector of this model."""
+    """Return the user's memories with chunks that have no vector of this model."""
     mine = sa.select(passages.c.memory_id).filter_by(user_id=user_id)
     lacking = mine.where(_lacks(connection, table))
     return list(connection.execute(lacking.distinct()).scalars())
 
 
 def _lacks(connection: sa.Connection, table: sa.Table) -> sa.ColumnElement[bool]:
-    """Match chunks without a vector: all of them, where somebody dropped the table."""
+    """Match chunks without a vector. If somebody dropped the table, that is all of them."""
     if not sa.inspect(connection).has_table(table.name):
         return sa.true()
     same = [table.c[name] == passages.c[name] for name in ("user_id", "memory_id", "ordinal")]
@@ -204,27 +203,28 @@ def add(
     ordinals: Sequence[int],
     vectors: Sequence[Vector],
     *,
-    anew: bool = False,
+    replacing: bool = False,
 ) -> None:
-    """Keep the vectors of a memory's chunks; *anew*, in the place of those that it has.
+    """Store the vectors of a memory's chunks. If *replacing*, delete all of its other vectors first.
 
-    Nothing is changed if the memory is gone or was changed, or if another process was first.
+    Nothing is changed if the memory was deleted or changed meanwhile. Vectors that another process has stored first
+    are kept.
     """
     unchanged = sa.select(memories.c.id).where(
         *this_memory(item.user_id, item.id),
-        # The embedder ran outside any transaction: the memory may have been rewritten meanwhile.
+        # The memory may have been rewritten while the embedder ran, outside any transaction.
         memories.c.content_hash == item.content_hash,
     )
     if connection.execute(unchanged).first() is None:
         return
-    if anew:
+    if replacing:
         mine = sa.delete(table).filter_by(user_id=item.user_id, memory_id=item.id)
         connection.execute(mine)
     if not ordinals:
         return
     rows = as_array(vectors, table.info["distance"])
     if len(rows) != len(ordinals):
-        raise StoreError(f"the embedder gave {len(rows)} vectors for {len(ordinals)} texts")
+        raise StoreError(f"the embedder returned {len(rows)} vectors for {len(ordinals)} texts")
     values = [
         {
             "memory_id": item.id,
@@ -250,22 +250,22 @@ def nearest(
         return []
     distance = table.info["distance"]
     query = as_array([vector], distance)[0]
-    own = sa.select(table.c.memory_id, table.c.ordinal).filter_by(user_id=user_id)
+    mine = sa.select(table.c.memory_id, table.c.ordinal).filter_by(user_id=user_id)
     if inside is not None:
-        own = own.where(table.c.memory_id.in_(inside))
+        mine = mine.where(table.c.memory_id.in_(inside))
     if is_sqlite(connection):
-        found = connection.execute(own.add_columns(table.c.vector)).all()
+        found = connection.execute(mine.add_columns(table.c.vector)).all()
         similarities = _compared(found, query, distance, limit)
     else:
-        # Without the iterative scan the HNSW index gives its nearest 40, and filters them then: too
-        # few of the user's.
+        # Without the iterative scan, the HNSW index would return the nearest 40 vectors of all users,
+        # and filter them afterwards, which may leave too few of this user's.
         connection.exec_driver_sql("SET LOCAL hnsw.iterative_scan = strict_order")
         measure = MEASURES[distance]
-        apart = getattr(table.c.vector, measure.distance)(query).label("apart")
-        ranked = own.add_columns(apart).order_by(apart).limit(limit)
+        separation = getattr(table.c.vector, measure.distance)(query).label("apart")
+        ranked = mine.add_columns(separation).order_by(separation).limit(limit)
         similarities = {
-            (memory_id, ordinal): measure.most - far
-            for memory_id, ordinal, far in connection.execute(ranked)
+            (memory_id, ordinal): measure.most - separation
+            for memory_id, ordinal, separation in connection.execute(ranked)
         }
     columns = (passages.c.memory_id, passages.c.ordinal)
     places = sa.select(*columns, passages.c.start, passages.c.stop, passages.c.line)
@@ -278,14 +278,14 @@ def nearest(
         place_of |= {(memory_id, ordinal): place for memory_id, ordinal, *place in rows}
     hits: list[ChunkHit] = []
     for (memory_id, ordinal), similarity in similarities.items():
-        # A text that a caller chose is none of the chunks.
+        # A vector of a text that a caller chose may not belong to any chunk.
         start, stop, line = place_of.get((memory_id, ordinal), (0, 0, 1))
         hits.append(ChunkHit(memory_id, start, stop, line, similarity))
     return hits
 
 
 def chance(connection: sa.Connection, table: sa.Table, user_id: str, vector: Vector) -> Chance:
-    """Return how near the user's chunks are to *vector* by chance, as 1,000 of them tell."""
+    """Return how similar the user's chunks are to *vector* by chance, estimated from 1,000 of them."""
     chunks = count_rows(connection, table, user_id=user_id)
     vectors = sa.select(table.c.vector).filter_by(user_id=user_id)
     sampled = list(connection.execute(vectors.limit(SAMPLE)).scalars())
@@ -299,16 +299,16 @@ def chance(connection: sa.Connection, table: sa.Table, user_id: str, vector: Vec
 def _compared(
     rows: Sequence[AnyRow], query: NDArray[np.float32], distance: Distance, limit: int
 ) -> Similarities:
-    """Return how similar the nearest vectors are, of which each row has one behind its memory and ordinal."""
+    """Return the similarities of the nearest vectors. Each row has a memory, an ordinal and a vector."""
     if not rows:
         return {}
     numpy = load_numpy()
-    # One array over the bytes of all rows, instead of one for each row and a copy of all.
+    # One array over the joined bytes is faster than an array for each row.
     data = b"".join(row.vector for row in rows)
     matrix = numpy.frombuffer(data, dtype=numpy.float32).reshape(len(rows), -1)
     if distance == "l2":
-        apart = matrix - query
-        similarities = -numpy.sqrt(numpy.einsum("ij,ij->i", apart, apart))
+        deltas = matrix - query
+        similarities = -numpy.sqrt(numpy.einsum("ij,ij->i", deltas, deltas))
     else:
         similarities = matrix @ query
     best: list[int] = numpy.argsort(-similarities, kind="stable")[:limit].tolist()

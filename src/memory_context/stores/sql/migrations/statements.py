@@ -1,10 +1,10 @@
-"""The SQL of migrations. It is written out, and not taken from `schema`: a migration must stay what it was."""
+"""The SQL of migrations. It is written out, not taken from `schema`, because a migration must never change."""
 
 from string import Template
 
 from alembic import op
 
-# What the two databases call differently; `$id` numbers rows, `$lasting_id` never gives a number twice.
+# The words that differ between the two databases. `$id` numbers rows; `$lasting_id` also never reuses a number.
 _WORDS = {
     "sqlite": {
         "uuid": "CHAR(32)",
@@ -39,7 +39,7 @@ def dialect() -> str:
 
 
 def run(script: str, **words: str) -> None:
-    """Execute the statements of *script*, which end with semicolons; ``$`` stands before the database's own words."""
+    """Execute the statements of *script*, separated by semicolons. ``$word`` is replaced by the database's own word."""
     text = Template(script).substitute(_WORDS[dialect()], **words)
     for statement in text.split(";"):
         if statement.strip():

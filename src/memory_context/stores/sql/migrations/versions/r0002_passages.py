@@ -1,6 +1,6 @@
-"""The keyword index: passages, whose lexemes they hold, and which memories are still to be indexed.
+"""The keyword index: passages, the owners of their lexemes, and the memories that are still to be indexed.
 
-Memories of before are noted as pending: they are indexed by the first search of their user, or by `reindex`.
+Existing memories are noted as pending. The first search of their user, or `reindex`, indexes them.
 """
 
 from alembic import op

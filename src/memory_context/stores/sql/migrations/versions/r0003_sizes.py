@@ -1,4 +1,4 @@
-"""The bytes that each memory's content takes, for quotas and figures; and the audit trail."""
+"""The size of each memory's content in bytes, for quotas and statistics; and the audit trail."""
 
 from memory_context.stores.sql.migrations.statements import dialect, run
 
@@ -12,7 +12,7 @@ _SIZES = {
 
 
 def upgrade() -> None:
-    """Add the column and fill it, put it into the index of tiers, and create the table."""
+    """Add the column and fill it, add it to the index of tiers, and create the table of the audit trail."""
     script = """
 ALTER TABLE agent_memories ADD COLUMN byte_count BIGINT NOT NULL DEFAULT 0;
 UPDATE agent_memories SET byte_count = $size;

@@ -1,4 +1,4 @@
-"""A default for the id of a memory, for rows that other programs insert; on PostgreSQL only."""
+"""On PostgreSQL, a default for the id of a memory, for rows that other programs insert."""
 
 from memory_context.stores.sql.migrations.statements import dialect, run
 

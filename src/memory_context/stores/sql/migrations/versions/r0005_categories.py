@@ -1,4 +1,4 @@
-"""An index of categories, in the order of code points."""
+"""An index of categories, ordered by code point."""
 
 from memory_context.stores.sql.migrations.statements import dialect, run
 
@@ -7,7 +7,7 @@ down_revision = "0004"
 
 
 def upgrade() -> None:
-    """Give the column its order, which SQLite has anyway, and create the index."""
+    """Set the column's collation, which SQLite has by default, and create the index."""
     if dialect() == "postgresql":
         run('ALTER TABLE agent_memories ALTER COLUMN category TYPE TEXT COLLATE "C"')
     run("""

@@ -1,4 +1,4 @@
-"""What models were sent, and what was decided before."""
+"""The log of model calls, and of the decisions before them."""
 
 from memory_context.stores.sql.migrations.statements import run
 

@@ -1,6 +1,6 @@
 """The user in every unique and foreign key, so that tables can be partitioned by user.
 
-SQLite cannot change a key, so there the tables are made anew and filled from the old ones. Chunks keep their numbers, by
+SQLite cannot change a key, so there new tables are created and filled from the old ones. Chunks keep their numbers, by
 which FTS5 finds them.
 """
 
@@ -21,8 +21,8 @@ _WITH_KEYS = (
 _COLUMNS = """id, user_id, agent_id, thread_id, memory_key, memory_type, tier, tier_id, summary, media_type,
     content_metadata, category, tags, importance, token_count, char_count, line_count, byte_count, content_hash,
     identity, created_at, updated_at, expires_at, is_active, content, content_bytes"""
-# Foreign keys of the others follow a table to its new name. Numbers of chunks are not given twice, not even after the
-# last chunk was deleted.
+# When a table is renamed, foreign keys of other tables follow it to its new name. The sequence of chunk numbers is
+# continued, so that no number is reused, not even that of a deleted last chunk.
 _REBUILT = """
 DROP INDEX IF EXISTS ix_agent_memories_user_category;
 DROP INDEX IF EXISTS ix_agent_memories_user_created;
@@ -129,7 +129,7 @@ INSERT INTO "$name" (user_id, memory_id, ordinal, vector)
 DROP TABLE "${name}_0006";
 """
 _TO_MEMORY = "REFERENCES agent_memories (user_id, id) ON DELETE CASCADE"
-# The index is built faster than it is kept up to date.
+# The index is dropped and created again, which is faster than updating it for each row.
 _ALTERED = """
 DROP INDEX ix_agent_memory_passages_lexemes;
 DROP INDEX ix_agent_memory_pending_user;
@@ -170,7 +170,7 @@ DROP TABLE agent_memories_0006;
 
 
 def upgrade() -> None:
-    """Change the keys, and name the user of each read and chunk."""
+    """Change the keys, and add the user to each read and chunk."""
     vectors = list(_vector_tables())
     is_sqlite = dialect() == "sqlite"
     if not is_sqlite:
@@ -191,7 +191,7 @@ def _vector_tables() -> Iterator[str]:
 
 
 def _drop_keys(tables: Sequence[str]) -> None:
-    """Drop foreign keys to memories, then primary keys, whatever their names are."""
+    """Drop the foreign keys to memories, then the primary keys, whatever their names are."""
     inspector = sa.inspect(op.get_bind())
     for name in tables:
         for foreign in inspector.get_foreign_keys(name):

@@ -1,4 +1,4 @@
-"""Who each memory comes from, and whether its key was generated. Of what is there already nobody has noted it."""
+"""The origin of each memory, and whether its key was generated. For existing memories, neither is known."""
 
 from memory_context.stores.sql.migrations.statements import run
 
@@ -7,7 +7,7 @@ down_revision = "0007"
 
 
 def upgrade() -> None:
-    """Add the columns; what is there counts as imported, under keys of its writers' own choice."""
+    """Add the columns. Existing memories count as imported, with keys of the caller's choice."""
     run("""
 ALTER TABLE agent_memories ADD COLUMN origin TEXT NOT NULL DEFAULT 'import';
 ALTER TABLE agent_memories ADD COLUMN generated_key BOOLEAN NOT NULL DEFAULT $false;

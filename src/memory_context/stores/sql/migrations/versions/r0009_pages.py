@@ -1,4 +1,4 @@
-"""The index of categories leads through them in the order of time, too."""
+"""The index of categories also holds time and id, so that the pages of a category can be read from it in time order."""
 
 from memory_context.stores.sql.migrations.statements import run
 
@@ -7,7 +7,7 @@ down_revision = "0008"
 
 
 def upgrade() -> None:
-    """Create the index anew, with two columns more."""
+    """Create the index again, with two more columns."""
     run("""
 DROP INDEX ix_agent_memories_user_category;
 CREATE INDEX ix_agent_memories_user_category
