@@ -263,25 +263,25 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolOutcome]
     ) -> ToolOutcome:
         """Run the tool with stored texts in place of references, and fold its result unless it is returned directly."""
-        talk = self._conversation(request.state)
-        filled = self._filled(request, talk)
+        conversation = self._conversation(request.state)
+        filled = self._filled(request, conversation)
         if isinstance(filled, ToolMessage):
             return filled
-        with self._calling(request, talk) as call:
+        with self._calling(request, conversation) as call:
             outcome = handler(filled)
-        return self._folded(request, outcome, talk, call)
+        return self._folded(request, outcome, conversation, call)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolOutcome]]
     ) -> ToolOutcome:
         """As `wrap_tool_call`, with the store used in a thread."""
-        talk = self._conversation(request.state)
-        filled = await off_loop(self._filled, request, talk)
+        conversation = self._conversation(request.state)
+        filled = await off_loop(self._filled, request, conversation)
         if isinstance(filled, ToolMessage):
             return filled
-        with self._calling(request, talk) as call:
+        with self._calling(request, conversation) as call:
             outcome = await handler(filled)
-        return await off_loop(self._folded, request, outcome, talk, call)
+        return await off_loop(self._folded, request, outcome, conversation, call)
 
     def wrap_model_call(
         self, request: AnyRequest, handler: Callable[[AnyRequest], AnyResponse]
@@ -362,14 +362,16 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         return self._notes(run_of_call(self)).manager
 
     @contextmanager
-    def _calling(self, request: ToolCallRequest, talk: AgentConversation) -> Generator[RunningCall]:
+    def _calling(
+        self, request: ToolCallRequest, conversation: AgentConversation
+    ) -> Generator[RunningCall]:
         """Tell a memory tool in which run it is called, and an agent inside another tool who calls it.
 
         Yields the facts about the call for an agent inside the tool.
         """
-        user_id, written = talk.manager.scope.user_id, request.tool_call["args"]
-        call = RunningCall(user_id, frozenset(talk.trusted), written)
-        with running_tool(self, talk.run) if self._is_own(request.tool) else call.running():
+        user_id, written = conversation.manager.scope.user_id, request.tool_call["args"]
+        call = RunningCall(user_id, frozenset(conversation.trusted), written)
+        with running_tool(self, conversation.run) if self._is_own(request.tool) else call.running():
             yield call
 
     def _notes(self, run: AgentRun) -> ScopedMemory:
@@ -409,7 +411,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         return AgentConversation(carried, conversation, run, notes, agent, carries)
 
     def _filled(
-        self, request: ToolCallRequest, talk: AgentConversation
+        self, request: ToolCallRequest, conversation: AgentConversation
     ) -> ToolCallRequest | ToolMessage:
         """Return the call with stored texts in place of references; if it must not be made, the answer to the model."""
         call = request.tool_call
@@ -420,8 +422,8 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
                 call["args"],
                 call["name"],
                 self._passing,
-                talk.manager,
-                lambda: talk.trusted,
+                conversation.manager,
+                lambda: conversation.trusted,
                 _schema_of(request),
             )
         except NotPassedError as refused:
@@ -434,12 +436,12 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         self,
         request: ToolCallRequest,
         outcome: ToolOutcome,
-        talk: AgentConversation,
+        conversation: AgentConversation,
         call: RunningCall,
     ) -> ToolOutcome:
         if getattr(request.tool, "return_direct", False):
             return outcome
-        before, folder = talk.carried.messages, talk.decides.folder
+        before, folder = conversation.carried.messages, conversation.decides.folder
         return with_folded(outcome, partial(folded_result, folder, request, before, call))
 
     async def _prepared(
@@ -447,11 +449,11 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
     ) -> tuple[AnyRequest, Callable[[AnyResponse], Coroutine[Any, Any, AnyAnswer]]]:
         """Return the request for the model, and a function that makes the node's result from the model's response."""
         self._check_tools(request)
-        talk = self._conversation(request.state)
-        self._watch(talk.notes)
-        notes = talk.notes if self._hosted.has_notes else None
-        before = talk.carried
-        after, facts = await talk.decides.before_model(
+        conversation = self._conversation(request.state)
+        self._watch(conversation.notes)
+        notes = conversation.notes if self._hosted.has_notes else None
+        before = conversation.carried
+        after, facts = await conversation.decides.before_model(
             before.messages, before.note.facts, before.seen, notes
         )
         edits = edits_between(before.held, after)
@@ -464,7 +466,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             messages=_prompt(request.messages, in_state, edits),
             tools=[
                 # The model is offered only the tiers that are open.
-                tool.model_copy(update={"open_tiers": talk.notes.open_tiers})
+                tool.model_copy(update={"open_tiers": conversation.notes.open_tiers})
                 if self._is_own(tool)
                 else tool
                 for tool in request.tools
@@ -474,10 +476,12 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         async def decided(response: AnyResponse) -> AnyAnswer:
             for answer in response.result:
                 if isinstance(answer, AIMessage):
-                    await talk.decides.hear(neutral_of(answer), after, facts)
-            if carries or talk.carries:
-                return _carrying(response, self._name, talk, note)
-            update: dict[str, Any] = {"memory_context": self._kept(talk.run, note, in_state)}
+                    await conversation.decides.hear(neutral_of(answer), after, facts)
+            if carries or conversation.carries:
+                return _carrying(response, self._name, conversation, note)
+            update: dict[str, Any] = {
+                "memory_context": self._kept(conversation.run, note, in_state)
+            }
             messages = _edited(in_state, edits)
             if messages:
                 update["messages"] = messages
@@ -581,14 +585,14 @@ def _edited(in_state: Mapping[str, AnyMessage], edits: Edits) -> list[AnyMessage
 
 
 def _carrying(
-    response: AnyResponse, name: str, talk: AgentConversation, note: DecisionNote
+    response: AnyResponse, name: str, conversation: AgentConversation, note: DecisionNote
 ) -> AnyResponse:
     """Return *response* with *note* on the model's newest message."""
     result = list(response.result)
     for index in range(len(result) - 1, -1, -1):
         answer = result[index]
         if isinstance(answer, AIMessage):
-            result[index] = carrying(answer, name, talk.agent, note, talk.carried)
+            result[index] = carrying(answer, name, conversation.agent, note, conversation.carried)
             break
     return replace(response, result=result)
 
