@@ -95,8 +95,9 @@ def _median_peak(figures: Figures, base: Figures) -> float:
     """Return the median, over the runs, of the largest prompt as a share of the largest of `base`."""
     if not figures.peaks:
         return 1.0
-    peaks = zip(figures.peaks, base.peaks, strict=True)
-    return median(_share(peak, of_base) for peak, of_base in peaks)
+    return median(
+        _share(peak, of_base) for peak, of_base in zip(figures.peaks, base.peaks, strict=True)
+    )
 
 
 @dataclass(frozen=True, slots=True)
