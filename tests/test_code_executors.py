@@ -138,7 +138,7 @@ def test_what_is_not_written(memory: MemoryManager, folder: Path) -> None:
 
 def test_a_folder_is_needed(folder: Path) -> None:
     """A directory that is not there, and an executor without one, are errors that say so."""
-    with pytest.raises(InvalidArgumentError, match="takes a folder for python"):
+    with pytest.raises(InvalidArgumentError, match="for python, which is not a directory"):
         PassingPolicy(directories={"python": folder / "nowhere"})
     context = MemoryContext("ann", store="sqlite://")
     inner = MemoryCodeExecutor(LocalCommandLineCodeExecutor(work_dir=folder), context)

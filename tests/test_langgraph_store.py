@@ -330,7 +330,7 @@ def test_settings_for_times() -> None:
         assert item.expires_at is not None
         left = (item.expires_at - datetime.now(UTC)) / timedelta(minutes=1)
         assert least < left <= least + 1
-    with pytest.raises(InvalidArgumentError, match="sweep_interval_minutes: what has expired is"):
+    with pytest.raises(InvalidArgumentError, match="sweep_interval_minutes: expired items are"):
         MemoryStoreAdapter(adapter().manager, ttl={"sweep_interval_minutes": 1})
 
 
@@ -616,7 +616,7 @@ def test_an_asynchronous_embedder_is_refused() -> None:
         return [[1.0] for _ in texts]
 
     config: Any = {"embed": embed}
-    with pytest.raises(InvalidArgumentError, match="no coroutine function"):
+    with pytest.raises(InvalidArgumentError, match="must not be a coroutine function"):
         MemoryStoreAdapter(MemoryManager("sqlite://", user_id="42"), index=config)
 
 
@@ -1113,5 +1113,7 @@ def test_each_run_has_its_own_users_items() -> None:
 def test_a_url_is_no_manager() -> None:
     """A URL in the manager's place is refused where it stands, not at the first item."""
     url: Any = "sqlite://"
-    with pytest.raises(InvalidArgumentError, match="a URL or a store is store=, beside user_id="):
+    with pytest.raises(
+        InvalidArgumentError, match="pass a URL or a store as store=, with user_id="
+    ):
         MemoryStoreAdapter(url)

@@ -744,7 +744,7 @@ def test_other_tools_under_the_same_name_are_refused() -> None:
     ann = MemoryContextMiddleware(store := store_of(), user_id="ann")
     bob = MemoryContextMiddleware(store, user_id="bob", name="bob")
     others = memory_tools(MemoryManager(store, user_id="bob"))
-    refused = "give yours another name, or tools=False to all middlewares but one"
+    refused = "rename your tool, or set tools=False for all middlewares but one"
     for agent, _ in (
         agent_of(["."], ann, tools=[retrieve_memory]),
         agent_of(["."], ann, tools=others),

@@ -123,7 +123,7 @@ def test_a_run_as_json(runs: Path) -> None:
 @for_each(
     "arguments, said",
     [
-        (["--call=1"], "--call is a call of one run: name it with --run"),
+        (["--call=1"], "--call needs --run NAME, the run of the call"),
         (["--run=third"], "no run of the files is called 'third'; there are first, second"),
         (["--run=first", "--call=9"], "the run has 4 model calls; there is no call 9"),
     ],

@@ -234,7 +234,7 @@ def __dir__() -> list[str]:
 
 
 def _load_drawers() -> None:
-    """Import what draws the library's values, which registers itself."""
+    """Import the module that draws the library's values; importing it registers its functions."""
     from memory_context.display import registered_drawers as registered_drawers  # noqa: PLC0415 - once a value is shown
 
 

@@ -59,7 +59,7 @@ class MemoryContextError(Exception):
     """memory-context could not do what was asked."""
 
     def __init__(self, message: str | None = None) -> None:
-        """Say *message*, or the class's docstring without one."""
+        """Set the message; without one, it is the class's docstring."""
         super().__init__(message or inspect.getdoc(type(self)))
 
 
@@ -152,8 +152,8 @@ class TierFullError(MemoryContextError):
 
     Attributes:
         tier: The tier.
-        unit: What is counted: ``characters`` or ``items``.
-        size: How many there are now, without what was to be written.
+        unit: The unit of `size` and `limit`: ``characters`` or ``items``.
+        size: How many there are now, without the memory that was refused.
         limit: How many there may be.
     """
 
@@ -166,7 +166,7 @@ class TierFullError(MemoryContextError):
         size: int = 0,
         limit: int = 0,
     ) -> None:
-        """Say *message*."""
+        """Set the message and the attributes."""
         super().__init__(message)
         self.tier, self.unit, self.size, self.limit = tier, unit, size, limit
 
@@ -176,7 +176,7 @@ class RecordChangedError(MemoryContextError):
 
 
 class DeclinedError(MemoryContextError):
-    """Whoever confirms what goes into a tier declined this; nothing was written."""
+    """The person or function that confirms writes to a tier declined this one; nothing was written."""
 
 
 class StoreError(MemoryContextError):
@@ -199,15 +199,15 @@ class QuotaExceededError(StoreError):
     """The user's quota does not allow this.
 
     Attributes:
-        unit: What is counted: ``memories`` or ``bytes``.
-        size: How many there would be.
+        unit: The unit of `size` and `limit`: ``memories`` or ``bytes``.
+        size: How many there would have been.
         limit: How many there may be.
     """
 
     def __init__(
         self, message: str | None = None, *, unit: str = "", size: int = 0, limit: int = 0
     ) -> None:
-        """Say *message*."""
+        """Set the message and the attributes."""
         super().__init__(message)
         self.unit, self.size, self.limit = unit, size, limit
 
@@ -225,7 +225,7 @@ class SchemaVersionError(StoreError):
 
 
 class RedactionTimeoutError(StoreError, TimeoutError):
-    """A redaction pattern of the user's took too long, or too much memory; nothing was stored."""
+    """A custom redaction pattern took too long or too much memory; nothing was stored."""
 
 
 class StateError(MemoryContextError, ValueError):
@@ -244,7 +244,7 @@ class JudgeError(MemoryContextError):
     """A judge's answer cannot be used; keyword matching decides instead."""
 
     def __init__(self, message: str | None = None, *, tokens: int = 0) -> None:
-        """Say *message*; *tokens* is what the answer cost."""
+        """Set the message; *tokens* is the number of tokens that the answer cost."""
         super().__init__(message)
         self.tokens = tokens
 
@@ -266,7 +266,7 @@ class AgentMemoryFileNotFoundError(AgentMemoryError, LookupError):
 
 
 class InvalidPathError(AgentMemoryError, ValueError):
-    """A path is relative to the agent's folder, such as notes/today.md, and leads to a file of its own."""
+    """A path is relative to the agent's folder, such as notes/today.md, and names a file in it."""
 
 
 class FileOperationError(AgentMemoryError):

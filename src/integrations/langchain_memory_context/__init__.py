@@ -1,6 +1,6 @@
-"""LangChain: memory, middleware, tools and a retriever on the memories of `memory_context`.
+"""LangChain and LangGraph: memory, middleware, tools, a retriever and a store on the memories of `memory_context`.
 
-Names are loaded when they are first used: tools and retriever need langchain-core alone.
+Names are loaded when they are first used, since the tools and the retriever need only langchain-core.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _HOSTS = ("langchain", "langchain_classic", "langchain_core", "langgraph")
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
-    """Load a public name from its home."""
+    """Load a public name from its module."""
     try:
         return _load(name)
     except ModuleNotFoundError as error:
@@ -62,5 +62,5 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
 
 
 def __dir__() -> list[str]:
-    """The public names."""
+    """Return the public names."""
     return sorted(__all__)

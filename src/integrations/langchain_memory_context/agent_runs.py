@@ -1,4 +1,4 @@
-"""Runs of an agent: when one ends, however it ends, and which one a tool is called in."""
+"""The runs of agents: notice when one fails or is abandoned, and find the run in which a memory tool is called."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _calling: ContextVar[tuple[object, AgentRun]] = ContextVar(
 
 
 @contextmanager
-def calling(middleware: object, run: AgentRun) -> Generator[None]:
-    """Note that inside, a memory tool of *middleware* is called in *run*."""
+def running_tool(middleware: object, run: AgentRun) -> Generator[None]:
+    """Note that, inside the block, a memory tool of *middleware* is called in *run*."""
     token = _calling.set((middleware, run))
     try:
         yield
@@ -36,16 +36,16 @@ def calling(middleware: object, run: AgentRun) -> Generator[None]:
         _calling.reset(token)
 
 
-def called_in(middleware: object) -> AgentRun:
-    """Return the run in which a tool of *middleware* is called."""
+def run_of_call(middleware: object) -> AgentRun:
+    """Return the run in which a tool of *middleware* is being called; an empty one if none is."""
     caller, run = _calling.get()
     return run if caller is middleware else AgentRun()
 
 
 class Endings(BaseCallbackHandler):
-    """Notices when a graph's run fails, is cancelled, or is left by whoever streams it.
+    """Notices when a graph's run fails, is cancelled, or is abandoned by the consumer of its stream.
 
-    A middleware's hook after the agent is skipped then. LangChain tells callbacks of it in any case.
+    The `after_agent` hooks of middleware are skipped then, but LangChain always notifies callbacks.
     """
 
     run_inline = True
@@ -56,7 +56,7 @@ class Endings(BaseCallbackHandler):
         self._waiting = OrderedDict[UUID, Callable[[], object]]()
 
     def when_failed(self, work: Callable[[], object]) -> None:
-        """Do `work` if the graph whose node runs here fails from now on; in place of what was to be done before."""
+        """Do `work` if the graph whose node is running fails from now on. It replaces the graph's earlier `work`."""
         node: UUID | None = getattr(get_config().get("callbacks"), "parent_run_id", None)
         with self._lock:
             graph = self._graphs.get(node) if node else None
@@ -71,17 +71,17 @@ class Endings(BaseCallbackHandler):
         parent_run_id: UUID | None = None,
         **__: Any,  # noqa: ANN401 - LangChain's signature
     ) -> None:
-        """Note which run is inside which."""
+        """Note the parent of a run."""
         with self._lock:
             self._graphs[run_id] = parent_run_id
             _forget_oldest(self._graphs)
 
     def on_chain_end(self, *_: Any, run_id: UUID, **__: Any) -> None:  # noqa: ANN401 - LangChain's signature
-        """Forget a run that went well, or waits for a person."""
+        """Forget a run that succeeded, or that waits for a person."""
         self._take(run_id)
 
     async def on_chain_error(self, *_: Any, run_id: UUID, **__: Any) -> None:  # noqa: ANN401 - LangChain's signature
-        """Do what is to be done for a run that failed."""
+        """Do the work that was registered for a run that failed."""
         work = self._take(run_id)
         if work is not None:
             await off_loop(work)
@@ -99,7 +99,7 @@ def _forget_oldest(runs: OrderedDict[UUID, Any]) -> None:
 
 @lru_cache(maxsize=1)
 def endings() -> Endings:
-    """Return the one that listens to the runs of this process, from the first call on."""
+    """Return the handler for all runs of this process, which listens from the first call on."""
     handler = Endings()
     register_configure_hook(ContextVar("memory_context_endings", default=handler), inheritable=True)
     return handler

@@ -1,4 +1,4 @@
-"""A judge that asks a LangChain chat model: one small call, for one message."""
+"""`ChatModelJudge`: ask a LangChain chat model, with one small call per message, which memories the next step needs."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from memory_context.text.tokens.counter import default_counter
 
 try:
     from langchain.agents.middleware.internal_call_transformer import internal_call_metadata
-except ModuleNotFoundError:  # a LangChain that has no third stream
+except ModuleNotFoundError:  # an older LangChain, in which internal calls need no mark
 
     def internal_call_metadata() -> dict[str, Any]:
-        """Nothing to mark."""
+        """Return no metadata."""
         return {}
 
 
 class ChatModelJudge(ModelJudge):
-    """Asks a chat model what the next step needs; its tokens never reach the user's streams.
+    """Asks a chat model which memories the next step needs; its tokens never appear in the user's streams.
 
-    When it is asked, and what, is as of AutoGen's `LLMJudge`. The answer is asked for as structured output where the model
-    can bind a schema, as text else.
+    When the model is asked, and with which prompt, is the same as for AutoGen's `LLMJudge`. The answer is requested as
+    structured output if the model can bind a schema, otherwise as text.
 
     Args:
         model: A lightweight model, or its name as `create_agent` takes it: ``"openai:gpt-5-mini"``.
 
     Raises:
-        InvalidArgumentError: It is not a chat model.
+        InvalidArgumentError: *model* is not a chat model.
         ImportError: The provider's package is not installed.
         ValueError: There is no such provider.
     """
@@ -43,20 +43,20 @@ class ChatModelJudge(ModelJudge):
         self.model = _named_model(model) if isinstance(model, str) else model
         if not isinstance(self.model, BaseChatModel):
             raise InvalidArgumentError(
-                f"a judge asks a BaseChatModel of LangChain, not {type(model).__name__}"
+                f"a judge takes a BaseChatModel of LangChain, not {type(model).__name__}"
             )
         self.name = f"model:{type(self.model).__name__}"
 
     async def ask(self, prompt: str, settings: Mapping[str, int]) -> tuple[Any, int]:
-        """Return what the model answers, and the tokens of the call."""
-        taken = settings.keys() & type(self.model).model_fields.keys()
+        """Return the model's answer, and the tokens of the call."""
+        supported = settings.keys() & type(self.model).model_fields.keys()
         model = self.model
-        if taken:
-            model = self.model.model_copy(update={name: settings[name] for name in taken})
+        if supported:
+            model = self.model.model_copy(update={name: settings[name] for name in supported})
         return await self._asked(_structured(model), prompts.JUDGE_SYSTEM, prompt)
 
     async def complete(self, system: str, prompt: str) -> tuple[str, int]:
-        """Return what the model answers to any question, and the tokens of the call; see `LightModel`."""
+        """Return the model's answer to any question, and the tokens of the call; see `LightModel`."""
         return await self._asked(self.model, system, prompt)
 
     async def _asked(self, model: Runnable[Any, Any], system: str, prompt: str) -> tuple[str, int]:
@@ -66,7 +66,7 @@ class ChatModelJudge(ModelJudge):
 
 
 def _named_model(name: str) -> BaseChatModel:
-    # Here, for chains need no more of LangChain than its core.
+    # Imported here, since chains need only langchain-core.
     from langchain.chat_models import init_chat_model  # noqa: PLC0415
 
     return init_chat_model(name)
@@ -90,7 +90,7 @@ def _structured(model: BaseChatModel) -> Runnable[Any, Any]:
 
 
 def _parts_of(given: Any) -> tuple[BaseMessage, str | None]:  # noqa: ANN401 - with a schema a dict, without one a message
-    """Return the model's message, and its answer as JSON if LangChain has read it."""
+    """Return the model's message, and its answer as JSON if LangChain could parse it."""
     match given:
         case {"raw": raw, "parsed": JudgeAnswer() as parsed}:
             return raw, parsed.model_dump_json()
@@ -101,7 +101,7 @@ def _parts_of(given: Any) -> tuple[BaseMessage, str | None]:  # noqa: ANN401 - w
 
 
 def _tokens(messages: list[BaseMessage], answer: BaseMessage) -> int:
-    """Return what the call cost, in tokens; counted here if the model does not say, and never by asking a provider."""
+    """Return the tokens of the call. If the model does not report them, they are counted locally."""
     usage = cast("dict[str, int]", getattr(answer, "usage_metadata", None) or {})
     count = default_counter().count
     texts = (text for message in (*messages, answer) for text in plain_texts(message))

@@ -1,4 +1,4 @@
-"""LangChain's chat message history, in a store."""
+"""`MemoryContextChatMessageHistory`: LangChain's chat message history in a store, with large texts folded."""
 
 from __future__ import annotations
 
@@ -24,27 +24,29 @@ from memory_context.stores import AnyStore
 
 
 class MemoryContextChatMessageHistory(BaseChatMessageHistory):
-    """The messages of one conversation in a store, large texts folded; for `RunnableWithMessageHistory`.
+    """The messages of one conversation in a store, with large texts folded; for `RunnableWithMessageHistory`.
 
-    A message comes back as it was added, with references and previews in place of large texts; how many there are does
-    not depend on who asks. To recall what a question needs, use `MemoryContextMemory` or `MemoryContextMiddleware`.
+    A message is returned as it was added, with references and previews in place of large texts. Nothing is recalled, so
+    the number of messages does not depend on the question; to recall, use `MemoryContextMemory` or
+    `MemoryContextMiddleware`.
 
     Args:
-        thread_id: The conversation. LangChain's name for it, `session_id`, is taken as well.
-        user_id: Whose conversation it is. Nobody else's can be reached.
-        store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the variable
+        thread_id: The id of the conversation. LangChain's name for it, `session_id`, is accepted, too.
+        user_id: The user whose conversation this is. Other users' conversations cannot be reached.
+        store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the environment variable
             ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory.
-        threshold: Texts with more tokens are folded; 50 or more, 500 by default. Short for a `FoldPolicy`'s.
-        fold: ``at_once``, or a `FoldPolicy`. In its `source_thresholds`, ``assistant`` is the model.
-        max_turns: How many messages are given at most, the newest; None for all. What is left out stays in the store.
-        audit: Where it is written who did what with which memory: see `MemoryManager`.
+        threshold: Texts with more tokens than this are folded; 50 or more, 500 by default. Shorthand for a `FoldPolicy`
+            with this threshold.
+        fold: ``at_once``, or a `FoldPolicy`. In its `source_thresholds`, ``assistant`` stands for the model.
+        max_turns: The most messages to return, the newest; None for all. Older messages stay in the store.
+        audit: The audit trail, which records who did what with which memory: see `MemoryManager`.
 
     Raises:
-        InvalidScopeError: No user, or no conversation.
-        InvalidThresholdError: A threshold below 50.
-        InvalidArgumentError: A `max_turns` below 1, a threshold beside a `FoldPolicy`, or a `thread_id` beside a
-            `session_id`.
-        UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
+        InvalidScopeError: The user or the conversation is missing.
+        InvalidThresholdError: The threshold is below 50.
+        InvalidArgumentError: `max_turns` is below 1, or there is both a threshold and a `FoldPolicy`, or both a
+            `thread_id` and a `session_id`.
+        UnsupportedDatabaseError: The URL is neither one of SQLite nor one of PostgreSQL.
     """
 
     def __init__(
@@ -68,7 +70,7 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
             summarizer=policy.summarizer,
             audit=audit,
         )
-        # No timeout: `RunnableWithMessageHistory` counts the messages before and after a run.
+        # No timeout, since `RunnableWithMessageHistory` compares the numbers of messages before and after a run.
         self._conversation = ConversationMemory(max_turns, None, manager=manager)
         self._session_id = str(manager.thread_id)
         self._folder = MessageFolder(manager, policy, FailOpen(ContextStats()), Ledger(manager))
@@ -78,7 +80,7 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         """Return the messages, oldest first.
 
         Raises:
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         return messages_of(self._conversation.get_turns(self._session_id))
 
@@ -87,10 +89,10 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         return await off_loop(lambda: self.messages)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Commit copies of *messages*, side by side, large texts folded.
+        """Store copies of *messages* with large texts folded, without other messages between them.
 
         Raises:
-            StoreError: The store could not do it; nothing was added.
+            StoreError: The store failed; nothing was added.
         """
         append(self._conversation, self._session_id, self._folder, messages)
 
@@ -99,10 +101,10 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         await off_loop(self.add_messages, messages)
 
     def clear(self) -> None:
-        """Forget the messages. Texts that were folded out of them stay in memory.
+        """Forget the messages. The memories of folded texts stay in the store.
 
         Raises:
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         self._conversation.clear(self._session_id)
 
@@ -112,10 +114,10 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
 
 
 def _conversation(thread_id: str | None, session_id: str | None) -> str:
-    """Return the conversation that is named by either."""
+    """Return the id of the conversation, which either argument may give."""
     if thread_id is not None and session_id is not None:
         raise InvalidArgumentError(
-            "thread_id and session_id are two names of one thing: give one of them"
+            "thread_id and session_id are two names for the same setting: give only one of them"
         )
     named = session_id if thread_id is None else thread_id
     if named is None:

@@ -1,4 +1,4 @@
-"""LangChain's memory of a chain, in a store: the conversation, and what its newest input needs from it."""
+"""`MemoryContextMemory`: a LangChain chain's memory in a store, which recalls what the newest input needs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 else:
     try:
         from langchain_classic.base_memory import BaseMemory
-    except ModuleNotFoundError:  # before LangChain 1.0 it was at home in the core
+    except ModuleNotFoundError:  # before LangChain 1.0 it was in langchain-core
         from langchain_core.memory import BaseMemory
 
 KEPT = 100
@@ -50,43 +50,44 @@ OUTPUT = "output"
 
 
 class MemoryContextMemory(BaseMemory):
-    """The memory of a chain: what was said in a conversation, large texts folded, in a store.
+    """The memory of a chain: the conversation in a store, with large texts folded.
 
-    Takes the place of `ConversationBufferMemory`. Before each run what the new input needs from the folded texts is put
-    behind the history; the history keeps it, so that what a model saw does not change. Whoever opens the same
-    `thread_id` of the same user on the same store goes on with the conversation.
+    Replaces `ConversationBufferMemory`. Before each run, the folded texts that the new input needs are inserted after
+    the history. The history keeps them, so that messages a model has seen do not change. The same user and `thread_id`
+    on the same store continue the conversation.
 
     Attributes:
-        user_id: Whose memories these are. Nobody else's can be reached.
-        thread_id: The conversation. Without one a UUID is made.
-        store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the variable
+        user_id: The user whose memories these are. Other users' memories cannot be reached.
+        thread_id: The id of the conversation; by default a new UUID.
+        store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the environment variable
             ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory.
-        agent_id: Noted on what is stored.
-        memory_key: The prompt's variable that gets the history.
-        input_key: Which input is the person's; the only one that is no memory variable, without it.
-        output_key: Which output is the answer; the only one, or ``output``, without it.
-        return_messages: Whether the history comes as messages, and not as text.
-        human_prefix: What stands before a person's words in a text.
-        ai_prefix: What stands before the model's words in a text.
-        threshold: Texts with more tokens are folded; 50 or more, 500 by default. Short for a `FoldPolicy`'s.
-        fold: ``at_once``, or a `FoldPolicy`. In its `source_thresholds`, ``assistant`` is the model.
-        recall: Whether anything is brought back; or a `RecallPolicy`.
-        model: A lightweight chat model that decides what is, or its name as `create_agent` takes it. Short for a
-            `RecallPolicy` with ``judge=ChatModelJudge(model)``.
-        max_turns: How many messages the history has at most, the newest; None for all. A window that moves at each run
-            changes what a model has seen; what leaves it stays in the store.
-        idle_timeout: After so many seconds without a run the history begins anew; None for never.
-        audit: Where it is written who did what with which memory: see `MemoryManager`.
+        agent_id: Recorded with each stored memory.
+        memory_key: The prompt's variable for the history.
+        input_key: The chain's input that a person fills; by default the only one that is not a memory variable.
+        output_key: The chain's output that is the answer; by default the only one, or ``output``.
+        return_messages: Whether the history is returned as messages, not as text.
+        human_prefix: The prefix of a person's messages in a text.
+        ai_prefix: The prefix of the model's messages in a text.
+        threshold: Texts with more tokens than this are folded; 50 or more, 500 by default. Shorthand for a `FoldPolicy`
+            with this threshold.
+        fold: ``at_once``, or a `FoldPolicy`. In its `source_thresholds`, ``assistant`` stands for the model.
+        recall: Whether stored texts are brought back; or a `RecallPolicy`.
+        model: A lightweight chat model that decides what is brought back, or its name as `create_agent` takes it.
+            Shorthand for a `RecallPolicy` with ``judge=ChatModelJudge(model)``.
+        max_turns: The most messages in the history, the newest; None for all. Older messages stay in the store. Note
+            that a limit changes, at each run, the messages that the model has seen.
+        idle_timeout: The history starts again empty after so many seconds without a run; None for never.
+        audit: The audit trail, which records who did what with which memory: see `MemoryManager`.
 
     Raises:
-        InvalidScopeError: No user.
-        InvalidThresholdError: A threshold below 50.
-        InvalidArgumentError: A `max_turns` below 1, an `idle_timeout` that is not above 0, a threshold beside a
-            `FoldPolicy`, or a model beside a judge.
-        UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
+        InvalidScopeError: The user is missing.
+        InvalidThresholdError: The threshold is below 50.
+        InvalidArgumentError: `max_turns` is below 1, `idle_timeout` is not above 0, or there is both a threshold and a
+            `FoldPolicy`, or both a model and a judge.
+        UnsupportedDatabaseError: The URL is neither one of SQLite nor one of PostgreSQL.
     """
 
-    # A setting that there is not would be left out in silence.
+    # By default, pydantic ignores unknown settings silently.
     model_config = ConfigDict(extra="forbid")
 
     user_id: UserId
@@ -142,24 +143,24 @@ class MemoryContextMemory(BaseMemory):
 
     @property
     def memory_variables(self) -> list[str]:
-        """Return the prompt's variable that gets the history."""
+        """Return the prompt's variable for the history."""
         return [self.memory_key]
 
     @property
     def manager(self) -> MemoryManager:
-        """Return the same memories, with their verbs."""
+        """Return the manager of the same memories."""
         return self._manager
 
     def stats(self) -> ContextStats:
-        """Return what this memory has done so far."""
+        """Return the figures of what this memory has done so far."""
         return self._decides.fail_open.stats.snapshot()
 
     def decisions(self) -> Decisions:
-        """Return what was decided to bring back so far, for which input, by whom and why; the newest 1,000."""
+        """Return the newest 1,000 recall decisions: what was brought back for which input, who decided it and why."""
         return self._decides.log.of_thread(self._manager)
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Return the history, and behind it what the input needs from memory.
+        """Return the history, followed by the memories that the input needs.
 
         Raises:
             StoreError: The conversation cannot be read.
@@ -173,20 +174,20 @@ class MemoryContextMemory(BaseMemory):
         return await self._loaded(inputs, turns)
 
     def save_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
-        """Commit what was said, large texts folded, with what was recalled for it.
+        """Store the input and the output, with large texts folded, and the memories that were recalled for them.
 
         Raises:
-            ValueError: It cannot be told which input or output is meant.
-            StoreError: The store could not do it; nothing was saved.
+            ValueError: It is not clear which input or output is meant.
+            StoreError: The store failed; nothing was saved.
         """
         asked = _messages(inputs[self._input_key(inputs)], HumanMessage)
         answered = _messages(outputs[self._output_key(outputs)], AIMessage)
         question = _text(asked)
-        shown = list[BaseMessage]()
+        recalled = list[BaseMessage]()
         if question in self._recalled:
-            shown.append(HumanMessage(self._recalled[question], name=MEMORY_SOURCE))
-        said = [*shown, *asked, *answered]
-        append(self._conversation, self.thread_id, self._decides.folder, said)
+            recalled.append(HumanMessage(self._recalled[question], name=MEMORY_SOURCE))
+        messages = [*recalled, *asked, *answered]
+        append(self._conversation, self.thread_id, self._decides.folder, messages)
         self._recalled.pop(question, None)
 
     async def asave_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
@@ -194,10 +195,10 @@ class MemoryContextMemory(BaseMemory):
         await off_loop(self.save_context, inputs, outputs)
 
     def clear(self) -> None:
-        """Forget the conversation. Texts that were folded out of it stay in memory.
+        """Forget the conversation. The memories of folded texts stay in the store.
 
         Raises:
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         self._conversation.clear(self.thread_id)
 
@@ -206,10 +207,11 @@ class MemoryContextMemory(BaseMemory):
         await off_loop(self.clear)
 
     def trim_intermediate_steps(self, steps: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-        """Return the steps of an agent's run with references in place of large observations; never raises for the store.
+        """Return the steps of an agent's run with references in place of large observations.
 
         For ``AgentExecutor(trim_intermediate_steps=memory.trim_intermediate_steps)``: the agent reads the references,
-        the returned steps keep the whole texts. An observation is shown the same way at every call.
+        while the steps that the executor returns keep the whole texts. An observation is shown in the same way at every
+        call. Errors of the store are not raised.
         """
         return [(action, self._observed(action, observation)) for action, observation in steps]
 
@@ -227,7 +229,7 @@ class MemoryContextMemory(BaseMemory):
         return self._steps[step]
 
     async def _loaded(self, inputs: Mapping[str, Any], turns: Sequence[ChatTurn]) -> dict[str, Any]:
-        """Return the history as the prompt's variable, behind it what the input needs from memory."""
+        """Return the prompt's variable: the history, followed by the memories that the input needs."""
         messages = messages_of(turns)
         question = self._question(inputs)
         if question:
@@ -252,7 +254,7 @@ class MemoryContextMemory(BaseMemory):
         return {self.memory_key: "\n".join(lines)}
 
     def _question(self, inputs: Mapping[str, Any]) -> str:
-        """Return the text of the new input; "" where nothing is to be recalled."""
+        """Return the text of the new input; "" if nothing can be recalled for it."""
         if self._decides.recaller().budget <= 0:
             return ""
         try:
@@ -268,7 +270,7 @@ class MemoryContextMemory(BaseMemory):
         if len(keys) == 1 and keys[0] in inputs:
             return keys[0]
         raise InvalidArgumentError(
-            f"One input key expected got {keys}: set input_key to the one that a person fills"
+            f"One input key expected got {keys}: set input_key to the input that a person fills"
         )
 
     def _output_key(self, outputs: Mapping[str, Any]) -> str:
@@ -278,12 +280,12 @@ class MemoryContextMemory(BaseMemory):
         if key in outputs:
             return key
         raise InvalidArgumentError(
-            f"Got the output keys {sorted(outputs)}: set output_key to the one that is remembered"
+            f"Got the output keys {sorted(outputs)}: set output_key to the output that is the answer"
         )
 
 
 def _messages(value: Any, kind: type[HumanMessage | AIMessage]) -> list[BaseMessage]:  # noqa: ANN401 - whatever a chain has
-    """Return what was said as messages: text, messages, lists of messages, or JSON of anything else."""
+    """Return an input or output as messages: itself if it is messages, else one with its text, or with its JSON."""
     values: list[Any] = value if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownVariableType] # any
     if values and all(isinstance(part, BaseMessage) for part in values):
         return [*values]
@@ -296,7 +298,7 @@ def _text(messages: Sequence[BaseMessage]) -> str:
 
 
 def _remember(texts: OrderedDict[Any, str], key: Any, text: str) -> None:  # noqa: ANN401 - any key
-    """Keep *text* under *key* until 100 others have come."""
+    """Keep *text* under *key*, and forget the oldest text if there are more than `KEPT`."""
     texts[key] = text
     if len(texts) > KEPT:
         texts.popitem(last=False)

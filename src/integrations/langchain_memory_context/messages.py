@@ -1,4 +1,7 @@
-"""LangChain's messages: what they are to a conversation, and how its decisions are shown in them."""
+"""Convert LangChain's messages to the library's own `Message`, and apply changes of these to LangChain's.
+
+A *note* is what this library has written into a message's `response_metadata`.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,13 @@ from memory_context.conversation.nested_json import members_of
 from memory_context.model.item import hash_content
 from memory_context.model.reference import MemoryRef, leading_key
 
-# The name in a message's `response_metadata` of what this library knows of it. Providers are not sent it.
+# The key of this library's notes in a message's `response_metadata`, which is not sent to providers.
 METADATA = "memory_context"
 ASSISTANT = "assistant"
 
 
 def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
-    """Return *message* as a conversation sees it."""
+    """Return *message* as the library's own message, with the facts that are noted on it."""
     role, source, calls, answers = "system", message.type, list[FunctionCall](), None
     match message:
         case HumanMessage():
@@ -44,7 +47,7 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
         tuple(calls),
         answers,
         is_error=getattr(message, "status", None) == "error",
-        # LangChain marks what a model wrote in the person's name.
+        # LangChain marks a summary, which a model wrote but has the role of a person's message.
         is_summary="lc_source" in message.additional_kwargs,
         others=_other_blocks(message),
     )
@@ -53,7 +56,7 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
 
 
 def _believed(facts: MessageFacts, message: Message) -> MessageFacts:
-    """Return what a note on *message* may say: nothing of references that do not stand in it."""
+    """Return the facts of a note on *message* without those about references that are not in it."""
     keys = {ref.key for text in message.billed() for ref in MemoryRef.find_all(text)}
     texts = message.texts
     folded = [place for place in facts.folded if leading_key(texts.get(place, "")) is not None]
@@ -67,52 +70,52 @@ def _believed(facts: MessageFacts, message: Message) -> MessageFacts:
 
 
 def noted_on(message: BaseMessage) -> Mapping[str, Any]:
-    """Return what this library has noted on *message*. Anybody who sends a message can send such notes with it."""
+    """Return the notes on *message*. They are not proof: anybody who sends a message can send notes with it."""
     return members_of(message.response_metadata.get(METADATA))
 
 
 def with_note(message: AnyMessage, name: str, note: object) -> AnyMessage:
-    """Return a copy of *message* on which *note* is noted under *name*."""
+    """Return a copy of *message* with *note* under *name*."""
     noted = {**noted_on(message), name: note}
     metadata = {**message.response_metadata, METADATA: noted}
     return message.model_copy(update={"response_metadata": metadata})
 
 
 def shown_as(message: AnyMessage, shown: Message) -> AnyMessage:
-    """Return *message* with the texts, the calls and the facts of *shown*; itself if it has them."""
+    """Return *message* with the texts, the calls and the facts of *shown*; the same object if nothing changes."""
     facts = shown.known.to_json()
     if facts and facts != noted_on(message).get("message"):
         message = with_note(message, "message", facts)
-    standing = neutral_of(message)
-    if shown.texts != standing.texts:
+    current = neutral_of(message)
+    if shown.texts != current.texts:
         message = message.model_copy(update={"content": _with_texts(message, shown.texts)})
-    if isinstance(message, AIMessage) and shown.calls != standing.calls:
+    if isinstance(message, AIMessage) and shown.calls != current.calls:
         message = _with_calls(message, shown.calls)
     return message
 
 
 def _with_calls(message: AIMessage, calls: Sequence[FunctionCall]) -> AIMessage:
-    """Return *message* with the arguments of *calls*, wherever a provider's form repeats them."""
+    """Return *message* with the arguments of *calls*, also where a provider's format repeats them."""
     arguments = {call.id: json.loads(call.arguments) for call in calls}
     tool_calls = [{**call, "args": arguments[str(call["id"])]} for call in message.tool_calls]
     content = message.content
     if isinstance(content, list):
         content = [_with_input(block, arguments) for block in content]
-    # OpenAI's own form of the calls: LangChain sends `tool_calls` in its place.
+    # Without OpenAI's own format of the calls, LangChain sends those of `message.tool_calls`.
     others = {key: value for key, value in message.additional_kwargs.items() if key != "tool_calls"}
     changed = {"tool_calls": tool_calls, "content": content, "additional_kwargs": others}
     return message.model_copy(update=changed)
 
 
 def _with_input(block: str | dict[str, Any], arguments: Mapping[str, Any]) -> str | dict[str, Any]:
-    """Return a block of content, if it is Anthropic's form of a call with other *arguments*."""
+    """Return a block of content; if it is a call in Anthropic's format, with its new arguments."""
     if isinstance(block, dict) and block.get("type") == "tool_use" and block.get("id") in arguments:
         return {**block, "input": arguments[block["id"]]}
     return block
 
 
 def own(shown: Message) -> HumanMessage:
-    """Return LangChain's message for one that this library has put into the conversation."""
+    """Return LangChain's form of a message that this library has inserted into the conversation."""
     return HumanMessage(shown.text, name=MEMORY_SOURCE, id=shown.id)
 
 
@@ -122,7 +125,7 @@ def plain_texts(message: BaseMessage) -> list[str]:
 
 
 def _texts_of(message: BaseMessage) -> dict[int, str]:
-    """Return the texts by the place of their block; text blocks side by side are one, with line breaks between them."""
+    """Return the texts by the index of their block; adjacent text blocks are joined with line breaks."""
     if message.content == "" and getattr(message, "tool_calls", None):
         return {}  # a model that only calls tools says nothing
     texts = dict[int, str]()
@@ -135,7 +138,7 @@ def _texts_of(message: BaseMessage) -> dict[int, str]:
 
 
 def _with_texts(message: BaseMessage, texts: Mapping[int, str]) -> str | list[str | dict[str, Any]]:
-    """Return the content of *message* with other texts; blocks that are no text stay."""
+    """Return the content of *message* with *texts* in place of its texts; other blocks stay."""
     if isinstance(message.content, str):
         return texts.get(0, message.content)
     content = list[str | dict[str, Any]]()
@@ -148,7 +151,7 @@ def _with_texts(message: BaseMessage, texts: Mapping[int, str]) -> str | list[st
 
 
 def _other_blocks(message: BaseMessage) -> dict[int, Any]:
-    """Return the blocks that are no text, by their places."""
+    """Return the blocks that are not text, by their indexes."""
     blocks = _blocks(message.content)
     return {place: block for place, block in enumerate(blocks) if _text_of(block) is None}
 
@@ -171,7 +174,7 @@ def written(arguments: Mapping[str, Any]) -> str:
 
 
 def ids_of(messages: Sequence[BaseMessage]) -> list[str]:
-    """Return what tells each message from the others: its id; without one its words, and how often they came before."""
+    """Return a unique id for each message: its own, else a hash of its content with a number, as contents may repeat."""
     seen = Counter[str]()
     ids = list[str]()
     for message in messages:

@@ -1,4 +1,9 @@
-"""The middleware that keeps an agent's prompts and checkpoints small without losing anything."""
+"""`MemoryContextMiddleware`: keep an agent's prompts and checkpoints small without losing anything.
+
+Large texts are *folded* (stored, with a reference and a preview in their place) and *recalled* when the next step needs
+them. The decisions about a conversation, its *note*, are kept in the graph's private state or carried by the model's
+answers.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +37,7 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from langchain_memory_context.agent_runs import called_in, calling, endings
+from langchain_memory_context.agent_runs import endings, run_of_call, running_tool
 from langchain_memory_context.chat_model_judge import ChatModelJudge
 from langchain_memory_context.messages import ids_of, neutral_of, own, shown_as
 from langchain_memory_context.state_through_parent_graphs import (
@@ -85,27 +90,27 @@ AnyAnswer: TypeAlias = ModelResponse[Any] | ExtendedModelResponse[Any]
 
 
 def _merged(old: dict[str, Any] | None, new: dict[str, Any] | None) -> dict[str, Any]:
-    """What several middlewares know of a conversation, each under its own name."""
+    """Merge the private states of several middlewares; each has its part under its own name."""
     return {**(old or {}), **(new or {})}
 
 
 class MemoryContextState(AgentState[Any]):
-    """An agent's state with what the middleware knows of the conversation; private, and kept by checkpointers."""
+    """An agent's state, with the middleware's private state, which checkpointers keep."""
 
     memory_context: Annotated[NotRequired[dict[str, Any]], PrivateStateAttr, _merged]
 
 
 @dataclass(frozen=True, slots=True)
 class AgentConversation:
-    """A conversation at one moment, and who may look into its memories.
+    """A conversation at one moment, and the run and memories of its agent.
 
     Attributes:
-        carried: The messages, and what is known of them.
-        decides: Decides on them.
-        run: The run of the agent that goes on.
-        notes: The notes that are open in it.
+        carried: The messages, and the decisions about them so far.
+        decides: Decides what is folded and recalled.
+        run: The current run of the agent.
+        notes: The notes that are open in the run.
         agent: The names of the nodes that the agent is in; "" at top level.
-        carries: Whether the model's answers carry what was decided, because nothing else would.
+        carries: Whether the model's answers must carry the decisions, because private state would be lost.
     """
 
     carried: CarriedConversation
@@ -117,12 +122,12 @@ class AgentConversation:
 
     @property
     def manager(self) -> MemoryManager:
-        """Return the memories of the user whose conversation it is."""
+        """Return the memories of the user whose conversation this is."""
         return self.decides.manager
 
     @property
     def trusted(self) -> list[str]:
-        """Return the keys that may be passed on to tools."""
+        """Return the keys that may be passed to tools."""
         return trusted_keys(self.carried.messages, self.carried.note.facts.trusted)
 
 
@@ -130,56 +135,61 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
     """Keeps large texts of an agent's conversation in a store, and brings back what the next step needs.
 
     A tool's large result is committed to the store before it enters the agent's state; a reference and a preview take
-    its place, in state, checkpoints and streams. Large texts of people are folded before the first model call that
-    would see them. Before each model call the newest message is compared with what is out of sight, and what it needs
-    is put before it; text and position are kept in private state, so that what a model saw does not change. If the
-    store fails, the text stays, and the run goes on.
+    its place in state, checkpoints and streams. Large texts of people are folded before the first model call that would
+    see them. Before each model call, the newest message is compared with the stored texts that the model does not see,
+    and those that it needs are inserted before it. The inserted text and its position are kept in private state, so that
+    messages a model has seen do not change. If the store fails, the text stays, and the run goes on.
 
-    Nothing else may come between a tool and this middleware that must see whole texts: put it last in the list, or
-    behind everything but such middleware. **Middleware that redacts**, as `PIIMiddleware`, does not see what
-    is brought back: give it to ``FoldPolicy(redact=[…])``, which all folded and recalled text goes through.
+    Middleware between a tool and this one sees whole texts; all other middleware sees references. So put this
+    middleware last in the list, or before only such middleware that must see whole texts. **Middleware that redacts**,
+    such as `PIIMiddleware`, does not see recalled texts: pass it to ``FoldPolicy(redact=[…])``, which is applied to all
+    folded and recalled texts.
 
     Args:
-        store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the variable
-            ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory. Nothing is opened before
-            the first use.
-        user_id: Whose memories these are; or a callable that tells it of each run's `Runtime`, such as
-            ``lambda runtime: runtime.context.user_id``. None: the user whom LangGraph's server has signed in
-            (``langgraph_auth_user_id`` in ``config["configurable"]``), and only where there is none what the run says, by
-            ``user_id`` in its context (``context_schema``) or in ``config["configurable"]``. A run of nobody is an error.
-        threshold: Texts with more tokens are folded; 50 or more, 500 by default. Short for a `FoldPolicy`'s.
-        fold: ``at_once``; or ``after_reading``, for work that must read each output once; or a `FoldPolicy`.
-        recall: Whether anything is brought back without being asked for, also what is known about the user; or a
+        store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the environment variable
+            ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory. The store is opened on
+            first use.
+        user_id: The user whose memories these are, or a callable that returns the user of a run from its `Runtime`, such
+            as ``lambda runtime: runtime.context.user_id``. None: the user whom LangGraph's server has authenticated
+            (``langgraph_auth_user_id`` in ``config["configurable"]``); if there is none, the run's ``user_id``, in its
+            context (``context_schema``) or in ``config["configurable"]``. A run without a user is an error.
+        threshold: Texts with more tokens than this are folded; 50 or more, 500 by default. Shorthand for a `FoldPolicy`
+            with this threshold.
+        fold: ``at_once``; ``after_reading``, for work in which the model must read each output in full once; or a
+            `FoldPolicy`.
+        recall: Whether stored texts, and what is known about the user, are brought back without being asked for; or a
             `RecallPolicy`.
-        notes: Whether the agent keeps notes in tiers (`ScopedMemory`); or a `NotesPolicy`. A run is one invocation, with
-            all its resumptions; the thread is the session. Its task and its project are told by ``task`` and ``project``
-            in its context or in ``config["configurable"]``. The notes of the run, and of its task, go when it ends,
-            fails or is cancelled; with ``NotesPolicy(ends_task=False)``, `end_task` ends a task.
-        max_tokens: The most tokens of all messages, 500 or more; an old image 765. Before it is passed, the oldest groups
-            of messages are stored as one memory, and a reference takes their place. System prompt and tools come on top
-            of it.
-        model: A lightweight model that decides what is brought back, or its name as `create_agent` takes it. Short for a
-            `RecallPolicy` with ``judge=ChatModelJudge(model)``.
+        notes: Whether the agent keeps notes in tiers (`ScopedMemory`); or a `NotesPolicy`. A run is one invocation,
+            including all times that it is resumed; the thread is the session. ``task`` and ``project``, in the run's
+            context or in ``config["configurable"]``, name its task and its project. The notes of the run, and of its
+            task, are deleted when it ends, fails or is cancelled; with ``NotesPolicy(ends_task=False)``, `end_task`
+            deletes those of a task.
+        max_tokens: The most tokens that all messages together may have, 500 or more; an old image counts as 765. Before
+            this is exceeded, the oldest groups of messages are stored as one memory, and a reference takes their place.
+            The system prompt and the tools come on top of it.
+        model: A lightweight model that decides what is brought back, or its name as `create_agent` takes it. Shorthand
+            for a `RecallPolicy` with ``judge=ChatModelJudge(model)``.
         tools: Whether the agent gets `retrieve_memory`, `search_memory` and `store_memory`, and with notes
             `save_memory`, `get_memory`, `delete_memory`, `clear_memory` and `list_categories`.
-        pass_by_reference: Whether a reference as the whole value of a tool's argument is replaced by its text; or a
-            `PassingPolicy`.
-        audit: Where it is written who did what with which memory: see `MemoryManager`.
-        name: Tells two instances in one agent apart.
+        pass_by_reference: Whether a reference that is the whole value of a tool's argument is replaced with the stored
+            text; or a `PassingPolicy`.
+        audit: The audit trail, which records who did what with which memory: see `MemoryManager`.
+        name: The name of this instance; two instances in one agent need different names.
 
     Raises:
-        InvalidScopeError: A user that is none.
-        InvalidThresholdError: A threshold below 50.
-        BudgetTooSmallError: A `max_tokens` below 500.
-        InvalidArgumentError: A threshold beside a `FoldPolicy`, a model beside a judge, or a setting of the wrong kind.
-        UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
+        InvalidScopeError: The user is missing or invalid.
+        InvalidThresholdError: The threshold is below 50.
+        BudgetTooSmallError: `max_tokens` is below 500.
+        InvalidArgumentError: There is both a threshold and a `FoldPolicy`, or both a model and a judge, or a setting has
+            the wrong type.
+        UnsupportedDatabaseError: The URL is neither one of SQLite nor one of PostgreSQL.
     """
 
     state_schema = MemoryContextState
     transformers = (InternalCallTransformer,)
 
     def __new__(cls, *_: Any, notes: bool | NotesPolicy = False, **__: Any) -> Self:  # noqa: ANN401 - see __init__
-        """Return one with hooks around the agent only if it keeps notes: LangChain makes a node of each hook."""
+        """Create a `MiddlewareWithNotes` if it keeps notes. Others have no hooks, since LangChain makes a node of each."""
         if notes is not False and cls is MemoryContextMiddleware:
             return cast("Self", object.__new__(MiddlewareWithNotes))
         return super().__new__(cls)
@@ -220,30 +230,30 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             endings()
         if tools not in (True, False):
             raise InvalidArgumentError(
-                f"tools is True or False, not {tools!r:.80}: tools of your own are create_agent's"
+                f"tools is True or False, not {tools!r:.80}: pass your own tools to create_agent"
             )
-        self.tools = self._own_tools() if tools else []
+        self.tools = self._memory_tools() if tools else []
         if user_id is not None and not callable(user_id):
             self._hosted.memories(user_id)
 
     @property
     def name(self) -> str:
-        """Return what tells this instance from another one in the same agent."""
+        """Return the name of this instance, which is unique in its agent."""
         return self._name
 
     @property
     def instructions(self) -> str:
-        """Return `MEMORY_INSTRUCTIONS`, for a system prompt where no reference explains itself (see `FoldPolicy`)."""
+        """Return `MEMORY_INSTRUCTIONS`, for the system prompt if references do not explain themselves (see `FoldPolicy`)."""
         return prompts.MEMORY_INSTRUCTIONS
 
     def end_task(self, task: str, *, user_id: UserId | None = None) -> int:
         """Delete the notes of a task that has ended, and return how many there were.
 
-        With ``NotesPolicy(ends_task=False)`` nothing else does.
+        With ``NotesPolicy(ends_task=False)``, this is the only way in which they are deleted.
 
         Raises:
-            InvalidScopeError: No user.
-            StoreError: The store could not do it.
+            InvalidScopeError: The user is missing.
+            StoreError: The store failed.
         """
         fixed = self._user_id
         owner = user_id if fixed is None or callable(fixed) else fixed
@@ -252,67 +262,67 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolOutcome]
     ) -> ToolOutcome:
-        """Run the tool with texts in place of references, and fold what it gives, unless a person gets it directly."""
-        talk = self._conversation(request.state)
-        filled = self._filled(request, talk)
+        """Run the tool with stored texts in place of references, and fold its result unless it is returned directly."""
+        conversation = self._conversation(request.state)
+        filled = self._filled(request, conversation)
         if isinstance(filled, ToolMessage):
             return filled
-        with self._calling(request, talk) as call:
+        with self._calling(request, conversation) as call:
             outcome = handler(filled)
-        return self._folded(request, outcome, talk, call)
+        return self._folded(request, outcome, conversation, call)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolOutcome]]
     ) -> ToolOutcome:
-        """As `wrap_tool_call`, the store off the event loop."""
-        talk = self._conversation(request.state)
-        filled = await off_loop(self._filled, request, talk)
+        """As `wrap_tool_call`, with the store used in a thread."""
+        conversation = self._conversation(request.state)
+        filled = await off_loop(self._filled, request, conversation)
         if isinstance(filled, ToolMessage):
             return filled
-        with self._calling(request, talk) as call:
+        with self._calling(request, conversation) as call:
             outcome = await handler(filled)
-        return await off_loop(self._folded, request, outcome, talk, call)
+        return await off_loop(self._folded, request, outcome, conversation, call)
 
     def wrap_model_call(
         self, request: AnyRequest, handler: Callable[[AnyRequest], AnyResponse]
     ) -> AnyAnswer:
-        """Ask the model with what the newest message needs before it."""
+        """Call the model with the memories that the newest message needs inserted before it."""
         prompt, decided = wait_for(self._prepared(request))
         return wait_for(decided(handler(prompt)))
 
     async def awrap_model_call(
         self, request: AnyRequest, handler: Callable[[AnyRequest], Awaitable[AnyResponse]]
     ) -> AnyAnswer:
-        """As `wrap_model_call`, the store off the event loop."""
+        """As `wrap_model_call`, with the store used in a thread."""
         prompt, decided = await self._prepared(request)
         return await decided(await handler(prompt))
 
     def model_node(self, model: Runnable[Any, AIMessage]) -> Runnable[Any, dict[str, Any]]:
-        """Return a node for a graph or a loop of one's own: it asks *model* with what the newest message needs.
+        """Return a node for your own graph or loop that calls *model* with the memories that the newest message needs.
 
-        It takes a state with ``messages``, in any form that LangChain takes them, and returns
-        ``{"messages": [answer]}``. What was decided rides on the answer, in `response_metadata`, so keep it as it is.
-        Tools fold by ``ToolNode(tools,
-        wrap_tool_call=memory.wrap_tool_call, awrap_tool_call=memory.awrap_tool_call)``; other large texts are folded
-        where the model sees them. There is no beginning and no end of an agent there, and so no notes of a run.
+        The node takes a state with ``messages``, in any form that LangChain accepts, and returns
+        ``{"messages": [answer]}``. The answer carries the decisions in its `response_metadata`, so keep that unchanged.
+        Results of tools are folded by ``ToolNode(tools, wrap_tool_call=memory.wrap_tool_call,
+        awrap_tool_call=memory.awrap_tool_call)``; other large texts are folded in the prompt. Such a graph does not say
+        when an agent begins and ends, so there are no notes of a run.
 
         Args:
-            model: The model, with its tools bound, those of `tools` among them.
+            model: The model, with its tools bound, including those of `tools`.
 
         Raises:
-            InvalidArgumentError: It is no model, but perhaps the name of one; or, when the node runs, a state without
-                ``messages``.
+            InvalidArgumentError: *model* is not a model, for example only the name of one; or, when the node runs, the
+                state has no ``messages``.
         """
         if not isinstance(model, Runnable):  # pyright: ignore[reportUnnecessaryIsInstance] # callers are not checked
             raise InvalidArgumentError(
                 f"model_node takes a chat model with its tools bound, not {model!r:.80}: "
-                "init_chat_model(name).bind_tools(tools) makes one of a name"
+                "for a model's name, use init_chat_model(name).bind_tools(tools)"
             )
 
         def requested(state: Any) -> AnyRequest:  # noqa: ANN401 - whatever schema the graph has
             if named(state, "messages") is None:
                 raise InvalidArgumentError(
-                    "the state of a model_node has no messages: give the graph a key messages, as MessagesState has"
+                    "the state of a model_node has no messages: the graph's state needs the key messages, as in MessagesState"
                 )
             shown = cast("Any", model)
             return ModelRequest(model=shown, messages=_messages_in(state), tools=[], state=state)
@@ -330,61 +340,63 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         return RunnableLambda(ask, aask, name="model")
 
     def _watch(self, notes: ScopedMemory) -> None:
-        """See `MiddlewareWithNotes`."""
+        """Do nothing without notes; see `MiddlewareWithNotes`."""
 
-    def _own_tools(self) -> list[MemoryTool]:
-        """Return what the agent gets to work with memories."""
+    def _memory_tools(self) -> list[MemoryTool]:
+        """Return the memory tools for the agent."""
         fold = self._hosted.settings.fold
-        most = fold.threshold
-        owned = memory_tools(
-            self._owner, max_tokens=most, page_tokens=fold.page_budget, queries=fold.queries
+        max_tokens = fold.threshold
+        tools = memory_tools(
+            self._owner, max_tokens=max_tokens, page_tokens=fold.page_budget, queries=fold.queries
         )
-        reading = next(tool for tool in owned if tool.name == RETRIEVE)
+        reading = next(tool for tool in tools if tool.name == RETRIEVE)
         reading.description = self._passing.told_in(reading.description)
         if self._hosted.settings.light_model is not None:
-            owned += ask_tools(lambda: self._hosted.reader(self._owner()), max_tokens=most)
+            tools += ask_tools(lambda: self._hosted.reader(self._owner()), max_tokens=max_tokens)
         if self._hosted.has_notes:
-            owned += note_tools(lambda: self._notes(called_in(self)), max_tokens=most)
-        return cast("list[MemoryTool]", owned)
+            tools += note_tools(lambda: self._notes(run_of_call(self)), max_tokens=max_tokens)
+        return cast("list[MemoryTool]", tools)
 
     def _owner(self) -> MemoryManager:
-        """Return the memories that the tool which is called here may see."""
-        return self._notes(called_in(self)).manager
+        """Return the memories that the memory tool which is being called may see."""
+        return self._notes(run_of_call(self)).manager
 
     @contextmanager
-    def _calling(self, request: ToolCallRequest, talk: AgentConversation) -> Generator[RunningCall]:
-        """Let a memory tool know which run it is called in, and an agent that is a tool who speaks to it.
+    def _calling(
+        self, request: ToolCallRequest, conversation: AgentConversation
+    ) -> Generator[RunningCall]:
+        """Tell a memory tool in which run it is called, and an agent inside another tool who calls it.
 
-        Gives what an agent inside of the tool knows of the call.
+        Yields the facts about the call for an agent inside the tool.
         """
-        user_id, written = talk.manager.scope.user_id, request.tool_call["args"]
-        call = RunningCall(user_id, frozenset(talk.trusted), written)
-        with calling(self, talk.run) if self._is_own(request.tool) else call.running():
+        user_id, written = conversation.manager.scope.user_id, request.tool_call["args"]
+        call = RunningCall(user_id, frozenset(conversation.trusted), written)
+        with running_tool(self, conversation.run) if self._is_own(request.tool) else call.running():
             yield call
 
     def _notes(self, run: AgentRun) -> ScopedMemory:
         """Return the notes that are open in *run*.
 
         Raises:
-            InvalidScopeError: Nobody says whose they are.
+            InvalidScopeError: No user is given.
         """
         user_id = user_of_run(self._user_id)
-        thread = _told("configurable", "thread_id")
-        # The name that the agent which runs here was created with.
-        agent = _told("metadata", "lc_agent_name")
+        thread = _run_setting("configurable", "thread_id")
+        # The name that the running agent was created with.
+        agent = _run_setting("metadata", "lc_agent_name")
         owner = self._hosted.memories(user_id, thread, agent)
         return self._hosted.notes(owner, run)
 
     def _private(self, state: Any) -> Mapping[str, Any]:  # noqa: ANN401 - whatever schema the agent has
-        """Return what the private state holds for this middleware."""
+        """Return this middleware's part of the private state."""
         return named(named(state, "memory_context") or {}, self._name) or {}
 
     def _conversation(self, state: Any) -> AgentConversation:  # noqa: ANN401 - whatever schema the agent has
-        """Return the conversation that *state* holds.
+        """Return the conversation in *state*.
 
         Raises:
-            InvalidScopeError: Nobody says whose it is.
-            StateOwnerError: It belongs to another user.
+            InvalidScopeError: No user is given.
+            StateOwnerError: The conversation belongs to another user.
         """
         private = self._private(state)
         run = AgentRun.of(private.get("run"))
@@ -399,9 +411,9 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         return AgentConversation(carried, conversation, run, notes, agent, carries)
 
     def _filled(
-        self, request: ToolCallRequest, talk: AgentConversation
+        self, request: ToolCallRequest, conversation: AgentConversation
     ) -> ToolCallRequest | ToolMessage:
-        """Return the call with texts in place of references; the answer to the model if it cannot be made."""
+        """Return the call with stored texts in place of references; if it must not be made, the answer to the model."""
         call = request.tool_call
         if isinstance(request.tool, MemoryTool):
             return request
@@ -410,8 +422,8 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
                 call["args"],
                 call["name"],
                 self._passing,
-                talk.manager,
-                lambda: talk.trusted,
+                conversation.manager,
+                lambda: conversation.trusted,
                 _schema_of(request),
             )
         except NotPassedError as refused:
@@ -424,35 +436,37 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         self,
         request: ToolCallRequest,
         outcome: ToolOutcome,
-        talk: AgentConversation,
+        conversation: AgentConversation,
         call: RunningCall,
     ) -> ToolOutcome:
         if getattr(request.tool, "return_direct", False):
             return outcome
-        before, folder = talk.carried.messages, talk.decides.folder
+        before, folder = conversation.carried.messages, conversation.decides.folder
         return with_folded(outcome, partial(folded_result, folder, request, before, call))
 
     async def _prepared(
         self, request: AnyRequest, *, carries: bool = False
     ) -> tuple[AnyRequest, Callable[[AnyResponse], Coroutine[Any, Any, AnyAnswer]]]:
-        """Return the request as the model gets it, and what makes of its response the node's result."""
+        """Return the request for the model, and a function that makes the node's result from the model's response."""
         self._check_tools(request)
-        talk = self._conversation(request.state)
-        self._watch(talk.notes)
-        notes = talk.notes if self._hosted.has_notes else None
-        before = talk.carried
-        after, facts = await talk.decides.before_model(
+        conversation = self._conversation(request.state)
+        self._watch(conversation.notes)
+        notes = conversation.notes if self._hosted.has_notes else None
+        before = conversation.carried
+        after, facts = await conversation.decides.before_model(
             before.messages, before.note.facts, before.seen, notes
         )
         edits = edits_between(before.held, after)
         note = note_of(facts, edits)
-        states = _messages_in(request.state)
-        stand = {one.id: message for one, message in zip(before.held, states, strict=True)}
+        state_messages = _messages_in(request.state)
+        in_state = {
+            one.id: message for one, message in zip(before.held, state_messages, strict=True)
+        }
         prompt = request.override(
-            messages=_prompt(request.messages, stand, edits),
+            messages=_prompt(request.messages, in_state, edits),
             tools=[
-                # Of tiers a model is told those that are open.
-                tool.model_copy(update={"open_tiers": talk.notes.open_tiers})
+                # The model is offered only the tiers that are open.
+                tool.model_copy(update={"open_tiers": conversation.notes.open_tiers})
                 if self._is_own(tool)
                 else tool
                 for tool in request.tools
@@ -462,11 +476,13 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         async def decided(response: AnyResponse) -> AnyAnswer:
             for answer in response.result:
                 if isinstance(answer, AIMessage):
-                    await talk.decides.hear(neutral_of(answer), after, facts)
-            if carries or talk.carries:
-                return _carrying(response, self._name, talk, note)
-            update: dict[str, Any] = {"memory_context": self._kept(talk.run, note, stand)}
-            messages = _edited(stand, edits)
+                    await conversation.decides.hear(neutral_of(answer), after, facts)
+            if carries or conversation.carries:
+                return _carrying(response, self._name, conversation, note)
+            update: dict[str, Any] = {
+                "memory_context": self._kept(conversation.run, note, in_state)
+            }
+            messages = _edited(in_state, edits)
             if messages:
                 update["messages"] = messages
             return ExtendedModelResponse(response, Command(update=update))
@@ -474,45 +490,48 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         return prompt, decided
 
     def _kept(
-        self, run: AgentRun, note: DecisionNote, stand: Mapping[str, AnyMessage]
+        self, run: AgentRun, note: DecisionNote, in_state: Mapping[str, AnyMessage]
     ) -> dict[str, Any]:
-        """Return what private state keeps of a conversation. What is folded *stands* in the messages that have ids."""
-        folded = {key: one for key, one in note.folded.items() if not stand[key].id}
+        """Return the private state for a conversation.
+
+        It keeps the folds only of messages without an id; messages with one are replaced in the graph's state.
+        """
+        folded = {key: one for key, one in note.folded.items() if not in_state[key].id}
         kept = replace(note, folded=folded)
         return {self._name: {"run": run.to_json(), "note": kept.to_json()}}
 
     def _is_own(self, tool: object) -> TypeGuard[MemoryTool]:
-        """Return whether *tool* is one of this middleware's, and not another's or the application's."""
-        own = cast("list[MemoryTool]", self.tools)
-        return isinstance(tool, MemoryTool) and any(tool.is_same(one) for one in own)
+        """Return whether *tool* is one of this middleware's tools, not another's or the application's."""
+        own_tools = cast("list[MemoryTool]", self.tools)
+        return isinstance(tool, MemoryTool) and any(tool.is_same(one) for one in own_tools)
 
     def _check_tools(self, request: AnyRequest) -> None:
-        """Refuse another tool under the name of a memory tool: LangChain lets one replace the other."""
-        own = {tool.name for tool in self.tools}
+        """Refuse another tool with the name of a memory tool, since LangChain would let one replace the other."""
+        own_names = {tool.name for tool in self.tools}
         for tool in request.tools:
             name = getattr(tool, "name", None)
-            if name in own and not self._is_own(tool):
+            if name in own_names and not self._is_own(tool):
                 raise InvalidArgumentError(
                     f"more than one tool has the name {name}, and MemoryContextMiddleware adds one itself: "
-                    "give yours another name, or tools=False to all middlewares but one"
+                    "rename your tool, or set tools=False for all middlewares but one"
                 )
 
 
 class MiddlewareWithNotes(MemoryContextMiddleware):
-    """A `MemoryContextMiddleware` with ``notes``: it begins and ends the agent's runs. Made by that name."""
+    """A `MemoryContextMiddleware` with ``notes``, which begins and ends the agent's runs; that class creates it."""
 
     def before_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ANN401, ARG002 - LangChain's signature
-        """Begin a run; the notes of one that has been left behind go."""
+        """Begin a run, and delete the notes of an earlier one that was abandoned."""
         private = self._private(state)
-        left_behind = AgentRun.of(private.get("run"))
-        if left_behind.run_id is not None:
-            self._hosted.end_run(self._notes(left_behind))
+        abandoned = AgentRun.of(private.get("run"))
+        if abandoned.run_id is not None:
+            self._hosted.end_run(self._notes(abandoned))
         run = self._hosted.new_run(setting_of_run("task"), setting_of_run("project"))
         self._watch(self._notes(run))
         return {"memory_context": {self._name: {**private, "run": run.to_json()}}}
 
     async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ANN401 - LangChain's signature
-        """As `before_agent`, the store off the event loop."""
+        """As `before_agent`, with the store used in a thread."""
         return await off_loop(self.before_agent, state, runtime)
 
     def after_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ANN401, ARG002 - LangChain's signature
@@ -522,7 +541,7 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
         return {"memory_context": {self._name: {**private, "run": None}}}
 
     async def aafter_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ANN401 - LangChain's signature
-        """As `after_agent`, the store off the event loop."""
+        """As `after_agent`, with the store used in a thread."""
         return await off_loop(self.after_agent, state, runtime)
 
     def _watch(self, notes: ScopedMemory) -> None:
@@ -531,67 +550,68 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
 
 
 def _messages_of(answer: AnyAnswer) -> dict[str, Any]:
-    """Return what a node of one's own adds to its graph's state: an answer that carries what was decided."""
+    """Return what `model_node` adds to its graph's state: the answer, which carries the decisions."""
     return {"messages": list(cast("AnyResponse", answer).result)}
 
 
 def _prompt(
-    asked: Sequence[AnyMessage], stand: Mapping[str, AnyMessage], edits: Edits
+    requested: Sequence[AnyMessage], in_state: Mapping[str, AnyMessage], edits: Edits
 ) -> list[AnyMessage]:
-    """Return the messages of a request with *edits*, unless another middleware shows them otherwise than they *stand*."""
+    """Return the messages of a request with *edits*, except to messages that another middleware has changed."""
     prompt = list[AnyMessage]()
-    for message, message_id in zip(asked, ids_of(asked), strict=True):
+    for message, message_id in zip(requested, ids_of(requested), strict=True):
         if message_id in edits.removed:
             continue
         prompt += [own(one) for one in edits.inserted.get(message_id, ())]
         changed = edits.changed.get(message_id)
-        if changed is not None and stand[message_id].content == message.content:
-            message = shown_as(message, changed)  # noqa: PLW2901 - the same message, as it is shown
+        if changed is not None and in_state[message_id].content == message.content:
+            message = shown_as(message, changed)  # noqa: PLW2901 - the same message with its edit
         prompt.append(message)
     return prompt
 
 
-def _edited(stand: Mapping[str, AnyMessage], edits: Edits) -> list[AnyMessage | RemoveMessage]:
-    """Return what changes in the messages of the graph's state."""
+def _edited(in_state: Mapping[str, AnyMessage], edits: Edits) -> list[AnyMessage | RemoveMessage]:
+    """Return the update for the messages of the graph's state."""
     messages = list[AnyMessage | RemoveMessage]()
     for message_id, shown in edits.changed.items():
-        old = stand[message_id]
+        old = in_state[message_id]
         new = shown_as(old, shown)
         if old.id and new is not old:
             messages.append(new)
     for message_id in edits.removed:
-        if stand[message_id].id:
+        if in_state[message_id].id:
             messages.append(RemoveMessage(message_id))
     return messages
 
 
 def _carrying(
-    response: AnyResponse, name: str, talk: AgentConversation, note: DecisionNote
+    response: AnyResponse, name: str, conversation: AgentConversation, note: DecisionNote
 ) -> AnyResponse:
-    """Return *response*, whose newest message of the model carries *note*."""
+    """Return *response* with *note* on the model's newest message."""
     result = list(response.result)
     for index in range(len(result) - 1, -1, -1):
         answer = result[index]
         if isinstance(answer, AIMessage):
-            result[index] = carrying(answer, name, talk.agent, note, talk.carried)
+            result[index] = carrying(answer, name, conversation.agent, note, conversation.carried)
             break
     return replace(response, result=result)
 
 
 def _agent_here() -> str:
-    """Return which agent of a graph runs here: the names of the nodes that it is in; "" at top level.
+    """Return which agent of a graph is running: the names of the nodes that it is in; "" at top level.
 
-    A namespace is ``node:task|node:task``; its last part is the agent's own node. A number stands for a repeated call.
+    A namespace is ``node:task|node:task``; its last part is a node of the agent's own graph. Parts that are numbers
+    count repeated calls, and are left out.
     """
-    namespace = _told("configurable", "checkpoint_ns") or ""
+    namespace = _run_setting("configurable", "checkpoint_ns") or ""
     parts = [part.partition(":")[0] for part in namespace.split("|")[:-1]]
     return "|".join(part for part in parts if not part.isdecimal())
 
 
-def _told(part: str, name: str) -> str | None:
-    """Return what a part of the run's configuration says under a name."""
-    told = cast("Mapping[str, Any]", get_config()).get(part, {}).get(name)
-    return None if told is None else str(told)
+def _run_setting(part: str, name: str) -> str | None:
+    """Return a value of a part of the run's configuration; None if it is not set."""
+    value = cast("Mapping[str, Any]", get_config()).get(part, {}).get(name)
+    return None if value is None else str(value)
 
 
 def _messages_in(state: Any) -> list[AnyMessage]:  # noqa: ANN401 - whatever schema the agent has
@@ -600,7 +620,7 @@ def _messages_in(state: Any) -> list[AnyMessage]:  # noqa: ANN401 - whatever sch
 
 
 def _schema_of(request: ToolCallRequest) -> dict[str, Any]:
-    """What the tool says of its arguments; nothing of one that is not known here."""
+    """Return the schema of the tool's arguments; an empty one if the tool is unknown."""
     if request.tool is None:
         return {}
     return cast(

@@ -1,4 +1,4 @@
-"""A user's memories as LangChain's documents."""
+"""`MemoryRetriever`: search a user's memories, as LangChain documents."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from memory_context.text.excerpt.excerpt import excerpt
 
 
 class MemoryRetriever(BaseRetriever):
-    """Finds a user's memories that speak of a query, best first.
+    """Finds the memories of a user that match a query, best first.
 
-    A document's id is the memory's key, its metadata the record's facts and the score. Its content is what the memory
-    says about the query, a conversation as it was said; of a secret nothing but that it is one.
+    A document's id is the memory's key; its metadata are facts of the record and the score. Its content is the part of
+    the memory about the query, with conversations as dialogues. The content of a secret is not shown.
 
     Attributes:
         manager: The memories.
-        k: How many documents at most; ``invoke(query, k=…)`` says otherwise once.
-        max_tokens: The most that a document's content takes; None for whole texts.
+        k: The most documents; ``invoke(query, k=…)`` overrides it for one call.
+        max_tokens: The most tokens of a document's content; None for whole texts.
     """
 
-    # A setting that there is not would be left out in silence.
+    # By default, pydantic ignores unknown settings silently.
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     manager: MemoryManager = Field(exclude=True)

@@ -1,9 +1,10 @@
-"""What a middleware knows of a conversation, and what carries it from one model call to the next.
+"""Carry a middleware's decisions about a conversation from one model call to the next.
 
-At top level that is the graph's private state. Where the agent is a node of a parent graph, private state is lost at
-every turn: messages are all that such a graph shares with it. So what was decided for a model call rides on the answer
-to it then, in its metadata, which no provider is sent. A parent takes new messages over, but neither their order nor
-their removal, and of agents side by side the last one to write a message wins; so nothing else is edited there.
+At top level, the graph's private state carries them. If the agent is a node of a parent graph, private state is lost at
+every turn, since a parent graph shares only messages with the agent. Then the decisions for a model call are noted on
+its answer, in metadata that is not sent to a provider. A parent takes over new messages, but neither their order nor
+their removal, and if agents that run in parallel write the same message, the last one wins. So no other messages are
+edited there.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ ANSWERS = "answers"
 
 @dataclass(frozen=True, slots=True)
 class CarriedConversation:
-    """A conversation as its messages and the state tell it.
+    """A conversation, as read from its messages and the graph's state.
 
     Attributes:
-        held: The messages as they stand in the graph's state.
-        messages: The messages as a model sees them: with what was put there, without what was compacted.
-        seen: How many of them the model has seen.
-        note: What was decided so far.
+        held: The messages as they are in the graph's state.
+        messages: The messages as a model sees them: with inserted messages, and without compacted ones.
+        seen: How many of *messages* the model has seen.
+        note: The decisions made so far.
     """
 
     held: list[Message]
@@ -43,17 +44,17 @@ def carried_by(
 ) -> CarriedConversation:
     """Return the conversation of the middleware *name* in the agent at *agent*, the path of its nodes.
 
-    What was noted in other agents says only whose conversation it is.
+    Of notes that were made in other agents, only the user of the conversation is checked.
 
     Args:
         messages: The messages of the graph's state.
-        private: What its private state holds.
+        private: The middleware's note in the graph's private state.
         name: The name of the middleware.
         agent: The names of the nodes that the agent is in; "" at top level.
-        user_id: Whose conversation it must be.
+        user_id: The user who must own the conversation.
 
     Raises:
-        StateOwnerError: It belongs to another user.
+        StateOwnerError: The conversation belongs to another user.
     """
     note = DecisionNote.from_json(private)
     answered = [i for i, message in enumerate(messages) if isinstance(message, AIMessage)]
@@ -76,9 +77,10 @@ def carried_by(
 def carrying(
     answer: AIMessage, name: str, agent: str, new: DecisionNote, carried: CarriedConversation
 ) -> AnyMessage:
-    """Return *answer* with what is *new* in what was decided for it.
+    """Return *answer* with the decisions of its model call noted on it.
 
-    A parent graph may keep the last answer of a turn alone: an answer without calls carries all that stands.
+    An answer with tool calls gets only those that are not in *carried* yet. A parent graph may keep only the last answer
+    of a turn, so an answer without tool calls gets all of them.
     """
     old = carried.note
     if answer.tool_calls:
@@ -92,7 +94,7 @@ def carrying(
 
 
 def _notes_on(message: AnyMessage) -> Iterator[tuple[str, DecisionNote]]:
-    """Yield the notes that an answer carries, each with the middleware and the agent that it is of."""
+    """Yield the notes on an answer, each with the ``MIDDLEWARE@AGENT`` that made it."""
     for place, value in members_of(noted_on(message).get(ANSWERS)).items():
         note = DecisionNote.from_json(value)
         if note is not None:

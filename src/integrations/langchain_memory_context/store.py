@@ -1,4 +1,9 @@
-"""LangGraph's store on the memories of one user."""
+"""`MemoryStoreAdapter`: LangGraph's `BaseStore` on the memories of a user.
+
+An *item* is LangGraph's record: a namespace, a key and a JSON value. It is stored as one memory, whose category is made
+of the namespace. A *filter* on values is only narrowed down in SQL; whether an item matches is decided here, by
+LangGraph's rules.
+"""
 
 from __future__ import annotations
 
@@ -69,22 +74,22 @@ if TYPE_CHECKING:
 TIER = "store"
 TYPE = STORE_ITEM
 SEARCHED = 1000
-LEAST_READ = 100
-# How many items are one transaction: for a tenth of a second, or others that write would wait in vain.
+MIN_READ = 100
+# Items per transaction: with more, it would take longer than a tenth of a second, and other writers might time out.
 WRITTEN_TOGETHER = 100
-# A statement takes so many keys in every database.
+# Keys per statement, which every database accepts.
 RANKED_TOGETHER = 1000
 _PLAIN = re.compile(r"[\w-]+")
 _FIELD = re.compile(r"[a-zA-Z0-9_.-]+")
 _LABEL = re.compile(r"[^.\0]+")
 _SPECIAL = re.compile(r"\W")
-_WRITTEN = re.compile(r"-x([0-9a-f]{1,6})-")
-# A category has at most 255 characters: what a namespace has beyond these stands there as a hash.
+_ESCAPED = re.compile(r"-x([0-9a-f]{1,6})-")
+# A category has at most 255 characters. Of a namespace with a longer path than this, a hash stands for the rest.
 LONGEST_PATH = 200
-# How many labels are kept as they are written.
+# The size of the cache of escaped labels.
 LABELS = 10_000
 _HASHED = re.compile(r"(?:^|/)-x[0-9a-f]{40}-$")
-# Whole numbers up to here are written in one way.
+# Smaller integers have only one form in JSON.
 _EXACT = 10**15
 _SETTINGS = ("default_ttl", "refresh_on_read", "omit_expired")
 _INDEX_SETTINGS = ("dims", "embed", "fields", "distance_type")
@@ -93,40 +98,41 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
 }  # fmt: skip
 
 
-# Items with what they hold: namespace, key, value and times.
+# Memories, each with the item in it: namespace, key, value and times.
 _Found: TypeAlias = list[tuple[MemoryItem, dict[str, Any]]]
 
 
 class MemoryStoreAdapter(BaseStore):
     """LangGraph's `BaseStore` on one user's memories, for ``create_agent(store=…)``, LangMem and others.
 
-    An item is a memory of the type ``store_item`` in the tier ``store``, so that `MemoryManager.search` and
-    `search_memory` find it too. A search with a query finds the items that speak of it, best first; without one, the
-    oldest first. An item with a ttl whose time has come is deleted by `sweep_ttl` and `memory-context gc`, and read as
-    others are until then; reading it begins that time anew, unless ``refresh_ttl`` is False. The index False keeps an item
-    from searches with a query.
-    In a batch all reads see what was there before its writes; in a database each hundred items that it puts are one
-    transaction, what it deletes is deleted after them.
+    An item is stored as a memory of the type ``store_item`` in the tier ``store``, so `MemoryManager.search` and
+    `search_memory` find it, too. A search with a query returns the items that match it, best first; without a query, all
+    items, oldest first. An item whose ttl has expired is deleted by `sweep_ttl` and `memory-context gc`, and can be read
+    until then. Reading an item restarts its ttl, unless ``refresh_ttl`` is False. An item that is put with ``index=False``
+    is not found by searches with a query.
 
-    `get`, `search`, `put`, `delete`, `list_namespaces`, and `aget`, `asearch` and so on, take what LangGraph's take.
+    In a batch, all reads see the state before its writes. The writes are performed a hundred at a time: first what they
+    put, in one transaction, then what they delete.
+
+    `get`, `search`, `put`, `delete`, `list_namespaces`, and their asynchronous forms, have LangGraph's arguments.
 
     Args:
-        manager: The memories of one user, for everybody who uses the store.
-        store: In place of a manager, for many users: a database URL, a SQLAlchemy engine or pool, or a `MemoryStore`.
-        user_id: Whose items each run works on, as `MemoryContextMiddleware` takes it: a callable of the run's `Runtime`,
-            or None for the one whom LangGraph's server has signed in, or whom the run names.
-        ttl: ``default_ttl``, in minutes, for items that are put without one; ``refresh_on_read`` for reads that do not
-            say whether they begin an item's time anew, True without it; ``omit_expired`` for an item that is not there any
-            more when its time has come, swept or not.
-        index: LangGraph's configuration of semantic search: ``embed`` makes a vector of each of an item's ``fields`` (the
-            whole item without them, those that `put` names in their place), and a search with a query finds all items,
-            the most similar first, by ``distance_type``: ``cosine``, ``inner_product`` or ``l2``. Those that were put
-            without it have no vectors: they come last, without a score.
-            Without `index` words decide, or the store's own embedder, and names of fields make no difference.
+        manager: The memories of one user, for all users of the store.
+        store: For many users, in place of a manager: a database URL, a SQLAlchemy engine or pool, or a `MemoryStore`.
+        user_id: The user whose items a run works on, as in `MemoryContextMiddleware`: a callable that gets the run's
+            `Runtime`, or None for the user whom LangGraph's server has authenticated, or whom the run names.
+        ttl: ``default_ttl``, in minutes, is the ttl of items that are put without one. ``refresh_on_read`` is whether
+            reads restart an item's ttl if they do not say so themselves; True by default. ``omit_expired`` hides expired
+            items that are not deleted yet.
+        index: LangGraph's configuration of semantic search. ``embed`` makes a vector of each of an item's ``fields``: of
+            those that `put` names, else of those given here, else of the whole item. A search with a query then returns
+            all items, the most similar first, by ``distance_type``: ``cosine``, ``inner_product`` or ``l2``. Items that
+            were put without `index` have no vectors; they come last, without a score.
+            Without `index`, searches match words, or use the store's own embedder, and names of fields are ignored.
 
     Raises:
-        InvalidArgumentError: A manager beside a store or a user, another setting in `ttl` or `index`, or an
-            index for a store that is no `SQLAlchemyStore`, or that encrypts.
+        InvalidArgumentError: There is a manager and also a store or a user; `ttl` or `index` has an unknown setting; or
+            there is an index, but the store is not a `SQLAlchemyStore`, or it encrypts.
     """
 
     supports_ttl = True
@@ -143,18 +149,18 @@ class MemoryStoreAdapter(BaseStore):
         unknown = sorted(set(ttl or ()).difference(_SETTINGS))
         if unknown:
             raise InvalidArgumentError(
-                f"ttl takes {', '.join(_SETTINGS)}, not {', '.join(unknown)}: what has expired is deleted by "
+                f"ttl takes {', '.join(_SETTINGS)}, not {', '.join(unknown)}: expired items are deleted by "
                 "sweep_ttl() and `memory-context gc`"
             )
         if manager is not None and (store is not None or user_id is not None):
             raise InvalidArgumentError(
-                "a manager has a store and a user: give it, or store= and user_id="
+                "a manager has a store and a user: give either manager=, or store= and user_id="
             )
         given: object = manager
         if not isinstance(given, MemoryManager | None):
-            # Without what was given: a URL may hold a password.
+            # The message does not quote the value, since a URL may contain a password.
             raise InvalidArgumentError(
-                "manager= takes a MemoryManager; a URL or a store is store=, beside user_id="
+                "manager= takes a MemoryManager; pass a URL or a store as store=, with user_id="
             )
         self.ttl_config = ttl
         self.index_config = index
@@ -166,35 +172,35 @@ class MemoryStoreAdapter(BaseStore):
 
     @property
     def manager(self) -> MemoryManager:
-        """Return the memories of the user whose run this is.
+        """Return the memories of the current run's user.
 
         Raises:
-            InvalidScopeError: Nobody says whose run it is.
+            InvalidScopeError: No user is given.
         """
         if self._manager is not None:
             return self._manager
         return MemoryManager(self._store, user_id=user_of_run(self._user_id))
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Return the results of *ops*, in their order.
+        """Perform *ops*, and return their results in the same order.
 
         Raises:
-            InvalidNamespaceError: A namespace that is not a tuple of texts, or has a label that LangGraph does not take.
-                Nothing was done then.
-            InvalidArgumentError: An unknown operation or operator, or a filter on a name with other characters than letters,
-                digits, ``_``, ``.`` and ``-``.
-            InvalidContentError: JSON cannot express a value.
-            InvalidScopeError: Nobody says whose run it is.
-            StoreError: The store could not do it, or something in it left no item under the key; a search leaves
-                such items out, and logs a warning.
+            InvalidNamespaceError: A namespace is not a tuple of strings, or has a label that LangGraph does not allow.
+                Then no operation was performed.
+            InvalidArgumentError: An operation or an operator is unknown, or the name of a filter has other characters
+                than letters, digits, ``_``, ``.`` and ``-``.
+            InvalidContentError: A value cannot be expressed in JSON.
+            InvalidScopeError: No user is given.
+            StoreError: The store failed, or the item to get was damaged in the store. A search leaves damaged items out,
+                and logs a warning.
         """
         return self._items.batch(list(ops))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """As `batch`, off the event loop.
+        """As `batch`, with the store used in a thread.
 
-        Operations that tasks ask for one by one, in the same turn of the loop and for the same user, are one batch, as in
-        LangGraph's own asynchronous stores. One that fails leaves the others as they would be without it.
+        Single operations that several tasks request in the same iteration of the event loop, for the same user, are
+        performed as one batch, as in LangGraph's own asynchronous stores. If one of them fails, the others do not.
         """
         match list(ops):
             case [op]:
@@ -207,13 +213,13 @@ class MemoryStoreAdapter(BaseStore):
         items = self._items
         turn = asyncio.get_running_loop(), items.scope.user_id
         if turn not in self._turns:
-            # Its task has its turn when all have had theirs that are ready now.
+            # The task runs only after all tasks that are ready now, which can join the batch until then.
             task = asyncio.create_task(self._done(turn))
             self._turns[turn] = _JoinedCalls(items, task)
         calls = self._turns[turn]
         place = len(calls.ops)
         calls.ops.append(op)
-        # Whoever is cancelled, the others still wait for it.
+        # Shielded, since other callers wait for the same task if this one is cancelled.
         result = (await asyncio.shield(calls.task))[place]
         if isinstance(result, MemoryContextError):
             raise result
@@ -224,10 +230,10 @@ class MemoryStoreAdapter(BaseStore):
         return await off_loop(calls.items.results, calls.ops)
 
     def sweep_ttl(self) -> int:
-        """Delete the user's items that have expired; return how many there were.
+        """Delete the user's expired items, and return how many there were.
 
         Raises:
-            StoreError: The store could not do it.
+            StoreError: The store failed.
         """
         return self._items.sweep()
 
@@ -244,7 +250,7 @@ _Turn: TypeAlias = tuple[asyncio.AbstractEventLoop, str]
 
 @dataclass(slots=True)
 class _JoinedCalls:
-    """What is asked for in one turn of an event loop, and the task that does it."""
+    """The operations that were requested in one iteration of an event loop, and the task that performs them."""
 
     items: _StoredItems
     task: asyncio.Task[list[Result | MemoryContextError]]
@@ -252,14 +258,14 @@ class _JoinedCalls:
 
 
 def _embedding_of(store: MemoryStore, index: Mapping[str, Any]) -> EmbeddingWorker:
-    """Return what makes vectors in *store* as LangGraph's configuration says.
+    """Return the worker that makes vectors in *store* by LangGraph's configuration.
 
     Raises:
-        InvalidArgumentError: It says something else, or the store has no place for them.
+        InvalidArgumentError: The configuration is invalid, or the store cannot keep vectors.
     """
     if "embed" not in index or set(index).difference(_INDEX_SETTINGS):
         raise InvalidArgumentError(
-            f"index takes {', '.join(_INDEX_SETTINGS)}, embed always; not {', '.join(index)}"
+            f"index takes {', '.join(_INDEX_SETTINGS)}, and needs embed; not {', '.join(index)}"
         )
     if not isinstance(store, SQLAlchemyStore):
         raise InvalidArgumentError(
@@ -268,9 +274,9 @@ def _embedding_of(store: MemoryStore, index: Mapping[str, Any]) -> EmbeddingWork
     embed = index["embed"]
     if iscoroutinefunction(embed):
         raise InvalidArgumentError(
-            "index takes an embed that is no coroutine function: it is called off the event loop"
+            "the embed of index must not be a coroutine function: it is called in a thread, off the event loop"
         )
-    # Apart from the vectors of whole memories, which the store's own embedder may make by the same model.
+    # The name keeps these vectors apart from those of whole memories, even if the store's own embedder uses this model.
     embedder = embed if isinstance(embed, Embedder) else ensure_embeddings(embed)
     return store.embedding_by(
         embedder, f"langgraph {name_of(embed) or embed}", index.get("distance_type", "cosine")
@@ -296,14 +302,14 @@ class _StoredItems:
         refreshed: dict[str, MemoryItem] = {}
         results = [self._read(op, refreshed) for op in ops]
         self._refresh(refreshed.values())
-        # Of several writes to one key only the last counts.
+        # Only the last of several writes to the same key is performed.
         writes = {(tuple(op.namespace), op.key): op for op in ops if isinstance(op, PutOp)}
         for start in range(0, len(writes), WRITTEN_TOGETHER):
             self._write(list(writes.values())[start : start + WRITTEN_TOGETHER])
         return results
 
     def results(self, ops: Sequence[Op]) -> list[Result | MemoryContextError]:
-        """Return the results of operations of several callers; of one that fails, its error."""
+        """Return the results of the operations of several callers; for one that fails, its error."""
         try:
             return [*self.batch(ops)]
         except StoreUnavailableError:
@@ -312,7 +318,7 @@ class _StoredItems:
             return [error] if len(ops) == 1 else [self.results([op])[0] for op in ops]
 
     def _read(self, op: Op, refreshed: dict[str, MemoryItem]) -> Result:
-        """Return the result of *op*; note in *refreshed*, by key, whose time it begins anew."""
+        """Return the result of *op*; add the memories whose ttl it restarts to *refreshed*, by key."""
         match op:
             case GetOp():
                 found = self.manager.memory_store.get(self.scope, _key(op.namespace, op.key))
@@ -347,7 +353,7 @@ class _StoredItems:
                 self.manager.audit("deleted", key)
 
     def _embed(self, embedding: EmbeddingWorker, put: Mapping[str, PutOp]) -> None:
-        """Make the vectors of the items that were put under these keys, as they are stored: without secrets."""
+        """Make the vectors of the items that were put, from the stored texts, in which secrets are redacted."""
         chosen: list[tuple[MemoryItem, list[str]]] = []
         for item, facts in _readable(self.manager.memory_store.get_many(self.scope, put)):
             index = put[item.memory_key].index
@@ -357,7 +363,7 @@ class _StoredItems:
         embedding.embed_chosen(chosen)
 
     def _described(self, key: str, op: PutOp) -> tuple[MemoryItem, str]:
-        """Return the memory of an item that is put, under its key there, and its description."""
+        """Return the memory for an item to put, with the memory's key *key*, and its description."""
         metadata: dict[str, Any] = {
             "namespace": list(op.namespace),
             "key": op.key,
@@ -378,19 +384,20 @@ class _StoredItems:
             content_metadata=check_metadata(metadata),
             category=category_of(op.namespace),
             expires_at=None if op.ttl is None else now() + timedelta(minutes=op.ttl),
-            origin=MODEL,  # or of the program: an item does not say whether a tool has put it
+            origin=MODEL,  # it may be the program's, too: an item does not say who has put it
         )
         return item, one_line(f"{'/'.join(op.namespace)}: {op.key}")
 
     def _searched(self, op: SearchOp) -> _Found:
-        """Return a page of the items below a namespace that match."""
-        return self._spoken_of(op) if (op.query or "").strip() else self._oldest(op)
+        """Return a page of the matching items in a namespace and those below it."""
+        return self._by_query(op) if (op.query or "").strip() else self._oldest(op)
 
-    def _spoken_of(self, op: SearchOp) -> _Found:
+    def _by_query(self, op: SearchOp) -> _Found:
+        """Return a page of the matching items, best first: by vectors if there are any, else by words."""
         hits = partial(self.manager.hits, self.scope, op.query or "")
         if self.embedding is not None:
             by_vectors = partial(hits, mode="semantic", passages=False, by=self.embedding)
-            # An embedder that fails is logged, and words decide, as in every search.
+            # If the embedder fails, that is logged, and the search is by words, as everywhere in the library.
             with suppress(EmbedderError):
                 return self._most_similar(op, by_vectors)
         found = hits(limit=SEARCHED, filters=self._below(op.namespace_prefix))
@@ -398,16 +405,16 @@ class _StoredItems:
         return _matching(items, op)[op.offset : op.offset + op.limit]
 
     def _most_similar(self, op: SearchOp, by_vectors: Callable[..., list[MemoryItem]]) -> _Found:
-        """Return a page of the items that match, the most similar first; those without vectors last, oldest first."""
+        """Return a page of the matching items, the most similar first; those without vectors last, oldest first."""
         needed = op.offset + op.limit
-        limit = needed if _is_met_in_sql(op) else max(needed * 4, LEAST_READ)
+        limit = needed if _is_met_in_sql(op) else max(needed * 4, MIN_READ)
         near = self._read_by(by_vectors, op, limit)
         found = _matching(near, op)
         if len(found) < needed:
             is_all = len(near) < limit
             oldest = self._first(op, needed if is_all else None)
             if not is_all:
-                # What is near does not match: all that matches is ranked.
+                # Too few of the most similar items match. So all that match are ranked by similarity.
                 near = _ranked(by_vectors, [item.memory_key for item, _ in oldest], needed)
                 found = _matching(near, op)
             similar = {item.id for item, _ in found}
@@ -415,27 +422,27 @@ class _StoredItems:
         return found[op.offset : needed]
 
     def _oldest(self, op: SearchOp) -> _Found:
-        """Return a page of the items that match, oldest first."""
+        """Return a page of the matching items, oldest first."""
         if _is_met_in_sql(op):
             read = partial(self._query, offset=op.offset)
             return _matching(self._read_by(read, op, op.limit), op)
         return self._first(op, op.offset + op.limit)[op.offset :]
 
     def _first(self, op: SearchOp, needed: int | None) -> _Found:
-        """Return the oldest items that match: as many as are needed, or all."""
-        # Which ones match is seen in their values: more are read until there are enough, or no more.
+        """Return the oldest matching items: as many as are needed, or all if *needed* is None."""
+        # Whether an item matches shows only when it is read. So more are read until enough match, or all are read.
         limit = needed
         while True:
             items = self._read_by(self._query, op, limit)
             found = _matching(items, op)
             if limit is None or len(items) < limit or len(found[:needed]) == needed:
                 return found[:needed]
-            limit = max(limit * 16, LEAST_READ)
+            limit = max(limit * 16, MIN_READ)
 
     def _read_by(
         self, read: Callable[..., list[MemoryItem]], op: SearchOp, limit: int | None
     ) -> list[MemoryItem]:
-        """Return the first items below the namespace that may match."""
+        """Read the first items in and below the namespace that may match the filter."""
         filters = self._below(op.namespace_prefix)
         hint = _hint(op.filter or {})
         try:
@@ -443,7 +450,8 @@ class _StoredItems:
         except (InvalidFilterError, StoreError) as error:
             if not hint or isinstance(error, StoreUnavailableError | EmbedderError):
                 raise
-            # A codec hides contents from the database, or one is no JSON for it; they are only a hint.
+            # The database cannot filter contents that a codec encodes, or that are not valid JSON for it. The filter is
+            # only a hint, so it can be left out.
             return read(filters=filters, limit=limit)
 
     def _query(self, filters: Filters, limit: int | None, offset: int = 0) -> list[MemoryItem]:
@@ -452,7 +460,7 @@ class _StoredItems:
         )
 
     def _below(self, prefix: Sequence[str]) -> Filters:
-        """Return the filters for the items below a namespace; of a long one only the first labels count."""
+        """Return the filters for the items in and below a namespace; of a long namespace only for its first labels."""
         filters: dict[str, Any] = {}
         if self.omits_expired:
             filters["expires_at"] = [None, {"$gt": now()}]
@@ -461,12 +469,12 @@ class _StoredItems:
         return filters
 
     def sweep(self) -> int:
-        """Delete what has expired; return how many there were."""
+        """Delete the expired items, and return how many there were."""
         store, user = self.manager.memory_store, self.scope.user_id
         return delete_expired(store, user_id=user, tier=TIER)
 
     def _refresh(self, items: Iterable[MemoryItem]) -> None:
-        """Begin the time of those items anew that were put with one."""
+        """Restart the ttl of the items that were put with one."""
         ends = [
             (item, now() + timedelta(minutes=item.content_metadata["ttl"]))
             for item in items
@@ -485,8 +493,8 @@ class _StoredItems:
         return sorted(namespaces)[op.offset : op.offset + op.limit]
 
     def _namespaces_below(self, prefix: Sequence[str]) -> Iterator[tuple[str, ...]]:
-        """Yield the namespaces with items; of a long *prefix* only the first labels count."""
-        # Every item has a category; where that is asked for, its index alone is read.
+        """Yield the namespaces with items in and below *prefix*; if it is long, only its first labels count."""
+        # Every item has a category. With a filter on it, the database need only read the index of categories.
         filters = {"category": {"$gt": ""}, **self._below(prefix)}
         for usage in self.manager.memory_store.usage(self.scope, filters):
             category = usage.category or ""
@@ -494,26 +502,26 @@ class _StoredItems:
             if namespace is not None:
                 yield namespace
                 continue
-            # Its items know it, all of them the same one.
+            # The category has only a hash of a long namespace, so the namespace is read from one of its items.
             items = self._query({"category": category}, limit=1)
             yield from (facts["namespace"] for _, facts in _readable(items))
 
 
 class InvalidStoreNamespaceError(InvalidArgumentError, InvalidNamespaceError):
-    """A namespace that is none; LangGraph's error and ours."""
+    """A namespace is invalid; both LangGraph's error and ours."""
 
 
 def _check(op: Op) -> None:
-    """Refuse an operation on what is no namespace, or by a filter on what is no field, as LangGraph's own stores do.
+    """Refuse an operation with an invalid namespace, or with an invalid name in a filter, as LangGraph's own stores do.
 
     Raises:
-        InvalidStoreNamespaceError: It is no namespace.
-        InvalidFilterError: It is no name that LangGraph's `SqliteStore` takes.
+        InvalidStoreNamespaceError: The namespace is invalid.
+        InvalidFilterError: LangGraph's `SqliteStore` would not accept the name.
     """
     match op:
         case PutOp():
             _check_labels(op.namespace)
-            # LangGraph's own label, langgraph, is refused where an item is put by itself: what it writes itself is a batch.
+            # LangGraph reserves the first label `langgraph`: its `put` refuses it, while it writes itself by `batch`.
             if not op.namespace:
                 raise InvalidStoreNamespaceError("an item needs a namespace that is not empty")
         case GetOp():
@@ -523,11 +531,11 @@ def _check(op: Op) -> None:
             for name in op.filter or ():
                 if not _FIELD.fullmatch(name):
                     raise InvalidFilterError(
-                        f"Invalid filter key: {name!r:.80}; a field's name has ASCII letters, digits, _ . and - only"
+                        f"Invalid filter key: {name!r:.80}; a field's name has only ASCII letters, digits, _ . and -"
                     )
         case ListNamespacesOp():
             for condition in op.match_conditions or ():
-                # A text is as many labels as it has characters, as in LangGraph's own stores.
+                # A string is treated as a sequence of one-character labels, as in LangGraph's own stores.
                 _check_labels(tuple(condition.path))
 
 
@@ -535,12 +543,12 @@ def _check_labels(namespace: object) -> None:
     labels = cast("Sequence[object]", namespace if isinstance(namespace, tuple | list) else [None])
     if not all(isinstance(label, str) and _LABEL.fullmatch(label) for label in labels):
         raise InvalidStoreNamespaceError(
-            f"a namespace is a tuple of texts that are not empty and have no period and no NUL; not {namespace!r:.80}"
+            f"a namespace is a tuple of strings that are not empty and have no period or NUL; not {namespace!r:.80}"
         )
 
 
 def category_of(namespace: Sequence[str]) -> str:
-    """Return the category of a namespace's items: its path, which `namespace_of` reads; of a long one, a part and a hash."""
+    """Return the category for a namespace's items: its path, which `namespace_of` reads; if too long, a part and a hash."""
     path = _path_of(namespace)
     if not _is_cut(namespace):
         return path
@@ -549,56 +557,56 @@ def category_of(namespace: Sequence[str]) -> str:
 
 
 def namespace_of(category: str) -> tuple[str, ...] | None:
-    """Return the namespace that `category_of` made a category of; None if that holds a part of it only."""
+    """Return the namespace of a category that `category_of` made; None if the category holds only a part of it."""
     if _HASHED.search(category):
         return None
     return tuple(
-        _WRITTEN.sub(lambda code: chr(int(code[1], 16)), label) for label in category.split("/")
+        _ESCAPED.sub(lambda code: chr(int(code[1], 16)), label) for label in category.split("/")
     )
 
 
 def _path_of(namespace: Sequence[str]) -> str:
-    """Return as many of the labels as a category has room for."""
-    path = "/".join(map(_written, namespace))
+    """Return the path of as many labels as a category has room for."""
+    path = "/".join(map(_escaped, namespace))
     while len(path) > LONGEST_PATH:
         path = path.rpartition("/")[0]
     return path
 
 
 def _is_met_in_sql(op: SearchOp) -> bool:
-    """Return whether the database alone tells what a search is for."""
+    """Return whether SQL alone decides which items a search matches."""
     return not op.filter and not _is_cut(op.namespace_prefix)
 
 
 def _is_cut(namespace: Sequence[str]) -> bool:
-    return len("/".join(map(_written, namespace))) > LONGEST_PATH
+    return len("/".join(map(_escaped, namespace))) > LONGEST_PATH
 
 
 @lru_cache(maxsize=LABELS)
-def _written(label: str) -> str:
-    """Return a label as categories can hold it: ``new york`` as ``new-x20-york``."""
-    if _PLAIN.fullmatch(label) and not _WRITTEN.search(label):
+def _escaped(label: str) -> str:
+    """Escape a label for a category: ``new york`` becomes ``new-x20-york``."""
+    if _PLAIN.fullmatch(label) and not _ESCAPED.search(label):
         return label
-    # A hyphen, too: it would be read as the beginning of a code.
+    # This also escapes hyphens, which could look like the beginning of an escape.
     return _SPECIAL.sub(lambda char: f"-x{ord(char[0]):x}-", label)
 
 
 def _hint(wanted: Mapping[str, Any]) -> Filters:
-    """Return a filter that lets through every value that matches *wanted*: by a text that it holds, or by its fields."""
+    """Return a filter for SQL that every value matching *wanted* passes: on a text in its JSON, or on its fields."""
     for name, value in wanted.items():
-        if _is_written_alike(value):
-            # Of a name with dots, its last part may be the name of a field further below.
-            written = json.dumps({name.rpartition(".")[2]: value}, ensure_ascii=False)
-            return {"content": {"$contains": written[2:-1]}}
-    asked = {name: cast("Any", one) for name, one in wanted.items() if isinstance(one, dict)}
-    return {"content": {"$fields": asked}} if asked else {}
+        if _has_one_json_form(value):
+            # The last part of a name with dots may be the name of a nested field.
+            text = json.dumps({name.rpartition(".")[2]: value}, ensure_ascii=False)
+            return {"content": {"$contains": text[2:-1]}}
+    conditions = {name: cast("Any", one) for name, one in wanted.items() if isinstance(one, dict)}
+    return {"content": {"$fields": conditions}} if conditions else {}
 
 
-def _is_written_alike(value: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
-    """Return whether JSON writes every value that equals this one in the same way, or begins so."""
+def _has_one_json_form(value: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
+    """Return whether the JSON of every equal value begins with the JSON of this one."""
     if isinstance(value, str):
         return is_storable(value)
-    # True equals 1; 2.0 is written behind 2.
+    # 1 equals True, whose JSON is `true`. 2 equals 2.0, whose JSON begins with `2`.
     return type(value) is int and abs(value) < _EXACT and value not in (0, 1)
 
 
@@ -607,10 +615,10 @@ def _key(namespace: Sequence[str], key: str) -> str:
 
 
 def _facts(item: MemoryItem) -> dict[str, Any]:
-    """Return the item that a memory holds.
+    """Return the item in a memory.
 
     Raises:
-        StoreError: It holds none.
+        StoreError: The memory does not hold an item.
     """
     try:
         return {
@@ -629,7 +637,7 @@ def _facts(item: MemoryItem) -> dict[str, Any]:
 def _ranked(
     by_vectors: Callable[..., list[MemoryItem]], keys: Sequence[str], needed: int
 ) -> list[MemoryItem]:
-    """Return the most similar of the memories under *keys*."""
+    """Return the memories with these *keys*, the most similar first; at least the *needed* best ones."""
     near: list[MemoryItem] = []
     for start in range(0, len(keys), RANKED_TOGETHER):
         some = keys[start : start + RANKED_TOGETHER]
@@ -638,7 +646,7 @@ def _ranked(
 
 
 def _matching(items: Iterable[MemoryItem], op: SearchOp) -> _Found:
-    """Return the items below the namespace whose values match, with what they hold."""
+    """Return the memories whose items are in or below the namespace and match the filter."""
     prefix = tuple(op.namespace_prefix)
     return [
         (item, facts)
@@ -648,7 +656,7 @@ def _matching(items: Iterable[MemoryItem], op: SearchOp) -> _Found:
 
 
 def _readable(items: Iterable[MemoryItem]) -> Iterator[tuple[MemoryItem, dict[str, Any]]]:
-    """Yield the items with what they hold; leave out records that hold no item."""
+    """Yield the memories with their items; log and leave out those that do not hold an item."""
     for item in items:
         try:
             yield item, _facts(item)
@@ -661,7 +669,7 @@ def _has_expired(item: MemoryItem) -> bool:
 
 
 def _matches(value: Any, wanted: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
-    """Return whether a value is the wanted one: fields, lists of the same length, and operators, as LangGraph has them."""
+    """Return whether a value matches a filter by LangGraph's rules: on fields, lists of the same length, and operators."""
     if isinstance(wanted, Mapping):
         fields = cast("Mapping[str, Any]", wanted)
         if any(name.startswith("$") for name in fields):
@@ -680,7 +688,7 @@ def _matches(value: Any, wanted: Any) -> bool:  # noqa: ANN401 - whatever JSON h
 
 
 def _field(value: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return a field; of a name with dots that is none itself, the field below: ``address.city``."""
+    """Return a field of an object. If there is none with a name such as ``address.city``, look for the nested field."""
     if name in value or "." not in name:
         return value.get(name)
     first, _, rest = name.partition(".")
@@ -691,16 +699,16 @@ def _field(value: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - whatev
 def _holds(value: Any, operator: str, operand: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
     if operator not in _OPERATORS:
         raise InvalidArgumentError(
-            f"unknown operator {operator!r}: there are {' '.join(_OPERATORS)}"
+            f"unknown operator {operator!r}: the operators are {' '.join(_OPERATORS)}"
         )
     try:
         return _OPERATORS[operator](value, operand)
-    except TypeError:  # a text is neither more nor less than a number
+    except TypeError:  # the types cannot be compared, such as a string and a number
         return False
 
 
 def _fixed_beginning(conditions: Iterable[MatchCondition]) -> list[str]:
-    """Return the first labels of every namespace that fits."""
+    """Return the labels with which every namespace begins that meets the conditions."""
     for condition in conditions:
         if condition.match_type == "prefix":
             return list(takewhile(lambda label: label != "*", condition.path))

@@ -1,4 +1,4 @@
-"""A chat model that answers from a script, to test LangChain agents with."""
+"""A chat model that answers from a script, for tests of LangChain agents."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def call(name: str, call_id: str = "1", **arguments: Any) -> ToolCall:  # noqa: 
 
 
 class ScriptedChatModel(BaseChatModel):
-    """Answers with the steps of a script, one per call, and remembers every prompt.
+    """Answers with the steps of a script, one per call, and records every prompt.
 
-    A step is a text, a message, a list of tool calls, an error to raise, or a callable that gives one of these for the
-    prompt.
+    A step is a text, a message, a list of tool calls, an error to raise, or a callable that returns one of these for
+    the prompt.
 
     Attributes:
-        script: What it answers.
-        prompts: What it was asked, as lists of messages.
+        script: The answers.
+        prompts: The prompts so far, as lists of messages.
     """
 
     script: list[Any] = Field(default_factory=list[Any])
@@ -49,7 +49,7 @@ class ScriptedChatModel(BaseChatModel):
         return "scripted"
 
     def bind_tools(self, tools: Any, **_: Any) -> Runnable[LanguageModelInput, AIMessage]:  # noqa: ANN401, ARG002 - any tools
-        """Return the model itself: its script knows the tools."""
+        """Return the model itself, since the script decides on tool calls."""
         return self
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:  # noqa: ANN401 - LangChain's options
@@ -75,7 +75,7 @@ class ScriptedChatModel(BaseChatModel):
         self.prompts.append(list(messages))
         if self._asked >= len(self.script):
             raise IndexError(
-                f"the script has {len(self.script)} steps, the model was asked once more"
+                f"the script has only {len(self.script)} steps, but the model was called again"
             )
         step = self.script[self._asked]
         self._asked += 1

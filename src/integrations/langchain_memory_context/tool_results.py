@@ -1,4 +1,4 @@
-"""An agent's tools give results: folded, and without what must not be stored."""
+"""Fold the results of an agent's tools, and redact what must not be stored."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AnyMiddleware: TypeAlias = AgentMiddleware[Any, Any, Any]
 
 
 def with_folded(outcome: ToolOutcome, fold: Callable[[ToolMessage], ToolMessage]) -> ToolOutcome:
-    """Return what a tool gave, with a *fold* of each of its results."""
+    """Return a tool's outcome with *fold* applied to each tool message in it."""
     if isinstance(outcome, ToolMessage):
         return fold(outcome)
     changes = members_of(outcome.update)
@@ -48,7 +48,15 @@ def folded_result(
     call: RunningCall,
     message: ToolMessage,
 ) -> ToolMessage:
-    """Return what a tool's *call* gave behind the messages *before*, with its large texts folded."""
+    """Return a tool's result with its large texts folded.
+
+    Args:
+        folder: Folds texts.
+        request: The request to the tool.
+        before: The messages before the result.
+        call: The facts about the call for conversations inside the tool.
+        message: The result.
+    """
     if isinstance(request.tool, MemoryTool):
         return _reported(folder, message)
     message = _unclaimed(message, call)
@@ -58,13 +66,13 @@ def folded_result(
     tool = request.tool_call["name"]
     [taken] = folder.take_in([replace(neutral, source=tool)], before)
     facts = replace(taken.known, trusted=(*taken.known.trusted, *call.told_in(taken.text)))
-    # What is small may still be folded with the results beside it, before the model sees them.
+    # No facts are noted on a small result: it may still be folded together with the other results of the turn.
     shown = replace(taken, facts=facts if facts.folded or facts.trusted else None)
     return _without_artifact(folder, cast("ToolMessage", shown_as(message, shown)), tool)
 
 
 def _reported(folder: MessageFolder, message: ToolMessage) -> ToolMessage:
-    """Return the answer of a memory tool with the keys that it speaks of: not those that the text in it names."""
+    """Return the answer of a memory tool; the keys that it reports become trusted, not those in texts that it quotes."""
     if message.name not in MEMORY_TOOLS or message.status == "error":
         return message
     keys = members_of(message.artifact).get("keys")
@@ -75,7 +83,10 @@ def _reported(folder: MessageFolder, message: ToolMessage) -> ToolMessage:
 
 
 def _unclaimed(message: ToolMessage, call: RunningCall) -> ToolMessage:
-    """Return *message* without notes, unless conversations inside of the *call* made them: a tool may bring any."""
+    """Return *message* without notes of this library, unless they come from a conversation inside the *call*.
+
+    Any tool could return a message with such notes, and so make keys trusted.
+    """
     trusted = neutral_of(message).known.trusted
     if METADATA not in message.response_metadata or (trusted and call.told.issuperset(trusted)):
         return message
@@ -93,13 +104,13 @@ def _without_artifact(folder: MessageFolder, message: ToolMessage, tool: str) ->
 
 
 def _store_artifact(folder: MessageFolder, artifact: object, tool: str) -> str | None:
-    """Return the key of a large artifact; None where it is small, or neither text, bytes nor JSON."""
+    """Store a large artifact and return its key; None if it is small, or neither text, bytes nor JSON."""
     content = _content(artifact)
-    most = folder.policy.threshold
-    if content is None or len(content) <= most:
+    threshold = folder.policy.threshold
+    if content is None or len(content) <= threshold:
         return None
     if isinstance(content, str):
-        if not folder.manager.counter.exceeds(content, most):
+        if not folder.manager.counter.exceeds(content, threshold):
             return None
         content = folder.policy.redacted(content)
     with folder.fail_open.writing():
@@ -109,7 +120,7 @@ def _store_artifact(folder: MessageFolder, artifact: object, tool: str) -> str |
 
 
 def _content(artifact: object) -> str | bytes | None:
-    """Return an artifact as it can be stored; None for objects that JSON cannot express."""
+    """Return an artifact in a form that can be stored; None for objects that JSON cannot express."""
     if isinstance(artifact, str | bytes):
         return artifact
     try:
@@ -119,18 +130,18 @@ def _content(artifact: object) -> str | bytes | None:
 
 
 def as_redactor(redactor: AnyMiddleware | Redactor) -> Redactor:
-    """Return a callable that takes away from a text what must not be stored; of a middleware, what it does to results.
+    """Return a callable that redacts a text, from such a callable or from a middleware that redacts tool results.
 
     Raises:
-        InvalidArgumentError: It is neither, or a `PIIMiddleware` that leaves tools' results as they are.
+        InvalidArgumentError: It is neither, or a `PIIMiddleware` that does not redact tool results.
     """
     if isinstance(redactor, AgentMiddleware):
         middleware: AnyMiddleware = redactor  # pyright: ignore[reportUnknownVariableType] # any type arguments
         if not getattr(middleware, "apply_to_tool_results", True):
             raise InvalidArgumentError(
-                f"{middleware.name} leaves tools' results as they are: give it apply_to_tool_results=True"
+                f"{middleware.name} does not redact tool results: set apply_to_tool_results=True"
             )
-        return lambda text: _through(middleware, text)
+        return lambda text: _redacted_by(middleware, text)
     if callable(redactor):
         return redactor
     raise InvalidArgumentError(
@@ -138,8 +149,8 @@ def as_redactor(redactor: AnyMiddleware | Redactor) -> Redactor:
     )
 
 
-def _through(redactor: AnyMiddleware, text: str) -> str:
-    """Return what stays of a tool's result when the middleware has looked at it."""
+def _redacted_by(redactor: AnyMiddleware, text: str) -> str:
+    """Return *text* as the middleware redacts it, if it is a tool's result."""
     messages = [AIMessage(""), ToolMessage(text, tool_call_id="redaction")]
     update = redactor.before_model({"messages": messages}, cast("Any", None))
     return str((update or {}).get("messages", messages)[-1].content)

@@ -1,4 +1,4 @@
-"""LangChain's tools by which an agent reads, searches and keeps memories."""
+"""The memory tools for LangChain: read, search, query and store memories, and keep notes and files."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from memory_context.tools.verbs import (
 
 
 class VerbTool(BaseTool):
-    """A tool that a verb describes, with answers of at most `max_tokens`.
+    """A *verb* (a tool as the library defines it for all frameworks) as a LangChain tool.
 
-    The artifact of an answer is ``{"keys": […]}``, the memories that it speaks of. What goes wrong comes as the tool's
-    answer, with the status ``error``, and says what to do next.
+    The artifact of an answer is ``{"keys": […]}``, the memories that the answer is about. Errors are returned as the
+    tool's answer, with the status ``error``, and tell the model what to do next.
 
     Args:
-        verb: What it does.
-        owner: Gives what the verb works on, for whoever calls.
-        max_tokens: The most that an answer takes; 200, if that is less.
-        open_tiers: The tiers that its schema offers, if it is one on notes.
+        verb: The verb.
+        owner: Returns the object that the verb works on, for the current caller.
+        max_tokens: The most tokens of an answer; less than 200 counts as 200.
+        open_tiers: The tiers that the schema of a tool on notes offers.
     """
 
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
@@ -58,7 +58,7 @@ class VerbTool(BaseTool):
 
     @property
     def tool_call_schema(self) -> Any:  # noqa: ANN401 - LangChain's is a model or a dict
-        """Return the arguments as every host tells a model of them, not LangChain's copy with titles and defaults."""
+        """Return the same schema of the arguments as with every framework, not LangChain's with titles and defaults."""
         schema = self._verb.args.model_json_schema()
         offer_tiers(self.name, schema["properties"], self.open_tiers)
         return schema
@@ -68,7 +68,7 @@ class VerbTool(BaseTool):
         tool_input: str | dict[str, Any],
         tool_call_id: str | None,  # noqa: ARG002 - LangChain's signature
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Leave the arguments to the verb: LangChain drops those of other names without a word. A text is the first one."""
+        """Pass all arguments to the verb, since LangChain silently drops unknown ones. A text is the first argument."""
         if isinstance(tool_input, str):
             tool_input = {next(iter(self._verb.args.model_fields), "input"): tool_input}
         return (), tool_input.copy()
@@ -85,10 +85,10 @@ class VerbTool(BaseTool):
 
 
 class MemoryTool(VerbTool):
-    """A tool on one user's memories: no reference is passed into it, and what it answers is not folded."""
+    """A tool on one user's memories. References in its arguments are not replaced, and its answers are not folded."""
 
     def is_same(self, other: MemoryTool) -> bool:
-        """Return whether *other* does the same on the same memories, whatever it tells a model of its tiers."""
+        """Return whether *other* is the same verb on the same memories, even if it offers other tiers."""
         return self.name == other.name and self._owner is other._owner
 
 
@@ -113,16 +113,17 @@ def memory_tools(
     page_tokens: int | None = None,
     queries: bool = False,
 ) -> list[BaseTool]:
-    """Return `retrieve_memory`, `search_memory` and `store_memory` for an agent; of a `ScopedMemory` those on its notes too.
+    """Return `retrieve_memory`, `search_memory` and `store_memory`; for a `ScopedMemory`, also the tools on its notes.
 
     Args:
-        memories: The memories; or a callable that gives, at each call, those of whoever calls.
-        max_tokens: The most that an answer takes; 200, if that is less. Without one, 500.
-        page_tokens: The most that a page of `retrieve_memory` takes; without one `max_tokens`, and without both 4,000.
-        queries: Whether `query_memory` is among them.
+        memories: The memories; or a callable that returns, at each call of a tool, those of the caller.
+        max_tokens: The most tokens of an answer, 500 by default; less than 200 counts as 200.
+        page_tokens: The most tokens of a page of `retrieve_memory`; by default `max_tokens`, or 4,000 if that is not
+            given either.
+        queries: Whether `query_memory` is among the tools.
 
     Raises:
-        InvalidArgumentError: They are neither.
+        InvalidArgumentError: *memories* is not a `MemoryManager`, a `ScopedMemory` or a callable.
     """
     if not callable(memories):
         check_owner(memories, MemoryManager, ScopedMemory)
@@ -135,11 +136,11 @@ def memory_tools(
 def ask_tools(
     reader: MemoryReader | Callable[[], MemoryReader], *, max_tokens: int = 500
 ) -> list[BaseTool]:
-    """Return `ask_memory`, by which a light model reads memories for an agent and answers with checked quotations.
+    """Return the tool `ask_memory`: a lightweight model reads memories and answers with checked quotations.
 
     Args:
-        reader: The memories and the model; or a callable that gives, at each call, those for whoever calls.
-        max_tokens: The most that an answer takes; 200, if that is less.
+        reader: The memories and the model; or a callable that returns, at each call of the tool, those of the caller.
+        max_tokens: The most tokens of an answer; less than 200 counts as 200.
     """
     return [_tool(MemoryTool, ASKING, reader, max_tokens)]
 
@@ -147,12 +148,12 @@ def ask_tools(
 def file_tools(
     service: AgentMemoryService, agent_instance_id: str, *, max_tokens: int = 500
 ) -> list[BaseTool]:
-    """Return `memory`, by which an agent keeps files, with the commands of Anthropic's memory tool.
+    """Return the tool `memory`, in which an agent keeps files, with the commands of Anthropic's memory tool.
 
     Args:
-        service: Where the files are.
-        agent_instance_id: Whose they are.
-        max_tokens: The most that an answer takes; 200, if that is less.
+        service: The service that stores the files.
+        agent_instance_id: The agent whose files these are.
+        max_tokens: The most tokens of an answer; less than 200 counts as 200.
     """
     return [_tool(VerbTool, FILES, AgentFiles(service, agent_instance_id), max_tokens)]
 
@@ -163,11 +164,11 @@ def note_tools(
     """Return `save_memory`, `get_memory`, `delete_memory`, `clear_memory` and `list_categories` for an agent.
 
     Args:
-        notes: The notes; or a callable that gives, at each call, those that are open for whoever calls.
-        max_tokens: The most that an answer takes; 200, if that is less.
+        notes: The notes; or a callable that returns, at each call of a tool, the open notes of the caller.
+        max_tokens: The most tokens of an answer; less than 200 counts as 200.
 
     Raises:
-        InvalidArgumentError: They are neither.
+        InvalidArgumentError: *notes* is neither a `ScopedMemory` nor a callable.
     """
     if not callable(notes):
         check_owner(notes, ScopedMemory)

@@ -1,4 +1,4 @@
-"""LangChain's messages as the turns of a stored conversation."""
+"""Convert LangChain messages to the turns of a stored conversation, and back."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memory_context.runtime import events
 
 
 def messages_of(turns: Iterable[ChatTurn]) -> list[BaseMessage]:
-    """Return the messages that *turns* were made of, without those of which something in the store left no message."""
+    """Return the messages that *turns* were made of; a turn that was damaged in the store is logged and left out."""
     messages = list[BaseMessage]()
     for turn in turns:
         try:
@@ -34,9 +34,9 @@ def message_of(turn: ChatTurn) -> BaseMessage:
 
 
 def turn_of(message: BaseMessage) -> ChatTurn:
-    """Return a message as a turn; what JSON cannot express in it is kept as its text.
+    """Return a message as a turn. A value in it that JSON cannot express is stored as its ``str()``.
 
-    What this library has put into the conversation is marked as recalled.
+    A message that this library has inserted into the conversation is marked as recalled.
     """
     data: dict[str, Any] = json.loads(json.dumps(message_to_dict(message)["data"], default=str))
     text = data.pop("content") if isinstance(message.content, str) else ""
@@ -49,12 +49,12 @@ def append(
     folder: MessageFolder,
     messages: Sequence[BaseMessage],
 ) -> None:
-    """Append copies of *messages* to a session, their large texts folded, side by side.
+    """Append copies of *messages*, with their large texts folded, to a session, without other turns between them.
 
     Raises:
-        StoreError: The store could not do it; nothing was appended.
+        StoreError: The store failed; nothing was appended.
     """
-    # A chat is read again later, also what the model has said in it.
+    # The model's own texts are folded, too, since the chat is sent to models again later.
     chat = replace(folder, folds_answers=True)
     turns = list[ChatTurn]()
     before = list[Message]()

@@ -1,4 +1,4 @@
-"""Whose a run is: what the program or the server says counts before what a client says."""
+"""Find the user of a run. What the program or the server says takes precedence over what the run's caller says."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from memory_context.model.scope import UserId
 
 RunUser: TypeAlias = UserId | Callable[[Runtime[Any]], UserId | None] | None
 
-# What LangGraph's server tells of the user whom its authentication has found.
+# The setting in which LangGraph's server puts the id of the authenticated user.
 SIGNED_IN = "langgraph_auth_user_id"
 
 
 def user_of_run(user_id: RunUser) -> UserId:
-    """Return whose run goes on here: *user_id*, what that says of the run, or whom the run names.
+    """Return the user of the current run: *user_id*, or its result for the run if it is a callable.
+
+    If *user_id* is None, it is the user whom LangGraph's server has authenticated, else the one that the run names.
 
     Raises:
-        InvalidScopeError: Nobody says it.
+        InvalidScopeError: No user is given.
     """
     if user_id is not None and not callable(user_id):
         return user_id
@@ -29,28 +31,28 @@ def user_of_run(user_id: RunUser) -> UserId:
         runtime = get_runtime()
     except RuntimeError as error:
         raise InvalidScopeError(
-            "whose memories? No run goes on here that could say it: give user_id= a user"
+            "whose memories? This is outside of a run, which could name the user: set user_id="
         ) from error
     if callable(user_id):
-        told = user_id(runtime)
+        found = user_id(runtime)
     else:
         signed_in = get_config().get("configurable", {}).get(SIGNED_IN)
-        told = setting_of_run("user_id") if signed_in is None else signed_in
-    if told is None:
+        found = setting_of_run("user_id") if signed_in is None else signed_in
+    if found is None:
         raise InvalidScopeError(
-            'whose memories? Give user_id= here, or in the run\'s context or config["configurable"]'
+            'whose memories? Set user_id= here, or in the run\'s context or config["configurable"]'
         )
-    return told
+    return found
 
 
 def setting_of_run(name: str) -> Any:  # noqa: ANN401 - whatever a caller gives
-    """Return what a run says of itself, in its context or its configuration."""
-    told = named(getattr(get_runtime(), "context", None), name)
-    return get_config().get("configurable", {}).get(name) if told is None else told
+    """Return a setting of the current run, from its context, else from its configuration."""
+    value = named(getattr(get_runtime(), "context", None), name)
+    return get_config().get("configurable", {}).get(name) if value is None else value
 
 
 def named(place: Any, name: str) -> Any:  # noqa: ANN401 - contexts and states are dicts, dataclasses, pydantic models
-    """Return what stands in *place* under a name; None for nothing."""
+    """Return the value under *name* in a mapping or an object; None if there is none."""
     return (
         cast("Mapping[str, Any]", place).get(name)
         if isinstance(place, Mapping)

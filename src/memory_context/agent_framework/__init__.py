@@ -1,4 +1,4 @@
-"""Microsoft Agent Framework: the provider that folds an agent's conversation, and its tools."""
+"""Microsoft Agent Framework: a context provider that keeps an agent's conversation small, and the memory tools."""
 
 from memory_context.exceptions import MissingDependencyError
 

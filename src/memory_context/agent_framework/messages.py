@@ -1,4 +1,4 @@
-"""Agent Framework's messages: what they are to a conversation, and how its decisions are shown in them."""
+"""Convert Agent Framework's messages to the library's own `Message`, and apply changes of these to the framework's."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from memory_context.conversation.message import FunctionCall, Message
 from memory_context.model.item import hash_content
 
 RESULT = "function_result"
-# Marks a text of a result: the tool has failed, and says so itself.
+# Marks a text as the error message of a tool that has failed.
 FAILED = "memory_context_failed"
 
 
 def held_by(messages: Sequence[FrameworkMessage]) -> list[list[Message]]:
-    """Return, for each of the framework's messages, what it is to a conversation: each result of a tool by itself."""
+    """Return each of the framework's messages as the library's own messages, with tool results as separate messages."""
     tools = dict[str, str]()
     seen = Counter[str]()
     held = list[list[Message]]()
@@ -38,13 +38,13 @@ def held_by(messages: Sequence[FrameworkMessage]) -> list[list[Message]]:
 
 
 def neutral_result(call_id: str, occurrence: str, tool: str, items: Sequence[Content]) -> Message:
-    """Return what *tool* gives, as a conversation sees it.
+    """Return a tool's result as the library's own message.
 
     Args:
-        call_id: The call that it answers, as the provider names it.
-        occurrence: What tells the call from others, of which providers may repeat the name.
-        tool: The tool.
-        items: What it gives.
+        call_id: The provider's id of the call.
+        occurrence: An id that is unique in the conversation; providers may use a call id twice.
+        tool: The name of the tool.
+        items: The contents of the result.
     """
     return Message(
         occurrence,
@@ -62,19 +62,19 @@ def _texts(contents: Sequence[Content]) -> dict[int, str]:
 
 
 def _others(contents: Sequence[Content]) -> dict[int, Any]:
-    own = ("text", "function_call")
-    return {place: one.to_dict() for place, one in enumerate(contents) if one.type not in own}
+    handled = ("text", "function_call")
+    return {place: one.to_dict() for place, one in enumerate(contents) if one.type not in handled}
 
 
 def copied(message: FrameworkMessage) -> FrameworkMessage:
-    """Return a copy of *message*, in which the framework may note what it likes."""
+    """Return a copy of *message* whose properties the framework may change without changing the original."""
     message = copy(message)
     message.additional_properties = dict(message.additional_properties)
     return message
 
 
 def show(message: FrameworkMessage, parts: Sequence[Message]) -> None:
-    """Let *message* say what *parts* say, and keep what tells it from others."""
+    """Change *message* so that it has the texts and arguments of *parts*, and their id unless it holds tool results."""
     results = iter(parts)
     contents = list[Content]()
     for place, content in enumerate(message.contents):
@@ -91,14 +91,14 @@ def show(message: FrameworkMessage, parts: Sequence[Message]) -> None:
         message.message_id = parts[0].id
 
 
-def own(message: Message) -> FrameworkMessage:
-    """Return the framework's message for one that this library has put into the conversation."""
-    words, source = [message.text], message.source
-    return FrameworkMessage("user", words, author_name=source, message_id=message.id)
+def inserted_message(message: Message) -> FrameworkMessage:
+    """Return the framework's form of a message that this library has inserted into the conversation."""
+    texts, source = [message.text], message.source
+    return FrameworkMessage("user", texts, author_name=source, message_id=message.id)
 
 
 def with_texts(items: Sequence[Content], texts: Mapping[int, str]) -> list[Content]:
-    """Return *items* with other texts at some places."""
+    """Return *items* with *texts* at their indexes in place of the old ones."""
     return [
         _with_text(item, texts[place]) if texts.get(place, item.text) != item.text else item
         for place, item in enumerate(items)
@@ -106,14 +106,14 @@ def with_texts(items: Sequence[Content], texts: Mapping[int, str]) -> list[Conte
 
 
 def _neutral_of(message: FrameworkMessage, tools: Mapping[str, str]) -> list[Message]:
-    """Return *message* as a conversation sees it; *tools* are the names of those that were called before."""
+    """Return *message* as the library's own messages. *tools* maps ids of earlier calls to names of tools."""
     if message.role == "tool":
         return [_result(one, tools) for one in message.contents if one.type == RESULT]
     calls = tuple(_call(one) for one in message.contents if one.type == "function_call")
     others = _others(message.contents)
     texts = _texts(message.contents)
     role = "system" if message.role == "developer" else message.role
-    # A person without a name is the source `user`, as in every host.
+    # The source of a person's message without a name is `user`, as with every framework.
     source = message.author_name or role
     words = json.dumps([role, [*texts.values()], [call.id for call in calls]])
     message_id = message.message_id or f"{role}:{hash_content(words)}"
@@ -168,18 +168,18 @@ def _with_text(content: Content, text: str) -> Content:
 
 
 def failure(text: str) -> list[Content]:
-    """Return what a tool gives that has failed and says why, in words for a model."""
+    """Return the result of a tool that has failed; *text* tells the model why."""
     return [Content.from_text(text, additional_properties={FAILED: True})]
 
 
 def joined_texts(items: Sequence[Content]) -> list[Content]:
-    """Return *items*, texts side by side as one, with line breaks between them."""
+    """Return *items* with adjacent texts joined by line breaks."""
     joined = list[Content]()
     for is_text, run in groupby(items, lambda item: item.type == "text"):
-        together = list(run)
-        if is_text and len(together) > 1:
-            text = "\n".join(item.text or "" for item in together)
-            properties = {k: v for item in together for k, v in item.additional_properties.items()}
-            together = [Content.from_text(text, additional_properties=properties)]
-        joined += together
+        adjacent = list(run)
+        if is_text and len(adjacent) > 1:
+            text = "\n".join(item.text or "" for item in adjacent)
+            properties = {k: v for item in adjacent for k, v in item.additional_properties.items()}
+            adjacent = [Content.from_text(text, additional_properties=properties)]
+        joined += adjacent
     return joined

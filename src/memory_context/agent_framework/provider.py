@@ -1,4 +1,4 @@
-"""The provider that keeps an agent's prompts and sessions small without losing anything."""
+"""`MemoryContextProvider`: keep an agent's prompts and sessions small without losing anything."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ from memory_context.stores import AnyStore
 from memory_context.tools.ask_memory import ASKING
 from memory_context.tools.verbs import answer_limit
 
-# What a person's answer to a request for approval is among the contents of a message.
+# The content type of a person's answer to a request for approval.
 APPROVAL = "function_approval_response"
-# The version of the UUIDs that the framework gives sessions without an id.
+# The UUID version of the ids that the framework gives to sessions without one.
 RANDOM = 4
 
 
@@ -57,49 +57,53 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
     """Keeps large texts of an agent's conversation in a store, and brings back what the next step needs.
 
     A tool's large result is committed to the store before it enters the conversation; a reference and a preview take
-    its place, in prompts, in the session and in what is streamed. Large texts of people are folded before the first
-    model call that would see them. Before each model call, in the tool loop too, the newest message is compared with
-    what is out of sight, and what it needs is put before it; text and position are kept in the session's state, so that
-    what a model saw does not change. If the store fails, the text stays, and the run goes on.
+    its place in prompts, in the session and in streams. Large texts of people are folded before the first model call
+    that would see them. Before each model call, in the tool loop too, the newest message is compared with the stored
+    texts that the model does not see, and those that it needs are inserted before it. The inserted text and its position
+    are kept in the session's state, so that messages a model has seen do not change. If the store fails, the text stays,
+    and the run goes on.
 
-    Where the model's service keeps the history, it is sent what is new, and what it has cannot be changed: large texts
-    are folded at once then, and `max_tokens` compacts nothing.
+    If the model's service keeps the history, it is sent new messages only, and messages that it has cannot be changed.
+    Large texts are then folded at once, and `max_tokens` has no effect.
 
-    One provider serves any number of sessions and users. Put it first among the providers. Tools are folded behind all
-    other middleware: what redacts reaches stored text only as ``FoldPolicy(redact=…)``.
+    One provider serves any number of sessions and users. Put it first among the providers. Results of tools are folded
+    before any other middleware sees them, so a redaction of stored texts works only as ``FoldPolicy(redact=…)``.
 
-    The notes of a run, and of its task, go when it ends, and not while it waits for a person's approval. A run that
-    fails leaves them; nobody else sees them, and they go when the session's next run begins.
+    The notes of a run, and of its task, are deleted when the run ends, but not while it waits for a person's approval. A
+    run that fails leaves its notes; nobody else sees them, and they are deleted when the session's next run begins.
 
     Args:
-        store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the variable
-            ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory. Nothing is opened before
-            the first use.
-        user_id: Whose memories these are; or a callable that says it of a session. None: each session says it, by
-            ``session.state["user_id"]``; a run of one that does not is an error.
-        threshold: Texts with more tokens are folded; 50 or more, 500 by default. Short for a `FoldPolicy`'s.
-        fold: ``at_once``; or ``after_reading``, for work that must read each output once; or a `FoldPolicy`.
-        recall: Whether anything is brought back without being asked for, also what is known about the user; or a
+        store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the environment variable
+            ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory. The store is opened on
+            first use.
+        user_id: The user whose memories these are, or a callable that returns the user of a session. None: the user
+            that ``session.state["user_id"]`` names; a run without one is an error.
+        threshold: Texts with more tokens than this are folded; 50 or more, 500 by default. Shorthand for a `FoldPolicy`
+            with this threshold.
+        fold: ``at_once``; ``after_reading``, for work in which the model must read each output in full once; or a
+            `FoldPolicy`.
+        recall: Whether stored texts, and what is known about the user, are brought back without being asked for; or a
             `RecallPolicy`.
         notes: Whether the agent keeps notes in tiers (`ScopedMemory`); or a `NotesPolicy`. A run is one call of
-            ``agent.run``, with the approvals that it waits for; the session is the session. Its task and its project are
-            told by ``session.state["task"]`` and ``session.state["project"]``.
-        max_tokens: The most tokens of all messages, 500 or more; an old image 765. Before it is passed, the oldest groups
-            of messages are stored as one memory, and a reference takes their place. Instructions and tools come on top
-            of it.
+            ``agent.run``, including the approvals that it waits for. ``session.state["task"]`` and
+            ``session.state["project"]`` name its task and its project.
+        max_tokens: The most tokens that all messages together may have, 500 or more; an old image counts as 765. Before
+            this is exceeded, the oldest groups of messages are stored as one memory, and a reference takes their place.
+            Instructions and tools come on top of it.
         tools: Whether the agent gets `retrieve_memory`, `search_memory` and `store_memory`, and with notes
             `save_memory`, `get_memory`, `delete_memory`, `clear_memory` and `list_categories`.
-        pass_by_reference: Whether a reference as the whole value of a tool's argument is replaced by its text; or a
-            `PassingPolicy`.
-        audit: Where it is written who did what with which memory: see `MemoryManager`.
-        source_id: Where its part of a session's state stands; tells two providers of one agent apart.
+        pass_by_reference: Whether a reference that is the whole value of a tool's argument is replaced with the stored
+            text; or a `PassingPolicy`.
+        audit: The audit trail, which records who did what with which memory: see `MemoryManager`.
+        source_id: The name of the provider's part of the session's state; two providers of one agent need different
+            ones.
 
     Raises:
-        InvalidScopeError: A user that is none.
-        InvalidThresholdError: A threshold below 50.
-        BudgetTooSmallError: A `max_tokens` below 500.
-        InvalidArgumentError: A threshold beside a `FoldPolicy`, or a setting of the wrong kind.
-        UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
+        InvalidScopeError: The user is missing or invalid.
+        InvalidThresholdError: The threshold is below 50.
+        BudgetTooSmallError: `max_tokens` is below 500.
+        InvalidArgumentError: There is both a threshold and a `FoldPolicy`, or a setting has the wrong type.
+        UnsupportedDatabaseError: The URL is neither one of SQLite nor one of PostgreSQL.
     """
 
     def __init__(  # noqa: PLR0913 - each is a setting of its own, with a default
@@ -136,7 +140,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         context: SessionContext,
         state: dict[str, Any],
     ) -> None:
-        """See `ContextProvider`: give the run tools, and the middleware that folds and recalls."""
+        """Give the run the memory tools and the middleware that folds and recalls; see `ContextProvider`."""
         name = agent.name or "UnnamedAgent"
         kept: dict[str, Any] = state.setdefault(name, {})
         owner = self._hosted.memories(self._user_of(session), session.session_id, agent.name)
@@ -148,7 +152,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
             named_thread=not _is_made_up(session.session_id),
         )
         if _service_keeps_history(agent, session, context):
-            # Nothing changes that a model has seen: no late folds, and no compaction.
+            # Messages that the service has cannot be changed, so there are no late folds and no compaction.
             fold = replace(conversation.settings.fold, fold="at_once")
             settings = replace(conversation.settings, fold=fold, max_tokens=None)
             conversation = replace(conversation, settings=settings)
@@ -171,7 +175,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         context: SessionContext,
         state: dict[str, Any],
     ) -> None:
-        """See `ContextProvider`: end the run, unless it waits for a person."""
+        """End the run, unless it waits for a person; see `ContextProvider`."""
         kept: dict[str, Any] = state.get(agent.name or "UnnamedAgent", {})
         is_waiting = context.response is not None and bool(context.response.user_input_requests)
         if not self._hosted.has_notes or is_waiting:
@@ -185,11 +189,11 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
     def end_task(self, task: str, *, user_id: UserId) -> int:
         """Delete the notes of a task that has ended, and return how many there were.
 
-        With ``NotesPolicy(ends_task=False)`` nothing else does.
+        With ``NotesPolicy(ends_task=False)``, this is the only way in which they are deleted.
 
         Raises:
-            InvalidScopeError: A user that is none.
-            StoreError: The store could not do it.
+            InvalidScopeError: The user is missing or invalid.
+            StoreError: The store failed.
         """
         return self._hosted.end_task(task, user_id)
 
@@ -200,7 +204,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         context: SessionContext,
         owner: MemoryManager,
     ) -> AgentRun:
-        """Return the run that goes on with a person's approvals, or a new one; the notes of one left behind go."""
+        """Return the open run if a person's approvals continue it, else a new one; delete the notes of an abandoned run."""
         open_run = AgentRun.of(kept.get("run"))
         if open_run.run_id is not None:
             contents = [content for one in context.input_messages for content in one.contents]
@@ -210,21 +214,21 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         return self._hosted.new_run(session.state.get("task"), session.state.get("project"))
 
     def _tools(self, owner: MemoryManager, notes: ScopedMemory | None) -> list[MemoryFunctionTool]:
-        """Return what the agent gets to work with memories."""
+        """Return the memory tools for the agent."""
         fold = self._hosted.settings.fold
-        owned = memory_tools(
+        tools = memory_tools(
             notes or owner,
             max_tokens=fold.threshold,
             page_tokens=fold.page_budget,
             queries=fold.queries,
         )
         if self._hosted.settings.light_model is not None:
-            most = answer_limit(ASKING, fold.threshold)
-            owned.append(MemoryFunctionTool(ASKING, self._hosted.reader(owner), most))
-        for tool in owned:
+            max_tokens = answer_limit(ASKING, fold.threshold)
+            tools.append(MemoryFunctionTool(ASKING, self._hosted.reader(owner), max_tokens))
+        for tool in tools:
             if tool.name == RETRIEVE:
                 tool.description = self._passing.told_in(tool.description)
-        return owned
+        return tools
 
     def _user_of(self, session: AgentSession) -> UserId:
         user_id = self._user_id(session) if callable(self._user_id) else self._user_id
@@ -238,7 +242,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
 
 
 def _is_made_up(session_id: str) -> bool:
-    """Return whether the framework may have made the id up, as it does for an agent that is a tool or in a workflow."""
+    """Return whether the framework may have generated the id, as it does for an agent used as a tool or in a workflow."""
     try:
         return UUID(session_id).version == RANDOM
     except ValueError:
@@ -248,7 +252,7 @@ def _is_made_up(session_id: str) -> bool:
 def _service_keeps_history(
     agent: SupportsAgentRun, session: AgentSession, context: SessionContext
 ) -> bool:
-    """Return whether the model's service has the conversation, and is sent what is new."""
+    """Return whether the model's service keeps the conversation, and so is sent new messages only."""
     if session.service_session_id is not None:
         return True
     options = {**getattr(agent, "default_options", {}), **context.options}

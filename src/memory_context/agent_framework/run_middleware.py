@@ -1,4 +1,4 @@
-"""One run of an agent: what its models are asked, and what its tools give."""
+"""The middleware of one agent run: change the prompts of model calls, and the arguments and results of tools."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from memory_context.agent_framework.messages import (
     copied,
     failure,
     held_by,
+    inserted_message,
     joined_texts,
     neutral_result,
-    own,
     show,
     with_texts,
 )
@@ -47,22 +47,22 @@ from memory_context.conversation.references.reference_files import with_referenc
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
 
-# Where the framework looks for a call's arguments as they were before a middleware expanded them.
+# The metadata in which the framework looks for the arguments of a call as they were before a middleware changed them.
 SHOWN_ARGUMENTS = "original_arguments_for_messages"
 _MESSAGES = TypeAdapter(list[Message])
 
 
 @dataclass
 class RunningAgent:
-    """One run of an agent, and what is decided in it.
+    """One run of an agent, and the decisions that are made in it.
 
     Attributes:
-        name: The name that the framework gives the agent's messages.
-        conversation: Decides what stands in the prompts.
-        passing: Which tools get texts in place of references.
-        context: The run, as the framework tells providers of it.
-        kept: The part of the session's state that keeps what was decided.
-        notes: The notes of the run; None where the agent keeps none.
+        name: The author name that the framework gives the agent's messages.
+        conversation: Decides what is folded and recalled.
+        passing: Which tools get stored texts in place of references.
+        context: The framework's context of the run.
+        kept: The part of the session's state that keeps the decisions.
+        notes: The notes of the run; None if the agent keeps no notes.
     """
 
     name: str
@@ -75,7 +75,7 @@ class RunningAgent:
 
     @property
     def note(self) -> DecisionNote:
-        """Return what was decided so far."""
+        """Return the decisions made so far."""
         return DecisionNote.from_json(self.kept.get("note")) or DecisionNote()
 
     @note.setter
@@ -83,9 +83,9 @@ class RunningAgent:
         self.kept["note"] = note.to_json()
 
     async def prepare(self, messages: list[FrameworkMessage]) -> None:
-        """Make the prompt of *messages*, in place; they are copies."""
+        """Change *messages*, which are copies, into the prompt, in place."""
         for message in messages:
-            # The framework adds it after the model has seen the message without.
+            # The framework adds the author's name only after the model has seen the message without it.
             if message.role == "assistant" and message.author_name == self.name:
                 message.author_name = None
         parts = held_by(messages)
@@ -106,26 +106,26 @@ class RunningAgent:
         messages[:] = _edited(messages, parts, edits)
 
     async def hear(self, response: ChatResponse) -> None:
-        """Take note of what the model has answered."""
-        for said in chain.from_iterable(held_by(response.messages)):
-            await self.conversation.hear(said, self._shown, self.note.facts)
-            self._shown.append(said)
-        # A service that keeps the history is sent what is new, and nothing that it has can be shown otherwise.
+        """Take the model's answer into the conversation."""
+        for answer in chain.from_iterable(held_by(response.messages)):
+            await self.conversation.hear(answer, self._shown, self.note.facts)
+            self._shown.append(answer)
+        # A service that keeps the history is sent new messages only, and the ones that it has cannot be changed.
         if response.conversation_id and not response.has_internal_conversation_id():
             self.kept["sent"] = _MESSAGES.dump_python(self._shown, mode="json")
 
     def before(self) -> list[Message]:
-        """Return the messages so far; those of the session where a tool runs before a model is asked."""
+        """Return the messages so far; if a tool runs before any model call, those of the session."""
         if not self._shown:
             given = held_by(self.context.get_messages(include_input=True))
             self._shown, _ = self._as_shown(list(chain.from_iterable(given)), self._sent())
         return self._shown
 
     async def filled(self, call: FunctionInvocationContext) -> Mapping[str, Any]:
-        """Return the arguments of *call* with texts in place of references.
+        """Return the arguments of *call*, with stored texts in place of references.
 
         Raises:
-            NotPassedError: The tool must not be called, and why.
+            NotPassedError: The tool must not be called; the message says why.
         """
         filled: Mapping[str, Any] = await off_loop(
             with_references_filled,
@@ -139,19 +139,19 @@ class RunningAgent:
         return filled
 
     def trusted(self) -> list[str]:
-        """Return the keys that may be passed on to tools."""
+        """Return the keys that may be passed to tools."""
         return trusted_keys(self.before(), self.note.facts.trusted)
 
     async def fold_result(self, result: Message, keys: Sequence[str] | None = None) -> Message:
-        """Return what a tool gives as a model is shown it.
+        """Return a tool's result as a model is shown it.
 
         Args:
-            result: What the tool gives.
-            keys: The memories that it is about, if it is a tool on memories; of an agent that is a tool, those that
-                it may pass on.
+            result: The tool's result.
+            keys: The memories that the answer of a memory tool is about; or those that an agent, called as a tool,
+                lets its caller pass on. None for other tools.
         """
         [taken] = await off_loop(self.conversation.folder.take_in, [result], self.before())
-        # What is small may still be folded with the results beside it, before a model sees them.
+        # No decision is noted for a small result: it may still be folded together with the other results of the turn.
         if taken.known.folded or keys is not None:
             facts = replace(taken.known, trusted=(*taken.known.trusted, *(keys or ())))
             folded = {**self.note.folded, taken.id: FoldedMessage({}, facts)}
@@ -159,13 +159,13 @@ class RunningAgent:
         return taken
 
     def _sent(self) -> list[Message]:
-        """Return the messages that a service keeps; none where the history is here."""
+        """Return the messages that the model's service keeps; none if the session keeps the history."""
         return _MESSAGES.validate_python(self.kept.get("sent", []))
 
     def _as_shown(
         self, held: Sequence[Message], sent: Sequence[Message]
     ) -> tuple[list[Message], int]:
-        """Return the messages as a model sees them, those *sent* before first, and how many of them it has seen."""
+        """Return the messages as a model sees them, those *sent* to a service first, and how many it has seen already."""
         if sent:
             shown, _ = as_shown(held, replace(self.note, inserted=()), None)
             return [*sent, *shown], len(sent)
@@ -174,23 +174,25 @@ class RunningAgent:
 
 
 class PromptMiddleware(ChatMiddleware):
-    """Makes the prompts of one run, and hears what the model answers."""
+    """Makes the prompts of one run, and takes the model's answers into the conversation."""
 
     def __init__(self, run: RunningAgent) -> None:
         self._run = run
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
         """See `ChatMiddleware`."""
-        users: CompactionStrategy | None = getattr(context.client, "compaction_strategy", None)
-        users = context.kwargs.get("compaction_strategy", users)
+        users_strategy: CompactionStrategy | None = getattr(
+            context.client, "compaction_strategy", None
+        )
+        users_strategy = context.kwargs.get("compaction_strategy", users_strategy)
 
         async def strategy(messages: list[FrameworkMessage]) -> bool:
-            """Make the prompt, the last before the client; say whether the user's own strategy has changed it, too."""
+            """Make the prompt, as the last step before the client, and return whether the user's strategy changed it."""
             await self._run.prepare(messages)
-            if users is None:
+            if users_strategy is None:
                 return False
             annotate_message_groups(messages)
-            is_changed: bool = await users(messages)
+            is_changed: bool = await users_strategy(messages)
             return is_changed
 
         context.kwargs["compaction_strategy"] = strategy
@@ -206,7 +208,7 @@ class PromptMiddleware(ChatMiddleware):
 
 
 class FoldingMiddleware(FunctionMiddleware):
-    """Gives the tools of one run texts in place of references, and folds what they give."""
+    """Gives the tools of one run stored texts in place of references, and folds their results."""
 
     def __init__(self, run: RunningAgent) -> None:
         self._run = run
@@ -228,7 +230,7 @@ class FoldingMiddleware(FunctionMiddleware):
             context.result = failure(str(refused))
             return
         if filled != arguments:
-            # What a person has approved, and what a session keeps: the references, and not the texts behind them.
+            # The person's approval and the session keep the arguments with references, not those with the stored texts.
             context.metadata.setdefault(SHOWN_ARGUMENTS, arguments)
         context.arguments = filled
         user_id = run.conversation.manager.scope.user_id
@@ -253,11 +255,11 @@ def _neutral(context: FunctionInvocationContext, items: Sequence[Content]) -> Me
 def _edited(
     messages: Sequence[FrameworkMessage], held: Sequence[Sequence[Message]], edits: Edits
 ) -> list[FrameworkMessage]:
-    """Return *messages*, which are *held* as that, with *edits*."""
+    """Return *messages* with *edits*; *held* has the library's own messages for each of them."""
     prompt = list[FrameworkMessage]()
     for message, parts in zip(messages, held, strict=True):
         for part in parts:
-            prompt += [own(one) for one in edits.inserted.get(part.id, ())]
+            prompt += [inserted_message(one) for one in edits.inserted.get(part.id, ())]
         if any(part.id in edits.removed for part in parts):
             continue
         if any(part.id in edits.changed for part in parts):

@@ -1,4 +1,4 @@
-"""Agent Framework's tools by which an agent reads, searches and keeps memories."""
+"""The memory tools for Agent Framework: read, search and store memories, and keep notes and files."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from memory_context.tools.verbs import (
 
 
 class VerbFunctionTool(FunctionTool):
-    """A tool that a verb describes.
+    """A *verb* (a tool as the library defines it for all frameworks) as a tool of Agent Framework.
 
-    What goes wrong comes as the tool's answer, and says what to do next.
+    Errors are returned as the tool's answer, which tells the model what to do next.
 
     Args:
-        verb: What it does.
-        memories: What the verb works on.
-        max_tokens: The most that an answer takes.
+        verb: The verb.
+        memories: The object that the verb works on.
+        max_tokens: The most tokens of an answer.
     """
 
     def __init__(self, verb: Verb[Any], memories: CountsTokens, max_tokens: int) -> None:
@@ -58,7 +58,7 @@ class VerbFunctionTool(FunctionTool):
 
 
 class MemoryFunctionTool(VerbFunctionTool):
-    """A tool on memories: no reference is passed into it, and what it answers is not folded."""
+    """A tool on memories. References in its arguments are not replaced, and its answers are not folded."""
 
 
 def memory_tools(
@@ -68,16 +68,17 @@ def memory_tools(
     page_tokens: int | None = None,
     queries: bool = False,
 ) -> list[MemoryFunctionTool]:
-    """Return `retrieve_memory`, `search_memory` and `store_memory` for an agent; of a `ScopedMemory` those on its notes too.
+    """Return `retrieve_memory`, `search_memory` and `store_memory`; for a `ScopedMemory`, also the tools on its notes.
 
     Args:
         memories: The memories.
-        max_tokens: The most that an answer takes; 200, if that is less. Without one, 500.
-        page_tokens: The most that a page of `retrieve_memory` takes; without one `max_tokens`, and without both 4,000.
-        queries: Whether `query_memory` is among them.
+        max_tokens: The most tokens of an answer, 500 by default; less than 200 counts as 200.
+        page_tokens: The most tokens of a page of `retrieve_memory`; by default `max_tokens`, or 4,000 if that is not
+            given either.
+        queries: Whether `query_memory` is among the tools.
 
     Raises:
-        InvalidArgumentError: They are of another kind.
+        InvalidArgumentError: *memories* is neither a `MemoryManager` nor a `ScopedMemory`.
     """
     check_owner(memories, MemoryManager, ScopedMemory)
     return [
@@ -89,12 +90,12 @@ def memory_tools(
 def file_tools(
     service: AgentMemoryService, agent_instance_id: str, *, max_tokens: int = 500
 ) -> list[VerbFunctionTool]:
-    """Return `memory`, by which an agent keeps files, with the commands of Anthropic's memory tool.
+    """Return the tool `memory`, in which an agent keeps files, with the commands of Anthropic's memory tool.
 
     Args:
-        service: Where the files are.
-        agent_instance_id: Whose they are.
-        max_tokens: The most that an answer takes; 200, if that is less.
+        service: The service that stores the files.
+        agent_instance_id: The agent whose files these are.
+        max_tokens: The most tokens of an answer; less than 200 counts as 200.
     """
     files = AgentFiles(service, agent_instance_id)
     return [VerbFunctionTool(FILES, files, answer_limit(FILES, max_tokens))]

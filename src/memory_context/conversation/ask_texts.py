@@ -43,7 +43,7 @@ class LightModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AskLimits:
-    """What one question may cost.
+    """The limits on the cost of one question.
 
     Attributes:
         calls: How many model calls, the one that merges the answers included.
@@ -83,7 +83,7 @@ class TextPart:
 
     @property
     def numbered(self) -> str:
-        """Return its header and its lines, each behind its number."""
+        """Return its header and its lines, each preceded by its number."""
         header = [f"1: {self.header}"] if self.header else []
         lines = [f"{number}: {line}" for number, line in enumerate(self.lines, self.first)]
         return "\n".join([*header, *lines])
@@ -116,7 +116,7 @@ class AskAnswer:
         quotations: The quotations that it is based on; each does stand at its line.
         parts: How many parts the texts have.
         read: How many of them the model read.
-        skipped: How many hold no word of the question.
+        skipped: How many were not worth reading, because they contain no word of the question.
         dropped: How many quotations were dropped because they do not stand in the text.
         calls: How many calls were made.
         tokens: What these cost.
@@ -139,7 +139,7 @@ class AskAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ReadingPlan:
-    """What is to be read for a question.
+    """The parts of texts that are to be read for a question.
 
     Attributes:
         question: The question.

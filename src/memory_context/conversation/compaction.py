@@ -1,7 +1,7 @@
 """Keep a conversation below its token limit: its oldest groups become one stored memory and one reference.
 
 A *group* is a tool call with its results, or one other message (`message_groups`). The message that takes the place of
-the compacted groups is called a *note*.
+the compacted groups is called a *note* here (not to be confused with the notes of an agent).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def plan(
 
     The oldest groups are compacted, until what stays, with a note of *note* tokens, is below the low-water mark.
     These always stay: system messages at the beginning, the user layer, the task (the first message of a user), the
-    newest group, and the newest question that no model has seen (one behind the first *seen* messages). What was
+    newest group, and the newest question that no model has seen (it comes after the first *seen* messages). What was
     recalled for that question stays where the limit allows it.
     """
     head = _head(messages, tokens, note)
@@ -96,7 +96,7 @@ def plan(
 
     ends = [end for start, end in groups(messages)[:-1] if start >= head and end <= question]
     for end in ends:
-        # The low-water mark is not worth the text that was recalled for the question; the limit itself is.
+        # What was recalled for the question goes only to get below the limit, not to reach the low-water mark.
         spares_recall = end == recall and remaining(end) <= limit
         if spares_recall or remaining(end) <= limit * LOW_WATER:
             return head, _end_of_turn(messages, end, ends, before)

@@ -13,7 +13,7 @@ from memory_context.runtime.telemetry import count
 
 @dataclass(slots=True)
 class ContextStats(Displayed):
-    """What a context has done so far; tokens as its counter counts them.
+    """The work that a context has done so far. Tokens are counted by its own counter.
 
     Attributes:
         messages: Messages added to a `MemoryContext`, initial ones and those of AutoGen's own states included;

@@ -65,7 +65,7 @@ class ConversationFacts:
 
     Attributes:
         user_id: Whose conversation it is; None before a model was asked.
-        undecided: The id of the newest question if recall for it has to wait: it came amid a group that a model had
+        undecided: The id of the newest question if recall for it has to wait: it came within a group that a model had
             seen in part, and what it needs is brought back before the next group.
         trusted: Keys that may be passed on to tools, beside those of the messages.
         judge_calls: How often a judge with a model was asked.
@@ -356,7 +356,7 @@ class Conversation:
         return messages, seen
 
     def with_instructions(self, messages: list[Message], unchanged: int) -> list[Message]:
-        """Return *messages* with an explanation of references at the first placeholder behind the *unchanged* ones.
+        """Return *messages* with an explanation of references at the first placeholder after the *unchanged* ones.
 
         It is given once, if at all: a conversation that folds nothing does not pay for it.
         """
@@ -376,7 +376,7 @@ class Conversation:
         return messages
 
     async def _with_user_layer(self, messages: list[Message]) -> list[Message]:
-        """Return *messages*, of which no model has seen any, with the user layer behind the system messages."""
+        """Return *messages*, of which no model has seen any, with the user layer after the first system messages."""
         recall = self.settings.recall
         position = next((i for i, one in enumerate(messages) if one.role != "system"), None)
         if recall is None or recall.user_layer_tokens == 0 or position is None:

@@ -213,7 +213,7 @@ class HostOfConversations:
     def decisions(
         self, *, user_id: UserId | None = None, thread_id: str | None = None
     ) -> Decisions:
-        """Return what was decided to bring back, by whom and why: the newest 1,000 decisions of this process.
+        """Return the decisions on what to bring back, by whom and why: the newest 1,000 of this process.
 
         With a user and a thread: those of this conversation, of earlier processes too, as far as the store keeps them.
 

@@ -129,7 +129,7 @@ class FoldPolicy:
 
     @property
     def least_threshold(self) -> int:
-        """Return the lowest threshold: texts below it are not folded, whoever they are from."""
+        """Return the lowest threshold of all sources and tools."""
         thresholds = [self.threshold, *self.source_thresholds.values()]
         thresholds += [limit for limit in self.tool_thresholds.values() if limit is not None]
         return self._capped(min(thresholds))

@@ -1,4 +1,4 @@
-"""`memory-context demo`: a real agent on this machine's own data, with a scripted model or a real one."""
+"""`memory-context demo`: run an agent on real data of this machine, with a scripted model or a real one."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class DemoHost:
     """A framework that the demo runs on.
 
     Attributes:
-        needs: The modules that it needs, and the packages that have them.
-        extra: The extras that bring these.
-        client: The package that asks real models.
-        agent: The class here that makes the agent, behind its module, which loads the framework.
+        needs: The modules that it needs, each with the package that contains it.
+        extra: The extras of memory-context that install these packages.
+        client: The package that calls real models.
+        agent: The class that makes the agent, as ``MODULE:CLASS`` in this package; the module imports the framework.
     """
 
     needs: dict[str, str]
@@ -73,19 +73,19 @@ def run_demo(
     base_url: str | None = None,
     store_url: str | None = None,
 ) -> None:
-    """Run the demo on a *host* and show it on standard output.
+    """Run the demo on a framework (the *host*) and show it on standard output.
 
-    Without *model* the model is scripted; without *store_url* the database is a SQLite file in a
-    temporary folder. *base_url* is an OpenAI-compatible server to ask.
+    Without *model* the model is scripted. Without *store_url* the database is a SQLite file in a temporary folder.
+    *base_url* is an OpenAI-compatible server that has the model.
 
     Raises:
-        MemoryContextError: An argument is wrong, a package or a key is missing, or the database or
-            the model does not answer.
+        MemoryContextError: An argument is wrong, a package or a key is missing, or the database or the model does not
+            answer.
     """
     if base_url and not model:
-        raise InvalidArgumentError("--base-url needs the name of the model there: --model NAME")
+        raise InvalidArgumentError("--base-url needs the name of the server's model: --model NAME")
     if host not in HOSTS:
-        raise InvalidArgumentError(f"--host {host!r:.80} is none of {', '.join(HOSTS)}")
+        raise InvalidArgumentError(f"--host {host!r:.80} is not one of {', '.join(HOSTS)}")
     for module, package in {**HOSTS[host].needs, "pytest": "pytest"}.items():
         if importlib.util.find_spec(module) is None:
             raise MissingDependencyError(
@@ -99,9 +99,9 @@ def run_demo(
         store.count(Scope(USER))  # an unreachable database is reported before the agent starts
         tools = MachineTools(Path(folder))
         meter = Meter(console, tools.outputs)
-        agent = _made(HOSTS[host], Setting(store, USER, tools, model or "", base_url), meter)
-        said = model or "a script (--model NAME asks a real one)"
-        console.print(f"host: {host}; model: {said}; everything else is real")
+        agent = _new_agent(HOSTS[host], Setting(store, USER, tools, model or "", base_url), meter)
+        shown_model = model or "a script (--model NAME asks a real one)"
+        console.print(f"host: {host}; model: {shown_model}; everything else is real")
         console.print(f"database: {store.url or 'in memory'}", soft_wrap=True)
         asyncio.run(_show(agent, meter))
     if store_url and store.url:
@@ -115,8 +115,13 @@ def run_demo(
         command(console, "memory-context demo --store sqlite:///demo.db")
 
 
-def _made(host: DemoHost, setting: Setting, meter: Meter) -> DemoAgent:
-    """Return the agent; what is missing for a real model is said in a sentence."""
+def _new_agent(host: DemoHost, setting: Setting, meter: Meter) -> DemoAgent:
+    """Return the agent.
+
+    Raises:
+        MissingDependencyError: The package to call a real model is not installed.
+        InvalidArgumentError: The real model is unknown, or its key is missing.
+    """
     try:
         agent: DemoAgent = pkgutil.resolve_name(f"{__name__}.{host.agent}")(setting, meter)
     except ImportError as error:
@@ -126,7 +131,7 @@ def _made(host: DemoHost, setting: Setting, meter: Meter) -> DemoAgent:
     except Exception as error:
         if not setting.model:
             raise
-        # Each client says by an error of its own that it has no key, or knows no such model.
+        # Each client has errors of its own for a missing key and for an unknown model.
         raise InvalidArgumentError(
             f"--model {setting.model} needs a known name and its provider's key in the environment, such as "
             f"OPENAI_API_KEY, or an OpenAI-compatible server: --base-url URL ({error!s:.80})"
@@ -135,12 +140,12 @@ def _made(host: DemoHost, setting: Setting, meter: Meter) -> DemoAgent:
 
 
 async def _show(agent: DemoAgent, meter: Meter) -> None:
-    """Ask the questions; show what the agent does, and what it cost."""
+    """Ask the questions; show what the agent does, and the tokens that were used."""
     for question in QUESTIONS:
         meter.question(question)
         try:
             await agent.ask(question)
-        except OSError:  # of the console: nobody reads any more; clients have errors of their own
+        except OSError:  # from the console, whose reader is gone; clients have errors of their own
             raise
         except Exception as error:
             raise MemoryContextError(

@@ -1,4 +1,4 @@
-"""What an agent of the demo is made of, and how it is asked, whichever host it is on."""
+"""The settings and the interface of the demo's agent, which are the same on all frameworks."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ MAX_ITERATIONS = 10
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What an agent is made of.
+    """The settings of the agent.
 
     Attributes:
-        store: Where its memories are.
-        user_id: Whose they are.
+        store: The store of its memories.
+        user_id: The user whose memories these are.
         tools: Its tools.
         model: The name of a real model; "" for the script.
-        base_url: The OpenAI-compatible server that has it; None for its provider's.
+        base_url: An OpenAI-compatible server that has the model; None for the provider's own.
     """
 
     store: MemoryStore
@@ -35,9 +35,9 @@ class DemoAgent(Protocol):
     """An agent whose prompts are metered."""
 
     async def ask(self, question: str) -> None:
-        """Let the agent answer."""
+        """Let the agent answer a question."""
         ...
 
     async def close(self) -> ContextStats:
-        """End, and return what was done."""
+        """Close the agent, and return the figures of what it did."""
         ...

@@ -32,7 +32,7 @@ from memory_context.testing import ScriptedChatClient
 
 
 class MeteredContext(MemoryContext):
-    """A `MemoryContext` that tells what the model is sent, and what it says."""
+    """A `MemoryContext` that passes each prompt and each answer of the model to the meter."""
 
     def __init__(self, setting: Setting, tools: Sequence[Tool], meter: Meter) -> None:
         super().__init__(
@@ -42,13 +42,13 @@ class MeteredContext(MemoryContext):
         self._schemas = {tool.name: json.dumps(tool.schema) for tool in (*tools, *super().tools())}
 
     async def add_message(self, message: LLMMessage) -> None:
-        """Add *message*, and tell what the model said."""
+        """Add *message*; if it is the model's, pass it to the meter."""
         await super().add_message(message)
         if isinstance(message, AssistantMessage):
             self._meter.answer(*neutral_of(message, ""))
 
     async def get_messages(self) -> list[LLMMessage]:
-        """Return the prompt for the next call of the model, and tell it."""
+        """Return the prompt for the next call of the model, after passing it to the meter."""
         messages = await super().get_messages()
         self._meter.prompt(_neutral(messages), self._schemas, self.decisions())
         return messages
@@ -76,11 +76,11 @@ class AutoGenDemo:
         )
 
     async def ask(self, question: str) -> None:
-        """Let the agent answer."""
+        """Let the agent answer a question."""
         await self._agent.run(task=question)
 
     async def close(self) -> ContextStats:
-        """End, and return what was done."""
+        """Close the agent, and return the figures of what it did."""
         await self._client.close()
         return self._context.stats()
 
@@ -101,8 +101,8 @@ def _real_client(setting: Setting) -> ChatCompletionClient:
     settings: dict[str, Any] = {"model": setting.model}
     if setting.base_url:
         settings["base_url"] = setting.base_url
-        # A server of one's own often has no keys, but the client insists on one, and it asks what
-        # models can do that it does not know.
+        # A user's own server often needs no key, but the client requires one. It also needs to be told the abilities of
+        # models that it does not know.
         settings["api_key"] = os.environ.get("OPENAI_API_KEY") or "none"
         settings["model_info"] = ModelInfo(
             vision=False,

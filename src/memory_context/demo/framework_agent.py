@@ -54,11 +54,11 @@ class FrameworkDemo:
         self._session = self._agent.create_session()
 
     async def ask(self, question: str) -> None:
-        """Let the agent answer."""
+        """Let the agent answer a question."""
         await self._agent.run(question, session=self._session)
 
     async def close(self) -> ContextStats:
-        """End, and return what was done."""
+        """Close the agent, and return the figures of what it did."""
         return self._memory.stats()
 
 
@@ -69,10 +69,10 @@ def _calls(call: FunctionCall) -> list[Content]:
 def _metered(
     client: BaseChatClient[Any], memory: MemoryContextProvider, meter: Meter
 ) -> BaseChatClient[Any]:
-    """Return *client*, which tells from now on what the model is sent, and what it says."""
+    """Let *client* pass each prompt and each answer to *meter*; return it."""
     ask_model = client._inner_get_response  # noqa: SLF001 - see below
 
-    async def tell(
+    async def get_metered_response(
         *,
         messages: Sequence[FrameworkMessage],
         options: Mapping[str, Any],
@@ -87,8 +87,8 @@ def _metered(
             meter.answer(message)
         return response
 
-    # Nothing else stands behind the client's compaction strategy, which makes the prompt.
-    client._inner_get_response = tell  # type: ignore[method-assign] # noqa: SLF001 # pyright: ignore[reportAttributeAccessIssue]
+    # The prompt is made by the client's compaction strategy; no public hook comes after that.
+    client._inner_get_response = get_metered_response  # type: ignore[method-assign] # noqa: SLF001 # pyright: ignore[reportAttributeAccessIssue]
     return client
 
 
@@ -99,6 +99,6 @@ def _neutral(messages: Sequence[FrameworkMessage]) -> list[Message]:
 def _real_client(setting: Setting) -> BaseChatClient[Any]:
     from agent_framework.openai import OpenAIChatCompletionClient  # noqa: PLC0415 - a package of its own
 
-    # A server of one's own often has no keys, but the client insists on one.
+    # A user's own server often needs no key, but the client requires one.
     key = os.environ.get("OPENAI_API_KEY") or ("none" if setting.base_url else None)
     return OpenAIChatCompletionClient(setting.model, api_key=key, base_url=setting.base_url)

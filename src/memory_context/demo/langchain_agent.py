@@ -33,7 +33,7 @@ AnyResponse = ModelResponse[Any]
 
 
 class Metering(AgentMiddleware[Any, Any, Any]):
-    """Tells what the model is sent, and what it says."""
+    """Passes each prompt and each answer of the model to the meter."""
 
     def __init__(self, memory: MemoryContextMiddleware, meter: Meter) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Metering(AgentMiddleware[Any, Any, Any]):
     async def awrap_model_call(
         self, request: AnyRequest, handler: Callable[[AnyRequest], Awaitable[AnyResponse]]
     ) -> AnyResponse:
-        """Ask the model."""
+        """Call the model."""
         schemas = dict[str, str]()
         for tool in request.tools:
             schema = convert_to_openai_tool(tool)
@@ -70,18 +70,18 @@ class LangChainDemo:
             _real_model(setting) if setting.model else ScriptedChatModel(script(_neutral, _calls)),
             tools,
             system_prompt=prompts.DEMO_TASK,
-            # Last in the list: it sees what the model is sent.
+            # The last middleware in the list sees the final prompt.
             middleware=[self._memory, Metering(self._memory, meter)],
             checkpointer=InMemorySaver(),
         )
 
     async def ask(self, question: str) -> None:
-        """Let the agent answer."""
+        """Let the agent answer a question."""
         thread = {"configurable": {"thread_id": "demo"}}
         await self._agent.ainvoke({"messages": [("user", question)]}, thread)
 
     async def close(self) -> ContextStats:
-        """End, and return what was done."""
+        """Close the agent, and return the figures of what it did."""
         return self._memory.stats()
 
 
@@ -100,6 +100,6 @@ def _real_model(setting: Setting) -> BaseChatModel:
         setting.model,
         model_provider="openai",
         base_url=setting.base_url,
-        # A server of one's own often has no keys, but the client insists on one.
+        # A user's own server often needs no key, but the client requires one.
         api_key=os.environ.get("OPENAI_API_KEY") or "none",
     )

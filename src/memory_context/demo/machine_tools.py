@@ -1,4 +1,4 @@
-"""The demo's tools. Each runs something real on this machine; its output has tens to hundreds of kilobytes."""
+"""The demo's tools. Each collects real data of this machine, tens to hundreds of kilobytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 from memory_context import wording_for_models as prompts
 
-MOST_FILES = 4_500  # about 400,000 characters: large for a prompt, quick to store
+MAX_FILES = 4_500  # about 400,000 characters: large for a prompt, quick to store
 PYTEST_TIMEOUT = 120  # seconds
 TOOL_NAMES = ("installed_packages", "list_environment", "run_tests", "file_sizes")
 
@@ -44,11 +44,11 @@ _PYTEST_INI = "[pytest]\naddopts = -v --color=no -p no:cacheprovider\nlog_level 
 
 @dataclass(frozen=True, slots=True)
 class MachineTools:
-    """The four tools, for any host.
+    """The four tools, for any framework.
 
     Attributes:
-        project: A folder for the little project that `run_tests` tests.
-        outputs: What each tool gave last.
+        project: A folder for the small project that `run_tests` tests.
+        outputs: The newest output of each tool, by the tool's name.
     """
 
     project: Path
@@ -64,9 +64,11 @@ class MachineTools:
             "run_tests": (self._run_tests, prompts.DEMO_TESTS),
             "file_sizes": (file_sizes, prompts.DEMO_SIZES),
         }
-        return {name: (self._kept(name, run), told) for name, (run, told) in tools.items()}
+        return {name: (self._recorded(name, run), text) for name, (run, text) in tools.items()}
 
-    def _kept(self, name: str, run: Callable[[], str]) -> Callable[[], str]:
+    def _recorded(self, name: str, run: Callable[[], str]) -> Callable[[], str]:
+        """Return a function that also records the output of *run*."""
+
         def tool() -> str:
             self.outputs[name] = run()
             return self.outputs[name]
@@ -74,8 +76,8 @@ class MachineTools:
         return tool
 
     def _run_tests(self) -> str:
-        """Return all that pytest prints about the project, and its exit status."""
-        # No plugins, none of the caller's options, 64 columns: the same output on every machine.
+        """Return everything that pytest prints about the project, and its exit status."""
+        # No plugins, no options of the caller, and 64 columns, so that the output is the same on every machine.
         fixed = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "COLUMNS": "64"}
         done = subprocess.run(
             [sys.executable, "-B", "-m", "pytest", "-c", "pytest.ini", "test_durations.py"],
@@ -91,7 +93,7 @@ class MachineTools:
 
 
 def installed_packages() -> str:
-    """Return the metadata of the installed packages, by name and without their readmes, as JSON."""
+    """Return the metadata of the installed packages, sorted by name and without their readmes, as JSON."""
     packages = list[dict[str, Any]]()
     for package in sorted(distributions(), key=lambda package: package.name):
         packages.append(package.metadata.json)
@@ -100,24 +102,24 @@ def installed_packages() -> str:
 
 
 def list_environment() -> str:
-    """Return size and path of the first files below `sys.prefix`, by path."""
+    """Return the size and path of the first files below `sys.prefix`, sorted by path."""
     lines = list[str]()
     for path in sorted(Path(sys.prefix).rglob("*")):
         if path.is_file() and path.suffix != ".pyc":
             lines.append(f"{path.stat().st_size:>11} {path.relative_to(sys.prefix)}\n")
-    return "".join(lines[:MOST_FILES])
+    return "".join(lines[:MAX_FILES])
 
 
 def file_sizes() -> str:
     """Return a row of CSV for each of the first files of the installed packages."""
     rows = list[tuple[object, ...]]()
     for package in sorted(distributions(), key=lambda package: package.name):
-        name = package.name  # parsed at each access
+        name = package.name  # the metadata is parsed at each access
         version = package.version
         for file in sorted(package.files or ()):
             rows.append((name, version, file.size, file))
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(("package", "version", "bytes", "path"))
-    writer.writerows(rows[:MOST_FILES])
+    writer.writerows(rows[:MAX_FILES])
     return table.getvalue()

@@ -1,4 +1,4 @@
-"""What the demo shows and counts: each prompt as the model gets it, and as it would be without memory-context."""
+"""Show the demo's conversation, and count the tokens of each prompt, with memory-context and without it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,18 @@ PREVIEW_LINES = 8
 class MeteredCall:
     """One call of the model."""
 
-    after: str  # what the newest message is: "user", or the tools whose results it holds
+    after: str  # the source of the newest messages: "user", or the tools that returned them
     messages: int
-    sent: int  # tokens of messages and descriptions of tools
-    unfolded: int  # tokens without memory-context; 0: the call would not have been needed
+    sent: int  # tokens of the messages and of the tools' schemas
+    unfolded: int  # tokens without memory-context; 0 if the call would not have been needed
 
 
 class Meter:
-    """Shows and counts what the model of a conversation is sent, with and without folding.
+    """Shows a conversation, and counts the prompts that are sent to its model, with and without folding.
+
+    Args:
+        console: The console to show the conversation on.
+        outputs: By the name of each tool, its newest output as a whole.
 
     Attributes:
         calls: The calls of the model so far.
@@ -47,7 +51,7 @@ class Meter:
         self._shown = 0
 
     def question(self, text: str) -> None:
-        """Show what a person asks."""
+        """Show a person's question."""
         self._console.rule(style="dim")
         self._show("user", text, style="bold green")
         self.unfolded.append(Message("", "user", "user", {0: text}))
@@ -55,7 +59,7 @@ class Meter:
     def prompt(
         self, messages: Sequence[Message], schemas: Mapping[str, str], decisions: Decisions
     ) -> None:
-        """Show what is new in a prompt, and count it with the tools' *schemas*, by their names."""
+        """Show the new messages of a prompt, and count the prompt, including the tools' *schemas* (by tool name)."""
         messages = [message for message in messages if message.role != "system"]
         after = list[str]()
         for message in messages[self._shown :]:
@@ -63,8 +67,8 @@ class Meter:
                 after.append(message.source)
                 self._show_result(message)
             elif message.is_ours:
-                said = f"{_count(message.text):,} tokens, put before the user's message; {decisions[-1].why}:"
-                self._show("recalled", said, terminal.quoted(message.text), style="bold magenta")
+                heading = f"{_count(message.text):,} tokens, put before the user's message; {decisions[-1].why}:"
+                self._show("recalled", heading, terminal.quoted(message.text), style="bold magenta")
         self._shown = len(messages)
         unfolded = 0
         if not after or not MEMORY_TOOLS.issuperset(after):
@@ -76,7 +80,7 @@ class Meter:
         )
 
     def answer(self, message: Message) -> None:
-        """Show what the model says, or which tools it calls."""
+        """Show the model's answer, or the tools that it calls."""
         calls = [f"{call.name}({call.arguments})" for call in message.calls]
         self._show("model", terminal.plain("\n".join(calls) or message.text), style="bold blue")
         others = tuple(call for call in message.calls if call.name not in MEMORY_TOOLS)
@@ -84,7 +88,7 @@ class Meter:
             self.unfolded.append(replace(message, calls=others))
 
     def balance(self, stats: ContextStats) -> None:
-        """Show what each call was sent, and what all of them were."""
+        """Show the tokens that were sent with each call, and their total."""
         self._console.rule(style="dim")
         columns = ("call of the model, after", "messages", "tokens sent", "without memory-context")
         rows = list[Sequence[str]]()

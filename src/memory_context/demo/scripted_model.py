@@ -1,4 +1,4 @@
-"""The demo's model: a script that reads its answers off the prompt, whichever host shows it."""
+"""The demo's scripted model: steps that take their answers from the prompt, the same on all frameworks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LARGEST = (
     "JOIN {packages} p ON lower(p.name) = lower(f.package) "
     "GROUP BY f.package, p.summary ORDER BY bytes DESC LIMIT 3"
 )
-# Lines that were read on by a pattern stand behind their numbers.
+# Lines that were retrieved by a pattern have their numbers before them.
 _QUOTES = (
     (r"^(?:\d+: )?(E +AssertionError: 14-weeks: .*)", "It fails with\n    {}"),
     (r"^(?:\d+: )?> +(.*)", "raised by\n    {}"),
@@ -42,8 +42,8 @@ def script(
     """Return steps that call each tool, sum up, read on, explain, and compute.
 
     Args:
-        neutral: Translates the messages that a host shows its model.
-        called: Translates a call into what the host's scripted model answers.
+        neutral: Converts a framework's messages to the library's own.
+        called: Converts a tool call to an answer of the framework's scripted model.
     """
 
     def of_host(step: ScriptStep) -> Callable[[Sequence[Shown]], str | Called]:
@@ -62,7 +62,7 @@ def _calling(tool: str) -> ScriptStep:
 
 
 def _sum_up(messages: Sequence[Message]) -> str:
-    """Say what the outputs are, by their references."""
+    """List the outputs, as their references describe them."""
     refs = {ref.key: ref for ref in MemoryRef.find_all(_all_text(messages)) if ref.tokens}
     tokens = sum(ref.tokens or 0 for ref in refs.values())
     summary = f"The {len(refs)} outputs have {tokens:,} tokens:"
@@ -72,14 +72,14 @@ def _sum_up(messages: Sequence[Message]) -> str:
 
 
 def _read_on(messages: Sequence[Message]) -> FunctionCall:
-    """Ask the memory that was recalled for every line about the failed case."""
+    """Retrieve every line about the failed case from the recalled memory."""
     recalled = MemoryRef.find_all(_all_text(messages))[-1]
     arguments = json.dumps({"key": recalled.key, "pattern": FAILED_CASE})
     return FunctionCall("read_on", RETRIEVE, arguments)
 
 
 def _explain(messages: Sequence[Message]) -> str:
-    """Quote the assertion, the line that raises it, and what was logged, each as it stands in the prompt."""
+    """Quote the assertion, the line that raises it, and the log, from the prompt."""
     prompt = _all_text(messages)
     answer = list[str]()
     for pattern, sentence in _QUOTES:
@@ -89,19 +89,21 @@ def _explain(messages: Sequence[Message]) -> str:
 
 
 def _compute(messages: Sequence[Message]) -> FunctionCall:
-    """Join two of the outputs by a query."""
+    """Join two of the outputs by SQL."""
     keys = {ref.key.rpartition("_")[0]: ref.key for ref in MemoryRef.find_all(_all_text(messages))}
     sql = _LARGEST.format(files=keys["file_sizes"], packages=keys["installed_packages"])
     return FunctionCall("compute", QUERY, json.dumps({"sql": sql, "save_as": ""}))
 
 
 def _conclude(messages: Sequence[Message]) -> str:
-    """Say which package is the largest, from the answer's first row."""
+    """Name the largest package, from the first row of the answer."""
     rows = csv.reader(messages[-1].text.splitlines()[1:])
     names = next(rows)
     first = next(rows)
-    told = dict(zip(names, first, strict=True))
-    return f"{told['package']}: {int(told['bytes']):,} bytes in {told['files']} files. {told['summary']}"
+    row = dict(zip(names, first, strict=True))
+    return (
+        f"{row['package']}: {int(row['bytes']):,} bytes in {row['files']} files. {row['summary']}"
+    )
 
 
 def _all_text(messages: Sequence[Message]) -> str:

@@ -353,7 +353,7 @@ def _heading(tier: str) -> str:
 
 
 def _place_in_tier(memory: RankedMemory) -> tuple[int, int]:
-    """Return the sort key within a tier: first the kept ones written first, then the rest, then the last written."""
+    """Return the sort key within a tier: the oldest that are kept, then the rest, then the newest that are kept."""
     if memory.kept is None:
         return 1, 0
     return (0, memory.kept) if memory.kept % 2 == 1 else (2, -memory.kept)
@@ -387,7 +387,7 @@ def _fitted(
     remaining = dict(entries)
     in_order = sorted(ranked, key=lambda memory: (tiers.index(memory.tier), _place_in_tier(memory)))
     chosen = [memory for memory in ranked if memory.key in entries]
-    # A stable sort: best first behind those that are kept.
+    # A stable sort: the kept ones first, then the others, best first.
     chosen.sort(key=lambda memory: (memory.kept is None, memory.kept or 0))
     while chosen:
         shown = [remaining[memory.key] for memory in in_order if memory.key in remaining]

@@ -31,7 +31,7 @@ _MIGRATE = "memory-context migrate"
 
 
 class CheckStatus(StrEnum):
-    """The outcome of a check: a note is neither good nor bad, a problem must be solved."""
+    """The outcome of a check. A note is neither good nor bad; a problem must be solved."""
 
     OK = "ok"
     NOTE = "note"

@@ -37,7 +37,7 @@ _RULE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RetentionRule:
-    """Which memories are deleted, and when.
+    """A rule that says which memories are deleted, and when.
 
     Attributes:
         after: How long after `since` they are deleted.
@@ -80,7 +80,7 @@ class RetentionRule:
     def parse(cls, text: str) -> RetentionRule:
         """Read a rule: ``tool_output=30d``, ``tier:detail=12h``, ``evicted=4w``, ``=365d:read``.
 
-        Hours, days and weeks count since a memory was changed, or since the event named behind the
+        Hours, days and weeks count since a memory was changed, or since the event named after the
         last colon.
 
         Raises:

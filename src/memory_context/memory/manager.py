@@ -680,7 +680,7 @@ class MemoryManager(ClosedAtExit):
             sql: The statement. Nothing but those rows and SQL's plain functions is in reach.
             save_as: Keep the answer as a memory under this key, as CSV, with the statement and the keys that it read as
                 metadata. It may take the place of an earlier answer.
-            description: One line on what is kept.
+            description: One line about the answer.
 
         Raises:
             InvalidQueryError: The database refuses the statement; gives its reason, and the tables and columns that

@@ -39,7 +39,7 @@ class Summarizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SummaryLimits:
-    """What a summarizer may cost.
+    """The limits on the cost of a summarizer.
 
     Attributes:
         seconds: The deadline of one summary; the fold waits so long for it.

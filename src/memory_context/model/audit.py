@@ -23,7 +23,7 @@ WAITING = 1000
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """What somebody did with a memory. It holds nothing of the memory's content.
+    """An entry of the audit trail: what was done with a memory. It contains nothing of the memory's content.
 
     Attributes:
         at: When, in UTC.

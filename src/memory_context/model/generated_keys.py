@@ -23,7 +23,7 @@ process_source: Random = SystemRandom()
 
 def made_by(slug: str) -> dict[str, dict[str, str]]:
     """Return a store's filter for generated keys with *slug*; also for longer slugs that begin with it and ``_``."""
-    # The backtick is the next character behind the underscore.
+    # The backtick is the next character after the underscore.
     return {"memory_key": {"$gte": f"{slug}_", "$lt": f"{slug}`"}}
 
 

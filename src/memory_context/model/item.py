@@ -304,7 +304,7 @@ def check_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     if not isinstance(metadata, Mapping | None):
         raise InvalidContentError(f"metadata must be a mapping, not {type(metadata).__name__}")
     text = _json(dict(metadata or {}), "metadata")
-    # JSON writes a NUL byte as \u0000; behind an escaped backslash these characters stand for themselves.
+    # JSON writes a NUL byte as \u0000; after an escaped backslash these characters stand for themselves.
     if "\\u0000" in text.replace(r"\\", "") or not is_storable(text):
         raise InvalidContentError(
             "metadata must not contain NUL bytes or lone surrogates; put such text into the content"

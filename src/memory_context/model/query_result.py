@@ -64,7 +64,7 @@ class QueryResult(Displayed):
 
 
 def csv_text(rows: Iterable[Iterable[str]]) -> str:
-    """Return rows as CSV (RFC 4180), but with line feeds between them and none behind the last."""
+    """Return rows as CSV (RFC 4180), but with line feeds between them and none after the last."""
     lines = list[str]()
     for row in rows:
         written = io.StringIO(newline="")

@@ -32,8 +32,8 @@ class Capacity:
     Attributes:
         max_chars: The most characters of all contents together.
         max_items: The most memories.
-        evict: The share of `max_items`, or of what is there, that is evicted when the tier is full, the least important
-            first, of equally important ones the oldest; with 0 a full tier refuses.
+        evict: The share of `max_items` (without that, of the memories there are) that is evicted when the tier is full:
+            the least important first, and of equally important ones the oldest. With 0, a full tier refuses.
     """
 
     max_chars: int | None = None

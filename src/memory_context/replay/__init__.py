@@ -1,8 +1,8 @@
-"""What a policy would have cost on recorded agent runs, measured without a model.
+"""Measure, without a model, what a policy would have cost on recorded agent runs.
 
-Each model call of a recording is given the prompt that a policy would have built for it. Of that prompt are counted its
-tokens, what a provider would charge for it, and how many of the values that the recorded model used next still stand in
-it. `measure` replays recordings through one `Policy`; `Comparison` sets the figures against those of other policies.
+For each model call of a recording, the prompt that a policy would have sent is built. Three things of it are counted: its
+tokens, what a provider would charge for it, and how many of the values that the recorded model used next are still in
+it. `measure` replays recordings through one `Policy`; `Comparing` replays them through several and compares the figures.
 """
 
 from memory_context.replay.comparison import (

@@ -1,4 +1,4 @@
-"""Run `memory-context replay`: files in; a table, JSON and a report out."""
+"""Run `memory-context replay`: read recordings, replay them, and print a table or JSON, or write a report."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from memory_context.replay.token_meter import TokenMeter
 from memory_context.replay.verdict_and_json import Summary, verdict
 
 PIPED_WIDTH = 110
-# So many runs an error names.
+# How many runs an error names at most.
 NAMED = 5
 
 
@@ -43,19 +43,19 @@ class ReplayOptions:
     """The options of the command.
 
     Attributes:
-        files: The recordings, of all files together one set.
-        policies: As `parse_policy` reads them; the default ones without any.
-        threshold: Tokens, of the default policies and of "reference only".
-        price: What tokens cost, as `parse_price` reads it.
-        report: Where the HTML report goes, if anywhere.
-        json: Whether JSON takes the place of the table.
+        files: The files of recordings; their runs are replayed as one set.
+        policies: The policies in the form of `parse_policy`; if empty, the default ones.
+        threshold: The tokens above which the default policies and "reference only" fold an output.
+        price: The price of tokens in the form of `parse_price`.
+        report: The file of the HTML report; None for no report.
+        json: Whether JSON is printed instead of the table.
         explain: Whether the definitions are printed; without files, nothing else is.
-        run: The id of the only run to replay, call by call, by the first policy of ours or the first one named.
-        call: The number of its call whose prompt is shown.
-        skip_damaged: Whether the other files are replayed where one is damaged, which is told then.
+        run: The id of the only run to replay, call by call, by the first named policy, or by this library's default.
+        call: The number of the call of that run whose prompt is shown.
+        skip_damaged: Whether a damaged file is reported and the others are replayed.
 
     Raises:
-        InvalidArgumentError: Nothing to do; a file or the report's folder that does not exist; a report that would
+        InvalidArgumentError: There is nothing to do; a file or the report's folder does not exist; or the report would
             replace a recording.
     """
 
@@ -71,13 +71,13 @@ class ReplayOptions:
     skip_damaged: bool = False
 
     def __post_init__(self) -> None:
-        """Check what a long replay would find out too late."""
+        """Check the options that would otherwise fail only after a long replay."""
         if not self.files and not self.explain:
             raise InvalidArgumentError(
                 "replay needs recordings: memory-context replay FILE..., or --explain alone"
             )
         if self.call is not None and self.run is None:
-            raise InvalidArgumentError("--call is a call of one run: name it with --run")
+            raise InvalidArgumentError("--call needs --run NAME, the run of the call")
         for file in self.files:
             if not file.exists() or file.is_dir():
                 raise InvalidArgumentError(
@@ -101,9 +101,8 @@ def run_replay(options: ReplayOptions) -> None:
     """Replay the files and show the figures on standard output.
 
     Raises:
-        InvalidArgumentError: A policy, a setting or a file is not what it has to be. What was replayed before that has
-            been shown.
-        KeyboardInterrupt: It was interrupted; what was replayed before that has been shown.
+        InvalidArgumentError: A policy, a setting or a file is not valid. The runs replayed before have been shown.
+        KeyboardInterrupt: It was interrupted. The runs replayed before have been shown.
     """
     console = make_console()
     if not console.is_terminal:
@@ -117,7 +116,7 @@ def run_replay(options: ReplayOptions) -> None:
 
 
 def explain(console: Console) -> None:
-    """Print what the figures and the names of the policies mean."""
+    """Print the definitions of the figures and of the policies."""
     for title, texts in (("Definitions", DEFINITIONS), ("Policies", POLICIES)):
         console.print(title, style="bold underline")
         console.print(facts(texts))
@@ -145,10 +144,10 @@ def _show_run(options: ReplayOptions, name: str, console: Console) -> None:
 def _runs_in(
     file: Path, options: ReplayOptions, damaged: list[str], watch: Watch | None = None
 ) -> Iterator[Recording]:
-    """Yield the runs of a file; what is left out of it, a line on standard error says.
+    """Yield the runs of a file, and report on standard error what is left out.
 
-    That is a session in which nothing was said, and if the options say so, what does not come before the damage in a
-    file, which is added to *damaged*.
+    A session without messages is left out. With `skip_damaged`, so is the rest of a file from its damage on; the problem
+    is then added to *damaged*.
     """
     try:
         yield from stream_recordings(file, watch)
@@ -173,8 +172,8 @@ def _run_named(name: str, options: ReplayOptions) -> Recording:
             if recording.id == name:
                 return recording
             names.append(recording.id)
-    there = ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
-    raise InvalidArgumentError(f"no run of the files is called {name!r:.60}; there are {there}")
+    existing = ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
+    raise InvalidArgumentError(f"no run of the files is called {name!r:.60}; there are {existing}")
 
 
 def _replay_and_show(options: ReplayOptions, console: Console) -> None:
@@ -194,7 +193,7 @@ def _replay_and_show(options: ReplayOptions, console: Console) -> None:
         _replay_files(options, comparing, damaged)
     except (KeyboardInterrupt, InvalidArgumentError) as error:
         stopped = error
-    # What a Ctrl-C or a damaged line leaves is shown; a damaged first line leaves nothing.
+    # After Ctrl-C or at a damaged line, the runs so far are shown; before a damaged first line there are none.
     if comparing.runs or not isinstance(stopped, InvalidArgumentError):
         _show(options, _summary(options, comparing, damaged, complete=stopped is None), console)
     if stopped:
@@ -238,7 +237,7 @@ def _show(options: ReplayOptions, summary: Summary, console: Console) -> None:
 
 
 def _show_worst(summary: Summary, console: Console) -> None:
-    """Say which runs to look at, and how."""
+    """Print which runs are worth a closer look, and how to show them."""
     worst = summary.results.worst
     if worst and len(worst) < summary.results.runs:
         console.print()
@@ -248,7 +247,7 @@ def _show_worst(summary: Summary, console: Console) -> None:
 
 def _replay_files(options: ReplayOptions, comparing: Comparing, damaged: list[str]) -> None:
     with asyncio.Runner() as runner, progress_bar() as progress:
-        runner.get_loop()  # now: a Ctrl-C while the first one is made would print a warning
+        runner.get_loop()  # made now, because a Ctrl-C while `run` makes it would print a warning
         for file in options.files:
             name = escape(plain(file.name).plain)
             watch = partial(progress.wrap_file, total=file.stat().st_size, description=name)

@@ -1,4 +1,4 @@
-"""Contexts to compare with that put fewer words in place of old messages: by the rules of LangChain and Agent Framework."""
+"""Baselines that replace old messages by shorter ones: by the rules of LangChain and of Agent Framework."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from memory_context.replay.prices import charged, tokens_of
 from memory_context.replay.shortening_contexts import ShorteningContext, flat
 from memory_context.text.tokens.counter import TokenCounter
 
-# What LangChain 1.5 asks for a summary by, in tokens of o200k_base, and the most tokens of messages that it shows.
+# The size of LangChain 1.5's prompt for a summary, in tokens of o200k_base, and the most tokens of messages in it.
 SUMMARY_PROMPT = 491
 SUMMARIZED = 4000
 SUMMARY = "Here is a summary of the conversation to date:\n\n"
-# By Agent Framework 1.23 the results of old calls are one text, of so many characters at most.
+# Agent Framework 1.23 joins the results of old calls into one text of at most LONGEST characters.
 RESULTS, RESULTS_END, CUT = "[Tool results: ", "]", "... [truncated]"
 LONGEST = 4096
-# Shares of a budget: above the first old results are put together, above the second the oldest messages go.
+# Shares of a budget: above the first, old results are joined; above the second, the oldest messages are dropped.
 COLLAPSED_ABOVE = 0.5
 TRUNCATED_ABOVE = 0.8
 
 
 class SummarizingContext(ShorteningContext):
-    """Has the oldest messages summarized at a limit, as LangChain's `SummarizationMiddleware` does.
+    """Replaces the oldest messages by a summary at a limit, as LangChain's `SummarizationMiddleware` does.
 
-    What a model would write is not known: the summary is as long as *words* say, and holds no value.
+    Since no model writes the summary here, it consists of *words* meaningless words and holds no value.
 
     Args:
         counter: Counts tokens.
-        trigger: The tokens from which a prompt is summarized.
+        trigger: The number of tokens from which a prompt is summarized.
         keep: How many of the newest messages stay.
-        words: The words of a summary.
+        words: The number of words in a summary.
     """
 
     def __init__(self, counter: TokenCounter, trigger: int, keep: int, words: int) -> None:
@@ -40,22 +40,22 @@ class SummarizingContext(ShorteningContext):
         self._counter, self._trigger, self._keep, self._words = counter, trigger, keep, words
 
     async def prompt(self) -> list[Message]:
-        """Return a summary and what came later. The system's messages are no part of LangChain's conversation."""
+        """Return a summary and the messages after it. LangChain keeps system messages outside of its conversation."""
         system = [message for message in self._messages if message.role == "system"]
-        said = [message for message in self._messages if message.role != "system"]
-        cut = self._cut(said)
-        if cut and self._tokens(said) >= self._trigger:
-            self.spent += SUMMARY_PROMPT + min(self._tokens(said[:cut]), SUMMARIZED)
+        spoken = [message for message in self._messages if message.role != "system"]
+        cut = self._cut(spoken)
+        if cut and self._tokens(spoken) >= self._trigger:
+            self.spent += SUMMARY_PROMPT + min(self._tokens(spoken[:cut]), SUMMARIZED)
             text = SUMMARY + " ".join(["word"] * self._words)
-            told = Message(f"summary-{said[cut].id}", "user", "user", {0: text})
-            self._messages = [*system, told, *said[cut:]]
+            summary = Message(f"summary-{spoken[cut].id}", "user", "user", {0: text})
+            self._messages = [*system, summary, *spoken[cut:]]
         return list(self._messages)
 
-    def _cut(self, said: Sequence[Message]) -> int:
-        """Return where the kept messages begin; a call stays with its results."""
-        cut = max(len(said) - self._keep, 0)
-        if cut and said[cut].role == "tool":
-            while cut and not said[cut].calls:
+    def _cut(self, spoken: Sequence[Message]) -> int:
+        """Return the index of the first message that is kept; a call stays with its results."""
+        cut = max(len(spoken) - self._keep, 0)
+        if cut and spoken[cut].role == "tool":
+            while cut and not spoken[cut].calls:
                 cut -= 1
         return cut
 
@@ -64,12 +64,12 @@ class SummarizingContext(ShorteningContext):
 
 
 class CompactingContext(ShorteningContext):
-    """Puts old results together and drops the oldest messages, as Agent Framework's `ContextWindowCompactionStrategy` does.
+    """Joins old results and drops the oldest messages, as Agent Framework's `ContextWindowCompactionStrategy` does.
 
     Args:
         counter: Counts tokens.
         tokens: The budget of a prompt.
-        keep: How many of the newest calls stay with their results.
+        keep: How many of the newest calls keep their results as they are.
     """
 
     def __init__(self, counter: TokenCounter, tokens: int, keep: int) -> None:
@@ -80,7 +80,7 @@ class CompactingContext(ShorteningContext):
         self._truncated_above = int(tokens * TRUNCATED_ABOVE)
 
     async def prompt(self) -> list[Message]:
-        """Return what is left."""
+        """Return the messages that are left."""
         kept = [self._messages[start:stop] for start, stop in groups(self._messages)]
         if self._tokens() > self._collapsed_above:
             called = [index for index, group in enumerate(kept) if group[0].calls]
@@ -99,7 +99,7 @@ class CompactingContext(ShorteningContext):
 
 
 def _results_of(group: Sequence[Message]) -> Message:
-    """Return the results of a call in one text."""
+    """Return one message with the results of a group's calls."""
     names = {call.id: call.name for call in group[0].calls}
     results = [f"{names[one.answers]}: {one.text}".strip() for one in group if one.answers in names]
     label = "; ".join(results) or "no results"

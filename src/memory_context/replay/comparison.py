@@ -1,4 +1,4 @@
-"""Compare policies on the same runs: each run goes through all of them before the next is read."""
+"""Compare policies on the same runs. Each run is replayed through all policies before the next run is read."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from memory_context.replay.token_meter import TokenMeter
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A policy's figures as shares, to be set beside those of others.
+    """A policy's figures as shares, to be compared with those of other policies.
 
     Attributes:
         policy: Its name.
-        tokens: Of its prompts, as a share of the unbounded context's.
-        cost: As a share of the unbounded context's.
-        all_counted: The same with the schemas of its tools.
+        tokens: The tokens of its prompts, as a share of the unbounded context's.
+        cost: Its cost, as a share of the unbounded context's.
+        all_counted: The same, including the schemas of its tools.
         peak_of_unbounded: The largest prompt of a run, as a share of the unbounded context's; the median over the runs.
-        peak_of_reference: The same in relation to "reference only".
-        needed: Values that the model used and that stood only in earlier outputs; the same for every policy.
-        named: The share of them whose name stood in its prompts.
-        visible: The share of them that stood in its prompts with neighbours.
-        lost: Needed values that nothing could bring back.
+        peak_of_reference: The same, as a share of "reference only".
+        needed: How many values the model used that were only in earlier outputs; the same for every policy.
+        named: The share of them that were in its prompts, at least by their bare names.
+        visible: The share of them that were in its prompts together with neighbouring text.
+        lost: How many needed values could not be brought back.
         trips: Calls that needed a value from behind a reference.
         calls: Model calls; the same for every policy.
     """
@@ -49,7 +49,7 @@ class Row:
 
     @property
     def shares(self) -> dict[str, float]:
-        """Return what of it is a share, in the order of a report's columns."""
+        """Return the figures that are shares, in the order of a report's columns."""
         return {
             "tokens": self.tokens,
             "cost": self.cost,
@@ -63,7 +63,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What the figures of a policy are set against: the unbounded context, and references without a preview."""
+    """The figures that others are compared with: those of the unbounded context, and of references without a preview."""
 
     unbounded: Figures
     reference: Figures
@@ -86,26 +86,29 @@ class Comparison:
         )
 
 
-def _share(part: float, whole: float) -> float:
-    # Nothing of nothing is everything: a policy cannot lose where there was nothing to lose.
-    return part / whole if whole else 1.0
+def _share(part: float, total: float) -> float:
+    # Where no value was needed, none was lost, so the share is 1.
+    return part / total if total else 1.0
 
 
 def _median_peak(figures: Figures, base: Figures) -> float:
     """Return the median, over the runs, of the largest prompt as a share of the largest of `base`."""
     if not figures.peaks:
         return 1.0
-    return median(_share(own, other) for own, other in zip(figures.peaks, base.peaks, strict=True))
+    return median(
+        _share(peak, of_base) for peak, of_base in zip(figures.peaks, base.peaks, strict=True)
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a policy came to.
+    """The result of one policy.
 
     Attributes:
         row: Its figures as shares.
-        figures: Its figures as they are.
-        mean: The tokens of its prompts by the number of the call in its run, the mean over the runs that have it.
+        figures: Its absolute figures.
+        mean: For the first call of a run, the second, and so on: the mean tokens of its prompt, over the runs that have
+            that call.
     """
 
     row: Row
@@ -115,12 +118,12 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class ReplayedRun:
-    """What a policy of ours came to in one run, call by call.
+    """The result of this library's policy in one run, call by call.
 
     Attributes:
-        id: The run.
+        id: The id of the run.
         unbounded: The figures of the unbounded context, for each model call.
-        ours: Those of the policy.
+        ours: The figures of the policy, for each model call.
     """
 
     id: str
@@ -129,7 +132,7 @@ class ReplayedRun:
 
     @property
     def share(self) -> float:
-        """Return what it cost, all counted, as a share of the unbounded context's."""
+        """Return the policy's cost, including its tools, as a share of the unbounded context's."""
         return _share(summed(self.ours).all_counted, summed(self.unbounded).all_counted)
 
     @property
@@ -139,24 +142,24 @@ class ReplayedRun:
 
     @property
     def lost(self) -> int:
-        """Return how many needed values nothing could bring back."""
+        """Return how many needed values could not be brought back."""
         return summed(self.ours).lost
 
 
 WORST = 5
-"""So many runs are kept call by call."""
+"""How many runs are kept call by call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What the policies came to on the same runs.
+    """The results of all policies on the same runs.
 
     Attributes:
-        policies: A result for each policy that was asked for.
+        policies: A result for each requested policy.
         unbounded: The figures of the unbounded context.
         runs: How many runs were replayed through all policies.
-        reached: How many of them have a first model call, a second, and so on.
-        worst: The runs in which the first policy of ours lost most, needed most trips, or cost most, in this order.
+        reached: How many of the runs have a first model call, a second, and so on.
+        worst: The worst runs of this library's first policy: by lost values, then by trips, then by cost.
     """
 
     policies: tuple[Result, ...]
@@ -167,7 +170,7 @@ class Results:
 
     @property
     def ours(self) -> Result | None:
-        """Return the first policy of ours."""
+        """Return the result of this library's first policy; None if there is none."""
         return next((result for result in self.policies if is_ours(result.row.policy)), None)
 
     @property
@@ -178,7 +181,7 @@ class Results:
 
 @dataclass(slots=True)
 class _Tally:
-    """The figures of one policy so far. Beyond some sums it keeps one number of each run: its peak."""
+    """The figures of one policy so far: sums, and the peak of each run."""
 
     figures: Figures = field(default_factory=Figures)
     tokens_by_call: list[int] = field(default_factory=list[int])
@@ -190,7 +193,7 @@ class _Tally:
 
 
 def _add_by_call(sums: list[int], amounts: Sequence[int]) -> None:
-    """Add each amount to the sum at its place; `sums` grows as far as it must."""
+    """Add each amount to the sum at the same index; `sums` is extended as needed."""
     sums += [0] * (len(amounts) - len(sums))
     for number, amount in enumerate(amounts):
         sums[number] += amount
@@ -198,7 +201,7 @@ def _add_by_call(sums: list[int], amounts: Sequence[int]) -> None:
 
 @dataclass(slots=True, eq=False)
 class Comparing:
-    """Replays runs through policies and the two that these are set against; keeps figures, and nothing of a run's texts."""
+    """Replays runs through policies and the two they are compared with; keeps the figures, not the texts of runs."""
 
     policies: Sequence[Policy]
     meter: TokenMeter
@@ -211,11 +214,11 @@ class Comparing:
 
     @property
     def all_policies(self) -> list[Policy]:
-        """Return those that are replayed, each once."""
+        """Return all policies that are replayed, each once."""
         return list({policy.name: policy for policy in (*self._bases(), *self.policies)}.values())
 
     async def add(self, recording: Recording) -> None:
-        """Replay `recording` through every policy. If that is cut short, it counts nowhere."""
+        """Replay `recording` through every policy. If that is interrupted, the recording counts for none of them."""
         meter = TokenMeter(self.meter.counter)
         needs = needs_by_call(recording.messages, meter)
         calls_of = dict[str, list[Figures]]()
@@ -236,7 +239,7 @@ class Comparing:
             self._worst = worst[:WORST]
 
     def results(self) -> Results:
-        """Return what the runs so far came to."""
+        """Return the results of the runs so far."""
         unbounded, reference = (self._tallies[policy.name].figures for policy in self._bases())
         comparison = Comparison(unbounded, reference)
         results = dict[str, Result]()

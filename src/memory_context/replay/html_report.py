@@ -1,4 +1,4 @@
-"""Write the report: one HTML file with everything in it, for a screen of any width, light or dark."""
+"""Write the report: a self-contained HTML file, for a screen of any width, light or dark."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memory_context.replay.terminal_report import COLUMNS, cells
 from memory_context.replay.verdict_and_json import Summary, verdict
 
 FEWEST = 10
-"""The mean over runs is drawn as far as one in so many of them goes: the few longest say little about a mean."""
+"""The chart ends where fewer than one run in this many has the call: a mean over the few longest runs says little."""
 
 CALL_COLUMNS = ("call", "in full", "sent", "needed", "out of sight", "lost")
 
@@ -66,7 +66,7 @@ def _table(summary: Summary, marks: Sequence[Mark]) -> Html:
 
 
 def _named(mark: Mark) -> Html:
-    """Return a policy's line, number and name; the name may break behind its colons and commas."""
+    """Return a policy's line, number and name; the name may break after its colons and commas."""
     line = tag("path", cls=mark.style, d="M0,4H26")
     swatch = tag("svg", line, cls="swatch", viewBox="0 0 26 8", **{"aria-hidden": "true"})
     name = re.sub("([:,])", r"\1<wbr>", escaped(mark.name))
@@ -80,12 +80,12 @@ def _chart(summary: Summary, marks: Sequence[Mark]) -> Html:
     caption = f"Over the runs that have the call, as far as one run in {FEWEST} has it"
     chart = line_chart(list(zip(marks, means, strict=True)), caption, "number of the call")
     key = tag("ul", *(tag("li", _named(mark), cls="name") for mark in marks), cls="key")
-    explained = tag("figcaption", caption, cls="name")
-    return tag("figure", tag("h2", "Tokens per call, mean"), explained, chart, key)
+    caption_below = tag("figcaption", caption, cls="name")
+    return tag("figure", tag("h2", "Tokens per call, mean"), caption_below, chart, key)
 
 
 def _worst(summary: Summary) -> list[Html]:
-    """Return the runs to look at, each with its calls."""
+    """Return the worst runs, each with its calls."""
     if not summary.results.worst:
         return []
     parts = [tag("h2", "Worst runs")]

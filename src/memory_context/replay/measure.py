@@ -1,4 +1,4 @@
-"""Replay one policy on recorded runs: what its prompts hold, and what they cost."""
+"""Replay one policy on recorded runs, and measure what its prompts hold and what they cost."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Figures:
     Attributes:
         calls: Model calls.
         tokens: Tokens of their prompts.
-        cost: What they cost, trips included, in tokens at full price.
-        all_counted: The same with the schemas of the policy's tools, which every request carries.
-        needed: Values that the recorded model used and that stood only in earlier outputs.
-        named: Those of them whose name stood in the prompt.
-        visible: Those of them that stood in the prompt with neighbours.
-        lost: Those that neither stood there so nor behind a reference.
+        cost: Their cost with trips, in tokens at full price.
+        all_counted: The same, including the schemas of the policy's tools, which every request carries.
+        needed: Values that the recorded model used and that were only in earlier outputs.
+        named: Needed values that were in the prompt, at least by their bare names.
+        visible: Needed values that were in the prompt together with neighbouring text.
+        lost: Needed values that were neither visible nor behind a reference.
         trips: Calls that needed a value from behind a reference.
         peaks: The tokens of the largest prompt of each run.
-        seconds: The wall time that the policy took to take messages and to make prompts.
+        seconds: The wall time in which the policy added messages and built prompts.
     """
 
     calls: int = 0
@@ -58,15 +58,15 @@ class Figures:
 
 
 class StoredTexts:
-    """The stored texts of one run, by their keys, and the keys that texts name; each is read once."""
+    """The stored texts of one run by their keys, and the keys in each text; each is read once."""
 
     def __init__(self, read: Callable[[str], str | None]) -> None:
-        # The same messages stand in every later prompt, and name the same texts.
+        # Cached, because the same messages are in every later prompt, with the same references.
         self._text = cache(read)
         self._keys_in = cache(_keys_in)
 
     def behind(self, prompt: Iterable[ChargedMessage]) -> dict[str, str]:
-        """Return the texts behind the references of a prompt, and behind those in such texts, by their keys."""
+        """Return the texts behind the references of a prompt, and behind references in those texts, by their keys."""
         found = dict[str, str]()
         unread = [message.text for message in prompt]
         while unread:
@@ -84,12 +84,12 @@ def _keys_in(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a model call needed, and where a prompt leaves it.
+    """The values that a model call needed, by where they are.
 
     Attributes:
-        named: What stands in the prompt by its name.
-        visible: What stands in it with neighbours.
-        hidden: What does not.
+        named: Those in the prompt, at least by their bare names.
+        visible: Those in the prompt together with neighbouring text.
+        hidden: Those that are not visible.
         behind: For each hidden value that can be looked up, the key of a stored text that holds it.
     """
 
@@ -107,8 +107,8 @@ async def measure(
 ) -> Figures:
     """Return the figures of `policy`, summed over all model calls of `recordings`.
 
-    Adds every message of a recording to a fresh context of the policy's, and asks for a prompt
-    before each message of the assistant.
+    Adds every message of a recording to a fresh context of the policy, and asks for a prompt before each message of the
+    assistant.
     """
     total = Figures()
     for recording in recordings:
@@ -118,7 +118,7 @@ async def measure(
 
 
 def summed(calls: Sequence[Figures]) -> Figures:
-    """Return the sums over the model calls of one run, which has one peak."""
+    """Return the sums over the model calls of one run; its peak is the largest of theirs."""
     total = Figures()
     for call in calls:
         total += call
@@ -133,9 +133,9 @@ async def replay(
     price: Price,
     watch: Callable[[Prompt, Sight, Figures], object] | None = None,
 ) -> list[Figures]:
-    """Return the figures of each model call of `recording`, whose `needs` are those of `needs_by_call`.
+    """Return the figures of each model call of `recording`; its `needs` are the result of `needs_by_call`.
 
-    `watch` is shown each call as it is replayed: its prompt, what of its needs stands in that, and its figures.
+    `watch` is called for each model call with its prompt, where its needed values are, and its figures.
     """
     replayed = policy.open(meter)
     texts = StoredTexts(replayed.stored)
@@ -159,13 +159,13 @@ async def replay(
                 sight = sight_of(next(unanswered), prompt, texts, meter)
                 figures = figures_of(prompt, before, sight, meter, price)
                 cost = figures.cost + replayed.spent() - spent
-                # They stand before everything, so only the first request pays for them in full.
+                # Schemas come before all messages, so only the first request pays for them in full.
                 carried = price.call(replayed.carried, replayed.carried if calls else 0)
                 calls.append(replace(figures, cost=cost, all_counted=cost + carried))
                 if watch:
                     watch(prompt, sight, calls[-1])
                 before = prompt
-                # A context that never waits would keep Ctrl-C out until the end of the run.
+                # Without this, a context that never waits would block Ctrl-C until the end of the run.
                 await asyncio.sleep(0)
             await timed(replayed.context.add(messages))
         return [replace(call, seconds=seconds / len(calls)) for call in calls]
@@ -176,8 +176,8 @@ async def replay(
 def sight_of(
     needs: Sequence[NeededValue], prompt: Prompt, texts: StoredTexts, meter: TokenMeter
 ) -> Sight:
-    """Return where a prompt leaves what its call needed; `texts` holds what is behind its references."""
-    # Only where something is needed: squashing a whole prompt is dear.
+    """Return where the values that a call needed are: in its prompt, or among `texts` behind its references."""
+    # Only if something is needed, because squashing a whole prompt is slow.
     shown = [meter.squash(message.text) for message in prompt] if needs else []
     named = [need for need in needs if any(need.word in text for text in shown)]
     visible = [
@@ -197,11 +197,11 @@ def sight_of(
 def figures_of(
     prompt: Prompt, before: Prompt, sight: Sight, meter: TokenMeter, price: Price
 ) -> Figures:
-    """Return the figures of one call, whose run had *before* as the prompt before it."""
+    """Return the figures of one call; *before* is the prompt of the previous call in its run."""
     tokens = tokens_of(prompt, meter)
     cost = price.call(tokens, tokens_of_prefix(before, prompt, meter))
     if sight.behind:
-        # One trip for a call, whatever it needs; the largest of the outputs says what it costs.
+        # One trip per call, however many values it needs; its cost is that of the largest output.
         fetched = max(need.output for need in sight.hidden if need.value in sight.behind)
         cost += price.trip(tokens, fetched)
     return Figures(

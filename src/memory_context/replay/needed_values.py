@@ -1,4 +1,4 @@
-"""Which values a model call needed, and whether they stood in its prompt."""
+"""Find the values that a model call needed, and whether its prompt showed them."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from collections.abc import Iterable, Iterator, Sequence
 
 SHORTEST = 5
 NEIGHBOURS = 12
-"""Characters beside a value that must stand in the prompt too: a bare name does not say what it names."""
+"""How many characters beside a value must be in the prompt too: a bare name does not say what it names."""
 
-# Five characters at least; shorter strings stand everywhere by chance.
+# Five characters at least; shorter strings occur everywhere by chance.
 _IDENTIFIER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./:@#-]{4,}")
-# A digit, a sign that words do not have, or camelCase: what makes a string a name and not a word.
+# A digit, a sign that words do not have, or camelCase: what tells a name from a word.
 _TELLING = re.compile(r"[0-9_/@#.]|[a-z][A-Z]")
-# The same value stands in JSON, in a repr and in prose with different signs around it.
+# The same value has different signs around it in JSON, in a repr and in prose.
 _LOOSE = re.compile(r"""[\s"'`()\[\]{}<>,:]+""")
 
 
 def identifiers(text: str) -> list[str]:
     """Return the strings of `text` that look like identifiers, each once, in order.
 
-    An identifier has five characters or more, among them a digit, ``_``, ``/``, ``@``, ``#``, a
-    point, or a capital behind a small letter; ``.``, ``:``, ``/`` and ``-`` at its ends are not
-    part of it.
+    An identifier has five characters or more, among them a digit, ``_``, ``/``, ``@``, ``#``, a dot, or a capital after a
+    small letter; ``.``, ``:``, ``/`` and ``-`` at its ends are not part of it.
     """
     found = dict[str, None]()
     for match in _IDENTIFIER.finditer(text):
@@ -33,7 +32,7 @@ def identifiers(text: str) -> list[str]:
 
 
 def needed_values(reply: str, outputs: Sequence[str], others: Sequence[str]) -> list[str]:
-    """Return the identifiers of `reply` that only earlier `outputs` had told, and none of the `others`."""
+    """Return the identifiers of `reply` that are in earlier `outputs`, but in none of the `others`."""
     needed = list[str]()
     for value in identifiers(reply):
         in_outputs = any(value in output for output in outputs)
@@ -48,7 +47,7 @@ def squash(text: str) -> str:
 
 
 def passages(word: str, outputs: Iterable[str]) -> frozenset[str]:
-    """Return what shows `word`: each place where it stands in `outputs`, with its neighbours of one side."""
+    """Return the texts that show `word`: each of its occurrences in `outputs`, with its neighbours on one side."""
     found = set[str]()
     for output in outputs:
         for position in _positions(word, output):
@@ -62,19 +61,19 @@ def passages(word: str, outputs: Iterable[str]) -> frozenset[str]:
 
 
 def shows(word: str, known: frozenset[str], text: str) -> bool:
-    """Return whether one of the `known` passages of `word` stands in `text`, in time linear in the text."""
+    """Return whether one of the `known` passages of `word` is in `text`, in time linear in the text."""
     if word not in text:
         return False
     for position in _positions(word, text):
         for start, end in _windows(position, len(word)):
             if text[start:end] in known:
                 return True
-    # What remains are whole outputs, too short for a window.
+    # The other passages are whole outputs, too short for a window.
     return any(passage in text for passage in known if not _is_window(word, passage))
 
 
 def _is_window(word: str, passage: str) -> bool:
-    """Return whether `passage` is `word` with its neighbours of one side, and not a whole output."""
+    """Return whether `passage` is `word` with its neighbours on one side, and not a whole output."""
     if len(passage) != len(word) + NEIGHBOURS:
         return False
     return passage.startswith(word) or passage.endswith(word)
@@ -88,7 +87,7 @@ def _positions(word: str, text: str) -> Iterator[int]:
 
 
 def _windows(position: int, length: int) -> Iterator[tuple[int, int]]:
-    """Yield where a word stands together with the neighbours before it, and with those behind it."""
+    """Yield the range of a word together with the neighbours before it, and with those after it."""
     if position >= NEIGHBOURS:
         yield position - NEIGHBOURS, position + length
     yield position, position + length + NEIGHBOURS

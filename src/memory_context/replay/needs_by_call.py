@@ -1,4 +1,4 @@
-"""The model calls of a recording, and what each needed: the same for every policy, so found once."""
+"""Find the values that each model call of a recording needed: once, since they are the same for every policy."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from memory_context.replay.token_meter import TokenMeter
 
 @dataclass(frozen=True, slots=True)
 class NeededValue:
-    """A value that a model call used, and that only earlier outputs had told.
+    """A value that a model call used, and that was only in earlier outputs.
 
     Attributes:
         value: The value.
-        word: The value as it stands in squashed texts.
-        passages: What shows it: see `passages`.
+        word: The value as it is in squashed texts.
+        passages: The places where it was seen, each with neighbouring text: see `passages`.
         output: The tokens of the newest output that holds it.
     """
 
@@ -28,14 +28,16 @@ class NeededValue:
 
 
 def needs_by_call(messages: Iterable[Message], meter: TokenMeter) -> list[tuple[NeededValue, ...]]:
-    """Return what each model call of a recording needed: one tuple for each message of the assistant."""
+    """Return the values that each model call of a recording needed: one tuple for each message of the assistant."""
     calls = list[tuple[NeededValue, ...]]()
     outputs = list[str]()
     others = list[str]()
     for message in messages:
         if message.role == "assistant":
-            said = "\n".join((*message.texts.values(), *(call.arguments for call in message.calls)))
-            values = needed_values(said, outputs, others)
+            reply = "\n".join(
+                (*message.texts.values(), *(call.arguments for call in message.calls))
+            )
+            values = needed_values(reply, outputs, others)
             calls.append(tuple(_needed(value, outputs, meter) for value in values))
         if message.role == "tool":
             outputs += message.texts.values()
@@ -45,7 +47,7 @@ def needs_by_call(messages: Iterable[Message], meter: TokenMeter) -> list[tuple[
 
 
 def _needed(value: str, outputs: Sequence[str], meter: TokenMeter) -> NeededValue:
-    """Return a value that a reply used of earlier *outputs*, with what shows it."""
+    """Return a value that a reply took from earlier *outputs*, with the passages that show it."""
     holding = [output for output in outputs if value in output]
     word = squash(value)
     shown = passages(word, map(meter.squash, dict.fromkeys(holding)))

@@ -1,4 +1,4 @@
-"""One run, call by call: what a policy would have sent, and what was out of sight."""
+"""Show one run call by call: what a policy would have sent, and which needed values were out of sight."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from memory_context.replay.token_meter import TokenMeter
 from memory_context.text.describe.description import counted
 
 NAMED = 3
-"""So many values of a call are named in its line."""
+"""How many values of a call are named in its line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,11 @@ class CallOfRun:
     """A model call of a run under a policy.
 
     Attributes:
-        unbounded: The tokens of the prompt with everything in it.
-        figures: The policy's.
-        prompt: What it would have sent.
-        missing: The needed values that are out of sight, each with the key of a text that holds it; None if nothing
-            brings it back.
+        unbounded: The tokens of the prompt with all texts in full.
+        figures: The policy's figures for the call.
+        prompt: The prompt that the policy would have sent.
+        missing: The needed values that are out of sight, each with the key of a text that holds it; None if it cannot be
+            brought back.
     """
 
     unbounded: int
@@ -43,7 +43,7 @@ class CallOfRun:
 
     @property
     def references(self) -> list[str]:
-        """Return the keys of the references that stand in the prompt."""
+        """Return the keys of the references in the prompt."""
         found = [ref.key for message in self.prompt for ref in MemoryRef.find_all(message.text)]
         return list(dict.fromkeys(found))
 
@@ -51,7 +51,7 @@ class CallOfRun:
 async def calls_of_run(
     recording: Recording, policy: Policy, meter: TokenMeter, price: Price
 ) -> list[CallOfRun]:
-    """Return what *policy* makes of each model call of a run."""
+    """Return each model call of a run as it would have been under *policy*."""
     needs = needs_by_call(recording.messages, meter)
     unbounded = await replay(recording, needs, parse_policy("unbounded"), meter, price)
     calls = list[CallOfRun]()
@@ -65,30 +65,30 @@ async def calls_of_run(
 
 
 def lines_of_run(calls: Sequence[CallOfRun]) -> RenderableType:
-    """Return a line for each call: tokens in full and sent, texts behind references, needed values out of sight."""
+    """Return a line for each call: tokens in full and sent, number of references, needed values out of sight."""
     rows = list[tuple[str, str]]()
     for number, call in enumerate(calls, 1):
-        told = f"{call.unbounded:,} → {call.figures.tokens:,} tokens"
+        line = f"{call.unbounded:,} → {call.figures.tokens:,} tokens"
         if call.references:
-            told += f", {len(call.references)} folded"
-        rows.append((str(number), told + _told(call.missing)))
+            line += f", {len(call.references)} folded"
+        rows.append((str(number), line + _out_of_sight(call.missing)))
     return facts(rows)
 
 
-def _told(missing: Sequence[tuple[str, str | None]]) -> str:
+def _out_of_sight(missing: Sequence[tuple[str, str | None]]) -> str:
     if not missing:
         return ""
-    shown = [_placed(value, key) for value, key in missing[:NAMED]]
+    shown = [_with_place(value, key) for value, key in missing[:NAMED]]
     more = len(missing) - len(shown)
     return "; out of sight: " + ", ".join([*shown, f"{more} more"] if more else shown)
 
 
-def _placed(value: str, key: str | None) -> str:
+def _with_place(value: str, key: str | None) -> str:
     return f"{value} (behind {key})" if key else f"{value} (lost)"
 
 
 def prompt_of_call(calls: Sequence[CallOfRun], number: int) -> Iterator[RenderableType]:
-    """Yield the prompt of the call with that number, and what was out of sight.
+    """Yield the prompt of the call with that number, and the values that were out of sight.
 
     Raises:
         InvalidArgumentError: The run has no such call.
@@ -102,12 +102,12 @@ def prompt_of_call(calls: Sequence[CallOfRun], number: int) -> Iterator[Renderab
         yield plain(sent.role, "bold")
         yield quoted(sent.text)
     yield Text("Out of sight", "bold")
-    told = [_placed(value, key) for value, key in call.missing]
-    yield quoted("\n".join(told) or "nothing that this call needed")
+    values = [_with_place(value, key) for value, key in call.missing]
+    yield quoted("\n".join(values) or "nothing that this call needed")
 
 
 def run_as_json(recording: Recording, policy: str, calls: Sequence[CallOfRun]) -> dict[str, Any]:
-    """Return the run as one object in JSON's own types; its fields are described in docs/replay.md."""
+    """Return the run as an object that JSON can express; docs/replay.md describes its fields."""
     return {
         "run": recording.id,
         "policy": policy,

@@ -29,11 +29,11 @@ from memory_context.replay.shortening_contexts import (
 )
 from memory_context.text.tokens.counter import TokenCounter
 
-# Of deepagents 0.7.32 (`FilesystemMiddleware`): the schemas of its tools without `execute`, in tokens of o200k_base, and
-# how many characters it takes for a token.
+# Of deepagents 0.7.32 (`FilesystemMiddleware`): the size of its tools' schemas without `execute`, in tokens of
+# o200k_base, and how many characters it counts as one token.
 FILE_TOOLS = 2027
 CHARACTERS = 4
-# As long as what it says beside the path.
+# As long as the text that deepagents puts beside the path.
 EVICTED = (
     "This result is too large to be shown, and was saved as a file. Read it by the tool read_file, and only in parts: give "
     "an offset and a limit, for its first 100 lines the offset 0 and the limit 100. What follows are its first and its "
@@ -46,14 +46,14 @@ async def _no_work() -> None:
 
 
 class ReplayedContext(Protocol):
-    """What builds the prompts of one run. To show a message otherwise it returns another object; none is changed."""
+    """Builds the prompts of one run. It never changes a message; to show one differently, it returns another object."""
 
     async def add(self, messages: Sequence[Message]) -> None:
         """Add messages of the recording that came together."""
         ...
 
     async def prompt(self) -> list[Message]:
-        """Return what a model would be sent now."""
+        """Return the prompt that a model would be sent now."""
         ...
 
 
@@ -64,28 +64,28 @@ class Replayed:
     Attributes:
         context: Builds the prompts.
         stored: Returns the text behind a reference, by its key; None if there is none.
-        close: Lets go of what the context holds.
+        close: Releases the resources of the context.
         carried: The tokens that every request carries beside its messages: the schemas of the policy's own tools.
-        spent: Returns the tokens that calls of the policy's own have cost so far, such as those for summaries.
+        spent: Returns the tokens that the policy's own model calls have cost so far, such as those for summaries.
     """
 
     context: ReplayedContext
     stored: Callable[[str], str | None] = dict[str, str]().get
     close: Callable[[], Awaitable[None]] = _no_work
     carried: int = 0
-    spent: Callable[[], int] = int  # none
+    spent: Callable[[], int] = int  # int() is 0
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What builds prompts of messages: a name, and a fresh context for each recording."""
+    """A named way to build prompts; `open` makes a fresh context for each recording."""
 
     name: str
     open: Callable[[TokenCounter], Replayed]
 
 
 def default_policies(threshold: int = 500) -> list[Policy]:
-    """Return the policies that every report shows; `threshold` is that of those that fold or offload."""
+    """Return the policies of a report by default; those that fold or offload do it above `threshold` tokens."""
     names = (
         "unbounded",
         "buffered:size=20",
@@ -102,21 +102,24 @@ def default_policies(threshold: int = 500) -> list[Policy]:
 
 
 def reference_policy(threshold: int = 500) -> Policy:
-    """Return what peaks are set against: "reference only"."""
+    """Return the policy "reference only", which peaks are compared with."""
     return parse_policy(f"reference:threshold={threshold}")
 
 
 def parse_policy(text: str) -> Policy:
     """Return the policy that `text` names, such as ``memory:threshold=500,recall=false``.
 
-    By the rules of AutoGen's contexts: ``unbounded``, ``buffered`` (``size``), ``ends`` (``head``, ``tail``), ``limited``
-    (``tokens``). ``mask`` (``keep``): the newest outputs only. By LangChain's: ``clear`` (``trigger``, ``keep``), the same
-    in prompts with more tokens than the trigger, and ``summarize`` (``trigger``, ``keep``, ``words``), a summary in place
-    of all but the newest messages. By Agent Framework's: ``compact`` (``tokens``, ``keep``), old results put together, then
-    the oldest messages dropped. ``offload`` (``threshold``, ``lines``): a reference and that many lines of either end.
-    ``evict`` (``threshold``, ``lines``): the same by the rule of deepagents, with its tools.
-    ``memory``: this library, with a `MemoryContext`'s settings of that name; ``reference``: the same without preview and
-    recall.
+    The policies, with their settings:
+
+    - AutoGen's contexts: ``unbounded``, ``buffered`` (``size``), ``ends`` (``head``, ``tail``), ``limited`` (``tokens``).
+    - ``mask`` (``keep``): only the newest outputs.
+    - LangChain's ``clear`` (``trigger``, ``keep``): the same, in prompts with more tokens than the trigger.
+    - LangChain's ``summarize`` (``trigger``, ``keep``, ``words``): a summary in place of all but the newest messages.
+    - Agent Framework's ``compact`` (``tokens``, ``keep``): old results are joined, then the oldest messages dropped.
+    - ``offload`` (``threshold``, ``lines``): a reference and that many lines of either end.
+    - deepagents' ``evict`` (``threshold``, ``lines``): the same by its rule, with its tools.
+    - ``memory``: this library, with settings named as those of `MemoryContext`.
+    - ``reference``: the same, without preview and recall.
 
     Raises:
         InvalidArgumentError: There is no such policy or setting, or a setting has no value.
@@ -137,15 +140,15 @@ def parse_policy(text: str) -> Policy:
 
 
 def is_ours(policy: str) -> bool:
-    """Return whether *policy* is a `MemoryContext` that brings texts back."""
+    """Return whether *policy* is this library's, and not only its references."""
     return policy.partition(":")[0] == "memory"
 
 
 def check_policy(policy: Policy, counter: TokenCounter) -> None:
-    """Open a context of `policy` as for a run; without a message nothing is stored.
+    """Check the settings of `policy` by opening a context, in which nothing is stored.
 
     Raises:
-        InvalidArgumentError: One of its settings has a value of the wrong kind.
+        InvalidArgumentError: A setting has a value of the wrong kind.
     """
     try:
         policy.open(counter)
@@ -154,7 +157,7 @@ def check_policy(policy: Policy, counter: TokenCounter) -> None:
 
 
 def _parse_setting(text: str) -> tuple[str, Any]:
-    """Return name and value of ``name=value``: a number, true, false, none, or a text."""
+    """Return the name and the value in ``name=value``; a value is a number, true, false, none, or a text."""
     name, equals, value = text.partition("=")
     if not equals:
         raise InvalidArgumentError(f"a setting is written name=value, not {text!r}")
@@ -172,7 +175,7 @@ def _parse_value(text: str) -> Any:  # noqa: ANN401 - a setting of any kind
 
 
 def _settings_of(make: Callable[..., Replayed]) -> set[str]:
-    """Return the settings that `make` takes."""
+    """Return the names of the settings that `make` takes."""
     names = set[str]()
     for parameter in inspect.signature(make).parameters.values():
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
@@ -185,11 +188,11 @@ def _unbounded(_counter: TokenCounter) -> Replayed:
 
 
 def _buffered(_counter: TokenCounter, *, size: int = 20) -> Replayed:
-    return Replayed(ShorteningContext(buffered, _whole("size", size, 1)))
+    return Replayed(ShorteningContext(buffered, _whole_number("size", size, 1)))
 
 
 def _ends(_counter: TokenCounter, *, head: int = 4, tail: int = 16) -> Replayed:
-    oldest, newest = _whole("head", head, 1), _whole("tail", tail, 1)
+    oldest, newest = _whole_number("head", head, 1), _whole_number("tail", tail, 1)
     return Replayed(ShorteningContext(head_and_tail, oldest, newest))
 
 
@@ -225,48 +228,51 @@ def _memory(  # noqa: PLR0913 - each is a setting of its own, with a default
 
 
 def _limited(counter: TokenCounter, *, tokens: int = 8000) -> Replayed:
-    return Replayed(ShorteningContext(token_limited, counter, _whole("tokens", tokens, 1)))
+    return Replayed(ShorteningContext(token_limited, counter, _whole_number("tokens", tokens, 1)))
 
 
 def _mask(counter: TokenCounter, *, keep: int = 10) -> Replayed:
-    return Replayed(ShorteningContext(removed, counter, _whole("keep", keep)))
+    return Replayed(ShorteningContext(removed, counter, _whole_number("keep", keep)))
 
 
 def _clear(counter: TokenCounter, *, trigger: int = 8000, keep: int = 3) -> Replayed:
-    above, left = _whole("trigger", trigger), _whole("keep", keep)
-    return Replayed(ShorteningContext(removed, counter, left, above))
+    above, kept = _whole_number("trigger", trigger), _whole_number("keep", keep)
+    return Replayed(ShorteningContext(removed, counter, kept, above))
 
 
 def _summarize(
     counter: TokenCounter, *, trigger: int = 8000, keep: int = 20, words: int = 400
 ) -> Replayed:
     context = SummarizingContext(
-        counter, _whole("trigger", trigger, 1), _whole("keep", keep, 1), _whole("words", words)
+        counter,
+        _whole_number("trigger", trigger, 1),
+        _whole_number("keep", keep, 1),
+        _whole_number("words", words),
     )
     return Replayed(context, spent=lambda: context.spent)
 
 
 def _compact(counter: TokenCounter, *, tokens: int = 16_000, keep: int = 4) -> Replayed:
-    budget = _whole("tokens", tokens, 1)
-    return Replayed(CompactingContext(counter, budget, _whole("keep", keep)))
+    budget = _whole_number("tokens", tokens, 1)
+    return Replayed(CompactingContext(counter, budget, _whole_number("keep", keep)))
 
 
 def _offload(counter: TokenCounter, *, threshold: int = 500, lines: int = 5) -> Replayed:
-    most = _whole("threshold", threshold)
+    most = _whole_number("threshold", threshold)
     context = OffloadContext(
-        counter, lambda text: counter.exceeds(text, most), Ends(_whole("lines", lines))
+        counter, lambda text: counter.exceeds(text, most), Ends(_whole_number("lines", lines))
     )
     return Replayed(context, context.texts.get)
 
 
 def _evict(counter: TokenCounter, *, threshold: int = 20_000, lines: int = 5) -> Replayed:
-    most = CHARACTERS * _whole("threshold", threshold)
-    ends = Ends(_whole("lines", lines), 1000, EVICTED)
+    most = CHARACTERS * _whole_number("threshold", threshold)
+    ends = Ends(_whole_number("lines", lines), 1000, EVICTED)
     context = OffloadContext(counter, lambda text: len(text) > most, ends)
     return Replayed(context, context.texts.get, carried=FILE_TOOLS)
 
 
-def _whole(name: str, value: object, least: int = 0) -> int:
+def _whole_number(name: str, value: object, least: int = 0) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise InvalidArgumentError(f"{name} is a whole number, {least} or more, not {value!r}")
     return value

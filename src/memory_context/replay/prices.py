@@ -1,4 +1,4 @@
-"""What a prompt costs, in tokens that a provider charges in full."""
+"""The cost of prompts, in tokens at the full price: a cached token counts as a fraction of one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.text.tokens.counter import TokenCounter
 
 TOKENS_PER_MESSAGE = 4
-# Sums below it need more digits.
-CENTS = 0.1  # dollars
-LEAST = 0.0001  # dollars; below it Python would write 2e-05
+# Sums of fewer dollars are shown with more digits than cents.
+CENTS = 0.1
+# Sums of fewer dollars are only called less than this; Python would write them as 2e-05.
+LEAST = 0.0001
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +21,8 @@ class ChargedMessage:
     """A message as a provider charges and caches it.
 
     Attributes:
-        role: Who speaks.
-        text: Its texts, then the names and arguments of its calls, a line each.
+        role: The role of the message.
+        text: The texts of the message, then the names and arguments of its calls, each on its own line.
     """
 
     role: str
@@ -30,14 +31,14 @@ class ChargedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a provider charges for tokens, and what a *trip* costs: one more call, to look a value up.
+    """The price of tokens, and of a *trip*: one more model call, to look a value up.
 
     Attributes:
-        model: The model that charges so, or what a user gave.
-        dollars: For a million tokens of input, in full.
-        cached: The share of the full price that a token of an unchanged prefix costs.
+        model: The name of the model, or a description of the price that a user gave.
+        dollars: The full price of a million input tokens.
+        cached: The price of a token in an unchanged prefix, as a share of the full price.
         fetched: The most tokens of an output that a trip brings back.
-        asked: The tokens of a trip's question and answer beside the output.
+        asked: The tokens that a trip adds beside the output, in its call and answer.
     """
 
     model: str = "gpt-5.4"
@@ -55,7 +56,7 @@ class Price:
         return self.cached * tokens + min(self.fetched, output) + self.asked
 
     def in_dollars(self, cost: float) -> str:
-        """Return what *cost*, in tokens at the full price, comes to: cents, and as many digits as a small sum needs."""
+        """Return *cost*, which is in tokens at the full price, in dollars; small sums have more digits than cents."""
         dollars = cost * self.dollars / 1e6
         if dollars < LEAST:
             return f"less than ${LEAST}"
@@ -63,9 +64,9 @@ class Price:
 
 
 PRICED = "June 2026"
-"""When the prices below were looked up: standard rates in dollars per million tokens of input, and of cached input.
+"""When the prices below were looked up: standard rates in dollars per million input and cached input tokens.
 
-Anthropic charges a quarter more for what it writes into its cache; that is not counted."""
+Anthropic charges a quarter more for tokens that it writes into its cache; that is not counted."""
 PRICES = {
     "gpt-5.5": (5.0, 0.5),
     "gpt-5.4": (2.5, 0.25),
@@ -77,7 +78,7 @@ PRICES = {
 
 
 def parse_price(text: str) -> Price:
-    """Return the price that *text* says: the name of a model, or ``2.50/0.25``, in dollars per million tokens.
+    """Parse a price: the name of a model, or ``2.50/0.25`` in dollars per million tokens, in full and cached.
 
     Raises:
         InvalidArgumentError: It is neither.
@@ -94,8 +95,8 @@ def parse_price(text: str) -> Price:
     if full > 0 and 0 <= cached <= full < float("inf"):
         return Price(f"${full:g} a million tokens, ${cached:g} cached", full, cached / full)
     raise InvalidArgumentError(
-        f"the price {text!r:.40} is not known; give dollars for a million tokens of input and of cached input, "
-        f"as 2.50/0.25, or one of {', '.join(PRICES)}"
+        f"the price {text!r:.40} is not known; give dollars per million input and cached input tokens, "
+        f"such as 2.50/0.25, or one of {', '.join(PRICES)}"
     )
 
 
@@ -105,7 +106,7 @@ def charged(message: Message) -> ChargedMessage:
 
 
 def tokens_of(prompt: Iterable[ChargedMessage], counter: TokenCounter) -> int:
-    """Count the tokens of a prompt, `TOKENS_PER_MESSAGE` more for each message."""
+    """Count the tokens of a prompt, plus `TOKENS_PER_MESSAGE` for each message."""
     return sum(counter.count(message.text) + TOKENS_PER_MESSAGE for message in prompt)
 
 
@@ -125,7 +126,7 @@ def tokens_of_prefix(
 
 
 def _common_length(left: Sequence[object], right: Sequence[object]) -> int:
-    """Return how many items `left` and `right` begin with alike."""
+    """Return how many items at the beginning of `left` and `right` are equal."""
     length = 0
     for one, other in zip(left, right, strict=False):
         if one != other:

@@ -1,4 +1,4 @@
-"""Recorded agent runs in OpenAI's chat form, with content as any provider has it, as a conversation's messages."""
+"""Convert recorded runs from OpenAI's chat format, with content parts of any provider, to a conversation's messages."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Recording:
     """One recorded run.
 
     Attributes:
-        id: What the file calls it.
-        messages: All its messages, in order; each of an assistant is a model call. Their ids count them: ``4`` or, of
-            results that came together, ``5.0`` and ``5.1``.
+        id: The name of the run in its file.
+        messages: All its messages, in order; each message of an assistant is a model call. Their ids number them: ``4``,
+            or for results that came together ``5.0`` and ``5.1``.
     """
 
     id: str
@@ -37,15 +37,15 @@ class Recording:
 
 
 def together(messages: Iterable[Message]) -> Iterator[list[Message]]:
-    """Yield the messages of a recording, those that came together as one list."""
+    """Yield the messages of a recording in lists; messages that came together are in one list."""
     for _, group in groupby(messages, key=lambda message: message.id.partition(".")[0]):
         yield list(group)
 
 
 def to_messages(recorded: Sequence[Json]) -> Iterator[Message]:
-    """Yield a conversation's messages for those of OpenAI's chat form: results that follow one another came together.
+    """Convert messages of OpenAI's chat format to a conversation's; consecutive results count as having come together.
 
-    Results stand in the order of the calls that they answer, and bear their names; unknown roles are users.
+    Results are put in the order of the calls that they answer, and get the names of these; unknown roles become users.
     """
     for number, group in enumerate(_groups(recorded)):
         if len(group) == 1:
@@ -56,7 +56,7 @@ def to_messages(recorded: Sequence[Json]) -> Iterator[Message]:
 
 
 def _groups(recorded: Sequence[Json]) -> Iterator[list[Message]]:
-    """Yield messages without ids: results that follow one another in one list, every other by itself."""
+    """Yield lists of messages without ids: consecutive results in one list, every other message in its own."""
     names = dict[str, str]()
     apart = chain.from_iterable(map(results_apart, recorded))
     for are_results, group in groupby(apart, key=lambda one: one.get("role") in _RESULTS):
@@ -66,7 +66,7 @@ def _groups(recorded: Sequence[Json]) -> Iterator[list[Message]]:
         for one in group:
             message = _message(one)
             for call in message.calls:
-                # An id that is used again stands for its newest call, also in the order of calls.
+                # An id that is used again belongs to its newest call, also in the order of calls.
                 names.pop(call.id, None)
                 names[call.id] = call.name
             yield [message]
@@ -85,9 +85,9 @@ def _message(recorded: Json) -> Message:
 
 
 def _recorded_calls(recorded: Json) -> list[Json]:
-    """Return the calls of a message; before there could be several, one stood under ``function_call``.
+    """Return the calls of a message.
 
-    Anthropic's stand among the parts of its content.
+    OpenAI's older format has a single one under ``function_call``; Anthropic's are among the parts of the content.
     """
     if calls := recorded.get("tool_calls"):
         return cast("list[Json]", calls)
@@ -104,7 +104,7 @@ def _call(recorded: Json) -> FunctionCall:
 
 
 def _results(recorded: Iterator[Json], names: Mapping[str, str]) -> list[Message]:
-    """Return results that follow one another, in the order of their calls; those of unknown calls come last."""
+    """Return consecutive results in the order of their calls; results of unknown calls come last."""
     order = {call_id: position for position, call_id in enumerate(names)}
     results = [_result(one, names) for one in recorded]
     results.sort(key=lambda result: order.get(result.answers or "", len(order)))
@@ -119,5 +119,5 @@ def _result(recorded: Json, names: Mapping[str, str]) -> Message:
         names.get(call_id) or str(recorded.get("name") or UNKNOWN_TOOL),
         {0: text_of_content(recorded.get("content"))},
         answers=call_id,
-        is_error=recorded.get("status") == "error",  # as LangChain notes it
+        is_error=recorded.get("status") == "error",  # LangChain's mark of a failed call
     )

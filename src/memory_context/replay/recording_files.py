@@ -1,4 +1,4 @@
-"""Files of recordings, read run by run: JSON lines or one JSON document, gzipped or not."""
+"""Read files of recordings run by run: JSON Lines or one JSON document, gzipped or not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memory_context.replay.formats.recording_formats import RIGHT, is_piece, rec
 from memory_context.replay.recording_as_messages import Recording
 
 Watch: TypeAlias = Callable[[BinaryIO], BinaryIO]
-"""Takes an open file and returns one that somebody sees being read."""
+"""Takes an open file and returns one whose progress is watched, as by a progress bar."""
 
 _GZIP = b"\x1f\x8b"
 
@@ -28,30 +28,30 @@ def read_recordings(path: Path) -> list[Recording]:
 
 
 def parse_recording(line: str) -> Recording:
-    """Return the run that a line of JSON holds; of several, the first. See `recordings_in` for the forms.
+    """Return the run in a line of JSON; if it holds several, the first. See `recordings_in` for the formats.
 
     Raises:
-        InvalidArgumentError: It does not hold one.
+        InvalidArgumentError: The line holds no run.
     """
     return next(recordings_in(_parse(line)))
 
 
 def stream_recordings(path: Path, watch: Watch | None = None) -> Iterator[Recording]:
-    """Yield the runs of a file, each read when it is asked for; of JSON lines, no more than one is held.
+    """Yield the runs of a file lazily; of JSON Lines, only one line is in memory at a time.
 
-    Spans and the lines of a session are the pieces of runs: of those, all are held.
+    Telemetry spans and the lines of a session are pieces of runs; all of those are in memory together.
 
-    A file whose first line is a JSON value, with more below it, has JSON lines; any other is one document. Blank lines
-    are skipped. A run without an id is named after file and line.
+    A file is JSON Lines if its first line is a complete JSON value; otherwise it is one document. Blank lines are
+    skipped. A run without an id is named after its file and line.
 
     Args:
-        path: The file, compressed or not.
+        path: The file, gzipped or not.
         watch: Wraps the open file, for a progress bar.
 
     Raises:
-        InvalidArgumentError: It cannot be read, or is not a recording; names file and line, and says what would be
-            right.
-        NoMessagesError: It is a session in which nothing was said.
+        InvalidArgumentError: The file cannot be read, or is not a recording; the message names the file and line, and
+            says what is expected.
+        NoMessagesError: The file is a session without messages.
     """
     with _opened(path, watch) as lines:
         numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
@@ -60,7 +60,7 @@ def stream_recordings(path: Path, watch: Watch | None = None) -> Iterator[Record
             raise InvalidArgumentError(f"{path.name} is empty; {RIGHT}")
         number, line = first
         if _continues(line):
-            # One document over many lines: its first line alone is no JSON value.
+            # One document over many lines: its first line alone is not a JSON value.
             line += "".join(lines)
         for position, text in _whole_runs(path.name, chain([(number, line)], numbered)):
             try:
@@ -73,7 +73,7 @@ def stream_recordings(path: Path, watch: Watch | None = None) -> Iterator[Record
 
 
 def _whole_runs(name: str, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, object]]:
-    """Yield the values of a file's lines, each with the number of its line; the pieces of runs as one list."""
+    """Yield the number and the JSON value of each line; if the lines are pieces of runs, all of them as one list."""
     pieces = list[object]()
     beginning = 0
     for number, line in lines:
@@ -86,7 +86,7 @@ def _whole_runs(name: str, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[i
             pieces.append(document)
         elif pieces:
             raise InvalidArgumentError(
-                f"{name}, line {number}: not a span, a run or a line of a session, as those before it"
+                f"{name}, line {number}: not a span, a run or a line of a session, unlike the lines before it"
             )
         else:
             yield number, document
@@ -99,7 +99,7 @@ def _continues(line: str) -> bool:
     try:
         json.loads(line)
     except json.JSONDecodeError as error:
-        # The parser ran out of text, rather than into a mistake.
+        # The parser reached the end of the text, rather than a mistake in it.
         return error.pos >= len(line.rstrip())
     except (ValueError, RecursionError):
         return False
@@ -115,10 +115,10 @@ def _parse(text: str) -> Any:  # noqa: ANN401 - whatever the file holds
 
 @contextmanager
 def _opened(path: Path, watch: Watch | None) -> Generator[Iterator[str]]:
-    """Give the lines of a file, decompressed."""
+    """Open a file and yield an iterator over its lines, decompressed."""
     try:
         with path.open("rb") as file:
-            # What is watched cannot be peeked into: hence a buffer around it.
+            # The buffer allows to peek, which a watched file does not.
             watched = watch(file) if watch else file
             raw = io.BufferedReader(cast("io.RawIOBase", watched))
             unzipped = gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == _GZIP else raw

@@ -1,4 +1,4 @@
-"""This library as a policy: a conversation on a store in memory, for one recording."""
+"""This library as a policy: a conversation on an in-memory store, for one recording."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from memory_context.tools.verbs import CountsTokens, Verb
 
 
 class RememberingContext:
-    """Builds the prompts that every host of this library would send."""
+    """Builds the same prompts as this library does in every host."""
 
     def __init__(self, settings: ConversationSettings, *, keeps_notes: bool = False) -> None:
         self.settings = settings
@@ -39,11 +39,11 @@ class RememberingContext:
         self._held.notes = self._notes
 
     async def add(self, messages: Sequence[Message]) -> None:
-        """Add messages that came together, their large texts folded."""
+        """Add messages that came together, and fold their large texts."""
         await self._held.take_in(messages)
 
     async def prompt(self) -> list[Message]:
-        """Return what a model would be sent now."""
+        """Return the prompt that a model would be sent now."""
         return await self._held.next_prompt()
 
     def stored(self, key: str) -> str | None:
@@ -52,12 +52,12 @@ class RememberingContext:
         return item.text if item else None
 
     def schemas(self) -> str:
-        """Return the schemas of the tools that every request carries, a line each."""
+        """Return the schemas of the tools that every request carries, one per line."""
         offered = verbs_on(self._notes or self._manager, queries=self.settings.fold.queries)
         return "\n".join(_schema(verb, memories) for verb, memories in offered.items())
 
     async def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         await off_loop(self._manager.close)
 
 

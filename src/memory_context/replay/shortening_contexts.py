@@ -1,4 +1,4 @@
-"""Contexts to compare with: other ways of keeping prompts small, by their published rules."""
+"""Baselines to compare this library with: other ways of keeping prompts small, by their published rules."""
 
 from __future__ import annotations
 
@@ -15,14 +15,19 @@ from memory_context.replay.recording_as_messages import together
 from memory_context.text.describe import describe
 from memory_context.text.tokens.counter import TokenCounter
 
-# As LangChain's ContextEditingMiddleware has it.
+# The placeholder of LangChain's ContextEditingMiddleware.
 GONE = "[cleared]"
 
 GAP = "… lines {first}-{last} of {count} not shown …"
 
 
 class ShorteningContext:
-    """Keeps all messages, and shows what a rule leaves of them: a function of messages and its settings."""
+    """Keeps all messages, and shows what a rule leaves of them.
+
+    Args:
+        rule: A function that takes all messages and *settings*, and returns the messages of the prompt.
+        settings: The further arguments of the rule.
+    """
 
     def __init__(self, rule: Callable[..., list[Message]] = list, *settings: Any) -> None:  # noqa: ANN401 - the rule's
         self._messages = list[Message]()
@@ -40,12 +45,12 @@ class ShorteningContext:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """What is left of a large output: its first and last lines.
+    """The first and last lines of a large output, which are shown in its place.
 
     Attributes:
-        lines: So many of either end.
-        longest: A line is cut to so many characters.
-        note: What is said beside the reference.
+        lines: How many lines of either end.
+        longest: The characters that a line is cut to.
+        note: A sentence that stands below the reference.
     """
 
     lines: int
@@ -53,7 +58,7 @@ class Ends:
     note: str = ""
 
     def of(self, text: str) -> list[str]:
-        """Return these lines of `text`, and between them one on the gap."""
+        """Return these lines of `text`, with a line about the gap between them."""
         lines = text.split("\n")
         shown = [line[: self.longest] for line in lines]
         if len(lines) <= 2 * self.lines:
@@ -63,12 +68,12 @@ class Ends:
 
 
 class OffloadContext(ShorteningContext):
-    """Keeps of each large output a reference and its ends.
+    """Replaces each large output by a reference and the output's ends.
 
     Args:
         counter: Counts the tokens that a reference names.
-        is_large: Says which outputs are large.
-        ends: What is left of these.
+        is_large: Returns whether an output is large.
+        ends: The lines that are shown of a large output.
     """
 
     def __init__(self, counter: TokenCounter, is_large: Callable[[str], bool], ends: Ends) -> None:
@@ -79,7 +84,7 @@ class OffloadContext(ShorteningContext):
         self._keys = KeyGenerator(Random(0))  # noqa: S311
 
     async def add(self, messages: Sequence[Message]) -> None:
-        """Add messages, the large results among them shown by their ends."""
+        """Add messages; large results among them are replaced by their ends."""
         self._messages += map(self._shown, messages)
 
     def _shown(self, message: Message) -> Message:
@@ -100,21 +105,21 @@ def buffered(messages: Sequence[Message], size: int) -> list[Message]:
 
 
 def head_and_tail(messages: Sequence[Message], head: int, tail: int) -> list[Message]:
-    """Return the oldest and the newest messages, and how many are skipped: the rule of AutoGen's head-and-tail context."""
+    """Return the oldest and newest messages, and a notice of the gap: the rule of AutoGen's head-and-tail context."""
     groups = list(together(messages))
     skipped = len(groups) - head - tail
     if skipped <= 0:
         return list(messages)
     first = groups[:head]
-    # Their results are skipped.
+    # Calls at the end would stand without their results, which are skipped.
     if first[-1][0].calls:
         first = first[:-1]
-    told = Message("skipped", "user", "System", {0: f"Skipped {skipped} messages."})
-    return [*flat(first), told, *flat(_without_stray_results(groups[-tail:]))]
+    notice = Message("skipped", "user", "System", {0: f"Skipped {skipped} messages."})
+    return [*flat(first), notice, *flat(_without_stray_results(groups[-tail:]))]
 
 
 def token_limited(messages: Sequence[Message], counter: TokenCounter, tokens: int) -> list[Message]:
-    """Leave messages out of the middle until the others fit: the rule of AutoGen's token-limited context."""
+    """Drop messages from the middle until the others fit: the rule of AutoGen's token-limited context."""
     groups = list(together(messages))
     sizes = [tokens_of(map(charged, group), counter) for group in groups]
     total = sum(sizes)
@@ -128,10 +133,10 @@ def token_limited(messages: Sequence[Message], counter: TokenCounter, tokens: in
 def removed(
     messages: Sequence[Message], counter: TokenCounter, keep: int, trigger: int = 0
 ) -> list[Message]:
-    """Remove all outputs but the newest ones, from prompts with more tokens than a trigger.
+    """Remove all outputs but the newest ones from a prompt with more tokens than the trigger.
 
-    With a trigger of 0, that is observation masking: every prompt shows the newest outputs only. With a higher one it
-    is what providers call clearing of tool uses. Nothing brings back what is gone; calls and their arguments stay.
+    With a trigger of 0 this is observation masking: every prompt shows only the newest outputs. With a higher one it is
+    what providers call clearing of tool uses. Removed outputs cannot be brought back; calls and their arguments stay.
     """
     if tokens_of(map(charged, messages), counter) <= trigger:
         return list(messages)
@@ -141,7 +146,7 @@ def removed(
 
 
 def _without_stray_results(groups: list[list[Message]]) -> list[list[Message]]:
-    """Return *groups* without results at their beginning: no provider takes these without their calls."""
+    """Return *groups* without results at their beginning, since every provider refuses results without their calls."""
     return groups[1:] if groups and groups[0][0].role == "tool" else groups
 
 

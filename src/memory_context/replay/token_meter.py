@@ -1,4 +1,4 @@
-"""Token counts and squashed texts, each text once: the messages of a recording stand in many prompts."""
+"""Count and squash each text only once, because the messages of a recording are in many prompts."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from memory_context.text.tokens.counter import TokenCounter, default_counter
 
 
 class TokenMeter:
-    """A `TokenCounter` that remembers what it has counted, as long as it lives; texts that it has squashed, too.
+    """A `TokenCounter` that caches its counts, and squashed texts, for its lifetime.
 
     Args:
-        counter: The counter that it asks; the default one without it.
+        counter: The counter that does the work; by default the library's default one.
     """
 
     def __init__(self, counter: TokenCounter | None = None) -> None:
@@ -22,5 +22,5 @@ class TokenMeter:
         self.squash = cache(squash)
 
     def exceeds(self, text: str, limit: int) -> bool:
-        """Return whether ``count(text) > limit``: every text of a recording is counted in any case."""
+        """Return whether ``count(text) > limit``. It counts in full, since every text of a recording is counted anyway."""
         return self.count(text) > limit

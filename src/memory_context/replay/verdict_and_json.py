@@ -1,4 +1,4 @@
-"""The results of a replay with what a reader needs beside them, and their form as JSON."""
+"""Summarize a replay: its results with their circumstances, as sentences and as JSON."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from memory_context.text.describe.description import counted
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a replay came to.
+    """The outcome of a replay.
 
     Attributes:
-        results: The figures.
-        files: The names of the files that were read, or were to be read.
-        tokenizer: What counted the tokens.
-        threshold: That of "reference only", which peaks are set against.
-        price: What tokens cost.
-        complete: Whether the replay came to the end of the files.
-        damaged: What is wrong with files that were left out, but for the runs before it.
+        results: The results of all policies.
+        files: The names of all given files, read or not.
+        tokenizer: The name of the token counter.
+        threshold: The threshold of "reference only", which peaks are compared with.
+        price: The price of tokens.
+        complete: Whether the replay reached the end of the files.
+        damaged: For each damaged file its problem; the runs before the damage are counted, the rest is left out.
     """
 
     results: Results
@@ -43,7 +43,7 @@ class Summary:
         return self.results.unbounded.needed
 
     def headline(self) -> str:
-        """Say in one line what was replayed."""
+        """Return a line about what was replayed."""
         runs = counted(self.results.runs, "run")
         calls = counted(self.calls, "model call")
         values = counted(self.needed, "needed value")
@@ -53,9 +53,9 @@ class Summary:
         return f"{runs}, {calls}, {values}; tokens by {self.tokenizer}{rest}"
 
     def conclusion(self) -> str:
-        """Say in one sentence what the first policy of ours would have saved, and what it would have cost a model.
+        """Return sentences about what this library's first policy would have saved, and what would have been out of sight.
 
-        Empty where none of ours was replayed, or nothing at all.
+        Empty if no policy of this library was replayed, or no run.
         """
         results = self.results
         ours = results.ours
@@ -72,7 +72,7 @@ class Summary:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return one object in JSON's own types; its fields are described in docs/replay.md."""
+        """Return an object that JSON can express; docs/replay.md describes its fields."""
         return {
             "files": list(self.files),
             "complete": self.complete,
@@ -99,7 +99,7 @@ class Summary:
 
 
 def verdict(run: ReplayedRun) -> str:
-    """Return what a run came to, in a line."""
+    """Return the result of a run in one line."""
     calls = counted(len(run.ours), "call")
     lost = f", {counted(run.lost, 'value')} lost" if run.lost else ""
     looked_up = f"{run.trips} of {calls} would have looked something up"

@@ -31,7 +31,7 @@ _SEALED_FACTS = (
 
 
 class Encrypted(Codec):
-    """Compresses content, summary, metadata and media type, and encrypts them with AES-256-GCM.
+    """Encrypts content, summary, metadata and media type with AES-256-GCM. Large contents are compressed first.
 
     A record is bound to its user, key, type, tier and origin: if it was moved into another row, or one of these was
     changed, decoding fails. It also fails for a row that was never encrypted. The other columns stay readable: user,

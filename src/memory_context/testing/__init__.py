@@ -1,4 +1,4 @@
-"""Fakes and checks to test agents and stores with; memory-context is tested with them too.
+"""Fakes and checks for tests of agents and stores; memory-context itself is tested with them.
 
 `ScriptedChatClient` and `check_prompt` need AutoGen, `ScriptedFrameworkClient` Agent Framework, `MemoryStoreContract`
 needs pytest, `ConversationHostContract` hypothesis too; each is loaded when it is first used.

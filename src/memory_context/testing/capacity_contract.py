@@ -16,7 +16,7 @@ from memory_context.testing.sample_memories import ANN, BOB, keys_of, note
 
 
 class CapacityContract:
-    """What every `MemoryStore` refuses or evicts when a tier is full."""
+    """Tests of what every `MemoryStore` refuses or evicts when a tier is full."""
 
     @pytest.mark.parametrize(
         ("capacity", "limit", "unit"),

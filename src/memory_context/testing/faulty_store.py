@@ -21,17 +21,15 @@ DELAY = 0.01
 
 
 class Fault(StrEnum):
-    """How a call to a store goes wrong.
+    """How a call to a store fails.
 
     Attributes:
         ERROR: `StoreError`, and nothing is done.
-        DELAY: The work is done, late.
+        DELAY: The work is done after a delay.
         LOST: `StoreUnavailableError`, and nothing is done: the connection drops before the work.
-        LOST_AFTER: The work is done, then `StoreUnavailableError`: the connection drops before the
-            answer.
+        LOST_AFTER: The work is done, then `StoreUnavailableError`: the connection drops before the answer.
         FULL: `StoreError` from a verb that writes, and nothing is done; reads succeed.
-        LOCKED: `StoreUnavailableError` from a verb that writes, late, and nothing is done; reads
-            succeed.
+        LOCKED: `StoreUnavailableError` after a delay from a verb that writes, and nothing is done; reads succeed.
     """
 
     ERROR = "error"
@@ -58,7 +56,7 @@ READS = {
 }
 PAGED_READS = {"list_all", "list_deleted"}
 WRITES = {"put", "delete", "touch", "expire_at", "restore", "clear", "forget_user", "reindex"}
-# What a store has beside its verbs never fails.
+# Attributes and methods of a store that are not verbs; they never fail.
 PASSED_ON = {
     *("has_embedder", "quota", "codec", "redactor", "password_variable"),
     *("database", "read_tables", "delete_rows", "close"),
@@ -67,11 +65,11 @@ PASSED_ON = {
 
 @dataclass(frozen=True, slots=True)
 class Injected:
-    """A fault that a call to a store met.
+    """A fault that was injected into a call to a store.
 
     Attributes:
-        verb: The store's verb.
-        fault: What went wrong.
+        verb: The store's verb that was called.
+        fault: The fault.
     """
 
     verb: str
@@ -88,7 +86,7 @@ def random_faults(
         kinds: The faults to choose from, all equally likely.
         share: The share of the calls that meet a fault, 0 to 1.
     """
-    chance = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
+    chance = random.Random(seed)  # noqa: S311 - has to be repeatable, not secret
     choices = list(kinds)
     while True:
         if chance.random() < share:
@@ -98,23 +96,23 @@ def random_faults(
 
 
 if TYPE_CHECKING:
-    # For type checkers it has the verbs of a store. They are made below, from their names.
+    # Type checkers see the verbs of a store. At run time they are made below, from their names.
     _Verbs = SQLAlchemyStore
 else:
     _Verbs = object
 
 
 class FaultyStore(_Verbs):
-    """A store that fails by a plan, to see what an application does then.
+    """A store that fails by a plan, to test how an application handles it.
 
-    Each call of a verb takes the next fault of the plan. None is no fault, and once the plan ends,
-    every call succeeds. `list_all` and `list_deleted`, which read a page at a time, fail at their
-    first record or after their last one.
+    Each call of a verb takes the next fault of the plan; None means that the call succeeds. After the end of the plan,
+    every call succeeds. `list_all` and `list_deleted`, which read page by page, fail at their first record or after
+    their last one.
 
     Args:
-        store: The store inside; whatever `as_store` takes.
-        faults: The plan: a list, `random_faults`, ``itertools.repeat(Fault.LOST)`` for an outage.
-        delay: How long a late call waits, in seconds.
+        store: The store inside: anything that `as_store` takes.
+        faults: The plan, such as a list, `random_faults`, or ``itertools.repeat(Fault.LOST)`` for an outage.
+        delay: How long a delayed call waits, in seconds.
 
     Attributes:
         inner: The store inside.
@@ -135,12 +133,12 @@ class FaultyStore(_Verbs):
         self.inject(faults)
 
     def __repr__(self) -> str:
-        """Name what is inside."""
+        """Name the store inside."""
         return f"<FaultyStore around {self.inner!r}>"
 
     @property
     def url(self) -> str | None:
-        """Return None: no URL leads to a store with a plan of its own."""
+        """Return None: a URL cannot express a store with a plan."""
         return None
 
     def __enter__(self) -> Self:
@@ -180,7 +178,7 @@ class FaultyStore(_Verbs):
 
 
 def _faulty(verb: str) -> Callable[..., Any]:
-    """Return the method *verb*, which passes the call on, and may meet a fault."""
+    """Return a method that takes the next fault of the plan and passes the call of *verb* on."""
 
     def call(store: FaultyStore, *args: object, **named: object) -> object:
         with store._under_fault(verb):  # noqa: SLF001 - of this module

@@ -1,4 +1,4 @@
-"""Random conversations for hosts, as hypothesis generates them."""
+"""Generate random conversations for tests of hosts, with hypothesis."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ WORDS = ("Read the log.", "Thanks.", "中文 ok?", "What was the total of order-
 
 @dataclass(frozen=True, slots=True)
 class GeneratedConversation:
-    """A conversation, and how it is kept.
+    """A conversation and its settings.
 
     Attributes:
-        settings: How it is kept.
-        turns: What is said and replied.
+        settings: The settings of the conversation.
+        turns: The turns.
         keeps_notes: Whether the agent keeps notes.
-        has_preference: Whether something is known about the user before.
+        has_preference: Whether a preference of the user is stored before the conversation begins.
     """
 
     settings: ConversationSettings
@@ -35,7 +35,7 @@ class GeneratedConversation:
 
 
 def by_length(text: str) -> int:
-    """Count tokens by the length: keys that differ in their characters alone cost the same."""
+    """Count tokens by the length of a text, so that keys of the same length cost the same in every host."""
     return len(text) // 4
 
 
@@ -45,13 +45,13 @@ small_texts = st.builds(
 
 
 def order_log(number: int, lines: int) -> str:
-    """Return the output of a tool in which every line names something of its own."""
-    said = [f"09:{n:02} order-{number}-{n} went to dock {n * 7 % 31}" for n in range(lines)]
-    return "\n".join(said)
+    """Return the output of a tool in which every line has a name that occurs nowhere else."""
+    log = [f"09:{n:02} order-{number}-{n} went to dock {n * 7 % 31}" for n in range(lines)]
+    return "\n".join(log)
 
 
 def order_table(number: int, rows: int) -> str:
-    """Return a JSON output with as many rows."""
+    """Return a JSON output with that many rows."""
     return json.dumps([{"id": f"order-{number}-{n}", "total": n * 13} for n in range(rows)])
 
 
@@ -108,8 +108,8 @@ def generated_conversations(draw: st.DrawFn) -> GeneratedConversation:
 
 @st.composite
 def _calls(draw: st.DrawFn, name: str, *, keeps_notes: bool) -> ScriptedReply:
-    """Generate up to three calls side by side; or one of a memory tool, whose key others may name."""
-    said = draw(st.sampled_from(["", "Let me look."]))
+    """Generate up to three parallel calls, or a single call of a memory tool."""
+    words = draw(st.sampled_from(["", "Let me look."]))
     kinds = ["tools", "tools", "tools", RETRIEVE] + [SAVE] * keeps_notes
     kind = draw(st.sampled_from(kinds))
     if kind == "tools":
@@ -117,9 +117,9 @@ def _calls(draw: st.DrawFn, name: str, *, keeps_notes: bool) -> ScriptedReply:
         for index, (tool, day, text, is_error) in enumerate(draw(tool_results)):
             call = FunctionCall(f"call-{name}-{index}", tool, json.dumps({"day": day}))
             results.append(ScriptedResult(call, text, is_error))
-        return ScriptedReply(said, tuple(results))
+        return ScriptedReply(words, tuple(results))
     arguments = {"key": "«0»", "lines": "1-3"}
     if kind == SAVE:
         arguments = {"category": "findings", "content": f"{name}: {draw(small_texts)}"}
     call = FunctionCall(f"call-{name}", kind, json.dumps(arguments, ensure_ascii=False))
-    return ScriptedReply(said, (ScriptedResult(call, None),))
+    return ScriptedReply(words, (ScriptedResult(call, None),))

@@ -1,6 +1,6 @@
-"""The contract of a host, as tests. Subclass it, and give it a method `host`.
+"""The contract of a host, as tests. Subclass it, and define the method `host`.
 
-With ``pytest -p memory_context.testing.host_contract --recordings DIR`` it compares recorded runs, too.
+With ``pytest -p memory_context.testing.host_contract --recordings DIR`` it also compares hosts on recorded runs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the recorded runs out where no folder of them is named."""
+    """Deselect the test of recorded runs if no folder of them is named."""
     if config.getoption(OPTION) is None:
         left_out = [item for item in items if item.name == "test_recorded_runs"]
         items[:] = [item for item in items if item not in left_out]
@@ -54,10 +54,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class ConversationHostContract:
-    """What every host of a conversation does: its model gets the prompts that `ReferenceHost` makes.
+    """Tests that a host sends its model the same prompts as `ReferenceHost`.
 
     Attributes:
-        examples: How many conversations are generated; None for what hypothesis is set to.
+        examples: How many conversations are generated; None for hypothesis' own setting.
     """
 
     examples: int | None = None
@@ -67,22 +67,22 @@ class ConversationHostContract:
         raise NotImplementedError
 
     def test_generated_conversations(self) -> None:
-        """Folds, recalls, compactions, notes, errors, failing stores and restarts: the same prompts, by the laws."""
+        """With folds, recalls, compactions, notes, errors, failing stores and restarts, the prompts are the same."""
 
         @given(generated_conversations())
         def compared(conversation: GeneratedConversation) -> None:
             asyncio.run(compare(self, conversation))
 
-        # Shrinking holds hundreds of conversations more, and takes minutes.
+        # Without shrinking, which would run hundreds of further conversations and take minutes.
         phases = (Phase.explicit, Phase.reuse, Phase.generate)
         most = self.examples or settings().max_examples
         settings(max_examples=most, phases=phases)(compared)()
 
     def test_recorded_runs(self, request: pytest.FixtureRequest) -> None:
-        """The recorded runs of the folder that ``--recordings`` names give the same prompts."""
+        """The prompts are the same for the recorded runs in the folder that ``--recordings`` names."""
         folder = request.config.getoption(OPTION, None)
         assert folder is not None, f"{OPTION} names no folder"
-        # As the caller names it: a suite's fixtures may have gone elsewhere.
+        # Relative to where pytest was started: a suite's fixtures may have changed the working directory.
         folder = request.config.invocation_params.dir / folder
         compared = 0
         fold = FoldPolicy(counter=by_length)
@@ -98,7 +98,7 @@ class ConversationHostContract:
 
 
 async def compare(contract: ConversationHostContract, conversation: GeneratedConversation) -> None:
-    """Check that the contract's host gives *conversation* the prompts of the reference host, which follow the laws."""
+    """Check that the contract's host makes the prompts of the reference host, and that these are stable."""
     with FaultyStore("sqlite://") as store, FaultyStore("sqlite://") as other_store:
         reference = ReferenceHost(_start(store, conversation))
         expected = await _prompts(reference, store, conversation.turns)
@@ -121,7 +121,7 @@ def _start(store: MemoryStore, conversation: GeneratedConversation) -> HostStart
 async def _prompts(
     host: ConversationHost, store: FaultyStore, turns: Sequence[ScriptedTurn]
 ) -> list[list[Message]]:
-    """Return the prompts of a host, comparable with those of another one."""
+    """Return the prompts of a host in a form that can be compared with those of another one."""
     numbers = dict[str, str]()
     prompts = list[list[Message]]()
     with seeded_keys():
@@ -131,7 +131,7 @@ async def _prompts(
             store.inject(repeat(Fault.ERROR) if turn.store_fails else ())
             sent = await host.turn(turn.naming(list(numbers)))
             store.inject(())
-            # Compacted messages name keys that no reference shows.
+            # Compacted messages name keys outside of references, so words that are stored keys count too.
             stored = {item.memory_key for item in store.list_all(Scope(USER))}
             for prompt in sent:
                 check_calls(prompt)
@@ -147,8 +147,8 @@ async def _prompts(
 
 
 def _comparable(message: Message, numbers: Mapping[str, str]) -> Message:
-    """Return *message* without what only its host knows of it: *numbers* stand for its keys, other hosts have others."""
-    # Some frameworks give a message that only calls tools an empty text.
+    """Return *message* without what differs between hosts: ids and facts; keys are replaced by their *numbers*."""
+    # Some frameworks give an empty text to a message that only calls tools.
     texts = [_numbered(text, numbers) for text in message.texts.values() if text]
     calls = [replace(call, arguments=_numbered(call.arguments, numbers)) for call in message.calls]
     return replace(message, id="", texts=dict(enumerate(texts)), calls=tuple(calls), facts=None)
@@ -166,19 +166,19 @@ def check_same(expected: Sequence[list[Message]], given: Sequence[list[Message]]
         for index, (message, given_message) in enumerate(zip_longest(prompt, other)):
             assert message == given_message, (
                 f"message {index} of prompt {number} is\n{given_message}\n"
-                f"and not, as of the reference host,\n{message}"
+                f"but the reference host has\n{message}"
             )
 
 
 def check_stable(
     prompts: Sequence[list[Message]], rewrites: Sequence[int], *, notes_may_end: bool
 ) -> None:
-    """Check that each prompt begins with the one before it, but where that was counted as a rewrite.
+    """Check that each prompt begins with the whole previous one, unless a rewrite was counted in between.
 
     Args:
         prompts: The prompts of one conversation.
-        rewrites: How often what was seen had been changed until each of them.
-        notes_may_end: Whether notes of a run leave the prompts with the run.
+        rewrites: For each prompt, how many rewrites of messages that a model had seen were counted until then.
+        notes_may_end: Whether the notes of a run leave the prompts when the run ends.
     """
     for number, (earlier, later) in enumerate(pairwise(prompts)):
         is_new_turn = later[-1].role != "tool"
@@ -187,7 +187,7 @@ def check_stable(
 
 
 def check_calls(prompt: Sequence[Message]) -> None:
-    """Check what providers enforce: results stand right behind the calls that they answer, one for each."""
+    """Check what providers enforce: each call is followed directly by its result, before any other message."""
     waiting = set[str]()
     for message in prompt:
         if message.answers is not None:
@@ -200,7 +200,7 @@ def check_calls(prompt: Sequence[Message]) -> None:
 
 
 def check_redeemable(keys: Iterable[str], store: MemoryStore) -> None:
-    """Check that there is a memory behind every reference that a prompt has shown."""
+    """Check that the store has a memory under every key that a prompt showed."""
     scope = Scope(USER)
     missing = [key for key in keys if store.get(scope, key) is None]
     assert not missing, f"nothing is stored under {missing}"

@@ -69,7 +69,7 @@ BAD_FILTERS: list[dict[str, Any]] = [
 
 
 class QueryContract:
-    """How every `MemoryStore` answers a query."""
+    """Tests of how every `MemoryStore` answers a query."""
 
     def test_filters(self, store: MemoryStore) -> None:
         """Filters test equality, membership and comparisons, and all of them must hold."""
@@ -122,7 +122,7 @@ class QueryContract:
             store.query(ANN, limit=-1)
 
     def test_offset(self, store: MemoryStore) -> None:
-        """A query leaves out as many of the first as it is told to."""
+        """A query skips as many memories as its offset says."""
         for key, importance in {"a": 0.2, "b": 0.9, "c": 0.5}.items():
             put(store, memory_key=key, importance=importance)
 
@@ -135,7 +135,7 @@ class QueryContract:
             store.query(ANN, offset=-1)
 
     def test_paths(self, store: MemoryStore) -> None:
-        """What is below a path is found, and nothing that merely begins alike."""
+        """Categories below a path are found, and none that only begins with the same letters."""
         for key, category in {
             "a": "x",
             "b": "x/y",
@@ -151,7 +151,7 @@ class QueryContract:
             assert ["a", "b", "f"] == sorted(keys_of(found))
 
     def test_contents(self, store: MemoryStore) -> None:
-        """Contents are filtered by a part of them, letter by letter, where the store can read them without opening them."""
+        """Contents are filtered by an exact part of them, if the store can compare them without decoding them."""
         contents: list[Content] = [
             *("50% of Ann's", "50 of Ann's", "ann's"),
             *(b"\xff Ann's", "Ann's \ud800"),

@@ -1,4 +1,4 @@
-"""Recorded agent runs, as `memory-context replay` reads them, as scripts for hosts."""
+"""Turn recorded agent runs, in the formats of `memory-context replay`, into scripts for hosts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from memory_context.testing.scripted_turns import ScriptedReply, ScriptedResult,
 
 
 def recorded_scripts(folder: Path) -> Iterator[tuple[str, list[ScriptedTurn]]]:
-    """Yield each run in the files ``*.jsonl`` and ``*.jsonl.gz`` of *folder*: its file and name, and its turns."""
+    """Yield each run in the files ``*.jsonl`` and ``*.jsonl.gz`` of *folder*: its file and id in one text, its turns."""
     for path in sorted(folder.glob("*.jsonl*")):
         for recording in stream_recordings(path):
             yield f"{path.name}: {recording.id}", turns_of(recording.messages)
 
 
 def turns_of(messages: Sequence[Message]) -> list[ScriptedTurn]:
-    """Return the turns of a run. A turn that breaks off amid calls ends with an empty reply; one without replies goes."""
+    """Return the turns of a run. A turn that ends with calls gets an empty reply; one without replies is left out."""
     turns = list[ScriptedTurn]()
     said = list[Message]()
     replies = list[ScriptedReply]()
@@ -46,11 +46,11 @@ def _turn(said: Sequence[Message], replies: Sequence[ScriptedReply]) -> Scripted
 
 
 def _results(messages: Sequence[Message], index: int) -> Iterator[ScriptedResult]:
-    """Yield the calls of the message at *index* with their results, under ids that no other call has."""
+    """Yield the calls of the message at *index* with their results, under new ids that are unique in the run."""
     results = takewhile(lambda message: message.role == "tool", messages[index + 1 :])
     answers = {result.answers: result.text for result in results}
     for number, call in enumerate(messages[index].calls):
-        # Some frameworks keep arguments parsed, so that only what they mean comes back.
+        # Normalized, because some frameworks parse arguments and write them again in another form.
         arguments = json.dumps(json.loads(call.arguments), ensure_ascii=False)
         named = FunctionCall(f"call-{index}-{number}", call.name, arguments)
         yield ScriptedResult(named, answers.get(call.id, ""))

@@ -1,4 +1,4 @@
-"""The smallest host: messages in a list, and a state in JSON. Others must send their models the same prompts."""
+"""The smallest host, without a framework. All other hosts must send their models the same prompts."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class ReferenceHost:
     """A `ConversationHost` on `Conversation` alone.
 
     Attributes:
-        stats: What was done so far.
-        rewrites: For each prompt, how often what was seen had been changed until then.
+        stats: The counts of the conversation so far.
+        rewrites: For each prompt, how many compactions and late folds had changed seen messages until then.
     """
 
     def __init__(self, start: HostStart) -> None:
@@ -46,7 +46,7 @@ class ReferenceHost:
         return HeldConversation.begin(view, start.settings, stats=self.stats, named_thread=True)
 
     async def turn(self, turn: ScriptedTurn) -> list[list[Message]]:
-        """Take in what is said and what the model replies, and return its prompts."""
+        """Add the messages of the turn and the model's replies, and return the model's prompts."""
         if self._start.keeps_notes:
             self._show(ScopedMemory(self._owner, run_id=str(uuid4()), project_id="default"))
         for message in turn.said:
@@ -77,7 +77,7 @@ class ReferenceHost:
         return messages
 
     async def _take_in(self, messages: list[Message]) -> None:
-        """Give *messages*, which come together, ids of this conversation, and append them folded."""
+        """Append *messages* that came together, with new ids and their large texts folded."""
         await self._held.take_in([replace(one, id=new_message_id()) for one in messages])
 
     def _answer(self, result: ScriptedResult) -> Message:
@@ -87,7 +87,7 @@ class ReferenceHost:
         return Message("", "tool", call.name, {0: text}, answers=call.id, is_error=is_error)
 
     def _memory_tool(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, bool]:
-        """Return what a memory tool answers, and whether it failed."""
+        """Return the answer of a memory tool, and whether it failed."""
         fold = self._start.settings.fold
         verbs: list[Verb[Any]] = [*memory_verbs(queries=fold.queries), *NOTE_VERBS]
         [verb] = [verb for verb in verbs if verb.name == name]
@@ -99,13 +99,13 @@ class ReferenceHost:
             return str(error), True
 
     def _show(self, notes: ScopedMemory) -> None:
-        """Let the agent see what is open in *notes*."""
+        """Let the agent see the notes of the tiers that are open in *notes*."""
         self._notes = notes
         self._held.notes = notes if self._start.keeps_notes else None
         self._held.conversation.manager.set_places(notes.places, offered_places(notes))
 
     def _end_run(self) -> None:
-        """Take the notes of the run out of the store and out of the prompt."""
+        """Remove the notes of the run from the store and from the prompt."""
         ended = self._notes
         if ended.run_id is None:
             return

@@ -1,4 +1,4 @@
-"""Memories to test stores with."""
+"""Make memories for tests of stores."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def memory(
     source: str = "tool",
     **values: Any,  # noqa: ANN401 - a field's values
 ) -> MemoryItem:
-    """Make a memory of Ann's, or of *user_id*; with *shared*, equal contents are one record.
+    """Make a memory of Ann's, or of the user *user_id*; with *shared*, equal contents are one record.
 
     Args:
         content: Its content.
@@ -53,7 +53,7 @@ def put(
     content: Content = "a text",
     **values: Any,  # noqa: ANN401 - a field's values
 ) -> MemoryItem:
-    """Put a memory of Ann's, made as by `memory`, and return it as it is stored."""
+    """Make a memory of Ann's with `memory`, put it, and return it as it is stored."""
     return store.put(ANN, memory(content, **values))
 
 

@@ -1,4 +1,4 @@
-"""The contract of scopes: what no verb of a `MemoryStore` reaches."""
+"""The contract of scopes: no verb of a `MemoryStore` reaches a memory outside of its scope."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memory_context.testing.sample_memories import ANN, BOB, keys_of, memory, pu
 
 
 def check_out_of_reach(store: MemoryStore, scope: Scope, item: MemoryItem) -> None:
-    """Check that no verb reaches a memory outside of *scope*, by its key or as it was read."""
+    """Check that no verb in *scope* reaches a memory outside of it, by its key or with the record itself."""
     key = item.memory_key
     assert store.get(scope, key) is None
     assert [] == store.get_many(scope, [key])
@@ -27,7 +27,7 @@ def check_out_of_reach(store: MemoryStore, scope: Scope, item: MemoryItem) -> No
 
 
 class ScopeContract:
-    """What every `MemoryStore` keeps apart."""
+    """Tests that every `MemoryStore` keeps scopes apart."""
 
     def test_users_are_isolated(self, store: MemoryStore) -> None:
         """No verb reaches another user's memory, even under the same key and content."""
@@ -109,7 +109,7 @@ class ScopeContract:
         assert {item.id for item in hidden} == {item.id for item in store.list_all(ANN)}
 
     def test_users(self, store: MemoryStore) -> None:
-        """An administrator sees who has memories or deletions."""
+        """An administrator sees the users who have memories or deletions."""
         assert isinstance(store, Administration)
         assert [] == store.users()
         store.put(BOB, memory(user_id="bob"))

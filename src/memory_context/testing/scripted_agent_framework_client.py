@@ -23,19 +23,19 @@ FrameworkStep: TypeAlias = FrameworkReply | Callable[[Sequence[FrameworkMessage]
 class ScriptedFrameworkClient(
     FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], BaseChatClient[Any]
 ):
-    """Answers with the steps of a script, one per call, and remembers every prompt; a stream brings content by content.
+    """Answers with the steps of a script, one per call, and records every prompt; a stream yields content by content.
 
-    A step is a text, contents such as ``Content.from_function_call(…)``, or a callable that gives one of these for the
-    prompt.
+    A step is a text, contents such as ``Content.from_function_call(…)``, or a callable that takes the prompt and returns
+    one of these.
 
     Args:
-        script: What it answers.
-        service_session_id: The id under which a service would keep the history; None for one that keeps none.
+        script: The steps.
+        service_session_id: The id under which a service would keep the history; None for a service that keeps none.
 
     Attributes:
-        script: What it answers.
-        prompts: What it was asked, as lists of messages.
-        options: With which options, tools among them.
+        script: The steps.
+        prompts: The prompts so far, as lists of messages.
+        options: The options of each call, tools among them.
 
     Raises:
         RuntimeError: The script has no further step.
@@ -57,7 +57,7 @@ class ScriptedFrameworkClient(
         messages: Sequence[FrameworkMessage],
         stream: bool,
         options: Mapping[str, Any],
-        **_: Any,  # noqa: ANN401 - the framework's own, which a script does not heed
+        **_: Any,  # noqa: ANN401 - the framework's own, which a script ignores
     ) -> Awaitable[ChatResponse[Any]] | ResponseStream[ChatResponseUpdate, ChatResponse[Any]]:
         if stream:
             return self._build_response_stream(self._updates(messages, options))

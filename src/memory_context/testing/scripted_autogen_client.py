@@ -1,4 +1,4 @@
-"""A chat client that follows a script, and a check of the rules that every prompt must keep."""
+"""A chat client of AutoGen that follows a script, and a check of the rules that every prompt must follow."""
 
 from __future__ import annotations
 
@@ -45,9 +45,8 @@ class ScriptedChatClientConfig(BaseModel):
 class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfig]):
     """A model that follows a script, for tests and demonstrations without a network.
 
-    Each step is a text that the model says, a list of `FunctionCall` that it makes, or a function
-    that takes the prompt and returns one of them. Every prompt is kept in `prompts` and checked by
-    `check_prompt`.
+    Each step is a text that the model says, a list of `FunctionCall` that it makes, or a function that takes the prompt
+    and returns one of these. Every prompt is recorded in `prompts` and checked by `check_prompt`.
 
     Raises:
         PromptError: A provider would refuse the prompt.
@@ -66,7 +65,7 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
     async def create(
         self,
         messages: Sequence[LLMMessage],
-        **_: Any,  # noqa: ANN401 - AutoGen's options, which a script does not heed
+        **_: Any,  # noqa: ANN401 - AutoGen's options, which a script ignores
     ) -> CreateResult:
         """Return the script's next reply."""
         check_prompt(messages)
@@ -115,7 +114,7 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
 
     @property
     def model_info(self) -> ModelInfo:
-        """Describe a model that calls functions and sees no images, and takes system messages first only."""
+        """Describe a model that calls functions, sees no images, and accepts system messages only at the beginning."""
         return ModelInfo(
             vision=False,
             function_calling=True,
@@ -127,7 +126,7 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
 
     @property
     def capabilities(self) -> ModelInfo:
-        """Return `model_info`, under the name that AutoGen used before."""
+        """Return `model_info` under AutoGen's former name for it."""
         return self.model_info
 
     def _to_config(self) -> ScriptedChatClientConfig:
@@ -154,7 +153,7 @@ def check_prompt(messages: Sequence[LLMMessage], *, open_calls: bool = False) ->
         open_calls: Whether calls may be without results, as a cancelled run leaves them.
 
     Raises:
-        PromptError: Some rules are broken; the message names each of them, and where.
+        PromptError: Rules are broken; the message names each of them and the place.
     """
     errors = [*_message_errors(messages), *_call_errors(messages, open_calls=open_calls)]
     if errors:
@@ -162,7 +161,7 @@ def check_prompt(messages: Sequence[LLMMessage], *, open_calls: bool = False) ->
 
 
 def _message_errors(messages: Sequence[LLMMessage]) -> Iterator[str]:
-    """Yield what is wrong with single messages: their types, sources, and late system messages."""
+    """Yield the errors of single messages: in their types and sources, and system messages after others."""
     system_messages_end = False
     for index, message in enumerate(messages):
         if type(message) not in _EXACT:
@@ -170,14 +169,14 @@ def _message_errors(messages: Sequence[LLMMessage]) -> Iterator[str]:
         if not isinstance(message, SystemMessage):
             system_messages_end = True
         elif system_messages_end:
-            yield f"message {index} is a system message behind others"
+            yield f"message {index} is a system message after others"
         source = message.source if isinstance(message, UserMessage | AssistantMessage) else None
         if source is not None and not _SOURCE.fullmatch(source):
             yield f"message {index} has the illegal source {source!r}"
 
 
 def _call_errors(messages: Sequence[LLMMessage], *, open_calls: bool) -> Iterator[str]:
-    """Yield what is wrong between calls and results."""
+    """Yield the errors between calls and results."""
     unanswered: list[str] = []
     for index, message in enumerate(messages):
         if isinstance(message, FunctionExecutionResultMessage):

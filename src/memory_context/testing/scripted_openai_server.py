@@ -1,4 +1,4 @@
-"""A local server that speaks OpenAI's chat completions, answers by a script, and refuses what OpenAI refuses."""
+"""A local server of OpenAI's chat completions API that answers by a script and refuses what OpenAI refuses."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class ScriptedProvider(ThreadingHTTPServer):
     Attributes:
         script: The messages that it answers with, each as in OpenAI's API, without its role: a text under ``content``,
             ``tool_calls``, or both. `calling` makes such a message.
-        asked: The requests so far, refused ones included.
-        refused: Why requests were refused.
-        is_strict: Whether tools that are not strict are refused, as OpenAI does where an answer is parsed by a schema.
+        asked: The requests so far, including refused ones.
+        refused: The reasons why requests were refused.
+        is_strict: Whether tools that are not strict are refused, as OpenAI does if an answer is parsed by a schema.
     """
 
     daemon_threads = True
@@ -63,7 +63,7 @@ class ScriptedProvider(ThreadingHTTPServer):
 
 
 def calling(name: str, call_id: str, **arguments: Any) -> Wire:  # noqa: ANN401 - whatever a tool takes
-    """Return a message of a script that calls a tool."""
+    """Return a message for a script that calls a tool."""
     function = {"name": name, "arguments": json.dumps(arguments)}
     return {"tool_calls": [{"id": call_id, "type": "function", "function": function}]}
 
@@ -151,7 +151,7 @@ def _reason(message: Mapping[str, Any]) -> str:
 
 
 def _chunks(message: Wire, model: str) -> Iterator[Wire]:
-    """Yield *message* as it is streamed: its words, each call, and why it ends."""
+    """Yield the chunks of *message* in a stream: its text, each call, and the reason why it ends."""
     deltas: list[Wire] = [{"role": "assistant", "content": message["content"]}]
     for index, call in enumerate(message.get("tool_calls") or ()):
         deltas.append({"tool_calls": [{"index": index, **call}]})

@@ -1,4 +1,4 @@
-"""A conversation as a script: who says what, what the model replies, and what its tools give."""
+"""A conversation as a script: the messages, the model's replies, and the results of its tools."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _KEY_NUMBER = re.compile("«([0-9]+)»")
 
 @dataclass(frozen=True, slots=True)
 class ScriptedResult:
-    """A tool call of the model, and what the tool gives.
+    """A tool call of the model, and its result.
 
     Attributes:
         call: The call.
-        text: The tool's text; None for a memory tool of the host's, which gives its own.
-        is_error: Whether the tool fails, with this text.
+        text: The text of the result; None for a memory tool of the host, which makes its own.
+        is_error: Whether the tool fails, with this text as its error.
     """
 
     call: FunctionCall
@@ -34,7 +34,7 @@ class ScriptedResult:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedReply:
-    """What the model replies to a prompt: words, and calls side by side."""
+    """The model's reply to a prompt: a text, and parallel calls with their results."""
 
     text: str
     results: tuple[ScriptedResult, ...] = ()
@@ -42,14 +42,14 @@ class ScriptedReply:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedTurn:
-    """What is said to the model, and its replies until one calls no tools.
+    """The messages to the model, and its replies until one calls no tool.
 
     ``«0»`` in a text stands for the first key that the prompts have shown so far, ``«1»`` for the second.
 
     Attributes:
-        said: The messages of persons, of other agents, and of the system.
-        replies: The replies; the last one calls nothing.
-        after_restart: Whether another process goes on here with what was saved.
+        said: The messages of persons, other agents and the system.
+        replies: The replies; the last one calls no tool.
+        after_restart: Whether the conversation was saved, and another process continues it with this turn.
         store_fails: Whether the store fails during the turn.
     """
 
@@ -59,12 +59,12 @@ class ScriptedTurn:
     store_fails: bool = False
 
     def naming(self, keys: Sequence[str]) -> ScriptedTurn:
-        """Return the turn with *keys* in place of their numbers; numbers beyond the last one begin again."""
+        """Return the turn with *keys* in place of their numbers; numbers beyond the last key start over at the first."""
 
         def key_of(number: re.Match[str]) -> str:
             return keys[int(number[1]) % len(keys)] if keys else "nothing"
 
-        # A key has no character that JSON escapes.
+        # Replacing in the JSON is safe, because no character of a key is escaped there.
         text = json.dumps(asdict(self), ensure_ascii=False)
         return _TURN.validate_json(_KEY_NUMBER.sub(key_of, text))
 
@@ -74,14 +74,14 @@ _TURN = TypeAdapter(ScriptedTurn)
 
 @dataclass(frozen=True, slots=True)
 class HostStart:
-    """How a host begins its conversation.
+    """The arguments with which a host begins its conversation.
 
     Attributes:
-        store: Where the memories are.
-        user_id: Whose they are.
+        store: The store of the memories.
+        user_id: The user to whom they belong.
         thread_id: The name of the conversation.
-        settings: How it is kept.
-        keeps_notes: Whether the agent keeps notes; each turn is a run then.
+        settings: The settings of the conversation.
+        keeps_notes: Whether the agent keeps notes; if so, each turn is a run.
     """
 
     store: MemoryStore
@@ -92,7 +92,7 @@ class HostStart:
 
 
 class ConversationHost(Protocol):
-    """An agent framework with one conversation, behind its adapter."""
+    """One conversation in an agent framework, behind this library's adapter for it."""
 
     async def turn(self, turn: ScriptedTurn) -> list[list[Message]]:
         """Let the agent run one turn, and return the prompts that its model was sent.
@@ -102,9 +102,9 @@ class ConversationHost(Protocol):
         ...
 
     async def restart(self) -> None:
-        """Save the conversation, and take it up as a new process would."""
+        """Save the conversation, and load it again as a new process would."""
         ...
 
     async def close(self) -> None:
-        """Let go of what the host holds."""
+        """Release the resources of the host."""
         ...

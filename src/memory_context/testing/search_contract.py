@@ -16,9 +16,9 @@ FINDABLE = [
     ("zeta", "we met on 8 May 2023", "2023-05-08"),
     ("eta", 'it\'s 100% \\ "quoted" (a | b) & !c', "quoted | (100%) & !"),
 ]
-"""Keys, contents, and a query that finds this memory alone.
+"""Keys, contents, and for each a query that finds only this memory.
 
-A generated key might match: ``tool_05aaefb6k7`` has the 05 of a date.
+The keys are given because a generated one might match a query: ``tool_05aaefb6k7`` has the 05 of a date.
 """
 HOSTILE_QUERIES = [
     "'; DROP TABLE agent_memories; --",
@@ -33,7 +33,7 @@ HOSTILE_QUERIES = [
 
 
 class SearchContract:
-    """What every `MemoryStore` finds."""
+    """Tests of what every `MemoryStore` finds."""
 
     def test_search(self, store: MemoryStore) -> None:
         """The memory that holds more of the words comes first; hits have a score and a passage."""
@@ -115,7 +115,7 @@ class SearchContract:
         assert [] == store.search(ANN, "walrus zebra")
 
     def test_search_in_a_category(self, store: MemoryStore) -> None:
-        """``$under`` matches a path and what is below it, not what merely begins alike."""
+        """``$under`` matches a path and those below it, but none that only begins with the same letters."""
         for category in ("project", "project/rockets", "projects", "Project/rockets", None):
             put(store, "disk", category=category)
 

@@ -1,4 +1,4 @@
-"""Keys that are the same in every run of a test, a page or a notebook."""
+"""Generate the same keys in every run of a test, a documentation page or a notebook."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from memory_context.model import generated_keys
 
 @contextmanager
 def seeded_keys(seed: int = 0) -> Generator[None]:
-    """Generate the same keys in every run, for all of this process: every host, manager and thread.
+    """Generate the same keys in every run, in the whole process: for every host, manager and thread.
 
-    The same seed and the same order of stores give the same keys. A manager with a `key_source` of
-    its own keeps it. Only for tests and examples: who knows the seed knows the keys, and
-    so tools get no text whose key stands in another agent's words alone.
+    Storing in the same order with the same seed gives the same keys. A manager with its own `key_source` is not affected.
+    Only for tests and examples: whoever knows the seed knows the keys. Therefore, while keys are seeded, a tool does not
+    get the text behind a key that only another agent's message names.
 
     Args:
-        seed: Begins the sequence.
+        seed: The seed of the sequence.
     """
     before = generated_keys.process_source
     generated_keys.process_source = Random(seed)  # noqa: S311 - repeatable on purpose

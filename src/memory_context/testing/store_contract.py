@@ -1,4 +1,4 @@
-"""The contract of `MemoryStore`, as tests. Subclass it, and give it a fixture ``store``."""
+"""The contract of `MemoryStore`, as tests. Subclass it, and define a fixture ``store``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def stored(store: MemoryStore, key: str) -> MemoryItem:
 class MemoryStoreContract(
     ScopeContract, CapacityContract, QueryContract, SearchContract, TransferContract
 ):
-    """What every `MemoryStore` does. The fixture `store` must give an empty one to each test."""
+    """Tests of what every `MemoryStore` does. The fixture `store` must return an empty one for each test."""
 
     def test_every_field_comes_back(self, store: MemoryStore) -> None:
         """Every field of a record comes back as it was put."""
@@ -76,7 +76,7 @@ class MemoryStoreContract(
             assert content == stored(store, key).content, content[:60]
 
     def test_times_are_utc(self, store: MemoryStore) -> None:
-        """A time of any zone comes back as the same moment in UTC, or as the last that UTC has."""
+        """A time of any zone comes back as the same moment in UTC, or as the last moment that UTC can express."""
         west = timezone(timedelta(hours=-7))
         moment = datetime(2026, 3, 1, 12, tzinfo=west)
         beyond = datetime.max.replace(tzinfo=west)
@@ -103,7 +103,7 @@ class MemoryStoreContract(
         assert store.get(ANN, "unknown") is None
 
     def test_equal_contents_are_one_record(self, store: MemoryStore) -> None:
-        """Equal shared contents are one record, whoever puts them; text never equals bytes, and notes are their own."""
+        """Equal shared contents are one record, whoever puts them. Text never equals bytes; notes are separate records."""
         first = put(store, "log", shared=True, source="npm", agent_id="a")
         second = put(store, "log", shared=True, source="other", agent_id="b")
         data = put(store, b"log", shared=True)
@@ -156,7 +156,7 @@ class MemoryStoreContract(
             store.put(ANN, replace(item, memory_key="l"))
 
     def test_an_id_tells_nothing_of_others(self, store: MemoryStore) -> None:
-        """Whether another user has a memory under an id makes no difference: each has their own, and changes no other."""
+        """Two users may have memories under the same id; neither sees, changes or deletes the other's."""
         hers = put(store, "a dog", memory_key="k", shared=True)
         his = replace(hers, user_id="bob", content="a cat", memory_key="l", identity=None)
 
@@ -288,7 +288,7 @@ class MemoryStoreContract(
         assert replace(item, access_count=2, accessed_at=touched.accessed_at) == touched
 
     def test_expire_at(self, store: MemoryStore) -> None:
-        """Memories end at another moment, and nothing else of them changes; those that were put again since stay."""
+        """Memories get another end, and nothing else of them changes; those put again since are not changed."""
         endless, ends, again = [
             put(store, f"{n}", expires_at=now() if n else None) for n in range(3)
         ]
@@ -304,7 +304,7 @@ class MemoryStoreContract(
         assert 0 == store.expire_at(ANN, [])
 
     def test_threads(self, store: MemoryStore) -> None:
-        """Eight threads that put, read and touch lose nothing; of equal contents one wins, and all get its key."""
+        """Eight threads that put, read and touch lose nothing; equal contents become one record, and all get its key."""
         start = Barrier(8)
 
         def work(thread: int) -> list[str]:

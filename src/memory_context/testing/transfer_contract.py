@@ -1,4 +1,4 @@
-"""The contract of what moves memories between stores: `list_all`, `list_deleted` and `restore`."""
+"""The contract of the verbs that move memories between stores: `list_all`, `list_deleted` and `restore`."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ A_DAY_LATER = LONG_AGO + timedelta(days=1)
 
 
 def _old(content: str = "a text", **values: Any) -> MemoryItem:  # noqa: ANN401 - a field's values
-    """Make a memory of long ago, as another store has it."""
+    """Make an old memory, as if it came from another store."""
     return memory(content, created_at=LONG_AGO, updated_at=LONG_AGO, **values)
 
 
 class TransferContract:
-    """What every `MemoryStore` does when memories move."""
+    """Tests of what every `MemoryStore` does when memories are moved."""
 
     def test_list_all_pages(self, store: MemoryStore) -> None:
         """Any number of memories is listed, once each and oldest first, inactive ones too."""
         moments = list[datetime]()
         items = list[MemoryItem]()
         for number in range(450):
-            # Three share a moment: pages must not lose the rest of those that a page ends with.
+            # Three share a moment, so that a page may end between them; the next one must not lose the others.
             moment = LONG_AGO + timedelta(seconds=number // 3)
             moments.append(moment)
             items.append(memory(created_at=moment, is_active=number > 0))
@@ -72,7 +72,7 @@ class TransferContract:
         assert before == list(store.list_all(ANN))
 
     def test_conflicts_name_their_reason(self, store: MemoryStore) -> None:
-        """A clash of version, key, id or content, here or among the records, is a conflict, which changes nothing."""
+        """A clash of version, key or content, with the store or among the records, is a conflict and changes nothing."""
         here = put(store, "here", memory_key="k")
         shared = put(store, "log", shared=True)
         before = list(store.list_all(ANN))
@@ -95,7 +95,7 @@ class TransferContract:
         assert [fine, *before] == list(store.list_all(ANN))
 
     def test_deletions_move(self, store: MemoryStore) -> None:
-        """Deletions are restored with time and reason; of two of a key the later one stays."""
+        """Deletions are restored with time and reason; of two deletions of one key, the later one stays."""
         early = Deletion("a", LONG_AGO, "early")
         late = Deletion("a", A_DAY_LATER, "late")
 
@@ -106,7 +106,7 @@ class TransferContract:
         assert [] == list(store.list_deleted(BOB))
 
     def test_deleted_here_stays_deleted(self, store: MemoryStore) -> None:
-        """A record deleted here after its last change there is a conflict that says why."""
+        """A record that was deleted in this store after its last change in the other is a conflict that says why."""
         item = _old(memory_key="k")
         store.restore(ANN, [item])
         store.delete(ANN, "k", reason="asked to")

@@ -349,22 +349,24 @@ class _Asked:
         return compared.values()
 
     def _holds_all(self, place: Occurrence) -> bool:
-        """Return whether the record of a place holds all the words that are required, and all phrases of the message."""
-        found, known = self.found, self.required
+        """Return whether the record of a place holds all required words, or nearly (`ALL_OF_IT`), and all phrases."""
+        found, required = self.found, self.required
         # Prose must hold every word: "Is a tomato a fruit or a vegetable?" isn't about a talk on fruit and vegetables.
-        if len(known) < self.least_words or (known != self.words and not is_structured(place)):
+        if len(required) < self.least_words or (
+            required != self.words and not is_structured(place)
+        ):
             return False
         phrases = {number for number, term in enumerate(found.terms) if term.is_phrase}
         # A card is a set of words, so it cannot tell whether those of a phrase stand side by side.
         above = found.held_above(place) - phrases
         held = found.held_by_record(place) | above
-        if len(known) < LEAST_ASKED:
+        if len(required) < LEAST_ASKED:
             begin, end = place.start - BESIDE_ANOTHER, place.stop + BESIDE_ANOTHER
             beside = found.held_in(place.key, begin, end)
-            held &= beside | above if known == self.words else beside
-        if not held >= phrases or len(held & known) < LEAST_WORDS_OF_IT * len(known):
+            held &= beside | above if required == self.words else beside
+        if not held >= phrases or len(held & required) < LEAST_WORDS_OF_IT * len(required):
             return False
-        return found.weight_of(held & known) >= ALL_OF_IT * found.weight_of(known)
+        return found.weight_of(held & required) >= ALL_OF_IT * found.weight_of(required)
 
     def _holds_all_but_one(self, place: Occurrence) -> bool:
         """Return whether the record of a place holds all words but one, which must not be a name or a number.
@@ -403,7 +405,7 @@ def _required_words(asked: AbstractSet[int], found: FoundTerms) -> AbstractSet[i
     """Return the words of a question that stand anywhere, if they are most of them; else all that are *asked*.
 
     People ask in words of their own, so a record need not have every word. But a name or a number that stands nowhere
-    shows that the question is about something else; then all words are required, and no record has them.
+    shows that the question is about something else; then all words are required, which hardly any record holds.
     """
     known = asked & found.met
     unknown = asked - known

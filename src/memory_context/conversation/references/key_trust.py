@@ -1,9 +1,11 @@
-"""Which references in a text may be passed on to tools, by who wrote it. The threat model is in docs/threat-model.md.
+"""Decide which references in a text may be passed on to tools, by who wrote the text (see docs/threat-model.md).
 
-What a tool returns can hold any reference, and so can the words of an agent that has read it. A person's words count,
-but for what they quote; another agent's count for generated keys, which nobody can have guessed. What stands there as a
-model's words may be another agent's or this one's own, and counts for what its speaker may pass on: `note_said`. Where
-an agent is a tool, caller and agent are in one process and know more than the texts between them say: `RunningCall`.
+Anybody can put a reference into what a tool returns, and an agent may repeat it. So a reference is trusted
+- in a person's words, except in what they quote;
+- in another agent's words, if its key was generated, because a stranger cannot have guessed that;
+- in a model's words, if this process has heard a model say them, and that model's conversation may pass it on: `note_said`;
+- between an agent and an agent that is its tool, if they are in one process, as far as the other may pass it on:
+  `RunningCall`.
 """
 
 from __future__ import annotations
@@ -30,13 +32,13 @@ _noting = Lock()
 
 @dataclass(frozen=True, slots=True)
 class RunningCall:
-    """A call of a tool, which may be an agent: there a message "of the user" was written by the calling model.
+    """A call of a tool that is running. If the tool is an agent, messages "of the user" in it come from the calling model.
 
     Attributes:
-        user_id: Whose conversation calls.
-        allowed: The keys that it may pass on.
+        user_id: The user whose conversation made the call.
+        allowed: The keys that this conversation may pass on.
         written: The tool's arguments, as the model wrote them.
-        told: The keys that conversations inside of the tool have named, and may pass on.
+        told: The keys that conversations inside the tool have named and may pass on.
     """
 
     user_id: str
@@ -46,74 +48,77 @@ class RunningCall:
 
     @contextmanager
     def running(self) -> Generator[None]:
-        """While the tool runs: conversations that begin in it know who speaks to them.
+        """Mark this call as running, so that conversations that begin inside the tool know that a model speaks to them.
 
-        One that begins in another task or thread than the tool's is not known to be in it. There the texts in the
-        tool's arguments are known for those of a model as long as the tool runs.
+        A conversation in another task or thread than the tool's cannot be recognised. There only the texts in the tool's
+        arguments are known to be a model's, word for word, as long as the tool runs.
         """
         texts = filter(MemoryRef.find_all, strings_in(self.written))
-        places = [(self.user_id, hash_content(text)) for text in texts]
+        entries = [(self.user_id, hash_content(text)) for text in texts]
         with _noting:
-            for place in places:
-                _calls.setdefault(place, []).append(self.allowed)
+            for entry in entries:
+                _calls.setdefault(entry, []).append(self.allowed)
         token = _calling.set(self)
         try:
             yield
         finally:
             _calling.reset(token)
             with _noting:
-                for place in places:
-                    _calls[place].remove(self.allowed)
-                    if not _calls[place]:
-                        del _calls[place]
+                for entry in entries:
+                    _calls[entry].remove(self.allowed)
+                    if not _calls[entry]:
+                        del _calls[entry]
 
     def told_in(self, text: str) -> list[str]:
-        """Return the keys in *text*, which the tool gives, that the conversations inside of it may pass on."""
+        """Return the keys in *text*, the tool's result, that conversations inside the tool may pass on."""
         return [ref.key for ref in MemoryRef.find_all(text) if ref.key in self.told]
 
 
 def tell_caller(user_id: str, keys: Iterable[str]) -> None:
-    """Tell the conversation that called the tool in which this one takes place which keys may be passed on."""
+    """If this runs in a tool that a conversation of the same user called, let that conversation pass on *keys*, too."""
     call = _calling.get()
     if call is not None and call.user_id == user_id:
         call.told.update(keys)
 
 
-# A bounded map that stands threads: each place is a set that is filled afterwards.
+# `lru_cache` serves as a bounded map that is safe under threads. A value is an empty set, which callers fill.
 @lru_cache(KEPT)
-def _noted(what: str, user_id: str, digest: str) -> set[str]:  # noqa: ARG001 - the place
-    """The keys that are noted of the text with this hash, if this process has made it or heard it said."""
+def _noted(what: str, user_id: str, digest: str) -> set[str]:  # noqa: ARG001 - the key of the map
+    """Return the set of keys noted for the text with this hash, if this process has made it or heard it said."""
     return set()
 
 
 def note_made(user_id: str, placeholder: str) -> None:
-    """Note that this process has made *placeholder*: an agent may hand it on as the tool's result that it stands for."""
-    place = _noted("made", user_id, hash_content(placeholder))
-    place.update(filter(None, [leading_key(placeholder)]))
+    """Note that this process has made *placeholder*: in a handoff, an agent passes it on as a tool's result."""
+    keys = _noted("made", user_id, hash_content(placeholder))
+    keys.update(filter(None, [leading_key(placeholder)]))
 
 
 def made_here(user_id: str, text: str) -> set[str]:
-    """Return the key of *text*, a tool's result, if it is a placeholder that this process has made."""
+    """Return the key of a tool's result, *text*, if it is a placeholder that this process has made; else an empty set."""
     return _noted("made", user_id, hash_content(text)) if leading_key(text) else set()
 
 
 def note_said(user_id: str, text: str, keys: Iterable[str]) -> None:
-    """Note that a model has said *text* in this process, and may pass on these *keys* in it."""
+    """Note that a model has said *text* in this process, and that its conversation may pass on *keys*."""
     _noted("said", user_id, hash_content(text)).update(keys)
 
 
 def said_here(user_id: str, text: str) -> set[str]:
-    """Return the keys in words of a model that the one which has said them in this process may pass on."""
+    """Return the keys that a model which said *text* in this process may pass on; empty if none has said it."""
     return _noted("said", user_id, hash_content(text)) if MemoryRef.find_all(text) else set()
 
 
 def in_tool_call() -> bool:
-    """Return whether this runs inside of a tool, where nobody but a model speaks."""
+    """Return whether this runs inside a tool, where messages of the user come from a model."""
     return _calling.get() is not None
 
 
 def typed_in(user_id: str, text: str) -> list[str]:
-    """Return the keys of the references in words of a person; of those of a calling model, the ones that it may pass on."""
+    """Return the keys of the references in a person's words, without those in quotations.
+
+    If the words turn out to be a calling model's, only the keys that its conversation may pass on are returned.
+    """
     keys = [ref.key for ref in MemoryRef.find_all(without_quotations(text))]
     if not keys:
         return keys
@@ -125,7 +130,7 @@ def typed_in(user_id: str, text: str) -> list[str]:
 
 
 def generated_in(manager: MemoryManager, text: str) -> list[str]:
-    """Return the keys of the references in words of another agent that were generated, and that the user can redeem.
+    """Return the keys of the references in another agent's words that were generated and that the user can redeem.
 
     Raises:
         StoreError: The store failed.

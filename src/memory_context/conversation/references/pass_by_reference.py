@@ -1,4 +1,4 @@
-"""References as argument values: which texts a tool gets in their place, and when it is not called."""
+"""Replace references that are argument values of a tool call by their texts, or refuse the call."""
 
 from __future__ import annotations
 
@@ -31,23 +31,25 @@ _OPENING = "[MemoryRef:"
 
 
 class NotPassedError(Exception):
-    """Why a tool was not called, in words for the model."""
+    """A tool must not be called. The message tells the model why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassingPolicy:
-    """Which tools get the text where a model passes its reference as an argument, and how much of it.
+    """Which tools get a text if a model passes its reference as an argument, and how large the texts may be.
 
     Attributes:
         tools: The names of the tools; None for every tool.
-        secrets_for: The tools that get a text of the type ``secret`` too. Hosts log what tools are called with.
-        max_argument_bytes: The most bytes (UTF-8) that all texts of one call have together: one number, or one for each
-            of some tools, and 10 MB for the others.
-        directories: The working directories of tools that run code. In the arguments of these a reference may stand
-            anywhere, also inside of code: its text becomes a file there, and the file's name takes its place.
+        secrets_for: The names of the tools that get texts of the type ``secret``, too. Hosts log the arguments of tools.
+        max_argument_bytes: The most bytes (UTF-8) that all texts of one call may have together: one number for all
+            tools, or a mapping from names of tools to numbers. Tools that the mapping leaves out get up to 10 MB.
+        directories: The working directories of tools that run code, by the tools' names. In their arguments a reference
+            may stand anywhere, even inside code: its text becomes a file in the directory, and the file's name takes the
+            reference's place.
 
     Raises:
-        InvalidArgumentError: Something that is not a list of names, no directory, or a size that is not a number of bytes.
+        InvalidArgumentError: Names are not a list of strings, a directory does not exist, or a size is not a number of
+            bytes.
     """
 
     tools: Collection[str] | None = None
@@ -63,7 +65,7 @@ class PassingPolicy:
         for tool, directory in self.directories.items():
             if not Path(directory).is_dir():
                 raise InvalidArgumentError(
-                    f"directories= takes a folder for {tool}; there is none at {directory}"
+                    f"directories= names {directory} for {tool}, which is not a directory"
                 )
         most = self.max_argument_bytes
         for size in most.values() if isinstance(most, Mapping) else [most]:
@@ -71,7 +73,7 @@ class PassingPolicy:
 
     @classmethod
     def of(cls, setting: bool | PassingPolicy) -> PassingPolicy:  # noqa: FBT001 - True for every tool
-        """Return the policy that the parameter `pass_by_reference` of a constructor describes.
+        """Return the policy that a constructor's parameter `pass_by_reference` describes.
 
         Raises:
             InvalidArgumentError: It is neither a policy nor a bool.
@@ -81,7 +83,7 @@ class PassingPolicy:
 
     @property
     def passes(self) -> bool:
-        """Return whether any tool gets texts in place of references."""
+        """Return whether there may be a tool that gets texts in place of references."""
         return self.tools is None or len(self.tools) > 0
 
     def passes_to(self, tool: str) -> bool:
@@ -89,18 +91,18 @@ class PassingPolicy:
         return self.tools is None or tool in self.tools
 
     def told_in(self, description: str) -> str:
-        """Return the description of `retrieve_memory`, which tells a model what it may pass to which tools."""
+        """Return a tool's *description*, to which it is added which tools a model may pass references to."""
         if not self.passes:
             return description
         tools = ", ".join(sorted(self.tools or ())) or prompts.ANY_TOOL
-        told = f"{description} {prompts.PASS_REFERENCES.format(tools=tools)}"
+        full = f"{description} {prompts.PASS_REFERENCES.format(tools=tools)}"
         if self.directories:
             runners = ", ".join(sorted(self.directories))
-            told += f" {prompts.FILES_FOR_CODE.format(tools=runners)}"
-        return told
+            full += f" {prompts.FILES_FOR_CODE.format(tools=runners)}"
+        return full
 
     def limit_for(self, tool: str) -> int:
-        """Return the most bytes for one call of *tool*."""
+        """Return the most bytes that the texts of one call of *tool* may have together."""
         if isinstance(self.max_argument_bytes, Mapping):
             return self.max_argument_bytes.get(tool, DEFAULT_ARGUMENT_BYTES)
         return self.max_argument_bytes
@@ -109,13 +111,13 @@ class PassingPolicy:
 def _check_names(setting: str, names: object) -> None:
     listed = cast("Collection[object]", names) if isinstance(names, Collection) else [None]
     if isinstance(names, str) or not all(isinstance(name, str) for name in listed):
-        raise InvalidArgumentError(f"{setting}= takes a list of tools' names, not {names!r}")
+        raise InvalidArgumentError(f"{setting}= takes a list of names of tools, not {names!r}")
 
 
 def _check_size(size: object) -> None:
     if not is_whole(size) or size < 0:
         raise InvalidArgumentError(
-            "max_argument_bytes= takes a number of bytes, 0 or more, or a mapping from tools to them, "
+            "max_argument_bytes= takes a number of bytes, 0 or more, or a mapping from tools to such numbers, "
             f"not {size!r}"
         )
 
@@ -128,18 +130,18 @@ def with_passed_texts(
     trusted: Callable[[], Collection[str]],
     schema: Schema,
 ) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return the *arguments* of a call with texts in place of references; they themselves where there are none.
+    """Return the *arguments* of a call with texts in place of references; the same object if there are none.
 
     Args:
-        arguments: What the model wrote.
-        tool: The tool that is called.
-        policy: What it may get.
+        arguments: The arguments, as the model wrote them.
+        tool: The name of the tool that is called.
+        policy: What the tool may get.
         manager: The user's memories.
-        trusted: Gives the keys that may be passed on to tools.
+        trusted: Returns the keys that may be passed on to tools.
         schema: The JSON schema of the tool's arguments.
 
     Raises:
-        NotPassedError: The tool must not be called, and why.
+        NotPassedError: The tool must not be called.
     """
     keys = passed_keys(arguments)
     if not keys:
@@ -154,7 +156,7 @@ def with_passed_texts(
 
 
 def passed_keys(arguments: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds
-    """Return the keys of the references that are whole values in *arguments*, each as often as it occurs.
+    """Return the keys of the references in *arguments* that are whole values, each as often as it occurs.
 
     Raises:
         NotPassedError: A value looks like a reference, but cannot be read as one.
@@ -168,7 +170,7 @@ def _key(text: str) -> str | None:
     value = text.strip()
     if not value.startswith(_OPENING) or not value.endswith("]"):
         return None
-    # Two references, or a reference and a line that is folded below it, are prose.
+    # Two references, or a reference with lines of its preview below it, are not a single reference.
     if "[" in value[1:] or "\n" in value:
         return None
     try:
@@ -187,14 +189,14 @@ def texts_of(
     """Return the text of each key.
 
     Args:
-        keys: Those that stand in the arguments, each as often as it stands there.
-        tool: The tool that is to get the texts.
-        policy: What it may get.
-        read: Reads a memory, or raises what `MemoryManager.get` raises.
-        shown: The keys that the conversation has shown; no other is redeemed.
+        keys: The keys in the arguments, each as often as it occurs there.
+        tool: The name of the tool that gets the texts.
+        policy: What the tool may get.
+        read: Returns the memory under a key, or raises what `MemoryManager.get` raises.
+        shown: The keys that the conversation has shown. No others are redeemed.
 
     Raises:
-        NotPassedError: The tool must not be called, and why.
+        NotPassedError: The tool must not be called.
     """
     items = items_of(keys, tool, policy, read, shown, texts_only=True)
     return {key: item.text for key, item in items.items()}
@@ -209,10 +211,10 @@ def items_of(
     *,
     texts_only: bool = False,
 ) -> dict[str, MemoryItem]:
-    """Return the memory under each key; the arguments are those of `texts_of`.
+    """Return the memory under each key. With *texts_only*, a binary memory is refused; see `texts_of` for the rest.
 
     Raises:
-        NotPassedError: The tool must not be called, and why.
+        NotPassedError: The tool must not be called.
     """
     with operation("pass", tool=tool) as passing:
         items = dict[str, MemoryItem]()
@@ -221,8 +223,8 @@ def items_of(
             if is_secret(item) and tool not in policy.secrets_for:
                 raise NotPassedError(prompts.SECRET_NOT_PASSED.format(key=key, tool=tool))
             if texts_only and isinstance(item.content, bytes):
-                told = prompts.BINARY_NOT_PASSED
-                raise NotPassedError(told.format(key=key, media_type=item.media_type))
+                message = prompts.BINARY_NOT_PASSED
+                raise NotPassedError(message.format(key=key, media_type=item.media_type))
             items[key] = item
         sizes = {key: bytes_of(item.content) for key, item in items.items()}
         size, limit = sum(sizes[key] for key in keys), policy.limit_for(tool)
@@ -249,13 +251,13 @@ def _read(key: str, read: Callable[[str], MemoryItem], shown: Collection[str]) -
 
 
 def with_texts(arguments: Any, texts: Mapping[str, str], schema: Schema) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return a copy of *arguments* with texts in place of references; texts are not searched for references again.
+    """Return a copy of *arguments* with texts in place of references. References within these texts are not replaced.
 
-    Where *schema* takes anything but a text, the tool gets the parsed text: JSON, or the Python repr that AutoGen makes
-    of dicts and lists.
+    Where *schema* takes something other than a string, the text is parsed: as JSON, or as the Python repr that AutoGen
+    makes of dicts and lists.
 
     Raises:
-        NotPassedError: The text is neither.
+        NotPassedError: A text to be parsed is neither.
     """
 
     def changed(text: str, schema: Schema) -> Any:  # noqa: ANN401 - as above
@@ -276,12 +278,12 @@ def _as_wanted(text: str, key: str, schema: Schema) -> Any:  # noqa: ANN401 - wh
     if value is None:
         raise not_json
     try:
-        # The round trip refuses what a Python repr may hold and JSON may not.
+        # The round trip refuses values that a Python repr may have and JSON may not.
         return json.loads(json.dumps(value, allow_nan=False))
     except (ValueError, TypeError, RecursionError):
         raise not_json from None
 
 
 def _refuse_constant(text: str) -> None:
-    """Refuse NaN and Infinity, which Python's JSON reads."""
+    """Refuse NaN and Infinity, which Python's parser accepts although they are not JSON."""
     raise ValueError(text)

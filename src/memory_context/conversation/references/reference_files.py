@@ -1,4 +1,4 @@
-"""References in code: their texts become files in the working directory of the tool that runs it."""
+"""Replace references in code by names of files: their texts are written to the working directory of the tool that runs it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from memory_context.model.item import JSON, TEXT, MemoryItem, encoded
 from memory_context.model.reference import MemoryRef, with_references_as
 from memory_context.runtime.atomic_file import replace_in
 
-# With its ending, a file's name has 255 bytes at most on every common file system.
+# On every common file system, a file's name may have up to 255 bytes with its extension.
 LONGEST_STEM = 200
 MODE = 0o600
 
@@ -35,12 +35,12 @@ def with_references_filled(
     trusted: Callable[[], Collection[str]],
     schema: Mapping[str, Any],
 ) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return the *arguments* of a call as *tool* gets them: with texts in place of references, or with names of files.
+    """Return the *arguments* of a call as *tool* gets them: with texts or names of files in place of references.
 
-    The arguments are those of `with_passed_texts`.
+    The parameters are those of `with_passed_texts`.
 
     Raises:
-        NotPassedError: The tool must not be called, as the model is told it.
+        NotPassedError: The tool must not be called. The message is the whole result that the model gets.
     """
     if not policy.passes_to(tool):
         return arguments
@@ -61,18 +61,20 @@ def with_files(
     trusted: Callable[[], Collection[str]],
     directory: Path,
 ) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return *arguments* with names of files in place of references, also inside of texts; the files are there then.
+    """Write the texts of references to files, and return *arguments* with the files' names in place of the references.
+
+    References inside longer strings are replaced, too.
 
     Args:
-        arguments: What the model wrote: code, and what belongs to it.
-        tool: The tool that runs it.
+        arguments: The arguments, as the model wrote them: code, and what belongs to it.
+        tool: The name of the tool that runs the code.
         policy: What the tool may get.
         manager: The user's memories.
-        trusted: Gives the keys that may be passed on to tools.
+        trusted: Returns the keys that may be passed on to tools.
         directory: The working directory of the tool.
 
     Raises:
-        NotPassedError: The code must not run, and why.
+        NotPassedError: The code must not run.
     """
     keys = [ref.key for text in strings_in(arguments) for ref in MemoryRef.find_all(text)]
     if not keys:
@@ -88,7 +90,7 @@ def with_files(
 
 
 def file_name(item: MemoryItem) -> str:
-    """Return the name of the file for a memory: its key, and the ending of its kind."""
+    """Return the name of the file for a memory: its key, cut if it is long, with the extension of its media type."""
     ending = mimetypes.guess_extension(item.media_type) or ".bin"
     if item.media_type == TEXT:
         is_json = item.text[:1] in ("{", "[")
@@ -100,7 +102,7 @@ def file_name(item: MemoryItem) -> str:
 
 
 def _write(directory: Path, name: str, content: bytes) -> None:
-    """Write a file in one step; a link that stands in its place is replaced, not followed.
+    """Write a file atomically. A symbolic link in its place is replaced, not followed.
 
     Raises:
         NotPassedError: It cannot be written.

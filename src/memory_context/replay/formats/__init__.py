@@ -1,1 +1,1 @@
-"""The forms in which runs are recorded, each read into messages of OpenAI's chat form."""
+"""The formats in which runs are recorded; each is converted to messages of OpenAI's chat format."""

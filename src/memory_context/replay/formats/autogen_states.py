@@ -1,4 +1,4 @@
-"""The messages of AutoGen's saved states, as messages of OpenAI's chat form."""
+"""Convert the messages of AutoGen's saved states to OpenAI's chat format."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Iterator, Sequence
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.formats.content_parts import Json
 
-_SAYING = {"SystemMessage": "system", "UserMessage": "user"}
-_TYPES = (*_SAYING, "AssistantMessage", "FunctionExecutionResultMessage")
+_ROLES = {"SystemMessage": "system", "UserMessage": "user"}
+_TYPES = (*_ROLES, "AssistantMessage", "FunctionExecutionResultMessage")
 
 
 def is_autogens(message: Json) -> bool:
-    """Return whether a message has the type of one of AutoGen's."""
+    """Return whether a message has one of AutoGen's types."""
     return message.get("type") in _TYPES
 
 
 def chat_of_autogen(messages: Sequence[Json]) -> list[Json]:
-    """Return messages of OpenAI's chat form for AutoGen's.
+    """Return AutoGen's messages in OpenAI's chat format.
 
     Raises:
-        InvalidArgumentError: One of them is none of AutoGen's; says which.
+        InvalidArgumentError: One of them is not AutoGen's; the message says which.
     """
     chat = list[Json]()
     for number, message in enumerate(messages, 1):
@@ -53,12 +53,12 @@ def _chat_of(message: Json) -> Iterator[Json]:
             calls = list[Json]()
         yield {
             "role": "assistant",
-            # What a model says beside its calls AutoGen keeps as a thought.
+            # AutoGen keeps the text beside a model's calls as its thought.
             "content": [text for text in (message.get("thought"), words) if text],
             "tool_calls": [{"id": call["id"], "function": call} for call in calls],
         }
     else:
         pieces = [content] if isinstance(content, str) else content
-        # What is no text is an image.
+        # A piece that is not a text is an image.
         parts = [piece if isinstance(piece, str) else {"type": "image"} for piece in pieces]
-        yield {"role": _SAYING[kind], "source": message.get("source"), "content": parts}
+        yield {"role": _ROLES[kind], "source": message.get("source"), "content": parts}

@@ -1,9 +1,9 @@
-"""The lines in which Claude Code keeps a session, below ``~/.claude/projects``: one event each, most of them messages.
+"""Read the sessions of Claude Code, below ``~/.claude/projects``: each line is an event, most of them messages.
 
-What was seen in such files: ``type`` is ``user`` or ``assistant`` for messages, which stand under ``message`` in
-Anthropic's form; a response of the model is spread over lines with the same ``message.id``; the lines of a sub-agent have
-``isSidechain``, and an ``agentId``; after a compaction a user's message with ``isCompactSummary`` begins anew. The system
-prompt and the tools are not in them.
+The format was inferred from such files. Messages have the ``type`` ``user`` or ``assistant``, and are under ``message``
+in Anthropic's format. A response of the model is spread over lines with the same ``message.id``. The lines of a sub-agent
+have ``isSidechain`` and an ``agentId``. After a compaction, a user's message with ``isCompactSummary`` begins a new
+prompt. The system prompt and the tools are not in the files.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import cast
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.formats.content_parts import Json, parts_of
 
-# The first of them stands in every line of a message, the others in lines that may come before.
+# Fields that only a session's lines have: the first is in every message's line, the others in lines before messages.
 _MARKS = ("sessionId", "leafUuid", "snapshot")
-_SPEAKING = ("user", "assistant")
+_MESSAGE_TYPES = ("user", "assistant")
 NO_MESSAGES = "the lines of a session hold no message of a person or a model"
 
 
 class NoMessagesError(InvalidArgumentError):
-    """Nothing was said in a session."""
+    """A session holds no messages."""
 
 
 def is_session_line(document: object) -> bool:
-    """Return whether a value out of a JSON file is a line of a session."""
+    """Return whether a value of a JSON file is a line of a session."""
     if not isinstance(document, dict):
         return False
     line = cast("Json", document)
@@ -33,12 +33,12 @@ def is_session_line(document: object) -> bool:
 
 
 def sessions_of(lines: Sequence[object]) -> Iterator[tuple[str, list[Json]]]:
-    """Yield the runs in the lines of a session, each with its name: the session's, its compactions', its sub-agents'."""
+    """Yield the runs in a session's lines with their names; compactions and sub-agents are runs of their own."""
     runs = dict[str, list[Json]]()
     compactions = dict[str, int]()
     for line in cast("Sequence[Json]", lines):
         message = line.get("message")
-        if line.get("type") not in _SPEAKING or not isinstance(message, dict):
+        if line.get("type") not in _MESSAGE_TYPES or not isinstance(message, dict):
             continue
         run = _name(line)
         if line.get("isCompactSummary"):
@@ -55,7 +55,7 @@ def _name(line: Json) -> str:
 
 
 def _append(messages: list[Json], message: Json) -> None:
-    """Append *message*, or what it adds to the last one, if both are of one response."""
+    """Append *message*, or add its parts to the last message if both belong to one response."""
     last: Json = messages[-1] if messages else {}
     if message.get("id") is None or last.get("id") != message["id"]:
         messages.append(message)

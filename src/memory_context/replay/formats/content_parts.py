@@ -1,4 +1,7 @@
-"""The parts of a message's content, as providers, frameworks and telemetry name them; an unknown kind is an error."""
+"""Read the parts of a message's content, in the formats of providers, frameworks and telemetry.
+
+A part of unknown kind is an error, since ignoring it would falsify the figures.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,7 @@ from memory_context.exceptions import InvalidArgumentError
 
 Json: TypeAlias = Mapping[str, Any]
 
-# Where the text of a part stands, but for OpenTelemetry's, which stands under `content`; a part without a type is a
-# text.
+# For each kind of part, the field of its text. In OpenTelemetry's it is always `content`. A part without a type is text.
 _TEXTS = {
     "": "text",
     "text": "text",
@@ -26,41 +28,41 @@ _TEXTS = {
     "tool_reference": "tool_name",
     "compaction": "content",
 }
-# Where the id of a call stands, and where its arguments may.
+# For each kind of call, the field of its id, and the fields that may hold its arguments.
 _CALLS = {
     "tool_use": ("id", "input"),
     "tool_call": ("id", "args", "arguments"),
     "function_call": ("call_id", "arguments"),
     "custom_tool_call": ("call_id", "input"),
 }
-# Where the id of the answered call stands, and where the output may.
+# For each kind of result, the field of the answered call's id, and the fields that may hold the output.
 _RESULTS = {
     "tool_result": ("tool_use_id", "content"),
     "function_result": ("call_id", "result"),
     "tool_call_response": ("id", "response", "result"),
 }
-# What has no text: its kind in brackets stands for it.
+# Parts without text; they are represented by their kind in brackets.
 _WITHOUT_TEXT = (
     *("image", "image_url", "input_image", "audio", "input_audio", "video"),
     *("file", "input_file", "document", "container_upload", "redacted_thinking"),
     *("blob", "uri", "data"),
 )
 
-# What the model reads as a whole: search results, and what Anthropic ran itself, within one response. So are its
-# results, `web_search_tool_result` and others.
+# Parts that are represented by their JSON: search results, and the tools that Anthropic runs itself within one response.
+# The results of these, such as `web_search_tool_result`, are treated alike.
 _WHOLE = ("search_result", "server_tool_use", "mcp_tool_use")
 
-# What a call or a result may have beside its name, its ids and what it says.
+# The fields of a call or a result other than its arguments or output.
 _FACTS = {"type", "id", "call_id", "tool_use_id", "name", "is_error", "status", "cache_control"}
 
 
 def text_of_content(content: object, *, calls: bool = False) -> str:
-    """Return the text of a content: of parts their texts, of other values their JSON.
+    """Return the text of a content: the texts of its parts, or the JSON of another value.
 
-    With *calls*, those of tools are left out: see `calls_in`.
+    With *calls*, parts that are tool calls are left out: see `calls_in`.
 
     Raises:
-        InvalidArgumentError: It has a part of unknown kind, or one that cannot stand there; names the kind.
+        InvalidArgumentError: A part is of unknown kind, or is not allowed here; the message names the kind.
     """
     if content is None or isinstance(content, str):
         return content or ""
@@ -78,7 +80,7 @@ def _text_of_part(part: object) -> str:
     fields = cast("Json", part)
     kind = _kind(fields)
     if kind in _CALLS or kind in _RESULTS:
-        raise InvalidArgumentError(f"a {kind} where none can stand: {json.dumps(part)[:60]}")
+        raise InvalidArgumentError(f"a {kind} where none is allowed: {json.dumps(part)[:60]}")
     if kind in _WITHOUT_TEXT:
         return f"[{kind}]"
     if kind in _WHOLE or kind.endswith("_tool_result"):
@@ -93,7 +95,7 @@ def _text_of_part(part: object) -> str:
 
 
 def _readable(value: object) -> object:
-    """Return a part, or what stands in it, without kinds and ids, and without what is encrypted or in base64."""
+    """Return a part, or a value in it, without types and ids, and without encrypted or base64 data."""
     if isinstance(value, list):
         return [_readable(one) for one in cast("list[object]", value)]
     if not isinstance(value, dict):
@@ -101,28 +103,28 @@ def _readable(value: object) -> object:
     fields = cast("Json", value)
     hidden = {"type", "id", "tool_use_id", *(["data"] if _kind(fields) == "base64" else [])}
     return {
-        name: _readable(told)
-        for name, told in fields.items()
+        name: _readable(inner)
+        for name, inner in fields.items()
         if name not in hidden and not name.startswith("encrypted_")
     }
 
 
 def call_of(part: object) -> Json | None:
-    """Return the call that a part or an item is, as OpenAI's chat form has it."""
+    """Return a part or an item as a call in OpenAI's chat format; None if it is not a call."""
     kind = _kind(part)
     if kind not in _CALLS:
         return None
     fields = cast("Json", part)
-    own_id, *places = _CALLS[kind]
+    id_field, *places = _CALLS[kind]
     function = {"name": fields.get("name"), "arguments": _first(fields, places)}
-    return {"id": fields.get(own_id), "function": function}
+    return {"id": fields.get(id_field), "function": function}
 
 
 def _first(fields: Json, places: Sequence[str]) -> object:
-    """Return what stands at the first of *places* that there is; what stands elsewhere only would go unread.
+    """Return the value of the first of the fields *places* that exists; None if there is no other field either.
 
     Raises:
-        InvalidArgumentError: There is something else, and none of them.
+        InvalidArgumentError: None of them exists, but an unknown field does, whose value would be ignored.
     """
     found = [fields[place] for place in places if place in fields]
     if not found and fields.keys() - _FACTS:
@@ -138,7 +140,7 @@ def calls_in(content: object) -> list[Json]:
 
 
 def results_apart(message: Json) -> Iterator[Json]:
-    """Yield the results among the parts of `message` as messages of their own, then what else it says."""
+    """Yield the results among the parts of `message` as messages of their own, then the rest of it."""
     parts = as_list(message.get("content"))
     results = [part for part in parts if _kind(part) in _RESULTS]
     for part in results:

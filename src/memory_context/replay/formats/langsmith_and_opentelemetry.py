@@ -1,9 +1,9 @@
-"""Model calls as telemetry keeps them: spans of OpenTelemetry and OpenInference, and LangSmith's runs.
+"""Read model calls from telemetry: spans of OpenTelemetry and OpenInference, and LangSmith's runs.
 
 A span of OpenTelemetry's GenAI conventions has its messages as JSON in the attributes ``gen_ai.input.messages``,
-``gen_ai.output.messages`` and ``gen_ai.system_instructions``, or in those of an event; earlier instrumentations and
-OpenInference spread them over attributes, as ``gen_ai.prompt.0.role`` and ``llm.input_messages.0.message.role``. Spans
-come as an SDK prints them (``context``, ``attributes``) or as OTLP has them (``resourceSpans``).
+``gen_ai.output.messages`` and ``gen_ai.system_instructions``, or in the attributes of an event. Earlier instrumentations
+and OpenInference spread them over attributes such as ``gen_ai.prompt.0.role`` and ``llm.input_messages.0.message.role``.
+Spans are in the format that an SDK prints (``context``, ``attributes``) or in OTLP's (``resourceSpans``).
 
 Sources: the semantic conventions of OpenTelemetry (1.37 and later) and of OpenInference; the schema of LangSmith's SDK.
 """
@@ -19,17 +19,17 @@ from memory_context.conversation.message import Message
 from memory_context.replay.formats.content_parts import Json, as_list
 
 NO_TEXTS = (
-    "none of the spans or runs holds the messages of a model call; most instrumentations record them only when they are "
-    "told to, as by OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+    "none of the spans or runs holds the messages of a model call; most instrumentations record them only if that is "
+    "switched on, as by OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 )
-# Spans around model calls show the same messages again.
+# Only spans of model calls are read; the spans around them repeat the same messages.
 _CALLING = ("chat", "generate_content", "text_completion")
-# As LangSmith has them, and as other tracers of LangChain do.
+# LangSmith's type of a model's run, and that of other tracers of LangChain.
 _MODEL_RUNS = ("llm", "chat_model")
 _IN = "gen_ai.input.messages"
 _OUT = "gen_ai.output.messages"
 _SYSTEM = "gen_ai.system_instructions"
-# Where older conventions spread the messages, and what stands around each of them.
+# The prefixes of the attributes in which older conventions spread the messages: of the prompt, and of the reply.
 _SPREAD = (
     ("llm.input_messages.", "llm.output_messages."),
     ("gen_ai.prompt.", "gen_ai.completion."),
@@ -41,10 +41,10 @@ class TracedCall:
     """A model call.
 
     Attributes:
-        trace: What it was a part of.
-        started: When; to be compared with those of the same file.
-        prompt: The messages that the model was sent, in one of the forms of recordings.
-        reply: What it answered.
+        trace: The trace or conversation that it belongs to.
+        started: When it began, as a text that sorts among those of the same file.
+        prompt: The messages that the model was sent, in one of the formats of recordings.
+        reply: The messages that it answered.
     """
 
     trace: str
@@ -54,7 +54,7 @@ class TracedCall:
 
 
 def is_traced(document: object) -> bool:
-    """Return whether a value out of a JSON file is a span, spans in OTLP's form, or a run of LangSmith's."""
+    """Return whether a value of a JSON file is a span, spans in OTLP's format, or a run of LangSmith's."""
     if not isinstance(document, dict):
         return False
     found = cast("Json", document)
@@ -63,7 +63,7 @@ def is_traced(document: object) -> bool:
 
 
 def traced_calls(documents: Sequence[object]) -> list[TracedCall]:
-    """Return the model calls among spans and runs that hold their messages, in the order in which they began."""
+    """Return the model calls among spans and runs, as far as these hold messages, in the order of their beginnings."""
     calls = list[TracedCall]()
     for document in cast("Sequence[Json]", documents):
         if "run_type" in document:
@@ -77,29 +77,30 @@ def traced_calls(documents: Sequence[object]) -> list[TracedCall]:
 def grown_runs(
     calls: Iterable[tuple[str, Sequence[Message], Sequence[Message]]],
 ) -> Iterator[tuple[str, Sequence[Message]]]:
-    """Yield the runs that model calls make up: the next call's prompt begins with the whole prompt of the one before.
+    """Put model calls together to runs, and yield each with its name.
 
-    What was compacted or cut in between begins another run: no other prompt would have been sent for its calls.
+    A call continues a run if its prompt begins with the whole prompt of the run's last call. If messages were compacted
+    or cut in between, it begins another run, since a replay could not build its prompt from the messages before.
 
     Args:
-        calls: For each call its trace, its prompt, and that with the reply.
+        calls: For each call its trace, its prompt, and the prompt with the reply.
     """
     runs = list[tuple[str, list[Message], Sequence[Message]]]()
-    for trace, prompt, whole in calls:
-        said = [replace(message, id="") for message in prompt]
+    for trace, prompt, with_reply in calls:
+        asked = [replace(message, id="") for message in prompt]
         for place in range(len(runs) - 1, -1, -1):
             before = runs[place][1]
-            # A reply stands between them; the same question asked again is another run.
-            answered = len(said) > len(before) and said[len(before)].role == "assistant"
-            if answered and said[: len(before)] == before:
-                runs[place] = (runs[place][0], said, whole)
+            # A reply must follow the earlier prompt; the same question asked again is another run.
+            answered = len(asked) > len(before) and asked[len(before)].role == "assistant"
+            if answered and asked[: len(before)] == before:
+                runs[place] = (runs[place][0], asked, with_reply)
                 break
         else:
-            runs.append((trace, said, whole))
-    named = dict[str, int]()
-    for trace, _, whole in runs:
-        named[trace] = named.get(trace, 0) + 1
-        yield (trace if named[trace] == 1 else f"{trace}/{named[trace]}"), whole
+            runs.append((trace, asked, with_reply))
+    counts = dict[str, int]()
+    for trace, _, with_reply in runs:
+        counts[trace] = counts.get(trace, 0) + 1
+        yield (trace if counts[trace] == 1 else f"{trace}/{counts[trace]}"), with_reply
 
 
 def _spans_in(document: Json) -> Iterator[Json]:
@@ -120,7 +121,7 @@ def _objects(value: Any) -> Sequence[Json]:  # noqa: ANN401 - out of a JSON file
 
 
 def _call_of_span(span: Json) -> Iterator[TracedCall]:
-    """Yield the call that a span is about, if it is about one and has its messages."""
+    """Yield the model call of a span, if it is one and has its messages."""
     attributes = dict[str, Any]()
     for holder in (span, *_objects(span.get("events"))):
         attributes |= _attributes(holder.get("attributes") or {})
@@ -144,7 +145,7 @@ def _attributes(written: Any) -> dict[str, Any]:  # noqa: ANN401 - an object, or
 
 
 def _value(written: Json) -> Any:  # noqa: ANN401 - of any kind
-    """Return a value of OTLP's, ``{"stringValue": …}``, as JSON has it."""
+    """Return a value of OTLP's, such as ``{"stringValue": …}``, as a plain value."""
     [(kind, value)] = written.items()
     if kind == "arrayValue":
         return [_value(one) for one in _objects(value.get("values"))]
@@ -155,12 +156,12 @@ def _conventional(attributes: Json) -> tuple[list[Json], list[Json]] | None:
     if _IN not in attributes:
         return None
     prompt = _parsed(attributes[_IN])
-    if told := _parsed(attributes.get(_SYSTEM)):
-        prompt = [{"role": "system", "content": told}, *prompt]
+    if instructions := _parsed(attributes.get(_SYSTEM)):
+        prompt = [{"role": "system", "content": instructions}, *prompt]
     return prompt, _parsed(attributes.get(_OUT))
 
 
-def _parsed(value: Any) -> list[Json]:  # noqa: ANN401 - JSON, or what it says
+def _parsed(value: Any) -> list[Json]:  # noqa: ANN401 - JSON text, or its value
     return cast("list[Json]", json.loads(value) if isinstance(value, str) else value or [])
 
 
@@ -173,7 +174,7 @@ def _spread(attributes: Json) -> tuple[list[Json], list[Json]]:
 
 
 def _gathered(attributes: Json, prefix: str) -> list[Any]:
-    """Return the list that attributes such as ``prefix0.role`` spell out."""
+    """Return the list of objects that is spread over attributes such as ``prefix0.role``."""
     root = dict[str, Any]()
     for name, value in attributes.items():
         if name.startswith(prefix):
@@ -190,7 +191,7 @@ def _in_order(numbered: Json) -> list[Any]:
 
 
 def _message(gathered: Json) -> Json:
-    """Return a message in OpenAI's chat form."""
+    """Return a message in OpenAI's chat format."""
     message: Json = gathered.get("message", gathered)
     contents = _in_order(_object(message.get("contents")))
     parts = [content.get("message_content", content) for content in contents]
@@ -207,7 +208,7 @@ def _message(gathered: Json) -> Json:
 
 
 def _call_of_run(run: Json) -> Iterator[TracedCall]:
-    """Yield the call that a run of LangSmith's is, if it is one."""
+    """Yield the model call of a run of LangSmith's, if it is one."""
     inputs = _object(run.get("inputs"))
     outputs = _object(run.get("outputs"))
     prompt = _flat(inputs.get("messages"))
@@ -224,7 +225,7 @@ def _call_of_run(run: Json) -> Iterator[TracedCall]:
 
 
 def _flat(value: object) -> list[Json]:
-    """Return the messages of a list, or of the first of LangChain's lists: one for each prompt, and chats have one."""
+    """Return a list of messages; of LangChain's list of lists, one for each prompt, the first, since a chat has one."""
     listed = as_list(value)
     if listed and isinstance(listed[0], list):
         return cast("list[Json]", listed[0])

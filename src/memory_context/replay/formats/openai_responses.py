@@ -1,4 +1,4 @@
-"""The items of OpenAI's Responses API, as messages of its chat form."""
+"""Convert the items of OpenAI's Responses API to messages of its chat format."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ ITEMS = ("function_call", "custom_tool_call", "reasoning", *_OUTPUTS)
 
 
 def is_item(message: Json) -> bool:
-    """Return whether only the Responses API has such an item; its messages have a role, as others have."""
+    """Return whether this is an item that only the Responses API has; its messages have a role like all others."""
     return message.get("type") in ITEMS and "role" not in message
 
 
 def chat_of_items(items: Sequence[Json]) -> Iterator[Json]:
-    """Yield messages for items: what the model made in one response is one message."""
+    """Yield messages for items; the items that the model made in one response are joined to one message."""
     messages = [_message(item) if is_item(item) else item for item in items]
     for role, group in groupby(messages, key=lambda one: one["role"]):
         if role == "assistant":

@@ -1,10 +1,10 @@
-"""The forms in which runs are recorded, told apart by their shape.
+"""Read runs in any of the known formats, which are told apart by their shape.
 
 A message has a ``role`` (OpenAI, Anthropic, Agent Framework, OpenTelemetry), the ``type`` of an item of OpenAI's
-Responses, or a ``type`` that names a class of AutoGen's or a kind of LangChain's, whose fields stand beside it, below
-``data`` (``messages_to_dict``) or below ``kwargs`` (``dumpd``, ``dumps``). A run is a list of such messages, or an object
-that has one under ``messages``: itself, or inside of what a framework puts around it when it saves a state. What
-telemetry and Claude Code write is a run in many pieces: see `traced_calls` and `claude_code_sessions`.
+Responses, or a ``type`` that names a class of AutoGen's or a kind of LangChain's. LangChain's fields are beside the
+``type``, below ``data`` (``messages_to_dict``) or below ``kwargs`` (``dumpd``, ``dumps``). A run is a list of such
+messages, or an object with such a list under ``messages``, possibly inside the wrappers that a framework puts around it
+in a saved state. Telemetry and Claude Code write a run in many pieces: see `traced_calls` and `claude_code_sessions`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _ROLES = {
     "chat": "user",
     "remove": "",
 }
-# The keys under which a saved state holds its messages, or another state that does.
+# The keys under which a saved state holds its messages, or another state that holds them.
 _WRAPPERS = (
     "llm_context",
     "agent_state",
@@ -56,17 +56,18 @@ _WRAPPERS = (
     "checkpoint",
     "kwargs",
 )
-# In this order: the most telling name of a run first.
+# The fields that may name a run, the most specific first.
 _IDS = ("id", "thread_id", "session_id", "run_id", "name")
-_SAYING = ("content", "contents", "parts", "tool_calls", "function_call", "data", "kwargs")
+# The fields that may hold what a message says.
+_CONTENT_FIELDS = ("content", "contents", "parts", "tool_calls", "function_call", "data", "kwargs")
 SKETCHED = 60  # characters
 
 
 def recordings_in(document: object) -> Iterator[Recording]:
-    """Yield the runs in a value out of a JSON file; one after another, if it is a list of runs.
+    """Yield the runs in a value of a JSON file, which may be a list of runs.
 
     Raises:
-        InvalidArgumentError: It has none of the known forms; says what it is and what would be right.
+        InvalidArgumentError: It has none of the known formats; the message says what it is and what is expected.
     """
     if _is_message(document):
         raise InvalidArgumentError(f"this is a single message; {RIGHT}")
@@ -86,12 +87,12 @@ def recordings_in(document: object) -> Iterator[Recording]:
 
 
 def is_piece(document: object) -> bool:
-    """Return whether a value out of a JSON file is a span, a LangSmith run or a line of a session: a part of a run."""
+    """Return whether a value of a JSON file is a piece of a run: a span, a LangSmith run or a line of a session."""
     return is_traced(document) or is_session_line(document)
 
 
 def _recordings_of_pieces(pieces: Sequence[object]) -> Iterator[Recording]:
-    """Yield the runs that spans, LangSmith's runs, or the lines of a session make up together."""
+    """Yield the runs that are made up of spans, LangSmith's runs, or the lines of a session."""
     nothing = InvalidArgumentError(NO_TEXTS)
     try:
         if is_session_line(pieces[0]):
@@ -102,7 +103,7 @@ def _recordings_of_pieces(pieces: Sequence[object]) -> Iterator[Recording]:
     except InvalidArgumentError:
         raise
     except (AttributeError, LookupError, TypeError, ValueError) as error:
-        # They have no schema to check: texts in place of objects, objects where lists belong.
+        # There is no schema to check, so a text in place of an object, or an object in place of a list, is found here.
         raise InvalidArgumentError(
             f"the pieces of a run have parts of the wrong kind: {error}; {RIGHT}"
         ) from error
@@ -114,8 +115,8 @@ def _recordings_of_pieces(pieces: Sequence[object]) -> Iterator[Recording]:
 def _runs_in_traces(pieces: Sequence[object]) -> Iterator[tuple[str, Sequence[Message]]]:
     calls = list[tuple[str, Sequence[Message], Sequence[Message]]]()
     for call in traced_calls(pieces):
-        whole = _read_messages([*call.prompt, *call.reply])
-        calls.append((call.trace, _read_messages(call.prompt), whole))
+        with_reply = _read_messages([*call.prompt, *call.reply])
+        calls.append((call.trace, _read_messages(call.prompt), with_reply))
     yield from grown_runs(calls)
 
 
@@ -135,25 +136,25 @@ def _runs_in(document: object, name: str) -> Iterator[tuple[str, list[object]]]:
         return
     run = cast("Json", document)
     ids = [str(run[key]) for key in _IDS if isinstance(run.get(key), str | int)]
-    own = ids[0] if ids else name
-    # Whatever else lies in it, this list is the run.
+    run_name = ids[0] if ids else name
+    # Other lists in the object are ignored.
     if isinstance(run.get("messages"), list):
-        yield own, [*_instructions(run), *run["messages"]]
+        yield run_name, [*_instructions(run), *run["messages"]]
         return
     if isinstance(run.get("agent_states"), dict):
         for agent, state in cast("Json", run["agent_states"]).items():
             yield from _runs_in(state, f"{name}/{agent}" if name else agent)
     if isinstance(run.get("state"), dict):
-        # Of a session of Agent Framework's: the state of each provider, one of which keeps the history.
+        # A session of Agent Framework holds the states of its providers, one of which keeps the history.
         for state in cast("Json", run["state"]).values():
-            yield from _runs_in(state, own)
+            yield from _runs_in(state, run_name)
     for key in _WRAPPERS:
         if isinstance(run.get(key), dict):
-            yield from _runs_in(run[key], own)
+            yield from _runs_in(run[key], run_name)
 
 
 def _instructions(run: Json) -> list[object]:
-    """Return the system message that Anthropic's requests hold beside the messages."""
+    """Return the system message of an Anthropic request, which is beside its messages; nothing for other runs."""
     first = next(iter(run["messages"]), None)
     if run.get("system") and isinstance(first, dict) and "role" in first:
         return [{"role": "system", "content": run["system"]}]
@@ -161,15 +162,15 @@ def _instructions(run: Json) -> list[object]:
 
 
 def _read_messages(values: Sequence[object]) -> Sequence[Message]:
-    """Return a conversation's messages for those of one run, in whichever form they are."""
+    """Convert the messages of one run, in any known format, to a conversation's messages."""
     for number, value in enumerate(values, 1):
         if not _is_message(value):
             raise InvalidArgumentError(
                 f"message {number} is {_sketch(value)}, not a message; {RIGHT}"
             )
         message = cast("Json", value)
-        # Other forms have roles, too, and their texts under `contents` or `parts`.
-        if "role" in message and not any(key in message for key in _SAYING):
+        # Formats with a role may have the text under `contents` or `parts`.
+        if "role" in message and not any(key in message for key in _CONTENT_FIELDS):
             raise InvalidArgumentError(
                 f"message {number} has neither content nor calls: {_sketch(value)}; {RIGHT}"
             )
@@ -177,18 +178,18 @@ def _read_messages(values: Sequence[object]) -> Sequence[Message]:
     if messages and is_autogens(messages[0]):
         messages = chat_of_autogen(messages)
     try:
-        # What LangChain keeps only to remove others says nothing.
+        # LangChain's `remove` messages only delete others, and have no content.
         chat = [_chat_form(message) for message in messages if _kind(message) != "remove"]
         if any(map(is_item, chat)):
             chat = list(chat_of_items(chat))
         return list(to_messages(chat))
     except (AttributeError, TypeError, ValueError) as error:
-        # Objects where lists belong, texts in place of objects: the forms have no schema to check.
+        # There is no schema to check, so an object in place of a list, or a text in place of an object, is found here.
         raise InvalidArgumentError(f"the messages have parts of the wrong kind: {error}") from error
 
 
 def _chat_form(message: Json) -> Json:
-    """Return a message in OpenAI's chat form, its parts under `content`; an item of the Responses API as it is."""
+    """Return a message in OpenAI's chat format, its parts under `content`; an item of the Responses API as it is."""
     if "role" not in message and not is_item(message):
         return _openai_form(message)
     for name in ("parts", "contents"):
@@ -217,7 +218,7 @@ def _kind(message: Json) -> str:
 
 
 def _openai_form(message: Json) -> Json:
-    """Return a message of LangChain's as OpenAI's chat form has it."""
+    """Return a message of LangChain's in OpenAI's chat format."""
     fields = _fields(message)
     kind = _kind(message)
     return {
@@ -229,7 +230,7 @@ def _openai_form(message: Json) -> Json:
 
 
 def _fields(message: Json) -> Json:
-    """Return the fields of a message: LangChain puts them below ``data`` or ``kwargs``."""
+    """Return the fields of a message, which LangChain may put below ``data`` or ``kwargs``."""
     for key in ("data", "kwargs"):
         if isinstance(message.get(key), dict):
             return cast("Json", message[key])
@@ -241,9 +242,8 @@ def _provider_fields(fields: Json) -> Json:
 
 
 def _tool_calls(fields: Json) -> list[Json]:
-    """Return the calls as the model wrote them where that is kept, else as parsed."""
-    # As the provider sent them: parsed and dumped again, the arguments would have other spaces and
-    # so other tokens.
+    """Return the calls as the model wrote them, if that was kept; else as parsed."""
+    # Arguments that are parsed and dumped again have other spaces, and so other tokens.
     if written := _provider_fields(fields).get("tool_calls"):
         return cast("list[Json]", written)
     parsed = [*(fields.get("tool_calls") or ()), *(fields.get("invalid_tool_calls") or ())]
@@ -257,5 +257,5 @@ def _tool_calls(fields: Json) -> list[Json]:
 
 
 def _sketch(value: object) -> str:
-    """Return the beginning of a value out of a JSON file."""
+    """Return the beginning of a value of a JSON file."""
     return json.dumps(value, ensure_ascii=False)[:SKETCHED]

@@ -69,7 +69,7 @@ class Redactor:
     Args:
         patterns: What else to redact, by the kind that its marker shows: a regular expression, a `RedactionPattern`, or
             a function that returns the start and end of each secret in a text.
-        without: Kinds that are not redacted; `KINDS` has all of them.
+        without: Kinds that are not redacted; ``Redactor().kinds`` lists all of them.
         on_hit: Called with a kind and the number of secrets of this kind that were taken out of a record, on the thread
             that stores the record. Errors that it raises are logged, and change nothing.
 

@@ -48,9 +48,9 @@ _NAMES_OF_PAIRS: Final = (
 
 
 def log_table(text: str) -> TextTable:
-    """Return each line of a log as a row; a line without a time or level has only a message.
+    """Return each line of a log as a row; a line with neither time nor level has only a message.
 
-    Times are written like ``2026-01-31 12:00:00.123``, so that they can be compared as texts.
+    Times are written like ``2026-01-31 12:00:00.123``, so that they can be compared as texts; in syslog without a year.
     """
     return TextTable(COLUMNS, lambda: _rows(text), "the log")
 
