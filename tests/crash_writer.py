@@ -20,8 +20,8 @@ from pathlib import Path
 import psycopg  # noqa: F401 - loaded before the fork, which is quick then
 
 from memory_context import MemoryContext, MemoryManager, MemoryRef, Room, SQLAlchemyStore
+from memory_context.memory.backup_files import backup_database
 from memory_context.memory.gc_by_retention_rules import delete_expired
-from memory_context.memory.transfer import backup_database
 from memory_context.model.item import hash_content
 from memory_context.testing import check_prompt
 from messages import call, results, user

@@ -44,8 +44,8 @@ from memory_context.model.item import Deletion, MemoryItem, now
 from memory_context.stores import MemoryStore
 from memory_context.stores.sql.catalog import Catalog
 from memory_context.tools.note_tools import NOTE_VERBS
-from memory_context.tools.query_memory import memory_verbs
 from memory_context.tools.verbs import MemoryToolError
+from memory_context.tools.verbs_of_an_agent import memory_verbs
 from messages import call, results, user
 
 _HEX = re.compile(

@@ -24,9 +24,9 @@ import pytest
 
 import crash_writer
 from memory_context import MemoryContext, MemoryItem, MemoryManager, MemoryRef
+from memory_context.memory.backup_files import backup_database
 from memory_context.memory.doctor_checks import CheckStatus, examined
 from memory_context.memory.gc_by_retention_rules import delete_expired
-from memory_context.memory.transfer import backup_database
 from memory_context.model.item import hash_content, now
 from memory_context.stores import SQLAlchemyStore, as_store
 from memory_context.stores.encryption_keys import KEYS_VARIABLE

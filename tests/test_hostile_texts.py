@@ -48,7 +48,7 @@ from memory_context.testing import ScriptedChatClient, check_prompt
 from memory_context.text.describe import describe
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.tools.note_tools import NOTE_VERBS
-from memory_context.tools.query_memory import memory_verbs
+from memory_context.tools.verbs_of_an_agent import memory_verbs
 from messages import LOG, call, results, user
 
 PASSWORD = "hunter2-is-the-password"

@@ -57,9 +57,10 @@ from memory_context.tools.note_tools import (
     ListArgs,
     SaveArgs,
 )
-from memory_context.tools.query_memory import QueryArgs, memory_verbs
+from memory_context.tools.query_memory import QueryArgs
 from memory_context.tools.retrieve_search_store import RetrieveArgs, SearchArgs, StoreArgs
 from memory_context.tools.verbs import Verb
+from memory_context.tools.verbs_of_an_agent import memory_verbs
 from messages import LOG, call, results, user
 
 pytestmark = pytest.mark.long

@@ -59,8 +59,8 @@ from memory_context.stores.sql.catalog import Catalog, Expiry
 from memory_context.stores.sql.partitions import parts_of
 from memory_context.testing import ScriptedChatClient
 from memory_context.tools.note_tools import NOTE_VERBS
-from memory_context.tools.query_memory import memory_verbs
 from memory_context.tools.verbs import MemoryToolError
+from memory_context.tools.verbs_of_an_agent import memory_verbs
 from messages import LOG, call, results, user
 from statements import ALLOWED, Shape, watching
 

@@ -26,7 +26,7 @@ from memory_context.exceptions import SealError
 from memory_context.memory.transfer import copy_memories, export_memories, import_memories
 from memory_context.stores import Encrypted, SQLAlchemyStore
 from memory_context.testing import Fault, FaultyStore, ScriptedChatClient
-from memory_context.text.quoting import without_quotations
+from memory_context.text.quotations_of_people import without_quotations
 from messages import LOG, call, results, user
 from test_trusted_references import Outbox, calls, sends
 

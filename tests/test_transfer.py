@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 from examples import examples
 from memory_context import MemoryManager
 from memory_context.exceptions import InvalidArgumentError, InvalidRecordError, StoreError
+from memory_context.memory.backup_files import backup_database
 from memory_context.memory.transfer import (
     ALL_USERS,
-    backup_database,
     copy_memories,
     export_memories,
     import_memories,

@@ -58,10 +58,11 @@ if TYPE_CHECKING:
     from memory_context.model.category import Category
     from memory_context.model.item import Deletion, Match, MemoryItem, MemoryList
     from memory_context.model.query_result import QueryResult
+    from memory_context.model.quota import Quota
     from memory_context.model.reference import MemoryRef
     from memory_context.model.scope import Scope
     from memory_context.model.selection import Page, Selection
-    from memory_context.model.tiers_and_limits import Confirmation, Quota, Room, TierPolicy, Usage
+    from memory_context.model.tiers_and_limits import Confirmation, Room, TierPolicy, Usage
     from memory_context.runtime.telemetry import identify_users
     from memory_context.stores import (
         Codec,
@@ -199,7 +200,7 @@ _HOMES = {
     "RecallPolicy": "conversation.fold_recall_notes_policies",
     "Page": "model.selection",
     "QueryResult": "model.query_result",
-    "Quota": "model.tiers_and_limits",
+    "Quota": "model.quota",
     "Redacted": "text.redact",
     "RedactionPattern": "text.redact",
     "Redactor": "text.redact",

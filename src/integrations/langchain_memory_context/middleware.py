@@ -40,17 +40,13 @@ from langgraph.types import Command
 from langchain_memory_context.agent_runs import endings, run_of_call, running_tool
 from langchain_memory_context.chat_model_judge import ChatModelJudge
 from langchain_memory_context.messages import ids_of, neutral_of, own, shown_as
+from langchain_memory_context.redactors import as_redactor
 from langchain_memory_context.state_through_parent_graphs import (
     CarriedConversation,
     carried_by,
     carrying,
 )
-from langchain_memory_context.tool_results import (
-    ToolOutcome,
-    as_redactor,
-    folded_result,
-    with_folded,
-)
+from langchain_memory_context.tool_results import ToolOutcome, folded_result, with_folded
 from langchain_memory_context.tools import MemoryTool, ask_tools, memory_tools, note_tools
 from langchain_memory_context.user_of_a_run import RunUser, named, setting_of_run, user_of_run
 from memory_context import wording_for_models as prompts

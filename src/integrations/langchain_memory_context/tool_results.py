@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, cast
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.tools.tool_node import ToolCallRequest
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import ToolMessage
 from langgraph.types import Command
 
 from langchain_memory_context.messages import METADATA, neutral_of, shown_as
@@ -18,7 +18,6 @@ from memory_context.conversation.folding.fold_messages import MessageFolder
 from memory_context.conversation.message import Message
 from memory_context.conversation.nested_json import members_of
 from memory_context.conversation.references.key_trust import RunningCall
-from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.origin import TOOL
 from memory_context.model.tool_names import MEMORY_TOOLS
 
@@ -127,30 +126,3 @@ def _content(artifact: object) -> str | bytes | None:
         return json.dumps(artifact, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
         return None
-
-
-def as_redactor(redactor: AnyMiddleware | Redactor) -> Redactor:
-    """Return a callable that redacts a text, from such a callable or from a middleware that redacts tool results.
-
-    Raises:
-        InvalidArgumentError: It is neither, or a `PIIMiddleware` that does not redact tool results.
-    """
-    if isinstance(redactor, AgentMiddleware):
-        middleware: AnyMiddleware = redactor  # pyright: ignore[reportUnknownVariableType] # any type arguments
-        if not getattr(middleware, "apply_to_tool_results", True):
-            raise InvalidArgumentError(
-                f"{middleware.name} does not redact tool results: set apply_to_tool_results=True"
-            )
-        return lambda text: _redacted_by(middleware, text)
-    if callable(redactor):
-        return redactor
-    raise InvalidArgumentError(
-        f"redact= takes callables from text to text, or a PIIMiddleware, not {redactor!r:.80}"
-    )
-
-
-def _redacted_by(redactor: AnyMiddleware, text: str) -> str:
-    """Return *text* as the middleware redacts it, if it is a tool's result."""
-    messages = [AIMessage(""), ToolMessage(text, tool_call_id="redaction")]
-    update = redactor.before_model({"messages": messages}, cast("Any", None))
-    return str((update or {}).get("messages", messages)[-1].content)

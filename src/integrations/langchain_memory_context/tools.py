@@ -17,7 +17,6 @@ from memory_context.runtime.threads import off_loop
 from memory_context.tools.ask_memory import ASKING
 from memory_context.tools.file_tools import FILES, AgentFiles
 from memory_context.tools.note_tools import NOTE_VERBS, offer_tiers
-from memory_context.tools.query_memory import verbs_on
 from memory_context.tools.verbs import (
     CountsTokens,
     MemoryToolError,
@@ -25,6 +24,7 @@ from memory_context.tools.verbs import (
     answer_limit,
     check_owner,
 )
+from memory_context.tools.verbs_of_an_agent import verbs_on
 
 
 class VerbTool(BaseTool):

@@ -131,7 +131,7 @@ def backup(
     """Copy a SQLite database, which may be in use, to a new file."""
     from rich.filesize import decimal
 
-    from memory_context.memory.transfer import backup_database
+    from memory_context.memory.backup_files import backup_database
 
     left_behind = "No copy was made; older copies are unchanged."
     with (

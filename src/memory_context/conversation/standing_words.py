@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from memory_context.conversation.message import Message
 from memory_context.model.reference import MemoryRef
-from memory_context.text.quoting import without_quotations
+from memory_context.text.quotations_of_people import without_quotations
 
 # A longer text is more likely a document than something that a person says in passing.
 MOST_CHARACTERS = 1000

@@ -19,8 +19,8 @@ from memory_context.mcp.tool_list import Tools
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.version import __version__
-from memory_context.tools.query_memory import verbs_on
 from memory_context.tools.verbs import CountsTokens, Verb
+from memory_context.tools.verbs_of_an_agent import verbs_on
 
 R = TypeVar("R", bound=BaseModel)
 

@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import IO, Final, Literal, TypeAlias, cast
 
-from memory_context.exceptions import InvalidArgumentError, StoreError
+from memory_context.exceptions import StoreError
 from memory_context.memory.export_file_format import (
     GZIP,
     VERSION,
@@ -30,14 +30,11 @@ from memory_context.memory.export_file_format import (
 from memory_context.memory.filters_from_keywords import ANY_STATE
 from memory_context.memory.redacted_records import redacted_import, users_of
 from memory_context.model.batches import batches_of, size_of
-from memory_context.model.item import Conflict, MemoryItem, Restored, now
+from memory_context.model.item import Conflict, MemoryItem, Restored
 from memory_context.model.origin import IMPORT
 from memory_context.model.scope import Scope
-from memory_context.stores import MemoryStore, SQLAlchemyStore
+from memory_context.stores import MemoryStore
 from memory_context.stores.protocol import Progress, redactor_of
-
-# With microseconds and in this order: names sort by time, and two copies in a second differ.
-STAMP = "%Y%m%dT%H%M%S%fZ"
 
 
 class Everybody(Enum):
@@ -84,21 +81,6 @@ class Transferred:
     conflicts: tuple[Conflict, ...] = ()
     damaged: tuple[DamagedLine, ...] = ()
     complete: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Backup:
-    """A copy of a database.
-
-    Attributes:
-        path: The file.
-        size: Its bytes.
-        removed: Older copies that were removed.
-    """
-
-    path: Path
-    size: int
-    removed: tuple[Path, ...]
 
 
 def export_memories(
@@ -198,48 +180,6 @@ def copy_memories(
     """
     users = _users(source, user_id)
     return _restored(_records(source, users), target, sum(_counts(source, users)), progress)
-
-
-def backup_database(
-    store: MemoryStore,
-    folder: str | os.PathLike[str],
-    *,
-    keep: int | None = None,
-    progress: Progress | None = None,
-) -> Backup:
-    """Copy a SQLite database that may be in use into a new file ``memory-{time}.db`` in a folder.
-
-    Args:
-        store: A `SQLAlchemyStore` on SQLite, or a store around one. Encrypted contents stay encrypted
-            in the copy.
-        folder: Where the copies are; created if it is missing.
-        keep: How many copies stay, including this one; older ones are removed once it is complete.
-            None: all.
-        progress: Called with how many pages of the database are copied, and of how many.
-
-    Raises:
-        InvalidArgumentError: `keep` below 1; a store other than SQLite
-            (`UnsupportedDatabaseError`).
-        StoreError: The store failed, or the file cannot be written.
-    """
-    if keep is not None and keep < 1:
-        raise InvalidArgumentError(f"keep must be 1 or more, or None for all, not {keep}")
-    if not isinstance(store, SQLAlchemyStore):
-        raise InvalidArgumentError(
-            f"only SQLite databases are backed up this way, not {store!r}; export it"
-        )
-    backups = Path(folder)
-    try:
-        backups.mkdir(parents=True, exist_ok=True)
-        path = backups / f"memory-{now():{STAMP}}.db"
-        store.backup(path, progress)
-        # Only after the new copy is complete, and only names of our own.
-        outdated = sorted(backups.glob("memory-*T*Z.db"))[:-keep] if keep else []
-        for file in outdated:
-            file.unlink()
-    except OSError as error:
-        raise StoreError(f"the backup in {backups} cannot be written: {error}") from error
-    return Backup(path, path.stat().st_size, tuple(outdated))
 
 
 def _users(store: MemoryStore, user_id: User) -> list[str]:

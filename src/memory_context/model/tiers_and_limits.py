@@ -1,17 +1,15 @@
-"""Tiers: how much each holds, how long that lives, and which tiers are wider than others; quotas of users."""
+"""Tiers: how much each holds, how long that lives, and which tiers are wider than others."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Literal, TypeAlias, TypeGuard, get_args
 
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidTierError,
-    QuotaExceededError,
     TierFullError,
 )
 from memory_context.model.item import HIGHEST_PRIORITY, MemoryItem
@@ -62,92 +60,6 @@ class Usage:
     items: int
     chars: int
     bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Quota:
-    """How much a store may hold for one user, evicted memories included.
-
-    Attributes:
-        max_items: The most memories.
-        max_bytes: The most bytes of all contents together, texts as UTF-8.
-
-    Raises:
-        InvalidArgumentError: A limit is not a whole number, or is below 0.
-    """
-
-    max_items: int | None = None
-    max_bytes: int | None = None
-
-    def __post_init__(self) -> None:
-        """Check the limits."""
-        for name in ("max_items", "max_bytes"):
-            value = getattr(self, name)
-            if value is None or (_is_whole(value) and value >= 0):
-                continue
-            raise InvalidArgumentError(
-                f"{name} is a whole number, 0 or more, or None for no limit, not {value!r}"
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """The counts of everything that was removed of a user.
-
-    Attributes:
-        user_id: The user.
-        at: When it was done, in UTC.
-        memories: How many memories, evicted ones included.
-        passages: How many passages of the search index.
-        vectors: How many vectors.
-        reads: How many memories had a count of reads.
-        deletions: How many records of when and why a memory was deleted.
-        audit_entries: How many entries of the audit trail.
-        calls: How many records of model calls and decisions.
-        files: How many files.
-        scrubbed: Whether the freed space was cleaned, too. On SQLite it is overwritten, so that the files hold nothing
-            of the user. On PostgreSQL it is released for other rows, which overwrite it when they come. False if
-            somebody else was reading, in which case `SQLAlchemyStore.scrub` does it later; and for a `FileStore`, which
-            removes files but cannot know what the disk keeps of them.
-    """
-
-    user_id: str
-    at: datetime
-    memories: int = 0
-    passages: int = 0
-    vectors: int = 0
-    reads: int = 0
-    deletions: int = 0
-    audit_entries: int = 0
-    calls: int = 0
-    files: int = 0
-    scrubbed: bool = True
-
-
-def check_quota(quota: Quota, items: int, size: int) -> QuotaExceededError | None:
-    """Return the error if *items* memories of *size* bytes are more than the quota allows."""
-    limits = (("memories", items, quota.max_items), ("bytes", size, quota.max_bytes))
-    for unit, held, most in limits:
-        if most is not None and held > most:
-            return QuotaExceededError(
-                f"that would be {held:,} {unit}, and the user's quota is {most:,}; this was not stored. "
-                "Forget some memories, or raise the quota",
-                unit=unit,
-                size=held,
-                limit=most,
-            )
-    return None
-
-
-def as_quota(quota: object) -> Quota | None:
-    """Return *quota* if it is one, or None.
-
-    Raises:
-        InvalidArgumentError: It is something else.
-    """
-    if quota is None or isinstance(quota, Quota):
-        return quota
-    raise InvalidArgumentError(f"a quota is a Quota(max_items=…, max_bytes=…), not {quota!r:.80}")
 
 
 @dataclass(frozen=True, slots=True)

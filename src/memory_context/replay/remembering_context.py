@@ -16,8 +16,8 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.note_tools import told_arguments
-from memory_context.tools.query_memory import verbs_on
 from memory_context.tools.verbs import CountsTokens, Verb
+from memory_context.tools.verbs_of_an_agent import verbs_on
 
 
 class RememberingContext:

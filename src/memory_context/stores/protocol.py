@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_che
 from memory_context.exceptions import StoreError
 from memory_context.model.call_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.item import AnyRecord, Deletion, MemoryItem, Restored
+from memory_context.model.quota import Quota
+from memory_context.model.receipt import Receipt
 from memory_context.model.scope import Scope
-from memory_context.model.tiers_and_limits import Capacity, Quota, Receipt, Usage
+from memory_context.model.tiers_and_limits import Capacity, Usage
 from memory_context.text.index.term_hits import TermHits, term_hits
 
 if TYPE_CHECKING:

@@ -13,13 +13,10 @@ from memory_context.runtime.lazy_names import lazy_names
 if TYPE_CHECKING:
     from memory_context.testing.faulty_store import Fault, FaultyStore, Injected, random_faults
     from memory_context.testing.host_contract import ConversationHostContract
+    from memory_context.testing.prompt_rules import PromptError, check_prompt
     from memory_context.testing.reference_host import ReferenceHost
     from memory_context.testing.scripted_agent_framework_client import ScriptedFrameworkClient
-    from memory_context.testing.scripted_autogen_client import (
-        PromptError,
-        ScriptedChatClient,
-        check_prompt,
-    )
+    from memory_context.testing.scripted_autogen_client import ScriptedChatClient
     from memory_context.testing.scripted_openai_server import ScriptedProvider, calling
     from memory_context.testing.scripted_turns import (
         ConversationHost,
@@ -61,7 +58,7 @@ _HOMES = {
     "HostStart": "scripted_turns",
     "Injected": "faulty_store",
     "MemoryStoreContract": "store_contract",
-    "PromptError": "scripted_autogen_client",
+    "PromptError": "prompt_rules",
     "ReferenceHost": "reference_host",
     "ScriptedChatClient": "scripted_autogen_client",
     "ScriptedFrameworkClient": "scripted_agent_framework_client",
@@ -70,7 +67,7 @@ _HOMES = {
     "ScriptedResult": "scripted_turns",
     "ScriptedTurn": "scripted_turns",
     "calling": "scripted_openai_server",
-    "check_prompt": "scripted_autogen_client",
+    "check_prompt": "prompt_rules",
     "random_faults": "faulty_store",
     "seeded_keys": "seeding",
 }

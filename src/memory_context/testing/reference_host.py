@@ -17,8 +17,8 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.testing.scripted_turns import HostStart, ScriptedResult, ScriptedTurn
 from memory_context.tools.note_tools import NOTE_VERBS
-from memory_context.tools.query_memory import memory_verbs
 from memory_context.tools.verbs import MemoryToolError, Verb, answer_limit
+from memory_context.tools.verbs_of_an_agent import memory_verbs
 
 
 class ReferenceHost:

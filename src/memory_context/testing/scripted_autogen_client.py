@@ -1,39 +1,29 @@
-"""A chat client of AutoGen that follows a script, and a check of the rules that every prompt must follow."""
+"""A chat client of AutoGen that follows a script."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any, Literal, Self, TypeAlias
 
 from autogen_core import Component, FunctionCall
 from autogen_core.models import (
-    AssistantMessage,
     ChatCompletionClient,
     CreateResult,
-    FunctionExecutionResultMessage,
     LLMMessage,
     ModelFamily,
     ModelInfo,
     RequestUsage,
-    SystemMessage,
-    UserMessage,
 )
 from pydantic import BaseModel
 
 from memory_context.exceptions import NotSerializableError
+from memory_context.testing.prompt_rules import (
+    check_prompt,
+)
 from memory_context.text.tokens.counter import default_counter
 
 Reply: TypeAlias = str | list[FunctionCall]
 Step: TypeAlias = Reply | Callable[[Sequence[LLMMessage]], Reply]
-
-_SOURCE = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what OpenAI accepts as a message's name
-_EXACT = (SystemMessage, UserMessage, AssistantMessage, FunctionExecutionResultMessage)
-
-
-class PromptError(AssertionError):
-    """A provider would refuse this prompt."""
 
 
 class ScriptedChatClientConfig(BaseModel):
@@ -140,67 +130,3 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
     @classmethod
     def _from_config(cls, config: ScriptedChatClientConfig) -> Self:
         return cls(config.script)
-
-
-def check_prompt(messages: Sequence[LLMMessage], *, open_calls: bool = False) -> None:
-    """Check the rules that providers enforce and AutoGen does not.
-
-    System messages come first. Every call is answered before the next message, and results answer
-    the calls right before them. Types are AutoGen's own; sources and arguments are legal.
-
-    Args:
-        messages: The prompt.
-        open_calls: Whether calls may be without results, as a cancelled run leaves them.
-
-    Raises:
-        PromptError: Rules are broken; the message names each of them and the place.
-    """
-    errors = [*_message_errors(messages), *_call_errors(messages, open_calls=open_calls)]
-    if errors:
-        raise PromptError("; ".join(errors))
-
-
-def _message_errors(messages: Sequence[LLMMessage]) -> Iterator[str]:
-    """Yield the errors of single messages: in their types and sources, and system messages after others."""
-    system_messages_end = False
-    for index, message in enumerate(messages):
-        if type(message) not in _EXACT:
-            yield f"message {index} has the type {type(message).__name__}"
-        if not isinstance(message, SystemMessage):
-            system_messages_end = True
-        elif system_messages_end:
-            yield f"message {index} is a system message after others"
-        source = message.source if isinstance(message, UserMessage | AssistantMessage) else None
-        if source is not None and not _SOURCE.fullmatch(source):
-            yield f"message {index} has the illegal source {source!r}"
-
-
-def _call_errors(messages: Sequence[LLMMessage], *, open_calls: bool) -> Iterator[str]:
-    """Yield the errors between calls and results."""
-    unanswered: list[str] = []
-    for index, message in enumerate(messages):
-        if isinstance(message, FunctionExecutionResultMessage):
-            for result in message.content:
-                if result.call_id in unanswered:
-                    unanswered.remove(result.call_id)
-                else:
-                    yield f"message {index} answers {result.call_id!r}, which no call before it has"
-            continue
-        if unanswered and not open_calls:
-            yield f"message {index} comes before the results of {unanswered}"
-        unanswered = []
-        if isinstance(message, AssistantMessage) and isinstance(message.content, list):
-            for call in message.content:
-                unanswered.append(call.id)
-                if not _is_json_object(call.arguments):
-                    where = f"message {index} calls {call.name}"
-                    yield f"{where} with arguments that are not a JSON object"
-    if unanswered and not open_calls:
-        yield f"no results of {unanswered}"
-
-
-def _is_json_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except ValueError:
-        return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise
 
 MAX_TERMS = 32
@@ -39,18 +39,6 @@ NAME = re.compile(
     (?P<key>\\*["']\s*:)?
     """,
     re.VERBOSE,
-)
-FAULTS = (
-    "error",
-    "failed",
-    "failure",
-    "fatal",
-    "exception",
-    "traceback",
-    "panic",
-    "denied",
-    "refused",
-    "undefined",
 )
 BLOB = re.compile(r"[A-Za-z0-9+/=]+")
 
@@ -99,11 +87,6 @@ def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int
         places = list(islice(found, MOST_OCCURRENCES))
         if places:
             yield word, places
-
-
-def places_of_faults(places_of: Mapping[str, Iterable[int]]) -> list[int]:
-    """Return the places where a text reports an error, in order, given the places of each word."""
-    return sorted(set[int]().union(*(places_of.get(fault, ()) for fault in FAULTS)))
 
 
 def _places(text: str, word: str) -> Iterator[int]:

@@ -1,21 +1,15 @@
-"""The tool by which an agent queries its memories with SQL instead of reading them; and the tools that an agent gets."""
+"""The tool by which an agent queries its memories with SQL instead of reading them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from memory_context import wording_for_models as prompts
 from memory_context.memory.manager import MemoryManager
-from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.query_result import QueryResult
 from memory_context.model.selection import Cost
 from memory_context.model.tool_names import QUERY
 from memory_context.text.read.paging import page_of
 from memory_context.text.read.sql_rows import FoundRows
 from memory_context.tools.lenient_arguments import Key, LenientArgs, Text
-from memory_context.tools.note_tools import NOTE_VERBS
-from memory_context.tools.retrieve_search_store import RETRIEVING, SEARCHING, STORING
 from memory_context.tools.verbs import ToolAnswer, Verb
 
 
@@ -51,19 +45,3 @@ def _table(result: QueryResult, max_tokens: int, cost: Cost) -> str:
 
 
 QUERYING = Verb(QUERY, prompts.QUERY_TOOL, QueryArgs, _query)
-
-
-def memory_verbs(*, queries: bool) -> tuple[Verb[MemoryManager], ...]:
-    """Return the verbs on a user's memories; if *queries* is true, `query_memory`, too."""
-    return (RETRIEVING, SEARCHING, *([QUERYING] if queries else []), STORING)
-
-
-def verbs_on(memories: object, *, queries: bool) -> Mapping[Verb[Any], Any]:
-    """Return the verbs that an agent gets, each with the object that it works on.
-
-    For a `ScopedMemory` these include the verbs on notes.
-    """
-    verbs = memory_verbs(queries=queries)
-    if not isinstance(memories, ScopedMemory):
-        return dict.fromkeys(verbs, memories)
-    return {**dict.fromkeys(verbs, memories.manager), **dict.fromkeys(NOTE_VERBS, memories)}

@@ -21,7 +21,7 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import hash_content
 from memory_context.model.reference import MemoryRef, leading_key
 from memory_context.runtime.after_fork import Lock
-from memory_context.text.quoting import without_quotations
+from memory_context.text.quotations_of_people import without_quotations
 
 _calling: ContextVar[RunningCall | None] = ContextVar("memory_context_calling", default=None)
 KEPT = 20_000

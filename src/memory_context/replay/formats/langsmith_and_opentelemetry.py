@@ -11,11 +11,10 @@ Sources: the semantic conventions of OpenTelemetry (1.37 and later) and of OpenI
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
-from memory_context.conversation.message import Message
 from memory_context.replay.formats.content_parts import Json, as_list
 
 NO_TEXTS = (
@@ -72,35 +71,6 @@ def traced_calls(documents: Sequence[object]) -> list[TracedCall]:
         for span in _spans_in(document):
             calls += _call_of_span(span)
     return sorted(calls, key=lambda call: call.started)
-
-
-def grown_runs(
-    calls: Iterable[tuple[str, Sequence[Message], Sequence[Message]]],
-) -> Iterator[tuple[str, Sequence[Message]]]:
-    """Put model calls together to runs, and yield each with its name.
-
-    A call continues a run if its prompt begins with the whole prompt of the run's last call. If messages were compacted
-    or cut in between, it begins another run, since a replay could not build its prompt from the messages before.
-
-    Args:
-        calls: For each call its trace, its prompt, and the prompt with the reply.
-    """
-    runs = list[tuple[str, list[Message], Sequence[Message]]]()
-    for trace, prompt, with_reply in calls:
-        asked = [replace(message, id="") for message in prompt]
-        for place in range(len(runs) - 1, -1, -1):
-            before = runs[place][1]
-            # A reply must follow the earlier prompt; the same question asked again is another run.
-            answered = len(asked) > len(before) and asked[len(before)].role == "assistant"
-            if answered and asked[: len(before)] == before:
-                runs[place] = (runs[place][0], asked, with_reply)
-                break
-        else:
-            runs.append((trace, asked, with_reply))
-    counts = dict[str, int]()
-    for trace, _, with_reply in runs:
-        counts[trace] = counts.get(trace, 0) + 1
-        yield (trace if counts[trace] == 1 else f"{trace}/{counts[trace]}"), with_reply
 
 
 def _spans_in(document: Json) -> Iterator[Json]:

@@ -25,11 +25,11 @@ from memory_context.replay.formats.claude_code_sessions import (
 from memory_context.replay.formats.content_parts import Json, as_list
 from memory_context.replay.formats.langsmith_and_opentelemetry import (
     NO_TEXTS,
-    grown_runs,
     is_traced,
     traced_calls,
 )
 from memory_context.replay.formats.openai_responses import chat_of_items, is_item
+from memory_context.replay.formats.runs_from_model_calls import grown_runs
 from memory_context.replay.recording_as_messages import Recording, to_messages
 
 RIGHT = (

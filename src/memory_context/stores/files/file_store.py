@@ -20,8 +20,9 @@ from memory_context.exceptions import StoreError, StoreUnavailableError
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.call_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.item import AnyRecord, Conflict, Deletion, MemoryItem, Restored
+from memory_context.model.quota import Quota, as_quota
+from memory_context.model.receipt import Receipt
 from memory_context.model.scope import Scope
-from memory_context.model.tiers_and_limits import Quota, Receipt, as_quota
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.codec import Codec, check_embedder, url_prefix

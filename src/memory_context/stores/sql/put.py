@@ -12,9 +12,9 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import KeyExistsError, RecordChangedError
 from memory_context.model.item import MemoryItem, is_same, now, stored_again
+from memory_context.model.quota import Quota
 from memory_context.model.scope import Scope
-from memory_context.model.tiers_and_limits import Capacity, Quota
-from memory_context.stores.sql.capacity import make_room, quota_kept
+from memory_context.model.tiers_and_limits import Capacity
 from memory_context.stores.sql.filters_as_sql import within
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import Batches, ChunkBatch
@@ -22,6 +22,7 @@ from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.restore import insert_record, insert_records, twin_of
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, encode_row, format_of
 from memory_context.stores.sql.schema import memories, this_memory
+from memory_context.stores.sql.tier_capacity_and_quota import make_room, quota_kept
 from memory_context.text.index.chunks import searchable
 
 # Prepared once, because a fold puts many records, and each one is first looked up by its identity.

@@ -28,8 +28,10 @@ from memory_context.exceptions import (
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.call_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.item import AnyRecord, Deletion, Match, MemoryItem, Restored, now
+from memory_context.model.quota import Quota, as_quota
+from memory_context.model.receipt import Receipt
 from memory_context.model.scope import Scope
-from memory_context.model.tiers_and_limits import Capacity, Quota, Receipt, Usage, as_quota
+from memory_context.model.tiers_and_limits import Capacity, Usage
 from memory_context.runtime import deadlines, events
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.codec import Codec, check_embedder, url_prefix
@@ -40,7 +42,6 @@ from memory_context.stores.sql import put as _put
 from memory_context.stores.sql import reencode_rows as recoding
 from memory_context.stores.sql import restore as _restore
 from memory_context.stores.sql.call_log import CallLog, recode_calls
-from memory_context.stores.sql.capacity import quota_kept
 from memory_context.stores.sql.dialects import insert_into, upsert
 from memory_context.stores.sql.filters_as_sql import (
     Condition,
@@ -69,6 +70,7 @@ from memory_context.stores.sql.schema import (
     memories,
     total_of,
 )
+from memory_context.stores.sql.tier_capacity_and_quota import quota_kept
 from memory_context.stores.sql.transactions import Database
 from memory_context.text.index.embedders import (
     AnyEmbedder,

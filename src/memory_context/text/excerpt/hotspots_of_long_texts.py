@@ -8,15 +8,9 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 
+from memory_context.text.excerpt.error_words import FAULTS, places_of_faults
 from memory_context.text.ranges import Span, joined
-from memory_context.text.words_and_names import (
-    FAULTS,
-    MOST_OCCURRENCES,
-    occurrences,
-    places_of_faults,
-    terms,
-    weight,
-)
+from memory_context.text.words_and_names import MOST_OCCURRENCES, occurrences, terms, weight
 
 LARGE = 100_000
 HEAD = 40_000

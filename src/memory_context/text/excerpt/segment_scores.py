@@ -15,18 +15,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
 
+from memory_context.text.excerpt.error_words import FAULTS, places_of_faults
 from memory_context.text.excerpt.rare_lines import rare_lines
 from memory_context.text.excerpt.segments import Segmentation
 from memory_context.text.ranges import Span
-from memory_context.text.words_and_names import (
-    BLOB,
-    FAULTS,
-    NAME,
-    occurrences,
-    places_of_faults,
-    terms,
-    weight,
-)
+from memory_context.text.words_and_names import BLOB, NAME, occurrences, terms, weight
 
 # The whole question is taken to be this many of its most telling words.
 BEST_TERMS = 6

@@ -9,7 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from memory_context.model.item import MemoryItem
-from memory_context.model.tiers_and_limits import Capacity, Quota, check_quota, check_room
+from memory_context.model.quota import Quota, check_quota
+from memory_context.model.tiers_and_limits import Capacity, check_room
 from memory_context.runtime import events
 from memory_context.stores.sql.dialects import advisory_lock
 from memory_context.stores.sql.filters_as_sql import Conditions

@@ -1,0 +1,65 @@
+"""Quotas: how much a store holds of one user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    QuotaExceededError,
+)
+from memory_context.model.tiers_and_limits import (
+    _is_whole,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """How much a store may hold for one user, evicted memories included.
+
+    Attributes:
+        max_items: The most memories.
+        max_bytes: The most bytes of all contents together, texts as UTF-8.
+
+    Raises:
+        InvalidArgumentError: A limit is not a whole number, or is below 0.
+    """
+
+    max_items: int | None = None
+    max_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the limits."""
+        for name in ("max_items", "max_bytes"):
+            value = getattr(self, name)
+            if value is None or (_is_whole(value) and value >= 0):
+                continue
+            raise InvalidArgumentError(
+                f"{name} is a whole number, 0 or more, or None for no limit, not {value!r}"
+            )
+
+
+def check_quota(quota: Quota, items: int, size: int) -> QuotaExceededError | None:
+    """Return the error if *items* memories of *size* bytes are more than the quota allows."""
+    limits = (("memories", items, quota.max_items), ("bytes", size, quota.max_bytes))
+    for unit, held, most in limits:
+        if most is not None and held > most:
+            return QuotaExceededError(
+                f"that would be {held:,} {unit}, and the user's quota is {most:,}; this was not stored. "
+                "Forget some memories, or raise the quota",
+                unit=unit,
+                size=held,
+                limit=most,
+            )
+    return None
+
+
+def as_quota(quota: object) -> Quota | None:
+    """Return *quota* if it is one, or None.
+
+    Raises:
+        InvalidArgumentError: It is something else.
+    """
+    if quota is None or isinstance(quota, Quota):
+        return quota
+    raise InvalidArgumentError(f"a quota is a Quota(max_items=…, max_bytes=…), not {quota!r:.80}")

@@ -1,0 +1,23 @@
+"""The words by which a text reports an error, and where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+FAULTS = (
+    "error",
+    "failed",
+    "failure",
+    "fatal",
+    "exception",
+    "traceback",
+    "panic",
+    "denied",
+    "refused",
+    "undefined",
+)
+
+
+def places_of_faults(places_of: Mapping[str, Iterable[int]]) -> list[int]:
+    """Return the places where a text reports an error, in order, given the places of each word."""
+    return sorted(set[int]().union(*(places_of.get(fault, ()) for fault in FAULTS)))
