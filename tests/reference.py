@@ -110,9 +110,14 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ),
     ),
     "transfer": (
-        "Moving: exports, imports, backups",
+        "Moving: exports and imports",
         "memory_context.memory.transfer",
-        ("export_memories", "import_memories", "copy_memories", "backup_database"),
+        ("export_memories", "import_memories", "copy_memories"),
+    ),
+    "backups": (
+        "Backups",
+        "memory_context.memory.backup_files",
+        ("backup_database",),
     ),
     "upkeep": (
         "Retention",
