@@ -877,6 +877,7 @@ def test_a_time_of_day_brings_the_lines_of_that_minute(stamp: str) -> None:
     shown = _shown("What happened at 14:05?", "\n".join(lines))
     assert ["\n".join(lines[25:30])] == shown
     assert [] == _shown("What happened at 05:22?", "\n".join(lines))
+    assert [] == _shown("Remind me at 14:05.", "\n".join(lines))
 
 
 def test_a_minute_with_many_lines_is_cut() -> None:
@@ -990,6 +991,15 @@ def test_a_question_costs_the_same_in_a_long_conversation(monkeypatch: pytest.Mo
         ("Where do I find the moonpetal?", True),
         ("How high is the moonpetal?", True),
         ("Who needs moonpetal?", True),
+        ("where do moonpetals grow", True),
+        ("are there any moonpetals left", True),
+        ("wo finde ich moonpetals", True),
+        ("Comment puis-je cueillir moonpetal ?", True),
+        ("Who needs anything of moonpetal?", True),
+        ("Which gatherer found the pale moonpetal?", False),
+        ("Where is the tall altar?", True),
+        ("Where is the last altar?", False),
+        ("Tell me another.", False),
         ("Why is the sky over moonpetal blue?", False),
         ("What is a moonpetal?", False),
         ("Please write a poem on moonpetals.", False),
@@ -1065,3 +1075,47 @@ def test_a_modal_is_no_month_and_a_question_may_end_in_a_word(asked: str, *, sho
     rows = [f"P{n},clerk,In May {n} days" for n in range(40)]
     rows[7] = "Mirela Ask,glassblower ガラス職人 硝子工,none"
     assert ([rows[7]] if shown else []) == _shown(asked, "\n".join(["name,job,leave", *rows]))
+
+
+@for_each(
+    "message, shown",
+    [
+        ("kill the session that updates prices", True),
+        ("kill the session that drops prices", False),
+        ("Which bus goes there?", True),
+        ("12 * (7 + 5) / 3 = ?", False),
+    ],
+)
+def test_what_the_asker_adds_need_not_stand_in_a_record(message: str, *, shown: bool) -> None:
+    """The verb of an order, and "goes there"; numbers alone ask for nothing, though rows hold them."""
+    rows = [f"{4400 + n} | session {n} | idle | SELECT {n} FROM stock" for n in range(40)]
+    meant = {
+        "kill the session that updates prices": "4471 | session 12 | active | UPDATE prices SET net = 7",
+        "Which bus goes there?": "4473 | session 5 | active | SELECT bus FROM lines",
+    }
+    rows[12], rows[30] = meant.values()
+    assert ([meant[message]] if shown else []) == _shown(message, "\n".join(rows))
+
+
+def test_a_drawn_table_has_a_header() -> None:
+    """Its bars are drawn with box characters."""
+    rows = [f"\u2502 pkg-{n} \u2502 MIT \u2502 {n} kB \u2502" for n in range(40)]
+    rows[7] = "\u2502 icons-x \u2502 CC-BY-4.0 \u2502 7 kB \u2502"
+    header = "\u2502 name \u2502 licence \u2502 size \u2502"
+    (expansion,) = _opened("Which licence does icons-x have?", [_item("\n".join([header, *rows]))])
+    (record,) = expansion.records
+    text = "\n".join([header, *rows])
+    assert [header, rows[7]] == [text[start:stop] for start, stop in record.spans]
+
+
+def test_a_record_goes_on_over_its_inner_rules() -> None:
+    """An invoice begins with its title, whatever fields of two words and rules stand in it."""
+    firms = [*(f"Firm{chr(65 + n)}x" for n in range(9)), "AquaNord"]
+    invoices = [
+        f"INVOICE No. 24{n}\n{firm}, Markt {n}\nVAT ID: DE3081{n}\nInvoice date: 2024-09-1{n}\n"
+        f"Customer number: 36{n}\n--------\n1 cleaning {25 + n}.00\n--------\nNet 90.00, total 107.{n} EUR\n"
+        f"Payable within {7 * n} days\nStatus: PAID on 2024-10-1{n}\n"
+        for n, firm in enumerate(firms)
+    ]
+    text = "\n".join(invoices)
+    assert [invoices[9].strip()] == _shown("How many days do we have to pay AquaNord?", text)

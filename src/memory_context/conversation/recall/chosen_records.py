@@ -12,6 +12,7 @@ stands at any place. `FoundTerms` explains the other words.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -33,10 +34,10 @@ from memory_context.conversation.recall.places_a_name_means import (
     places_meant,
 )
 from memory_context.conversation.recall.question_terms import (
-    AskedTerm,
     asks,
     asks_about_kind,
     content_terms,
+    describes_next,
     is_definite,
     is_pointed_at,
     refers_back,
@@ -49,7 +50,6 @@ from memory_context.conversation.recall.windows_of_text import (
     windows_of,
 )
 from memory_context.text.excerpt.record_around_place import Record
-from memory_context.text.words_and_names import is_pair
 
 # How many terms of the message a window must hold at least, and the least sum of their weights: for a message that does
 # not refer back, one that may, and one that surely does (`refers_back`).
@@ -71,10 +71,13 @@ UNKNOWN_PART = 2
 # Of records that are meant alike, one is shown in any case, and others up to this many characters: a few hundred tokens.
 SEVERAL_CHARACTERS = 1500
 LINE_CHARACTERS = 160
+_FIRST_WORD = re.compile(r"\W*(\w+)")
 # In more chunks than this, of 2,000 characters each, most words of a language stand somewhere by chance.
 MANY_CHUNKS = 100
 # A word is rare if it stands in this many records at most.
 MOST_RARE = 2
+# A rare word must have this many letters, unless it is a name.
+SHORTEST_RARE = 3
 # The record of a question's rare word must hold this share of all the question's words.
 LEAST_BESIDE_RARE = 0.5
 
@@ -143,13 +146,12 @@ def relevant(
         calls: When the texts came, and by which calls.
     """
     chosen = _Chosen(found, is_seen)
-    others_may_say_more = _choose_records(chosen, found, calls)
     asked = _Asked(message, found)
+    others_may_say_more = _choose_records(chosen, asked, calls)
     if not chosen.covered:
-        others_may_say_more = True
-        chosen.take_all(
-            asked.places_with_all_words(calls) or _places_naming_records(message, found, calls)
-        )
+        places = asked.places_with_all_words(calls)
+        others_may_say_more = not (places and all(map(is_listed, places)))
+        chosen.take_all(places or _places_naming_records(message, found, calls))
     certainty = refers_back(message)
     if chosen.covered and not (certainty and others_may_say_more):
         return chosen.relevances(), True
@@ -165,8 +167,10 @@ def relevant(
     return chosen.relevances(), not _is_enough(weight, term_count, max(certainty, UNSURE))
 
 
-def _choose_records(chosen: _Chosen, found: FoundTerms, calls: Calls) -> bool:
+def _choose_records(chosen: _Chosen, asked: _Asked, calls: Calls) -> bool:
     """Choose the records that single terms or phrases identify.
+
+    Hour and minute identify some only if the message asks: "Remind me at 09:00." is about a time to come.
 
     Returns:
         Whether other passages may say more on the same subject, because a record that was chosen is not one of a list.
@@ -179,9 +183,13 @@ def _choose_records(chosen: _Chosen, found: FoundTerms, calls: Calls) -> bool:
         near = found.weight_of(found.held_near(place))
         return near, calls.recency_of(place), -place.start
 
+    found = asked.found
     others_may_say_more = False
     for rank, number in enumerate(sorted(range(len(found.terms)), key=order, reverse=True)):
         if number in chosen.covered:
+            continue
+        term = found.terms[number]
+        if term.is_time and term.text.count(":") == 1 and not asked.is_question:
             continue
         # A pasted log is full of names, and comparing records takes time.
         is_compared = rank < MOST_NAMES
@@ -193,8 +201,7 @@ def _choose_records(chosen: _Chosen, found: FoundTerms, calls: Calls) -> bool:
         if not is_listed(best[0]):
             others_may_say_more = True
         # What happened at a time of day may stand in several logs.
-        is_time = found.terms[number].is_time
-        chosen.take_all(best if is_time else _equally_meant(found, best[0], places))
+        chosen.take_all(best if term.is_time else _equally_meant(found, best[0], places))
     return others_may_say_more
 
 
@@ -238,8 +245,22 @@ class _Asked:
 
     @cached_property
     def words(self) -> AbstractSet[int]:
-        """Return the single words of the message that ask for something."""
-        return content_terms(self.message, self.found.terms)
+        """Return the single words of the message that ask for something; none in arithmetic such as "7 * 12?"."""
+        terms = self.found.terms
+        words = content_terms(self.message, terms)
+        if all(terms[number].is_short_number for number in words):
+            return frozenset()
+        return words - self.unmet_order
+
+    @cached_property
+    def unmet_order(self) -> AbstractSet[int]:
+        """Return the verb of an order if it stands nowhere, which it need not: "kill" in "kill the idle session"."""
+        first = _FIRST_WORD.match(self.message)
+        if self.is_question or first is None:
+            return frozenset()
+        terms = enumerate(self.found.terms)
+        verb = {number for number, term in terms if term.is_plain and term.text == first[1]}
+        return verb - self.found.met
 
     @cached_property
     def required(self) -> AbstractSet[int]:
@@ -253,7 +274,7 @@ class _Asked:
         That is three, for a question two. One is enough if the question takes it as known: "Who is the Licensor?".
         """
         if not self.is_question:
-            return LEAST_ASKED
+            return LEAST_ASKED - len(self.unmet_order)
         terms = self.found.terms
         is_meant = all(is_pointed_at(self.message, terms[number]) for number in self.words)
         return 1 if is_meant else LEAST_ASKED - 1
@@ -288,8 +309,7 @@ class _Asked:
         found = self.found
         if not self.is_question:
             return []
-        met = found.met
-        not_met = [term for number, term in enumerate(found.terms) if number not in met]
+        not_met = [number for number in range(len(found.terms)) if number not in found.met]
         if any(map(self._is_subject, not_met)):
             return []
         rare = list(
@@ -305,25 +325,33 @@ class _Asked:
 
         best = max(rare, key=worth)
         held = found.held_by_record(best) & self.words
-        return [best] if len(held) >= LEAST_BESIDE_RARE * len(self.words) else []
+        telling = [one for one in self.words if one in found.met or not found.terms[one].is_vague]
+        return [best] if len(held) >= LEAST_BESIDE_RARE * len(telling) else []
 
-    def _is_subject(self, term: AskedTerm) -> bool:
-        """Return whether the message is about *term*: a name, a number, or a noun as in "the sky" or "What is a prime?"."""
-        of_one, of_kind = is_definite(self.message, term), asks_about_kind(self.message, term)
-        return of_one or of_kind or not term.is_plain
+    def _is_subject(self, number: int) -> bool:
+        """Return whether the message is about a term: a name, a number, or a noun as in "the sky" or "What is a prime?"."""
+        message, terms = self.message, self.found.terms
+        term = terms[number]
+        if not term.is_plain:
+            return True
+        following = number + 1
+        if following in self.found.met and describes_next(message, term, terms[following]):
+            return False
+        is_meant = is_definite(message, term) or asks_about_kind(message, term)
+        return is_meant and not term.is_vague
 
     def _places_in_few_records(self, number: int, calls: Calls) -> list[Occurrence]:
         """Return the places of a word if it stands in one or two records only, and not by chance; else nothing."""
         term = self.found.terms[number]
-        if term.is_small or asks_about_kind(self.message, term):
+        is_too_short = term.is_small and len(term.text) < SHORTEST_RARE
+        says_little = term.is_short_number or is_too_short or term.is_vague
+        if says_little or asks_about_kind(self.message, term):
             return []
         if self.found.chunks > MANY_CHUNKS and not is_pointed_at(self.message, term):
             return []
-        # A pair of characters of a script without spaces stands inside a longer run, so it never matches exactly.
-        may_be_within = is_pair(term.text)
         places, records = list[Occurrence](), set[tuple[str, int]]()
         for place in _not_naming_fields(calls.newest(self.found.of(number))):
-            if (place.is_exact or may_be_within) and not place.names_a_column:
+            if not place.names_a_column:
                 places.append(place)
                 records.add((place.key, place.record.start))
                 # A common word stands in hundreds of records, and finding each of them takes time.

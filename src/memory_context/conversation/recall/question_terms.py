@@ -32,6 +32,22 @@ afternoon ahead bye evening fine go good great hello hey hi morning much nice ni
 thanks welcome wonderful work yes
 """
 _PLEASANTRIES = frozenset(_POLITE.split())
+# Words that ask for something without saying what: a text need not have them.
+_VAGUE_WORDS = """
+another anybody anyone anything deal deals else get gets goes going got happen happens many much name need needs number
+one ones other others somebody someone something take takes thing things want wants
+"""
+# Nor the words of grammar of German, French and Spanish; those of English are no terms at all.
+_GRAMMAR_WORDS = """
+aber als am an auch auf aus bei bin bis da das dass dem den der des die du ein eine einem einen einer eines er es für gibt
+habe haben hat hier ich ihr im in ist ja kann kein keine man mein meine mich mir mit muss nach nicht noch nur ob oder sein
+sich sie sind so um und uns unser von war was welche welcher wenn wer wie wir wo zu zum zur über
+ai as au aux avec ce cette ces comment combien dans de des du elle en est et eu il ils je la le les leur lui ma mais me mes
+mon nous on ont ou où par pas peut pour puis quand que quel quelle qui sa se ses si son sont sous sur ta te tu un une vous
+al algo con cómo cuál cuándo cuánto de del donde dónde el ella en eres es esta está este hay la las lo los me mi muy nos o
+para pero por puede puedo que qué quién se si sin sobre son su sus te tengo tiene tu un una uno y ya yo
+"""
+_VAGUE = frozenset((*_VAGUE_WORDS.split(), *_GRAMMAR_WORDS.split()))
 # "May I?" does not mention a month.
 _MODALS = frozenset(("may", "might", "must", "shall"))
 # A message with a verb of reporting is about something that was said before; one in the past tense mostly is.
@@ -50,9 +66,24 @@ _CONTRACTED_NOT = re.compile(r"['\u2019]t\b")
 QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 # Japanese and Chinese questions end with a particle, and need no question mark.
 _ASKS_AT_ITS_END = re.compile(r"[\u304b\u5417\u5462][\u3002.!]?\s*$")
+# Question words and auxiliaries of English, German, French and Spanish, behind a short word such as "and" or "until".
+_ASKING_WORDS = """
+what which who whose whom when where why how show tell give any anything anyone anybody
+is are am was were do does did has have had can could may will would should
+wie wer wem wen wann wo wohin woher warum was welche welcher welches welchen ist sind hat haben kann darf muss gibt
+quel quelle quels quelles qui quand où comment combien pourquoi peut est-ce puis-je
+qué que quién cuándo cuánto cuántos cuánta cuántas dónde cómo cuál puedo puede hay
+"""
 _BEGINS_TO_ASK = re.compile(
-    r"\W*(?:what|which|who|whose|whom|when|where|why|how|show|tell|give)\b", re.IGNORECASE
+    r"\W*(?:(?:and|but|so|with|for|until|since|by|in|at|on|to|from)\s+)?"
+    rf"(?:{'|'.join(_ASKING_WORDS.split())})\b",
+    re.IGNORECASE,
 )
+# Question words of Japanese, which may stand anywhere in a sentence.
+_ASKS_IN_JAPANESE = re.compile(
+    "\u4f55|\u8ab0|\u3044\u3064|\u3069\u3053|\u3069\u3046|\u306a\u305c|\u3044\u304f\u3089|\u3044\u304f\u3064"
+)
+_PICKS_ONE = re.compile(r"first|last|next|previous|worst|\w{3,}est", re.IGNORECASE)
 TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 _DEFINITE = "the|this|that|my|our|your|his|her|their"
 _TAKEN_AS_KNOWN = rf"\b(?:{_DEFINITE}|which)\s+(?:[\w-]+\s+)?{{word}}\b"
@@ -60,7 +91,7 @@ _TAKEN_AS_KNOWN = rf"\b(?:{_DEFINITE}|which)\s+(?:[\w-]+\s+)?{{word}}\b"
 _BEGINS_SENTENCE = re.compile(r"(?:^|[.!?:\n])[\W_]*(?:\w{1,2}\s+)?$")
 _IS_ASKED = re.compile(r"[^\n?\uff1f\u061f]*[?\uff1f\u061f]")
 # French puts the pronoun of a question behind the verb: "ferme-t-il" is the verb "ferme".
-_INVERTED = re.compile(r"(?<=[^\W\d_])-(?:t-)?(?:ils?|elles?|nous|vous)$")
+_INVERTED = re.compile(r"(?<=[^\W\d_])-(?:t-)?(?:je|tu|ce|on|ils?|elles?|nous|vous)$")
 _HIRAGANA = re.compile("[\u3041-\u309f]")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n])\W*$")
 
@@ -106,6 +137,11 @@ class AskedTerm:
         return not (self.is_name or self.is_capitalised or self.text.isdigit())
 
     @property
+    def is_vague(self) -> bool:
+        """Return whether it asks for something without saying what, as "anything" and "number" do."""
+        return self.text.lower() in _VAGUE
+
+    @property
     def is_small(self) -> bool:
         """Return whether it is a number or a word of at most three characters, and not a name.
 
@@ -120,7 +156,8 @@ def asks(message: str) -> bool:
     """Return whether a message ends as a question, or begins as one or with "show", "tell" or "give"."""
     if message.rstrip().endswith(QUESTION_MARKS) or _BEGINS_TO_ASK.match(message):
         return True
-    return _ASKS_AT_ITS_END.search(message[-8:]) is not None
+    ends_asking = _ASKS_AT_ITS_END.search(message[-8:])
+    return bool(ends_asking or _ASKS_IN_JAPANESE.search(message[:READ_AT_MOST]))
 
 
 def refers_back(message: str) -> int:
@@ -150,6 +187,17 @@ def is_pointed_at(message: str, term: AskedTerm) -> bool:
 def is_definite(message: str, term: AskedTerm) -> bool:
     """Return whether *term* stands right behind a definite article or the like: "the sky", "our landlord"."""
     pattern = rf"\b(?:{_DEFINITE})\s+{re.escape(term.text)}\b"
+    return re.search(pattern, message[:READ_AT_MOST], re.IGNORECASE) is not None
+
+
+def describes_next(message: str, term: AskedTerm, other: AskedTerm) -> bool:
+    """Return whether *term* is an adjective right before *other*: "new" in "the new intern".
+
+    An adjective that picks one of several, as in "the last test", does not only describe it.
+    """
+    if _PICKS_ONE.fullmatch(term.text):
+        return False
+    pattern = rf"\b{re.escape(term.text)}\s+{re.escape(other.text)}\b"
     return re.search(pattern, message[:READ_AT_MOST], re.IGNORECASE) is not None
 
 

@@ -46,7 +46,9 @@ _OBJECT_START = re.compile(r"""\{\s*["']""")
 # What follows a list that is a member of another container or the end of the text; not what follows `[section]` or `[12:40]`.
 _ENDS_MEMBER = re.compile(r"\s*(?:[,\]}]|\Z)")
 # Between two cells: a bar, a tab, or the spaces that align columns; not an indentation.
-_BETWEEN_CELLS = re.compile(r"(?:(?<! ) *+)?[|\t] *|(?<=\S)  ++(?=\S)")
+_BETWEEN_CELLS = re.compile(
+    r"(?:(?<! ) *+)?[|\u2502\t] *|(?<=\S)  ++(?=\S)"
+)  # U+2502 is the bar of drawn tables
 _FIRST_WORD = re.compile(r"\s*\W?\w+\b(?![:=])")
 _NON_SPACE = re.compile(r"\S")
 
@@ -205,7 +207,7 @@ def turn_at(text: str, start: int, stop: int) -> Record:
 
 def _is_data(header: str) -> bool:
     """Return whether a first line is a row of data and not a header: most of its cells hold digits."""
-    cells = re.split(r"[,\t;|]", header)
+    cells = re.split(r"[,\t;|\u2502]", header)
     with_digits = sum(any(map(str.isdigit, cell)) for cell in cells)
     return 2 * with_digits > len(cells)
 

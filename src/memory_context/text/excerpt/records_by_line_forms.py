@@ -38,13 +38,14 @@ COMMON = 6
 # In the form of a line that names the indented block below it, this stands for the name. No line holds a line break.
 OPENS = "\n"
 # Indentation, then marks or a number, then a key if a mark follows it: `login: `, `<login>`, `| login |`, `## `, `1. `.
+# A key of several words, such as `Invoice date: `, has a number behind it: people speak behind `Project Manager: `.
 _FORM = re.compile(
     r"""
     (?P<depth> \s* )
     (?P<marks> [^\w\s]* \s* (?: \d+ (?=[.)]\s) )? )
-    (?P<key> (?: [^\W\d][\w.-]* (?=\s*[:=|>]) )? )
+    (?P<key> (?: [^\W\d][\w.-]* (?: (?:[ ][\w.-]+){1,2} (?=:[ ]\S*\d\S*$) | (?=\s*[:=|>]) ) )? )
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.MULTILINE,
 )
 # The rest of a line that holds only a key or name: nothing, or what opens a block.
 _ALONE = re.compile(r"\s*[:=]?\s*[\[{(]?\s*$")
