@@ -79,7 +79,13 @@ def test_help_without_a_command() -> None:
     assert "demo" in done.stdout
     assert "migrate" in done.stdout
     headings = re.findall(r"^(\S.*):$", done.stdout, re.MULTILINE)
-    assert ["Options", "Find and read", "Maintain", "Move and back up", "Serve and try out"] == headings
+    assert [
+        "Options",
+        "Find and read",
+        "Maintain",
+        "Move and back up",
+        "Serve and try out",
+    ] == headings
 
 
 def test_help_is_quick() -> None:
