@@ -338,7 +338,7 @@ async def test_memory_and_context(judged: dict[str, Any]) -> None:
         "coder", model_client=client, model_context=context, memory=[facts], system_message=None
     )
 
-    with pytest.raises(AssertionError, match="system message behind others"):
+    with pytest.raises(AssertionError, match="system message after others"):
         await coder.run(task="hello")
 
     [task, memory] = await context.get_messages()

@@ -46,7 +46,7 @@ Audited = Annotated[
     typer.Option(
         "--audit",
         envvar="MEMORY_CONTEXT_AUDIT",
-        help="Record in the store's audit trail which memories are read or deleted.",
+        help="Record in the store's audit trail what is done with which memory.",
     ),
 ]
 Partitions = Annotated[
