@@ -478,7 +478,7 @@ class TestHowItIsKept:
 
 @on_disk
 async def test_on_the_command_line(store_url: str) -> None:
-    """`memory-context calls` shows conversations with what they saved, and one of them call by call; it names those that are there."""
+    """`memory-context calls` shows conversations with what they saved, or one of them call by call; else, which there are."""
     place = ("--store", store_url, "--user", "ann")
     with MemoryManager(store_url, user_id="ann") as memory:
         memory.store("x")

@@ -321,7 +321,10 @@ class TestSearch:
         (tmp_path / "models.py").write_text(
             "def counts(texts):\n    return [[t.count('o'), 1.0] for t in texts]\n"
         )
-        assert "needs an embedder" in ann.both("search", "x", "--mode", "semantic", code=2)[1]
+        assert (
+            "embedder: --embedder MODULE:NAME"
+            in ann.both("search", "x", "--mode", "semantic", code=2)[1]
+        )
         assert 7 == ann.json("reindex", "--embedder", "models:counts", user=None)["indexed"]
         wanted = (
             "search",
@@ -416,10 +419,16 @@ class TestShow:
             assert wanted == (tmp_path / "out").read_bytes()
         ann("show", "night.log", "--lines", "1", "--output", str(tmp_path / "out"))
         assert LOG.split("\n")[0] + "\n" == (tmp_path / "out").read_text()
-        assert (
-            "cannot be written"
-            in ann.both("show", "rockets", "--output", "/no/such/folder", code=2)[1]
-        )
+
+    @for_each("name", ["missing/out", "file/out", "folder"])
+    def test_a_file_that_cannot_be_written(self, ann: Screen, tmp_path: Path, name: str) -> None:
+        """The error names the file that was given, and no other."""
+        (tmp_path / "file").touch()
+        (tmp_path / "folder").mkdir(exist_ok=True)
+        output = str(tmp_path / name)
+        err = ann.both("show", "rockets", "--output", output, code=2)[1]
+        assert "cannot be written" in err
+        assert err.endswith(f": {output!r}\n")
 
     def test_json(self, ann: Screen) -> None:
         """The record, the part and the text; bytes as base64."""

@@ -161,7 +161,7 @@ async def test_delete_one(caller_of: Callable[..., Caller]) -> None:
         use.notes.manager.get(one)
     assert "There is no note with the key" in await use("delete_memory", id=one)
     assert "There is no note with the key" in await use("delete_memory", id=elsewhere)
-    assert "is not a note" in await use("delete_memory", key=output)
+    assert "'detail'; notes are in run, plan, session" in await use("delete_memory", key=output)
     assert "an output" == use.notes.manager.retrieve(output)
 
 

@@ -151,6 +151,7 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
 ) -> int:
     """Find memories by their contents, best first. Each is shown with its best passage."""
     check_one_form(json=as_json, jsonl=as_json_lines, csv=as_csv)
+    _check_mode(mode, embedder)
     filters = read_filters(types, tier, category, tags, thread, since, until, where)
     with opened(store, user, "search", embedder, audit=audit) as memory:
         hits = memory.search(query, limit, mode=mode, filters=filters)
@@ -254,6 +255,16 @@ def show(  # noqa: PLR0913 - one of them selects
         part = f"{page.part}; the next page: --offset {page.next_offset}"
     say(f"{item.ref}, {part}")
     _print_content(item, page, output, is_whole=is_whole)
+
+
+def _check_mode(mode: str, embedder: str | None) -> None:
+    """Check that there is an embedder for a search by meaning alone.
+
+    Raises:
+        InvalidArgumentError: There is none.
+    """
+    if mode == "semantic" and not embedder:
+        raise InvalidArgumentError("--mode semantic needs an embedder: --embedder MODULE:NAME")
 
 
 def _found(memory: "MemoryManager", key: str) -> "MemoryItem":
