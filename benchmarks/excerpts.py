@@ -48,6 +48,7 @@ OFF = {
     "the question lifts": {"relevance": 0.0},
     "the question itself": {"asked": 0.0},
     "stop where it is not worth it": {"least": 0.0},
+    "both ends": {"ends": False},
 }
 ROUNDS = 15
 

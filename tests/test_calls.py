@@ -478,7 +478,7 @@ class TestHowItIsKept:
 
 @on_disk
 async def test_on_the_command_line(store_url: str) -> None:
-    """`memory-context calls` shows conversations with what they saved, and one of them call by call."""
+    """`memory-context calls` shows conversations with what they saved, or one of them call by call; else, which there are."""
     place = ("--store", store_url, "--user", "ann")
     with MemoryManager(store_url, user_id="ann") as memory:
         memory.store("x")
@@ -493,6 +493,8 @@ async def test_on_the_command_line(store_url: str) -> None:
     shown = command("calls", "--thread", "t1", *place).stdout
     assert "brought back" in shown
     assert "lexical opened" in shown
+    unknown = command("calls", "--thread", "teusday", *place).stderr
+    assert "no calls of the conversation 'teusday' are kept; the last ones: t1\n" == unknown
     listed = json.loads(command("calls", "--thread", "t1", "--limit", "1", "--json", *place).stdout)
     assert (1, True) == (len(listed["calls"]), listed["more"])
     added_up = json.loads(command("stats", "--json", "--store", store_url).stdout)

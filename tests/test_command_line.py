@@ -321,7 +321,10 @@ class TestSearch:
         (tmp_path / "models.py").write_text(
             "def counts(texts):\n    return [[t.count('o'), 1.0] for t in texts]\n"
         )
-        assert "needs an embedder" in ann.both("search", "x", "--mode", "semantic", code=2)[1]
+        assert (
+            "embedder: --embedder MODULE:NAME"
+            in ann.both("search", "x", "--mode", "semantic", code=2)[1]
+        )
         assert 7 == ann.json("reindex", "--embedder", "models:counts", user=None)["indexed"]
         wanted = (
             "search",
@@ -336,6 +339,34 @@ class TestSearch:
         assert ["night.log"] == ann.keys(*wanted)
         for wrong in ("models", "models:nothing", "nothing:at_all", ":x"):
             assert "MODULE:NAME" in ann.both("search", "x", "--embedder", wrong, code=2)[1]
+
+
+class TestMistypedNames:
+    """Names of users, tiers and conversations under which nothing is stored."""
+
+    @for_each(
+        "user, arguments, said",
+        [
+            ("nobody", "list", "there is no user 'nobody'; there are: ann (6), bob (1)"),
+            ("nobody", "threads", "there is no user 'nobody'"),
+            ("nobody", "stats", "there is no user 'nobody'"),
+            ("nobody", "calls", "there is no user 'nobody'"),
+            ("nobody", "search rockets", "there is no user 'nobody'"),
+            ("nobody", "consolidate task", "there is no user 'nobody'"),
+            ("ann", "list --tier nope", "'ann' has nothing in the tier 'nope'; there are: "),
+            ("ann", "consolidate nope", "'ann' has nothing in the tier 'nope'; there are: "),
+            ("ann", "list --thread t3", "of the conversation 't3'; the last ones: t2, t1"),
+            ("ann", "search rockets --thread t3", "of the conversation 't3'"),
+            ("ann", "list --type decision", "no memories match"),
+        ],
+    )
+    def test_nothing_is_found(self, ann: Screen, user: str, arguments: str, said: str) -> None:
+        """A command that finds nothing for such a name says so, and which names there are."""
+        assert said in ann.both(*arguments.split(), user=user, code=1)[1]
+
+    def test_tiers_of_the_library_may_be_empty(self, ann: Screen) -> None:
+        """Where a tier of the library's own has no notes, there is nothing to merge, which is well."""
+        assert "of 0 notes" in ann("consolidate", "task")
 
 
 class TestShow:
@@ -388,10 +419,16 @@ class TestShow:
             assert wanted == (tmp_path / "out").read_bytes()
         ann("show", "night.log", "--lines", "1", "--output", str(tmp_path / "out"))
         assert LOG.split("\n")[0] + "\n" == (tmp_path / "out").read_text()
-        assert (
-            "cannot be written"
-            in ann.both("show", "rockets", "--output", "/no/such/folder", code=2)[1]
-        )
+
+    @for_each("name", ["missing/out", "file/out", "folder"])
+    def test_a_file_that_cannot_be_written(self, ann: Screen, tmp_path: Path, name: str) -> None:
+        """The error names the file that was given, and no other."""
+        (tmp_path / "file").touch()
+        (tmp_path / "folder").mkdir(exist_ok=True)
+        output = str(tmp_path / name)
+        err = ann.both("show", "rockets", "--output", output, code=2)[1]
+        assert "cannot be written" in err
+        assert err.endswith(f": {output!r}\n")
 
     def test_json(self, ann: Screen) -> None:
         """The record, the part and the text; bytes as base64."""

@@ -29,6 +29,7 @@ from memory_context.exceptions import (
     StoreUnavailableError,
     UnsupportedDatabaseError,
 )
+from memory_context.memory.doctor_checks import CheckStatus, examined
 from memory_context.model.item import now
 from memory_context.model.scope import Scope
 from memory_context.stores import SQLAlchemyStore, as_store
@@ -351,7 +352,7 @@ def read_only(folder: Path) -> Iterator[None]:
 
 
 def test_file_that_can_only_be_read() -> None:
-    """A database on a read-only file system is read and searched; what writes says so; a log that is there counts."""
+    """A database on a read-only file system is read and searched; what writes says so, and so does a doctor."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         url = f"sqlite:///{folder}/memory.db"
@@ -362,6 +363,8 @@ def test_file_that_can_only_be_read() -> None:
             assert ["note"] == [hit.memory_key for hit in manager.search("harbour")]
             with pytest.raises(StoreError, match="readonly database"):
                 manager.store("more")
+            [check] = [one for one in examined(url) if one.name == "database"]
+            assert (CheckStatus.WARNING, True) == (check.status, "read-only" in check.found)
 
 
 def test_read_only_file_with_its_log() -> None:

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import islice, pairwise, permutations
 from typing import Any
 
@@ -640,11 +641,12 @@ def test_long_runs_are_read_in_linear_time(unit: str) -> None:
 
 
 @for_each("line", ["{0},n{0},{0}", "0.{0}", "alpha beta gamma delta"])
-def test_a_preview_shows_either_end(line: str) -> None:
-    """Of a large text of which nothing stands out, a preview shows the beginning and the end."""
+@for_each("ranking", [PREVIEW, replace(PREVIEW, rare=0.0)])
+def test_a_preview_shows_either_end(line: str, ranking: Ranking) -> None:
+    """Of a large text of which nothing stands out, a preview shows the beginning and the end, whatever the weights."""
     lines = [line.format(number * 7919 % 99991) for number in range(75_000)]
     lines[0], lines[-1] = "it begins here", "it ends here"
-    shown = excerpt("\n".join(lines), "", 300, default_counter().count, ranking=PREVIEW)
+    shown = excerpt("\n".join(lines), "", 300, default_counter().count, ranking=ranking)
 
     assert "it begins here" in shown.text
     assert "it ends here" in shown.text

@@ -350,6 +350,14 @@ def test_parts(manager: MemoryManager) -> None:
     assert manager.counter.count(str(manager.retrieve(log, contains="worker", max_tokens=90))) <= 90
 
 
+def test_an_empty_text_has_no_numbers_of_lines(manager: MemoryManager) -> None:
+    """What is shown of an empty text is called that, with and without a limit, and no range of lines."""
+    key = manager.store("", "nothing", key="empty")
+    for max_tokens in (None, 100):
+        page = manager.page(key, max_tokens=max_tokens)
+        assert ("", "an empty text", None) == (page.text, page.part, page.next_offset)
+
+
 def test_parts_that_are_not_there(manager: MemoryManager) -> None:
     """Nothing matched is an error that says what is there; two selectors are one too many."""
     key = manager.store({"a": 1})

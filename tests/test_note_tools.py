@@ -97,6 +97,15 @@ async def test_id_is_the_key(caller_of: Callable[..., Caller]) -> None:
     assert {one: 1, other: 2} == counts
 
 
+async def test_nothing_is_not_kept(caller_of: Callable[..., Caller]) -> None:
+    """Neither a memory nor a note is made of an empty content; the model reads why."""
+    use = caller_of()
+    for name in ("store_memory", "save_memory"):
+        for content in ("", " \n"):
+            assert "the content is empty" in await use(name, content=content)
+    assert [] == use.notes.manager.search("")
+
+
 @pytest.mark.parametrize(
     "name, arguments",
     [
@@ -161,7 +170,7 @@ async def test_delete_one(caller_of: Callable[..., Caller]) -> None:
         use.notes.manager.get(one)
     assert "There is no note with the key" in await use("delete_memory", id=one)
     assert "There is no note with the key" in await use("delete_memory", id=elsewhere)
-    assert "is not a note" in await use("delete_memory", key=output)
+    assert "'detail'; notes are in run, plan, session" in await use("delete_memory", key=output)
     assert "an output" == use.notes.manager.retrieve(output)
 
 

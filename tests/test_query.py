@@ -245,7 +245,7 @@ def test_kept_answers(memory: MemoryManager) -> None:
     assert [(5,)] == list(memory.query("SELECT sum(total) FROM large"))
     memory.query("SELECT city FROM sales", save_as="large")
     assert "city\nRome\nOslo\nRome" == memory.retrieve("large")
-    with pytest.raises(KeyExistsError):
+    with pytest.raises(KeyExistsError, match="choose another key, or forget it"):
         memory.query("SELECT 1 AS one", save_as="sales")
 
 

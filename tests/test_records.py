@@ -150,6 +150,9 @@ FILES = _of_each(
     "@@ -3 +3 @@\n-{name}\n+{name} {n}\n@@ -9 +9 @@\n-end\n+end of {name}\n"
 )
 WITHOUT_GIT = _of_each("--- a/{name}\n+++ b/{name}\n@@ -3 +3 @@\n-{name}\n+{name} {n}\n")
+DEEP = (
+    f"--- {'deep/' * 40}old.py\t2026-01-01\n+++ new.py\t2026-01-02\n@@ -1,2 +1,2 @@\n-a\n+b\n c\n"
+)
 NEW_FILE = "diff --git a/n.py b/n.py\n--- /dev/null\n+++ b/n.py\n@@ -0,0 +1,300 @@\n" + "".join(
     f"+def handler_{n}():\n+    return {n * 7}\n" for n in range(150)
 )
@@ -176,6 +179,7 @@ COMMIT = f"commit {'4e' * 20}\nAuthor: Ann\n\n    Of it\n\n"
         ),
         (FILES, "end of api", ["diff --git a/api.py b/api.py", "@@ -9 +9 @@\n-end\n+end of api"]),
         (WITHOUT_GIT, "+api", ["--- a/api\n", "@@ -3 +3 @@\n-api\n+api 1"]),
+        (DEEP, "old.py", [DEEP.strip()]),
         (
             NEW_FILE,
             "handler_120",

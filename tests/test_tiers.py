@@ -392,7 +392,7 @@ def test_notes_only(memory: ScopedMemory) -> None:
     assert memory.get(key, tier="session") is None
     assert [key] == [one.memory_key for one in memory.get(tier="detail")]
     for change in (lambda: memory.update(key, "x"), lambda: memory.delete(key)):
-        with pytest.raises(InvalidTierError, match="promote"):
+        with pytest.raises(InvalidTierError, match="notes are in run, plan"):
             change()
 
 

@@ -90,6 +90,7 @@ OTHER_LINES = 'Other lines: retrieve_memory(key="{key}", lines="…")'
 AND_MORE = "and {count} more"
 
 PART_LINES = "lines {lines} of {count}, characters {start}-{end} of {chars}"
+PART_EMPTY = "an empty text"
 PART_EXCERPT = "lines {lines} of {count}, {chosen}"
 PART_EXCERPT_BRIEFLY = "some of {count} lines, {chosen}"
 CHOSEN_FOR_QUERY = "chosen for the query"

@@ -97,7 +97,7 @@ def _database(url: str) -> Iterator[Check]:
         else:
             with cast("SQLAlchemyStore", as_store(url.removeprefix("redacted+"))) as store:
                 server = store.database.run_as_it_is(inspection.server)
-                yield Check("database", f"{server}, {store.url or 'in memory'}")
+                yield _access(f"{server}, {store.url or 'in memory'}", store.database)
                 yield from _schema_and_index(store.database)
     except MemoryContextError as error:
         remedy = "check the URL, the server, and the rights of this user"
@@ -105,6 +105,13 @@ def _database(url: str) -> Iterator[Check]:
         return
     if innermost_url != url:
         yield _encoded_contents(url)
+
+
+def _access(name: str, database: Database) -> Check:
+    if not database.reads_only:
+        return Check("database", name)
+    remedy = "to store anything, make the file writable for this user"
+    return Check("database", f"{name}: read-only", CheckStatus.WARNING, remedy)
 
 
 def _folder(url: str) -> Iterator[Check]:

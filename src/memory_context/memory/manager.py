@@ -697,15 +697,20 @@ class MemoryManager(ClosedAtExit):
         if save_as is None:
             return result
         earlier = self.memory_store.get(self.scope, check_key(save_as))
-        kept = self.remember(
-            result.to_csv(),
-            description or f"{len(result):,} rows: {', '.join(result.columns)}",
-            QUERY_ANSWER,
-            key=save_as,
-            metadata={"sql": sql, "sources": list(result.sources)},
-            origin=self.origin_of(result.sources, PROGRAM),
-            replace=earlier is not None and earlier.memory_type == QUERY_ANSWER,
-        )
+        try:
+            kept = self.remember(
+                result.to_csv(),
+                description or f"{len(result):,} rows: {', '.join(result.columns)}",
+                QUERY_ANSWER,
+                key=save_as,
+                metadata={"sql": sql, "sources": list(result.sources)},
+                origin=self.origin_of(result.sources, PROGRAM),
+                replace=earlier is not None and earlier.memory_type == QUERY_ANSWER,
+            )
+        except KeyExistsError as error:
+            raise KeyExistsError(
+                f"the key {save_as!r} holds a memory that is no answer of a query; choose another key, or forget it"
+            ) from error
         return with_changes(result, key=kept.memory_key)
 
     def hits(self, scope: Scope, query: str, **how: Any) -> list[MemoryItem]:  # noqa: ANN401 - see `MemoryStore.search`

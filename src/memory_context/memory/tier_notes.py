@@ -245,7 +245,7 @@ class TierNotes(ClosedAtExit):
         item = self.manager.memory_store.get(self.manager.scope, check_key(key))
         if item and item.tier not in self.policies:
             raise InvalidTierError(
-                f"{key!r} is not a note: its tier is {item.tier!r}; promote() makes it one"
+                f"{key!r} is not a note: its tier is {item.tier!r}; notes are in {', '.join(self.policies)}"
             )
         return item
 

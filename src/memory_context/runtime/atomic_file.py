@@ -11,14 +11,23 @@ from uuid import uuid4
 
 @contextmanager
 def draft_of(path: Path) -> Generator[Path]:
-    """Yield the path of a file beside *path* that replaces it at the end, and is removed after an error."""
+    """Yield the path of a file beside *path* that replaces it at the end, and is removed after an error.
+
+    Raises:
+        OSError: It cannot be written; the error names *path*, not the file beside it.
+    """
     # In the same folder: a rename is atomic only within one file system.
     draft = path.with_name(f".{uuid4().hex}.tmp")
     try:
-        yield draft
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+        try:
+            yield draft
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        if error.filename in (draft, str(draft)):
+            raise type(error)(error.errno, error.strerror, str(path)) from error
+        raise
 
 
 def replace_in(directory: int, name: str, data: bytes, mode: int, draft: str) -> None:

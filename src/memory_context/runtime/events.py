@@ -176,7 +176,9 @@ SUMMARIZER_FAILED = _event(
     logging.INFO,
 )
 MERGER_FAILED = _event(
-    "merger_failed", "the merger failed, keyword matching decides: %(error)s", logging.INFO
+    "merger_failed",
+    "the merger failed, only near-duplicates are merged, line by line: %(error)s",
+    logging.INFO,
 )
 RANKS_NOT_LOADED = _event(
     "ranks_not_loaded", "%(url)s could not be downloaded: %(error)s", logging.DEBUG

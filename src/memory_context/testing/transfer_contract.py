@@ -94,6 +94,20 @@ class TransferContract:
         assert shared.memory_key in conflicts[2].reason
         assert [fine, *before] == list(store.list_all(ANN))
 
+    def test_two_versions_together(self, store: MemoryStore) -> None:
+        """Of two versions of a memory that come together, the first is stored, and found by its own words and key only."""
+        first = _old("apples and pears", memory_key="fruit")
+        second = replace(first, content="bananas and cherries")
+        third = replace(first, content="dates and elderberries", memory_key="berries")
+
+        restored = store.restore(ANN, [first, second, third])
+
+        assert (1, 2) == (restored.written, len(restored.conflicts))
+        assert ["fruit"] == keys_of(store.search(ANN, "apples"))
+        assert [] == store.search(ANN, "bananas elderberries")
+        store.delete(ANN, "fruit")
+        assert [] == store.search(ANN, "apples bananas elderberries")
+
     def test_deletions_move(self, store: MemoryStore) -> None:
         """Deletions are restored with time and reason; of two deletions of one key, the later one stays."""
         early = Deletion("a", LONG_AGO, "early")

@@ -12,6 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 from memory_context import wording_for_models as prompts
 from memory_context.exceptions import InvalidTierError
 from memory_context.memory.manager import MemoryManager
+from memory_context.memory.tier_notes import check_content
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.origin import MODEL
 from memory_context.model.scope import OPEN_TIERS
@@ -157,6 +158,7 @@ def _check_tier(tier: str) -> None:
 
 
 def _store(manager: MemoryManager, args: StoreArgs, _: int) -> ToolAnswer:
+    check_content(args.content)
     item = manager.remember(args.content, args.description or None, args.type, origin=MODEL)
     return ToolAnswer(prompts.STORED.format(ref=item.ref), (item.memory_key,))
 

@@ -7,8 +7,9 @@ first and the index last, because indexing locks the user's row in `owners` (see
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields
+from typing import TypeAlias
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -16,10 +17,13 @@ import sqlalchemy as sa
 from memory_context.model.item import AnyRecord, Conflict, Deletion, MemoryItem, Restored
 from memory_context.stores.sql.dialects import insert_into, upsert
 from memory_context.stores.sql.index import indexing
-from memory_context.stores.sql.index.indexing import Batches
+from memory_context.stores.sql.index.indexing import Batches, ChunkBatch
 from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.row_encoding import DELETIONS, encode_row, format_of
 from memory_context.stores.sql.schema import access, deletions, memories
+
+Run: TypeAlias = tuple[Sequence[AnyRecord], Batches]
+"""Records that can be written together (see `runs`), with the chunks of the memories among them."""
 
 # Fields that change without the record being changed, and (the last two) those that an import resets.
 _NOT_COMPARED = {"match", "accessed_at", "access_count", "origin", "generated_key"}
@@ -60,25 +64,20 @@ def insert_records(connection: sa.Connection, items: Sequence[MemoryItem]) -> se
     return {item.id for item in written}
 
 
-def restore(
-    connection: sa.Connection,
-    user_id: str,
-    records: Sequence[AnyRecord],
-    batches: Batches,
-) -> Restored:
-    """Write *records* of one user in their order. Memories without a batch of chunks are noted as pending."""
+def restore(connection: sa.Connection, user_id: str, prepared_runs: Iterable[Run]) -> Restored:
+    """Write one user's records in the order of their `runs`. Memories without a batch of chunks are noted as pending."""
     total = Restored()
-    written: list[MemoryItem] = []
-    for run in _runs(records):
+    written: list[tuple[MemoryItem, ChunkBatch | None]] = []
+    for run, batches in prepared_runs:
         done, items = _restore_run(connection, user_id, run)
         total += done
-        written += items
+        written += [(item, batches.get(item.id)) for item in items]
     # Last, because it locks the user's row (see the module's docstring).
-    indexing.insert(connection, user_id, [(item, batches.get(item.id)) for item in written])
+    indexing.insert(connection, user_id, written)
     return total + Restored(written=len(written))
 
 
-def _runs(records: Sequence[AnyRecord]) -> Iterator[list[AnyRecord]]:
+def runs(records: Sequence[AnyRecord]) -> Iterator[list[AnyRecord]]:
     """Yield *records* in runs that can be written together: memories with different ids, followed by deletions."""
     run: list[AnyRecord] = []
     ids = set[UUID]()
@@ -96,7 +95,7 @@ def _restore_run(
     connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]
 ) -> tuple[Restored, list[MemoryItem]]:
     """Write a run of memories and deletions; return the outcome without the new memories, and these."""
-    stored = _stored_ids(connection, user_id, records)
+    stored = stored_ids(connection, user_id, records)
     deleted = _deleted(connection, user_id, records)
     total = Restored()
     new: list[MemoryItem] = []
@@ -121,16 +120,7 @@ def _restore_run(
     return total, [item for item in new if item.id in written]
 
 
-def new_items(
-    connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]
-) -> list[MemoryItem]:
-    """Return the memories that are not stored yet: only for these is it worth preparing chunks for the index."""
-    stored = _stored_ids(connection, user_id, records)
-    items = [record for record in records if isinstance(record, MemoryItem)]
-    return [item for item in items if item.id not in stored]
-
-
-def _stored_ids(connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]) -> set[UUID]:
+def stored_ids(connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]) -> set[UUID]:
     """Return the ids of the records that are stored already, in any version."""
     ids = [record.id for record in records if isinstance(record, MemoryItem)]
     stored = sa.select(memories.c.id).filter_by(user_id=user_id).where(memories.c.id.in_(ids))

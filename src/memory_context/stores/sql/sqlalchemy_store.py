@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -421,16 +423,16 @@ class SQLAlchemyStore(ClosedAtExit):
             if isinstance(record, MemoryItem):
                 _check_scope(scope, record)
         # As in `put`, texts are analyzed before the transaction, but only those that are not stored
-        # yet.
-        new = self.database.read(_restore.new_items, scope.user_id, records)
-        batches = {item.id: indexing.prepared(item) for item in new}
+        # yet. Of two versions of a memory, each has chunks of its own.
+        stored = self.database.read(_restore.stored_ids, scope.user_id, records)
+        runs = [(run, _prepared(run, stored)) for run in _restore.runs(records)]
 
         def work(connection: sa.Connection) -> Restored:
             with quota_kept(connection, scope.user_id, self.quota):
-                return _restore.restore(connection, scope.user_id, records, batches)
+                return _restore.restore(connection, scope.user_id, runs)
 
         restored = self.database.write(work)
-        self._complete_index(scope.user_id, batches)
+        self._complete_index(scope.user_id, *(batches for _, batches in runs))
         return restored
 
     def note_call(self, record: CallRecord) -> None:
@@ -638,12 +640,12 @@ class SQLAlchemyStore(ClosedAtExit):
         for batch in batches_of(due, attrgetter("size")):
             self._index(user_id, *[one.memory_id for one in batch])
 
-    def _complete_index(self, user_id: str, stored: indexing.Batches) -> None:
+    def _complete_index(self, user_id: str, *stored: indexing.Batches) -> None:
         """Index the memories that were stored without their chunks, and have a thread make vectors.
 
         If the indexing of a memory fails, the next search does it.
         """
-        for memory_id, batch in stored.items():
+        for memory_id, batch in chain.from_iterable(batches.items() for batches in stored):
             if batch is None:
                 try:
                     self._index(user_id, memory_id)
@@ -748,6 +750,12 @@ def _check_scope(scope: Scope, item: MemoryItem) -> None:
         raise InvalidScopeError(
             f"the memory of {item.user_id!r} does not belong to this scope, whose memories have {wrong}"
         )
+
+
+def _prepared(records: Iterable[AnyRecord], stored: AbstractSet[UUID]) -> indexing.Batches:
+    """Return the chunks of the memories among *records* whose ids are not in *stored*."""
+    items = (record for record in records if isinstance(record, MemoryItem))
+    return {item.id: indexing.prepared(item) for item in items if item.id not in stored}
 
 
 def _touch(connection: sa.Connection, where: Conditions) -> int:

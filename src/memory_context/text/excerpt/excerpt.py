@@ -42,7 +42,7 @@ ENDS_PART = 0.3
 FAR_LARGER = 128
 READING = Ranking(names=0, plain=0, share=0.5, least=0, fills=True)
 ANSWER = replace(READING, fills=False)
-PREVIEW = Ranking()
+PREVIEW = Ranking(ends=True)
 ENDS = Ranking(names=0, plain=1, asked=0, near=2000, far=0, end=1, near_end=2000, least=0)
 WHATEVER = Ranking(least=0)
 
@@ -95,11 +95,10 @@ def excerpt(
         first_line: The number of the text's first line.
     """
     found = split(text) if len(text) <= LARGE else split_regions(text, hotspots(text, question))
-    is_preview = ranking == PREVIEW
-    is_far_larger = is_preview and _is_far_larger(text, budget, cost)
+    is_far_larger = ranking.ends and _is_far_larger(text, budget, cost)
     room = budget
     ends = list[int]()
-    if is_far_larger or (is_preview and len(text) > LARGE):
+    if is_far_larger or (ranking.ends and len(text) > LARGE):
         # Both ends are budgeted for first, unless they take more than half.
         count = len(found.segments)
         # A single segment is both ends, and the text `[]` has no segment.
@@ -128,7 +127,7 @@ def excerpt(
         chosen = packed("", WHATEVER)
     if not chosen:
         return _beginning(text, budget, cost)
-    if is_preview:
+    if ranking.ends:
         most = budget if is_far_larger else budget * ENDS_PART
         outermost_first = from_both_ends(range(len(found.segments)))
         chosen = with_more(found, [*ends, *chosen], outermost_first, most, cost)

@@ -27,7 +27,7 @@ _OF_DIFFS = ("commit", "file", "hunk")
 _OF_HTML = ("<h1", "<h2", "<h3", "<h4", "<h5", "<h6")
 # What a heading begins with. These strings are searched first, because few texts have any, and the pattern is slower.
 _MARKS = (
-    *("====", "____", "----", "~~~~", "****", "@@ -", "diff --git ", "commit "),
+    *("====", "____", "----", "~~~~", "****", "@@ -", "diff --git ", "--- ", "commit "),
     *_OF_HTML,
     *map(str.upper, _OF_HTML),
 )

@@ -59,6 +59,7 @@ class Ranking:
         share: Segments whose relevance is below this share of the best one's count as irrelevant.
         least: The least worth for its price that a segment needs to be shown.
         fills: Whether the rest of the budget goes to the regions that hold most of the question.
+        ends: Whether both ends of the text are shown where few segments are worth their price, or the text is huge.
     """
 
     names: float = 1.0
@@ -79,6 +80,7 @@ class Ranking:
     share: float = 0.0
     least: float = 0.03
     fills: bool = False
+    ends: bool = False
 
 
 @dataclass(frozen=True, slots=True)

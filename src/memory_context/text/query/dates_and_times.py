@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from collections.abc import Set as AbstractSet
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Final
 
 _MONTHS: Final[tuple[str, ...]] = (
@@ -33,8 +34,12 @@ _TIME = re.compile(
     r"(?::(?P<third>[0-5][0-9](?:[.,][0-9]{1,9})?))?(?![0-9:])(?:\s?(?P<half>[ap])\.?m\b\.?)?",
     re.IGNORECASE,
 )
-# A zone that is given by its name is read as UTC.
-_ZONE = re.compile(r"\s(?:[A-Z]{1,5}|([-+][0-9]{2}):?([0-9]{2})?)(?=\s|$)")
+# Names such as CST stand for several zones, so no other name is given an offset.
+_NAMES_OF_UTC: Final = ("UTC", "GMT", "UT", "Z")
+_NO_ZONE: Final = timezone(timedelta(0), "")
+# Clocks differ by at most this much: from UTC+14 to UTC-12.
+_FARTHEST_ZONES: Final = timedelta(hours=26)
+_ZONE = re.compile(r"\s(?:([A-Z]{1,5})|([-+][0-9]{2}):?([0-9]{2})?)(?=\s|$)")
 # https://sqlite.org/lang_datefunc.html
 _READ_BY_SQLITE = re.compile(
     r"\s*(?:[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[\sT]+(?=[0-9])|\s*$))?"
@@ -48,7 +53,9 @@ _CENTURY_BEGINS = 70
 def moment(text: str, *, is_month_first: bool = False) -> datetime | None:
     """Return the date and time that a text names; None for other texts.
 
-    A time without a date is on a fixed day, so that such times can be compared.
+    A time without a date is on a fixed day, so that such times can be compared. Its zone is `UTC`, or has an offset, or
+    the name that the text gives it, or no name if the text gives none. The last two are read as UTC: see
+    `may_be_later`.
 
     Args:
         text: The text; it may also be a duration, such as ``1:30``.
@@ -61,7 +68,21 @@ def moment(text: str, *, is_month_first: bool = False) -> datetime | None:
             return _read(text.strip(), is_month_first=is_month_first)
         except (ValueError, OverflowError):  # the 31st of February
             return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return found if found.tzinfo else found.replace(tzinfo=_NO_ZONE)
+
+
+def may_be_later(one: datetime, other: datetime) -> bool:
+    """Return whether *one* may be later than *other*, as their zones differ and one of them has only a name.
+
+    Both are moments with a zone, and *one* is the earlier one if read as UTC.
+    """
+    zones = {one.tzname(), other.tzname()}
+    return has_unknown_zone(zones) and other - one < _FARTHEST_ZONES
+
+
+def has_unknown_zone(names: AbstractSet[str | None]) -> bool:
+    """Return whether there are several zones, and the offset of one of them is not known."""
+    return len(names) > 1 and not all(name and name.startswith("UTC") for name in names)
 
 
 def is_read_by_sqlite(text: str) -> bool:
@@ -72,6 +93,7 @@ def is_read_by_sqlite(text: str) -> bool:
 def _read(text: str, *, is_month_first: bool) -> datetime | None:
     time = _TIME.search(text)
     since_midnight = timedelta()
+    in_zone = _NO_ZONE
     if time:
         text = f"{text[: time.start()]} {text[time.end() :]}"
         since_midnight = _since_midnight(
@@ -79,18 +101,21 @@ def _read(text: str, *, is_month_first: bool) -> datetime | None:
         )
         if zone := _ZONE.search(text):
             text = text[: zone.start()] + text[zone.end() :]
-            hours, minutes = int(zone[1] or 0), int(zone[2] or 0)
+            hours, minutes = int(zone[2] or 0), int(zone[3] or 0)
+            is_known = zone[1] is None or zone[1] in _NAMES_OF_UTC
+            in_zone = UTC if is_known else timezone(timedelta(0), zone[1])
             since_midnight -= timedelta(hours=hours, minutes=-minutes if hours < 0 else minutes)
     date = _WEEKDAY.sub("", text, count=1).strip(" ,")
     if time and not date:
-        return datetime(2000, 1, 1, tzinfo=UTC) + since_midnight
+        return datetime(2000, 1, 1, tzinfo=in_zone) + since_midnight
     for form in _FORMS:
         if found := form.fullmatch(date):
             day, month = found["day"] or "1", found["month"] or "1"
             if form is _YEAR_LAST and is_month_first:
                 day, month = month, day
             return (
-                datetime(_year(found["year"]), _month(month), int(day), tzinfo=UTC) + since_midnight
+                datetime(_year(found["year"]), _month(month), int(day), tzinfo=in_zone)
+                + since_midnight
             )
     return None
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
-from memory_context.text.query.dates_and_times import moment
+from memory_context.text.query.dates_and_times import has_unknown_zone, may_be_later, moment
 from memory_context.text.query.numbers_and_missing_values import SAMPLED, is_number, notation_of
 
 LONGEST_SHOWN = 40
@@ -79,7 +80,8 @@ def out_of_order(texts: Sequence[str]) -> tuple[str, str] | None:
     """Return two quantities or dates, the smaller first, that sort the other way round as texts; None if all sort well.
 
     None also if most texts are neither, such as titles of which one is ``300``. If the texts can be read in several
-    ways, such as dates with the day or the month first, they must sort well in each.
+    ways, such as dates with the day or the month first, they must sort well in each. Times in zones that differ, and of
+    which one has only a name such as CET, must be so far apart that they sort well in any zone.
     """
     sample = texts[:SAMPLED]
     # If all texts are numbers, they are not versions.
@@ -97,9 +99,13 @@ def out_of_order(texts: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _first_out_of_order(ordered: list[str], reading: _Reading) -> tuple[str, str] | None:
-    read = ((value, text) for text in ordered if (value := reading(text)) is not None)
+    read = [(value, text) for text in ordered if (value := reading(text)) is not None]
     for (before, first), (after, second) in pairwise(read):
         if before > after:
+            return second, first
+    in_zones = [one for one in read if isinstance(one[0], datetime) and one[0].tzname()]
+    for (before, first), (after, second) in pairwise(in_zones):
+        if may_be_later(before, after):
             return second, first
     return None
 
@@ -168,6 +174,9 @@ def instead(name: str, texts: Sequence[str]) -> tuple[str, str]:
 
 def _in_order(name: str, texts: Sequence[str]) -> str:
     """Return advice on the SQL that makes dates or times sort correctly."""
+    moments = (found for text in texts if (found := moment(text)))
+    if has_unknown_zone({found.tzname() for found in moments} - {""}):
+        return "bring the times into one zone by a CASE with the hours of each zone's name"
     if _ISO_DATE.match(texts[0]):
         return f"compare it with a text of this form, or take julianday({name})"
     if _HOURS_OF_HALVES.match(texts[0]):

@@ -113,6 +113,8 @@ def page_of_lines(
         spans = spans_of_lines(text, parse_ranges(lines, count))
     total = spans[-1].end
     check_offset(offset, total)
+    if not text:
+        return Page("", prompts.PART_EMPTY, None, 0)
     while True:
         shown = list(_spans_of_page(text, spans, offset, budget, cost))
         page = text[shown[0].start : shown[0].end]

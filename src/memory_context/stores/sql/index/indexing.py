@@ -91,12 +91,8 @@ def insert(
     for item, batch in stored:
         if batch is None:
             to_do_later.append({"memory_id": item.id, "user_id": user_id})
-        elif batch.memory.memory_key == item.memory_key:
-            chunks.append((item.id, batch.chunks))
         else:
-            # Two versions of this memory, with different keys, were restored together, and the batch is that of the
-            # other one. Its chunks cannot be used, because keys are indexed, too.
-            chunks.append((item.id, list(chunks_of(item))))
+            chunks.append((item.id, batch.chunks))
     if to_do_later:
         connection.execute(sa.insert(pending), to_do_later)
     if chunks:
