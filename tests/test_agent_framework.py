@@ -23,7 +23,7 @@ from exported import exported
 from memory_context import AgentMemoryService, MemoryManager, MemoryRef, SQLAlchemyStore
 from memory_context.agent_framework import MemoryContextProvider, file_tools
 from memory_context.agent_framework.provider import OWNER
-from memory_context.exceptions import StateOwnerError
+from memory_context.exceptions import InvalidArgumentError, StateOwnerError
 from memory_context.testing import ScriptedFrameworkClient
 from messages import LOG
 
@@ -311,6 +311,12 @@ async def test_sessions_of_users_stay_apart(store: SQLAlchemyStore) -> None:
     assert "sdx9" not in said(client.prompts[-1])
     bob = MemoryManager(store, user_id="bob")
     assert [] == list(bob.memory_store.list_all(bob.scope))
+
+
+def test_own_tools_are_given_to_the_agent() -> None:
+    """The provider's `tools` is True or False, and a list of tools is refused with where it belongs."""
+    with pytest.raises(InvalidArgumentError, match="pass your own tools to Agent"):
+        MemoryContextProvider("sqlite://", tools=[read_log])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("case", ["same", "other", "unnamed", "provider", "json", "old"])

@@ -41,7 +41,7 @@ from memory_context.conversation.fold_recall_notes_policies import (
 from memory_context.conversation.inserted_and_folded_messages import DecisionNote
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
 from memory_context.conversation.run_notes import AgentRun
-from memory_context.exceptions import InvalidScopeError
+from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.audit import AuditTrail
@@ -137,6 +137,10 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         settings = ConversationSettings(policy, recall_policy_of(recall, None, "judge"), max_tokens)
         self._hosted = HostedConversations(store, settings, notes=notes, audit=audit)
         self._user_id = user_id
+        if not isinstance(tools, bool):
+            raise InvalidArgumentError(
+                f"tools is True or False, not {tools!r:.80}: pass your own tools to Agent"
+            )
         self._has_tools = tools
         self._passing = PassingPolicy.of(pass_by_reference)
         if user_id is not None and not callable(user_id):
