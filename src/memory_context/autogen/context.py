@@ -177,6 +177,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self._notes = self._notes_between_runs()
         self._view = self._owner.within(self._notes.places)
         self._view.gate = self._notes.manager.gate
+        self._view.needing_ids = self._notes.manager.needing_ids
         self._manager = self._view if self._has_notes else self._owner
         self._conversation = replace(
             self._hosted.conversation(self._view), named_thread=thread_id is not None
