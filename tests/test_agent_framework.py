@@ -22,6 +22,8 @@ from agent_framework import (
 from exported import exported
 from memory_context import AgentMemoryService, MemoryManager, MemoryRef, SQLAlchemyStore
 from memory_context.agent_framework import MemoryContextProvider, file_tools
+from memory_context.agent_framework.provider import OWNER
+from memory_context.exceptions import InvalidArgumentError, StateOwnerError
 from memory_context.testing import ScriptedFrameworkClient
 from messages import LOG
 
@@ -309,6 +311,39 @@ async def test_sessions_of_users_stay_apart(store: SQLAlchemyStore) -> None:
     assert "sdx9" not in said(client.prompts[-1])
     bob = MemoryManager(store, user_id="bob")
     assert [] == list(bob.memory_store.list_all(bob.scope))
+
+
+def test_own_tools_are_given_to_the_agent() -> None:
+    """The provider's `tools` is True or False, and a list of tools is refused with where it belongs."""
+    with pytest.raises(InvalidArgumentError, match="pass your own tools to Agent"):
+        MemoryContextProvider("sqlite://", tools=[read_log])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("case", ["same", "other", "unnamed", "provider", "json", "old"])
+async def test_a_session_has_one_owner(store: SQLAlchemyStore, case: str) -> None:
+    """A session stays its first user's, for every agent and provider: a run for anybody else sends nothing to a model."""
+    memory = MemoryContextProvider(store)
+    agent, client = agent_of(["Noted.", "Hello, Ann."], memory)
+    session = agent.create_session()
+    session.state["user_id"] = "ann"
+    await agent.run("My secret is 42.", session=session)
+    if case == "json":
+        session = AgentSession.from_dict(json.loads(json.dumps(session.to_dict())))
+    if case == "old":
+        # Earlier versions recorded the owner for the agent alone.
+        del session.state[OWNER]
+    used = MemoryContextProvider(store, source_id="two") if case == "provider" else memory
+    name = {"same": "desk", "unnamed": None}.get(case, "helper")
+    other = Agent(client, name=name, context_providers=[used])
+
+    session.state["user_id"] = "bob"
+    with pytest.raises(StateOwnerError, match="another user than 'bob'"):
+        await other.run("What is the secret?", session=session)
+    assert 1 == len(client.prompts)
+
+    session.state["user_id"] = "ann"
+    await other.run("Hello!", session=session)
+    assert "My secret is 42." in said(client.prompts[-1])
 
 
 async def test_the_user_of_a_session_in_agents_that_it_calls(store: SQLAlchemyStore) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from memory_context import MemoryManager, SQLAlchemyStore
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.consolidation import ModelConsolidator, consolidate
+from memory_context.model.item import MemoryItem
 from memory_context.text.notes_that_say_the_same import groups, merged, resemblance, shingles
 from memory_context.text.words_and_names import names
 
@@ -73,6 +74,18 @@ def test_near_duplicates_become_one(manager: MemoryManager) -> None:
         > 0
     )
     assert () == consolidate(manager, "project", "p").groups
+
+
+def test_notes_that_lack_their_id(manager: MemoryManager) -> None:
+    """Notes of earlier versions, without the id of their project, become one as others do."""
+    for number, text in enumerate(PORTS):
+        note = MemoryItem(user_id="ann", memory_key=f"k{number}", tier="project", content=text)
+        manager.memory_store.put(manager.scope, note)
+
+    [group] = consolidate(manager, "project").groups
+
+    assert manager.get(group.key).tier_id is None
+    assert 1 == len(offered(manager))
 
 
 def test_dry_run(manager: MemoryManager) -> None:

@@ -8,6 +8,7 @@ import sqlite3
 import sys
 import tracemalloc
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 
 from for_each import for_each
 from memory_context import MemoryManager, Selection, exceptions
+from memory_context.model.item import MemoryItem
 from memory_context.stores.sql import engine_setup
 from memory_context.text.read.read_by_selection import read_part
 from messages import LOG
@@ -99,7 +101,8 @@ def test_description_is_made(manager: MemoryManager) -> None:
 def test_identity(manager: MemoryManager) -> None:
     """Equal folded contents are one record; notes of other tiers, own keys and secrets are records of their own."""
     assert manager.store("log", source="npm") == manager.store("log", source="pip")
-    assert manager.store("log", tier="project") != manager.store("log", tier="project")
+    note: Any = {"tier": "project", "tier_id": "p"}
+    assert manager.store("log", **note) != manager.store("log", **note)
     assert "mine" == manager.store("log", key="mine")
     assert manager.store("log", type="secret") != manager.store("log", type="secret")
     assert 6 == len(manager.search("", limit=99))
@@ -287,6 +290,31 @@ def test_bad_names(manager: MemoryManager, details: dict[str, Any]) -> None:
     with pytest.raises(exceptions.InvalidArgumentError, match="printable characters"):
         manager.store("x", **details)
     assert [] == manager.search("")
+
+
+def test_a_tier_that_needs_an_id(manager: MemoryManager) -> None:
+    """A note of a built-in tier that ends is refused without the id of its run, project, …, and nothing is stored."""
+    for tier in ("run", "plan", "session", "task", "project"):
+        with pytest.raises(exceptions.InvalidTierError, match=f"tier='{tier}' needs tier_id="):
+            manager.store("x", tier=tier)
+    item = MemoryItem(user_id="ann", memory_key="k", tier="run", content="x")
+    with pytest.raises(exceptions.InvalidTierError, match="needs tier_id="):
+        manager.replace_all([(item, "a note")])
+    assert [] == manager.search("")
+
+    for tier, tier_id in (("global", None), ("team", None), ("run", "r")):
+        manager.store("x", tier=tier, tier_id=tier_id)
+    assert 3 == len(manager.search(""))
+
+
+def test_a_note_that_lacks_its_id(manager: MemoryManager) -> None:
+    """What earlier versions stored without an id is still read, searched and revived."""
+    old = MemoryItem(user_id="ann", memory_key="old", tier="project", content="port 5433")
+    manager.memory_store.put(manager.scope, replace(old, is_active=False))
+
+    assert "port 5433" == manager.revive("old").text
+    assert "port 5433" == manager.retrieve("old")
+    assert ["old"] == [hit.memory_key for hit in manager.search("port")]
 
 
 def test_time_without_a_zone(manager: MemoryManager) -> None:

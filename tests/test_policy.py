@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from typing import Any
+from functools import partial
+from typing import Any, get_type_hints
 
 import pytest
 from autogen_core.models import LLMMessage, UserMessage
@@ -18,8 +19,11 @@ from memory_context import (
     FoldPolicy,
     MemoryContext,
     MemoryManager,
+    NotesPolicy,
+    PassingPolicy,
     RecallPolicy,
 )
+from memory_context.conversation.ask_texts import AskLimits
 from memory_context.conversation.fold_recall_notes_policies import LEAST_THRESHOLD, PERSON_THRESHOLD
 from memory_context.conversation.folding.fold_messages import shared_threshold
 from memory_context.conversation.folding.fold_text import fold
@@ -172,16 +176,54 @@ def test_a_budget_is_not_negative(record: Any, name: str) -> None:
     [
         ({"threshold": 800, "fold": FoldPolicy()}, "threshold= or a FoldPolicy, not both"),
         ({"fold": "later"}, "after_reading"),
+        ({"fold": FoldPolicy}, '"at_once", "after_reading" or a FoldPolicy'),
         ({"fold": FoldPolicy(redact=["x"])}, "callables from text to text"),
         ({"fold": FoldPolicy(artifacts="store")}, "MemoryContextMiddleware only"),
         ({"recall": None}, "RecallPolicy"),
         ({"notes": [TierPolicy("team")]}, "NotesPolicy"),
+        ({"initial_messages": "hello"}, "list of AutoGen's LLM messages, not 'hello'"),
+        ({"initial_messages": UserMessage(content="hello", source="user")}, "list of AutoGen's"),
     ],
 )
 def test_settings_that_a_context_refuses(settings: dict[str, Any], message: str) -> None:
     """Two ways to say one thing at once, and a setting of the wrong kind; the message says what would be right."""
     with pytest.raises(InvalidArgumentError, match=message):
         MemoryContext("ann", store="sqlite://", **settings)
+
+
+@pytest.mark.parametrize("kind", [FoldPolicy, RecallPolicy, NotesPolicy, TierPolicy])
+def test_a_switch_is_a_bool(kind: Any) -> None:
+    """Every setting that is annotated as a bool refuses anything else: "no" would count as yes."""
+    policy: Any = partial(kind, "team") if kind is TierPolicy else kind
+    switches = [name for name, annotated in get_type_hints(kind).items() if annotated is bool]
+    assert switches
+    for name in switches:
+        for value in ("no", 1, None):
+            with pytest.raises(InvalidArgumentError, match=f"{name}= takes True or False"):
+                policy(**{name: value})
+        assert [True, False] == [getattr(policy(**{name: on}), name) for on in (True, False)]
+
+
+@for_each(
+    "policy, settings, message",
+    [
+        (FoldPolicy, {"redact": str.upper}, "a list of callables from text to text"),
+        (FoldPolicy, {"redact": "x"}, "a list of callables from text to text, not 'x'"),
+        (FoldPolicy, {"tool_thresholds": ["x"]}, "tool_thresholds= takes a mapping"),
+        (FoldPolicy, {"source_thresholds": 500}, "source_thresholds= takes a mapping"),
+        (FoldPolicy, {"max_threshold": "x"}, "max_threshold must be a whole number"),
+        (RecallPolicy, {"judge_limits": 3}, "judge_limits= takes JudgeLimits"),
+        (RecallPolicy, {"ask_limits": {"calls": 3}}, "ask_limits= takes AskLimits"),
+        (AskLimits, {"calls": "3"}, "calls must be 0 or more, not '3'"),
+        (NotesPolicy, {"tiers": ["team"]}, "a list of policies, .* not .'team'."),
+        (NotesPolicy, {"tiers": TierPolicy("team")}, "a list of policies"),
+        (PassingPolicy, {"directories": ["run"]}, "directories= takes a mapping"),
+    ],
+)
+def test_a_setting_of_the_wrong_type(policy: Any, settings: dict[str, Any], message: str) -> None:
+    """The policy itself refuses it, and says what it takes."""
+    with pytest.raises(InvalidArgumentError, match=message):
+        policy(**settings)
 
 
 def test_a_constructor_has_at_most_a_dozen_parameters() -> None:

@@ -10,7 +10,11 @@ import pytest
 
 from memory_context import MemoryContext, MemoryManager, Quota, Redactor
 from memory_context.cli import run
-from memory_context.exceptions import EncryptionError, NotSerializableError
+from memory_context.exceptions import (
+    EncryptionError,
+    NotSerializableError,
+    UnsupportedDatabaseError,
+)
 from memory_context.stores import (
     Compressed,
     Encrypted,
@@ -277,3 +281,12 @@ def test_wrong_key_is_an_error_of_the_library(url: str, monkeypatch: pytest.Monk
         pytest.raises(EncryptionError, match="the key 'one', which is not available"),
     ):
         manager.retrieve("night.log")
+
+
+def test_a_user_in_place_of_a_url() -> None:
+    """A text without ``://`` may be a user: the message says how a user is given."""
+    with pytest.raises(UnsupportedDatabaseError, match="a user is given as user_id="):
+        MemoryManager("ann", user_id="ann")
+    with pytest.raises(UnsupportedDatabaseError) as error:
+        MemoryManager("no such://x", user_id="ann")
+    assert "user_id=" not in str(error.value)

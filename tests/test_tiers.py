@@ -506,6 +506,14 @@ def test_default_project_has_a_thousand_notes() -> None:
     assert set(keys[:100]) == {note.memory_key for note in memory.evicted()}
 
 
+def test_a_built_in_tier_that_never_ends() -> None:
+    """A built-in tier with the lifetime ``user`` needs no id."""
+    policies = [TierPolicy("project", lifetime="user")]
+    with ScopedMemory("sqlite://", user_id="ann", policies=policies) as memory:
+        memory.save("x", tier="project")
+        assert [None] == [note.tier_id for note in memory.get()]
+
+
 def test_own_tiers() -> None:
     """A tier of the caller's own has its limits, its check and its life, among the built-in ones."""
     team = TierPolicy(

@@ -21,7 +21,11 @@ from memory_context.agent_framework.run_middleware import (
     RunningAgent,
 )
 from memory_context.agent_framework.tools import MemoryFunctionTool, memory_tools
-from memory_context.conversation.conversation import ConversationSettings, new_message_id
+from memory_context.conversation.conversation import (
+    ConversationFacts,
+    ConversationSettings,
+    new_message_id,
+)
 from memory_context.conversation.conversations_of_many_users import (
     HostedConversations,
     HostOfConversations,
@@ -34,9 +38,10 @@ from memory_context.conversation.fold_recall_notes_policies import (
     recall_policy_of,
     refuse_middleware_settings,
 )
+from memory_context.conversation.inserted_and_folded_messages import DecisionNote
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
 from memory_context.conversation.run_notes import AgentRun
-from memory_context.exceptions import InvalidScopeError
+from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.audit import AuditTrail
@@ -49,6 +54,8 @@ from memory_context.tools.verbs import answer_limit
 
 # The content type of a person's answer to a request for approval.
 APPROVAL = "function_approval_response"
+# The key of a session's state that names the session's owner, for all agents and providers.
+OWNER = "memory_context_owner"
 # The UUID version of the ids that the framework gives to sessions without one.
 RANDOM = 4
 
@@ -66,8 +73,11 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
     If the model's service keeps the history, it is sent new messages only, and messages that it has cannot be changed.
     Large texts are then folded at once, and `max_tokens` has no effect.
 
-    One provider serves any number of sessions and users. Put it first among the providers. Results of tools are folded
-    before any other middleware sees them, so a redaction of stored texts works only as ``FoldPolicy(redact=…)``.
+    One provider serves any number of sessions and users. A session has one owner, the user of its first run: a run for
+    anybody else, by whichever agent and provider, raises `StateOwnerError`.
+
+    Put the provider first among the providers. Results of tools are folded before any other middleware sees them, so a
+    redaction of stored texts works only as ``FoldPolicy(redact=…)``.
 
     The notes of a run, and of its task, are deleted when the run ends, but not while it waits for a person's approval. A
     run that fails leaves its notes; nobody else sees them, and they are deleted when the session's next run begins.
@@ -127,6 +137,10 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         settings = ConversationSettings(policy, recall_policy_of(recall, None, "judge"), max_tokens)
         self._hosted = HostedConversations(store, settings, notes=notes, audit=audit)
         self._user_id = user_id
+        if not isinstance(tools, bool):
+            raise InvalidArgumentError(
+                f"tools is True or False, not {tools!r:.80}: pass your own tools to Agent"
+            )
         self._has_tools = tools
         self._passing = PassingPolicy.of(pass_by_reference)
         if user_id is not None and not callable(user_id):
@@ -140,10 +154,15 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         context: SessionContext,
         state: dict[str, Any],
     ) -> None:
-        """Give the run the memory tools and the middleware that folds and recalls; see `ContextProvider`."""
+        """Give the run the memory tools and the middleware that folds and recalls; see `ContextProvider`.
+
+        Raises:
+            StateOwnerError: The session belongs to another user.
+        """
         name = agent.name or "UnnamedAgent"
-        kept: dict[str, Any] = state.setdefault(name, {})
         owner = self._hosted.memories(self._user_of(session), session.session_id, agent.name)
+        _record_owner(session, state, owner.scope.user_id)
+        kept: dict[str, Any] = state.setdefault(name, {})
         if self._hosted.has_notes:
             kept["run"] = self._run(kept, session, context, owner).to_json()
         notes = self._hosted.notes(owner, AgentRun.of(kept.get("run")))
@@ -239,6 +258,21 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
                 'whose memories? Give user_id= here, or in session.state["user_id"]'
             )
         return user_id
+
+
+def _record_owner(session: AgentSession, state: dict[str, Any], user_id: str) -> None:
+    """Record the owner of a session that has none yet.
+
+    Raises:
+        StateOwnerError: The session belongs to another user.
+    """
+    recorded = session.state.get(OWNER)
+    # Sessions of earlier versions name their owner only in the agents' own parts of the provider's state.
+    notes = [DecisionNote.from_json(kept.get("note")) for kept in state.values()]
+    owners = [recorded, *(note.facts.user_id for note in notes if note)]
+    owner = next((one for one in owners if one is not None), None)
+    ConversationFacts(owner).check_owner(user_id)
+    session.state[OWNER] = user_id
 
 
 def _is_made_up(session_id: str) -> bool:

@@ -7,7 +7,7 @@ the next step needs them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial, wraps
@@ -72,6 +72,8 @@ from memory_context.wording_for_models import MEMORY_INSTRUCTIONS
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+MESSAGE_KINDS = (SystemMessage, UserMessage, AssistantMessage, FunctionExecutionResultMessage)
 
 
 def _off_loop(
@@ -149,7 +151,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         initial_messages: Sequence[LLMMessage] | None = None,
     ) -> None:
         super().__init__()
-        self._initial_messages = list(initial_messages or []) or None
+        self._initial_messages = _checked_messages(initial_messages or []) or None
         self.max_tokens = max_tokens
         self.fold_policy = fold_policy_of(fold, threshold)
         refuse_middleware_settings(self.fold_policy, "MemoryContext")
@@ -175,6 +177,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self._notes = self._notes_between_runs()
         self._view = self._owner.within(self._notes.places)
         self._view.gate = self._notes.manager.gate
+        self._view.needing_ids = self._notes.manager.needing_ids
         self._manager = self._view if self._has_notes else self._owner
         self._conversation = replace(
             self._hosted.conversation(self._view), named_thread=thread_id is not None
@@ -182,7 +185,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self._history = MessageList(
             self._conversation,
             notes=self._notes if self._has_notes else None,
-            waiting=list(initial_messages or []),
+            waiting=list(self._initial_messages or []),
         )
         self._workbenches = WeakSet[MemoryWorkbench]()
         self._lock = LoopLock()
@@ -200,9 +203,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
 
     async def add_message(self, message: LLMMessage) -> None:
         """Add a copy of `message` with its large texts folded. A call that is cancelled still completes, before the next."""
-        if not isinstance(
-            message, SystemMessage | UserMessage | AssistantMessage | FunctionExecutionResultMessage
-        ):
+        if not isinstance(message, MESSAGE_KINDS):
             raise InvalidArgumentError(
                 f"a message must be one of AutoGen's LLM messages, not {type(message).__name__}"
             )
@@ -549,6 +550,20 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return await asyncio.shield(task)
+
+
+def _checked_messages(given: object) -> list[LLMMessage]:
+    """Return the initial messages of a context as a list.
+
+    Raises:
+        InvalidArgumentError: They are not a list of AutoGen's messages.
+    """
+    messages: list[Any] = list(given) if isinstance(given, Iterable) else [given]
+    if not all(isinstance(message, MESSAGE_KINDS) for message in messages):
+        raise InvalidArgumentError(
+            f"initial_messages= takes a list of AutoGen's LLM messages, not {given!r:.80}"
+        )
+    return messages
 
 
 async def _completed(work: Coroutine[Any, Any, None]) -> None:

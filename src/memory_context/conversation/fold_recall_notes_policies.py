@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar, get_args
 
 from memory_context.conversation.ask_texts import AskLimits
 from memory_context.conversation.recall.judge_within_limits import Judge, JudgeLimits
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.memory.summarizer_within_limits import Summaries, Summarizer
-from memory_context.model.tiers_and_limits import TierPolicy
+from memory_context.model.tiers_and_limits import TierPolicy, policies_with
 from memory_context.model.tool_names import FILE_READERS, PAGE_TOKENS
 from memory_context.text.tokens.counter import TokenCounter
 
@@ -68,7 +68,7 @@ class FoldPolicy:
 
     Raises:
         InvalidThresholdError: A threshold below 50.
-        InvalidArgumentError: A negative size, or a word that is not listed here.
+        InvalidArgumentError: A negative size, a word that is not listed here, or a setting of the wrong type.
     """
 
     threshold: int = DEFAULT_THRESHOLD
@@ -89,7 +89,13 @@ class FoldPolicy:
 
     def __post_init__(self) -> None:
         """Check every setting."""
+        _check_flags(self)
         _check_threshold("threshold", self.threshold)
+        for name in ("source_thresholds", "tool_thresholds"):
+            if not isinstance(thresholds := getattr(self, name), Mapping):
+                raise InvalidArgumentError(
+                    f"{name}= takes a mapping from names to numbers of tokens, not {thresholds!r:.80}"
+                )
         for source, threshold in self.source_thresholds.items():
             _check_threshold(f"the threshold for {source!r}", threshold)
         for tool, limit in self.tool_thresholds.items():
@@ -98,6 +104,13 @@ class FoldPolicy:
         _check_tokens("preview_tokens", self.preview_tokens)
         _check_tokens("read_cap", self.read_cap)
         _check_tokens("page_tokens", self.page_tokens)
+        if self.max_threshold is not None:
+            _check_tokens("max_threshold", self.max_threshold)
+        filters: object = self.redact
+        if isinstance(filters, str) or not isinstance(filters, Collection):
+            raise InvalidArgumentError(
+                f"redact= takes a list of callables from text to text, not {filters!r:.80}"
+            )
         if self.fold not in ("at_once", "after_reading"):
             raise InvalidArgumentError(
                 f'fold must be "at_once" or "after_reading", not {self.fold!r}'
@@ -179,7 +192,7 @@ class RecallPolicy:
         ask_limits: What one question of `ask_memory` may cost.
 
     Raises:
-        InvalidArgumentError: A negative size, or something that is not a judge.
+        InvalidArgumentError: A negative size, something that is not a judge, or a setting of the wrong type.
     """
 
     expansion_budget: int = 2000
@@ -192,12 +205,16 @@ class RecallPolicy:
 
     def __post_init__(self) -> None:
         """Check every setting."""
+        _check_flags(self)
         _check_tokens("expansion_budget", self.expansion_budget)
         _check_tokens("user_layer_tokens", self.user_layer_tokens)
         if self.judge is not None and not isinstance(self.judge, Judge):
             raise InvalidArgumentError(
                 f"judge= takes an object with a name and decide(), not {self.judge!r:.80}"
             )
+        for name, kind in (("judge_limits", JudgeLimits), ("ask_limits", AskLimits)):
+            if not isinstance(limits := getattr(self, name), kind):
+                raise InvalidArgumentError(f"{name}= takes {kind.__name__}(…), not {limits!r:.80}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +227,9 @@ class NotesPolicy:
         ends_task: Whether a task ends with the run that works on it, and its notes with it.
         require_confirmed: Whether notes that a model has written, and what was imported, stay out of what a conversation
             begins with (the user's layer, the notes of a run) until a person has confirmed them (`MemoryManager.confirm`).
+
+    Raises:
+        InvalidArgumentError: A tier that is not a `TierPolicy`, or a setting of the wrong type.
     """
 
     tiers: Sequence[TierPolicy] = ()
@@ -217,15 +237,24 @@ class NotesPolicy:
     ends_task: bool = True
     require_confirmed: bool = False
 
+    def __post_init__(self) -> None:
+        """Check the tiers and the switches."""
+        _check_flags(self)
+        policies_with(self.tiers)
+
 
 def fold_policy_of(fold: FoldMoment | FoldPolicy, threshold: int | None) -> FoldPolicy:
     """Return the policy that the parameters `fold` and `threshold` of a constructor describe.
 
     Raises:
         InvalidThresholdError: A threshold below 50.
-        InvalidArgumentError: Both a policy and a threshold, or a word that is not one of the two.
+        InvalidArgumentError: Both a policy and a threshold, or neither a policy nor one of the two words.
     """
     if not isinstance(fold, FoldPolicy):
+        if fold not in get_args(FoldMoment):
+            raise InvalidArgumentError(
+                f'fold= takes "at_once", "after_reading" or a FoldPolicy, not {fold!r:.80}'
+            )
         return FoldPolicy(
             fold=fold, threshold=DEFAULT_THRESHOLD if threshold is None else threshold
         )
@@ -319,6 +348,14 @@ def policy_of(setting: object, kind: type[P], parameter: str) -> P:
     raise InvalidArgumentError(
         f"{parameter}= takes True, False or a {kind.__name__}, not {setting!r:.80}"
     )
+
+
+def _check_flags(policy: FoldPolicy | RecallPolicy | NotesPolicy) -> None:
+    """Check that every setting of *policy* that is declared as a bool is one."""
+    for setting in fields(policy):
+        value = getattr(policy, setting.name)
+        if setting.type == "bool" and not isinstance(value, bool):
+            raise InvalidArgumentError(f"{setting.name}= takes True or False, not {value!r:.80}")
 
 
 def _check_threshold(name: str, threshold: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
@@ -148,6 +149,9 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
     """
     _check(tier, merger, similarity)
     scope = replace(memories.scope, tier=tier, tier_id=tier_id)
+    # Notes of earlier versions may lack the id that their tier needs today; what they become lacks it, too.
+    memories = copy(memories)
+    memories.needing_ids = frozenset()
     notes = [
         item
         for item in memories.memory_store.query(scope, limit=None, order_by=OLDEST)

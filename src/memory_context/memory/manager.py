@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from memory_context.exceptions import (
     BudgetTooSmallError,
     InvalidArgumentError,
+    InvalidTierError,
     KeyExistsError,
     MemoryDeletedError,
     MemoryNotFoundError,
@@ -85,6 +86,7 @@ SCANNED = 1000
 LONGEST_SCANNED = 100_000
 QUERY_ANSWER = "query_answer"
 BUILT_IN = policies_with()
+NEEDING_IDS = frozenset(name for name, policy in BUILT_IN.items() if policy.lifetime != "user")
 _counting = Lock()
 
 
@@ -112,6 +114,7 @@ class MemoryManager(ClosedAtExit):
         scope: What can be read and written here: the user's memories, in the places of `within`.
         offered: The part of `scope` that may be brought back without being asked for.
         gate: Called with each new record before it is committed; may raise. Views have it, too.
+        needing_ids: The tiers into which nothing is stored without a `tier_id`. Views have it, too.
         redactor: Removes secrets from all texts that come in here; a setting of the store.
         redacted: How many secrets it has removed from what was stored here, by kind.
 
@@ -137,6 +140,7 @@ class MemoryManager(ClosedAtExit):
         writer = Scope(user_id, agent_id, thread_id)  # type: ignore[arg-type] # turns it into text
         self.scope = self.offered = Scope(writer.user_id)
         self.gate: Callable[[MemoryItem], object] | None = None
+        self.needing_ids = NEEDING_IDS
         self._widest: frozenset[Place] | None = None
         self.agent_id = writer.agent_id
         self.thread_id = writer.thread_id
@@ -295,7 +299,8 @@ class MemoryManager(ClosedAtExit):
                 characters, unless the content is kept under a key already.
             source: What made the content: a tool, a file.
             tier: Where the memory belongs.
-            tier_id: Which run, session, plan, task or project of the tier.
+            tier_id: Which run, session, plan, task or project of the tier. The built-in tiers other
+                than ``global`` need it: without an id, a note would stand in all of them.
             metadata: A JSON object.
             category: A path such as ``project-context/rockets``.
             tags: Words.
@@ -315,6 +320,7 @@ class MemoryManager(ClosedAtExit):
                 outside 0 to 1, a time without a zone, an unknown origin.
             InvalidKeyError: `key` is not a valid key.
             KeyExistsError: `key` holds another memory, and `replace` is False.
+            InvalidTierError: The tier needs a `tier_id`.
             TierFullError: There is no `room`.
             InvalidScopeError: The tier's id is not one of the places that are seen here (see
                 `within`).
@@ -324,6 +330,7 @@ class MemoryManager(ClosedAtExit):
         body, media_type = to_content(content)
         words = as_list(tags)
         check_names(type, tier, tier_id, category, *words)
+        self._check_tier_id(tier, tier_id)
         check_importance(importance)
         if origin not in ORIGINS:
             raise InvalidArgumentError(f"an origin is {', '.join(ORIGINS)}, not {origin!r:.80}")
@@ -374,9 +381,12 @@ class MemoryManager(ClosedAtExit):
         The caller has chosen their keys, which are all different. Counts and hashes of the contents are filled in here.
 
         Raises:
+            InvalidTierError: A record has no `tier_id`, and its tier needs one.
             DeclinedError: A tier asks for confirmation, and it was declined.
             StoreError: The store failed.
         """
+        for item, _ in described:
+            self._check_tier_id(item.tier, item.tier_id)
         items: list[MemoryItem] = []
         redactions: list[Redaction] = []
         for item, description in described:
@@ -396,6 +406,13 @@ class MemoryManager(ClosedAtExit):
         for item, redaction in zip(items, redactions, strict=True):
             self._count_stored(item, redaction)
         self.audit("stored", *(item.memory_key for item in items))
+
+    def _check_tier_id(self, tier: str, tier_id: str | None) -> None:
+        if tier_id is None and tier in self.needing_ids:
+            raise InvalidTierError(
+                f"tier={tier!r} needs tier_id=, the id of the {tier} that this belongs to; "
+                f"without one it would stand in every {tier}"
+            )
 
     def _completed(
         self, item: MemoryItem, description: str | None, source: str, redaction: Redaction

@@ -20,7 +20,7 @@ from memory_context.exceptions import (
     StoreError,
 )
 from memory_context.memory.filters_from_keywords import as_list, search_filters
-from memory_context.memory.manager import MemoryManager
+from memory_context.memory.manager import NEEDING_IDS, MemoryManager
 from memory_context.model.category import check_category
 from memory_context.model.item import (
     ALWAYS,
@@ -112,6 +112,10 @@ class TierNotes(ClosedAtExit):
                 tier_id = plan_id
             self._tier_ids[name] = None if tier_id is None else str(tier_id)
         self.manager = self._owner.within(self.places)
+        # A built-in tier may have been given another lifetime; tiers of the caller's own need no id.
+        self.manager.needing_ids = frozenset(
+            name for name in NEEDING_IDS if self.policies[name].lifetime != "user"
+        )
         if any(policy.confirm for policy in self.own_policies):
             self.manager.gate = self._check_confirmed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, TypeGuard, get_args
+from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
 from memory_context.exceptions import (
     InvalidArgumentError,
@@ -104,7 +104,7 @@ class TierPolicy:
 
     Raises:
         InvalidTierError: The name is not valid, or the lifetime is not one of these.
-        InvalidArgumentError: A limit is below 1, or the share outside 0 to 1.
+        InvalidArgumentError: A limit is below 1, the share outside 0 to 1, or `auto_include` not a bool.
     """
 
     name: str
@@ -133,6 +133,10 @@ class TierPolicy:
                 raise InvalidArgumentError(
                     f"the limits of the tier {self.name!r} are 1 or more, or None for none"
                 )
+        if not isinstance(self.auto_include, bool):
+            raise InvalidArgumentError(
+                f"auto_include= takes True or False, not {self.auto_include!r:.80}"
+            )
         if not 0 <= self.evict <= 1:
             raise InvalidArgumentError(f"evict is a share from 0 to 1, not {self.evict!r}")
 
@@ -156,8 +160,18 @@ TIERS = (RUN, PLAN, SESSION, TASK, PROJECT, GLOBAL)
 
 
 def policies_with(changed: Iterable[TierPolicy] = ()) -> dict[str, TierPolicy]:
-    """Return the built-in tiers by name, with those of *changed* in their place or beside them."""
-    return {policy.name: policy for policy in (*TIERS, *changed)}
+    """Return the built-in tiers by name, with those of *changed* in their place or beside them.
+
+    Raises:
+        InvalidArgumentError: *changed* is not a list of `TierPolicy` objects.
+    """
+    whatever: object = changed
+    given: list[Any] = list(whatever) if isinstance(whatever, Iterable) else [None]
+    if not all(isinstance(policy, TierPolicy) for policy in given):
+        raise InvalidArgumentError(
+            f'tiers are given as a list of policies, such as [TierPolicy("team")], not {changed!r:.80}'
+        )
+    return {policy.name: policy for policy in (*TIERS, *given)}
 
 
 def wider(source: str, policies: Mapping[str, TierPolicy]) -> list[str]:

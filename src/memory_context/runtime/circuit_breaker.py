@@ -53,9 +53,9 @@ def check_not_negative(limits: object, names: Iterable[str]) -> None:
     """Check the numbers *names* of *limits*.
 
     Raises:
-        InvalidArgumentError: One is negative.
+        InvalidArgumentError: One is negative, or not a number.
     """
     for name in names:
         value = getattr(limits, name)
-        if value < 0:
-            raise InvalidArgumentError(f"{name} must be 0 or more, not {value}")
+        if not isinstance(value, int | float) or value < 0:
+            raise InvalidArgumentError(f"{name} must be 0 or more, not {value!r:.80}")

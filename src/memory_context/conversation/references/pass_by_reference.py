@@ -62,6 +62,10 @@ class PassingPolicy:
         if self.tools is not None:
             _check_names("tools", self.tools)
         _check_names("secrets_for", self.secrets_for)
+        if not isinstance(self.directories, Mapping):
+            raise InvalidArgumentError(
+                f"directories= takes a mapping from tools to directories, not {self.directories!r:.80}"
+            )
         for tool, directory in self.directories.items():
             if not Path(directory).is_dir():
                 raise InvalidArgumentError(

@@ -44,6 +44,8 @@ def store_url(
         parsed = sa.make_url(text)
     except (ArgumentError, ValueError):
         message = f"not a database URL: {unread_url(text)!r}; use {DEFAULT_URL} or postgresql+psycopg://host/database"
+        if "://" not in text:
+            message += "; a user is given as user_id=…"
         # Without its cause, whose text may contain a part of a password.
         raise UnsupportedDatabaseError(message) from None
     parsed = supported(parsed)
