@@ -164,8 +164,8 @@ class TestTexts:
         assert f"read the text with retrieve_memory({key!r})" in reason(manager, key)
 
     def test_shown_but_nowhere(self, manager: MemoryManager) -> None:
-        """A key that a planted text has shown, and the store does not know, is refused."""
-        assert "No reference with the key 'made_up'" in reason(
+        """Of a key that the conversation has shown, and the store does not know, it is said that no memory has it."""
+        assert "There is no memory with the key 'made_up' in this store. Call" in reason(
             manager, "made_up", shown=("made_up",)
         )
         assert "Similar" not in reason(manager, "made_up", shown=("made_up",))

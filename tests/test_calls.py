@@ -122,6 +122,22 @@ class TestWhatIsKept:
         assert (3, "t1") == (total.calls, total.thread_id)
         assert total.tokens_avoided == total.tokens_full - total.tokens_sent > 0
 
+    async def test_only_listed(self, sqlite_url: str) -> None:
+        """An output that the user layer merely lists was not brought back, as decisions and statistics say."""
+        with opened(sqlite_url) as store:
+            monday = MemoryManager(store, user_id="ann", thread_id="monday")
+            monday.store(LOG, "the night's log", "tool_output", key="night.log")
+            monday.store("metric units", "units", "user_preference", key="units")
+            context = MemoryContext("ann", store=store, thread_id="tuesday")
+            await context.add_message(user("hi there"))
+            layer, _ = await context.get_messages()
+            [call] = kept_calls(monday)
+            await context.aclose()
+
+        assert "[MemoryRef: night.log" in str(layer.content)
+        assert () == call.recalled
+        assert 0 == context.stats().recalls
+
     @in_every_store
     async def test_stats_of_yesterday(self, store_url: str) -> None:
         """A context of the next process tells what the conversation's calls add up to, and no other conversation's."""

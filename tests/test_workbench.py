@@ -915,6 +915,67 @@ class TestUnread:
 
         assert "max_tool_iterations=10" in caplog.text
 
+    @pytest.mark.parametrize("goes_on", [False, True])
+    async def test_cancelled_in_a_tool(
+        self,
+        context: MemoryContext,
+        caplog: pytest.LogCaptureFixture,
+        monkeypatch: pytest.MonkeyPatch,
+        *,
+        goes_on: bool,
+    ) -> None:
+        """A run that was cancelled in a tool is not warned of, whether or not the tool finishes after that."""
+        started, may_end, noted = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        note = context.note_finished
+
+        def note_finished(*args: Any, **options: Any) -> None:
+            note(*args, **options)
+            noted.set()
+
+        monkeypatch.setattr(context, "note_finished", note_finished)
+
+        async def slow() -> str:
+            """Take long."""
+            started.set()
+            await may_end.wait()
+            return LOG
+
+        workbench = MemoryWorkbench([run_job, slow], context)
+        script = [[calls("run_job", 1, job="a"), calls("slow", 2)], "done"]
+        coder = agent(script, context, workbench, max_tool_iterations=10)
+        running = asyncio.create_task(coder.run(task="Run job a."))
+        await asyncio.gather(started.wait(), noted.wait())
+        running.cancel()
+        await asyncio.wait([running])
+        if goes_on:
+            may_end.set()
+            await asyncio.wait(asyncio.all_tasks() - {asyncio.current_task()})
+        await coder.run(task="What happened?")
+        await workbench.stop()
+
+        assert "max_tool_iterations" not in caplog.text
+
+    @for_each("reflect", [False, True])
+    async def test_a_model_call_that_fails(
+        self, caplog: pytest.LogCaptureFixture, *, reflect: bool
+    ) -> None:
+        """Results that a model was sent were not left unread, even if its call failed."""
+
+        def fails(_: Sequence[LLMMessage]) -> str:
+            raise ConnectionError
+
+        context = MemoryContext("ann", store="sqlite://")
+        workbench = MemoryWorkbench(FUNCTIONS, context)
+        settings = {"reflect_on_tool_use": True} if reflect else {"max_tool_iterations": 10}
+        script = [[calls("run_job", job="a")], fails, "done"]
+        coder = agent(script, context, workbench, **settings)
+        with pytest.raises(ConnectionError):
+            await coder.run(task="Run job a.")
+        await coder.run(task="Once more.")
+        await workbench.stop()
+
+        assert "max_tool_iterations" not in caplog.text
+
     async def test_small_results_and_handoffs(
         self, context: MemoryContext, caplog: pytest.LogCaptureFixture
     ) -> None:

@@ -19,6 +19,10 @@ from memory_context import MemoryManager
 
 SCRIPTED = [sys.executable, "-S", str(Path(__file__).with_name("scripted_mcp_server.py")), "demo"]
 TOKEN = "a-token-of-the-tests-0123456789"
+HELLO = (
+    '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", '
+    '"capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}\n'
+)
 MODES = ["legacy"] if SDK == 1 else ["auto"]
 
 
@@ -85,12 +89,6 @@ def test_ours_stays_ours(sqlite_url: str) -> None:
     )
     server = wrap("--store", sqlite_url, "--user", "ann", "--", sys.executable, "-c", script)
     env = {**(server.env or {}), "MEMORY_CONTEXT_STORE_PASSWORD": "hunter2", "OF_THE_CLIENT": "1"}
-    hello = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "t", "version": "1"},
-    }
-    request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})
     with subprocess.Popen(
         [server.command, *server.args],
         stdin=subprocess.PIPE,
@@ -101,7 +99,7 @@ def test_ours_stays_ours(sqlite_url: str) -> None:
     ) as process:
         assert process.stdin
         assert process.stdout
-        process.stdin.write(request + "\n")
+        process.stdin.write(HELLO)
         process.stdin.flush()
         answer = json.loads(process.stdout.readline())
         process.send_signal(signal.SIGTERM)
@@ -112,6 +110,29 @@ def test_ours_stays_ours(sqlite_url: str) -> None:
     assert "MEMORY_CONTEXT" not in errors.partition("SEEN")[2]
     assert (0, "") == (process.returncode, out)
     assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("hello", ["", HELLO], ids=["before a session", "in a session"])
+def test_end_of_input(hello: str, sqlite_url: str) -> None:
+    """When the client closes the wrapper's input, it ends with code 0, and no wrapped server is left."""
+    server = wrap("--store", sqlite_url, "--user", "ann", "--", *SCRIPTED)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [server.command, *server.args], stdin=pipe, stdout=pipe, stderr=pipe, text=True
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(hello)
+        process.stdin.flush()
+        welcome = process.stdout.readline() if hello else ""
+        try:
+            # A wrapped server has the same standard error, so that ends when both have.
+            out, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+
+    assert bool(hello) == ("serverInfo" in welcome)
+    assert (0, "", 1) == (process.returncode, out, len(errors.splitlines())), errors
 
 
 async def _refusal(server: StdioServerParameters) -> str:

@@ -261,6 +261,10 @@ UNKNOWN_REFERENCE = (
     "No reference with the key {key!r} was put into this conversation by memory itself or by the person, and no other "
     "is passed on.{near} Copy the key from such a reference, or read the text with retrieve_memory({key!r}): then it is."
 )
+MISSING_REFERENCE = (
+    "There is no memory with the key {key!r} in this store.{near} Call search_memory with a few words to find the right "
+    "key, or run again what made the text."
+)
 NEAR_KEYS = " Similar keys: {keys}."
 SECRET_NOT_PASSED = "{key!r} is a secret, which {tool} may not get."
 BINARY_NOT_PASSED = "{key!r} is binary content ({media_type}), which cannot be passed as text."

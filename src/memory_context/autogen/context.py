@@ -7,7 +7,15 @@ the next step needs them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial, wraps
@@ -434,6 +442,15 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         """Note the result of a call of the newest message, in case the run is cancelled before the result is added."""
         result = Message("", "tool", tool, {0: text}, answers=call_id, is_error=is_error)
         self._history.note_finished(result)
+
+    def left_unread(self, tools: Collection[str], *, ended: bool = False) -> bool:
+        """Return whether a run has ended with a folded output of one of *tools* that no model has read.
+
+        Args:
+            tools: The names of the tools.
+            ended: Whether it is known that no run is going on.
+        """
+        return self._history.left_unread(tools, ended=ended)
 
     def decisions(self) -> Decisions:
         """Return the newest 1,000 recall decisions of this conversation: what was brought back, who decided it and why.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, groupby
+from itertools import count, groupby, takewhile
 
-from autogen_core.models import FunctionExecutionResultMessage, LLMMessage
+from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, UserMessage
 
 from memory_context.autogen.cancelled_calls import is_late, with_answers
 from memory_context.autogen.messages import hosts_id, made_of, neutral_of, sendable
@@ -25,10 +25,12 @@ class MessageList(HeldConversation):
         waiting: Messages from the constructor, or from a state of another context class, that are not folded yet.
         finished: By call id, the results of the newest calls so far. AutoGen adds all results of a turn in one message;
             if the run is cancelled before, only these are known.
+        left: The results that the newest of the runs that ended with results has left. No model has read them.
     """
 
     waiting: list[LLMMessage] = field(default_factory=list[LLMMessage])
     finished: dict[str, Message] = field(default_factory=dict[str, Message])
+    left: list[Message] = field(default_factory=list[Message])
     # AutoGen's messages by their ids, each with the messages that it was made of.
     _hosted: dict[str, tuple[list[Message], LLMMessage]] = field(
         default_factory=dict[str, tuple[list[Message], LLMMessage]]
@@ -38,6 +40,9 @@ class MessageList(HeldConversation):
     async def add(self, message: LLMMessage) -> None:
         """Append *message* with its large texts folded."""
         await self.settle()
+        # Looked at now: the next prompt answers what a cancelled run has left open.
+        if isinstance(message, UserMessage):
+            self.left = self._unread_results() or self.left
         await self._take_in(message)
 
     async def settle(self) -> None:
@@ -77,6 +82,7 @@ class MessageList(HeldConversation):
         cache = self.conversation.cache
         cache.layer = cache.used = None
         self.waiting, self.messages, self.finished, self._hosted = [], [], {}, {}
+        self.left = []
         self.facts = replace(self.facts, user_id=None, undecided=None, trusted=())
         self.seen = 0
 
@@ -118,6 +124,23 @@ class MessageList(HeldConversation):
     def note_finished(self, result: Message) -> None:
         """Note *result*, whose message has not been added yet."""
         self.finished[result.answers or ""] = self._as_folded(result)
+
+    def left_unread(self, tools: Collection[str], *, ended: bool) -> bool:
+        """Return whether a run has ended with a folded output of one of *tools* that no model has read.
+
+        Args:
+            tools: The names of the tools.
+            ended: Whether it is known that no run is going on.
+        """
+        results = (ended and self._unread_results()) or self.left
+        # The result of a handoff, which is not one of the tools, may well end a run.
+        is_theirs = all(result.source in tools for result in results)
+        return is_theirs and any(result.known.folded for result in results)
+
+    def _unread_results(self) -> list[Message]:
+        """Return the results at the end of the conversation if no model has read them."""
+        unread = reversed(self.messages[self.seen :])
+        return list(takewhile(lambda message: message.role == "tool", unread))
 
     async def _take_in(self, message: LLMMessage) -> None:
         parts = neutral_of(message, self._next_id())

@@ -34,12 +34,11 @@ from memory_context.autogen.toolbox import (
     refuse_duplicates,
     sorted_tools,
 )
-from memory_context.autogen.unread_outputs import UnreadWatch
 from memory_context.conversation.references.key_trust import RunningCall
 from memory_context.conversation.references.pass_by_reference import NotPassedError, PassingPolicy
 from memory_context.conversation.references.reference_files import with_references_filled
 from memory_context.exceptions import StateError
-from memory_context.model.reference import MemoryRef
+from memory_context.runtime.events import ENDED_UNREAD
 from memory_context.runtime.threads import off_loop
 
 if TYPE_CHECKING:
@@ -132,7 +131,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
             self._inner.insert(0, StaticStreamWorkbench(plain))
         self._memory = StaticWorkbench(memory_tools, passing_override(memory_tools, self._policy))
         self._routes: dict[str, tuple[Workbench, ToolSchema]] = {}
-        self._unread = UnreadWatch()
+        self._has_warned = False
 
     async def list_tools(self) -> list[ToolSchema]:
         """Return the tools of all inner workbenches, the memory tools last.
@@ -140,7 +139,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         Raises:
             InvalidArgumentError: Two tools have the same name.
         """
-        self._unread.look(self._conversation().shown_messages(), self._routes)
+        self._warn_of_unread()
         schemas = list[ToolSchema]()
         routes = dict[str, tuple[Workbench, ToolSchema]]()
         for part in (*self._inner, self._memory):
@@ -203,7 +202,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
 
     def note_end(self) -> None:
         """Note that no run is going on; warn if the last one ended with a reference that no model has read."""
-        self._unread.look(self._conversation().shown_messages(), self._routes, ended=True)
+        self._warn_of_unread(ended=True)
 
     async def reset(self) -> None:
         """Reset the inner workbenches. Memories stay."""
@@ -293,7 +292,6 @@ class MemoryWorkbench(StaticStreamWorkbench):
                     is_error=result.is_error,
                 )
                 if shown != text:
-                    self._unread.keys.add(MemoryRef.find_all(shown)[0].key)
                     parts = [TextResultContent(content=shown)]
             contents += parts
         return result.model_copy(update={"result": contents})
@@ -304,6 +302,12 @@ class MemoryWorkbench(StaticStreamWorkbench):
             context, text = self._conversation(), result.to_text()
             context.note_finished(call_id, result.name, text, is_error=result.is_error)
         return result
+
+    def _warn_of_unread(self, *, ended: bool = False) -> None:
+        """Warn, once, if a run has ended with a folded output that no model has read, which is rarely intended."""
+        if not self._has_warned and self._conversation().left_unread(self._routes, ended=ended):
+            self._has_warned = True
+            ENDED_UNREAD.log()
 
     def _conversation(self) -> MemoryContext:
         """Return the agent's context. A loaded workbench has loaded a copy of it, and so looks up the calling agent's."""

@@ -114,10 +114,10 @@ def _folded_keys(messages: Iterable[Message]) -> Iterable[str]:
 
 
 def _brought_keys(messages: Iterable[Message]) -> Iterable[str]:
+    """Yield the keys of recalled memories and of notes. Those that a user layer lists are as far away as before."""
     for message in messages:
-        if message.is_ours and message.known.kind != "compaction":
+        if message.is_a("recall") or message.is_a("notes"):
             yield from message.known.lines
-            yield from message.known.trusted
 
 
 def _compacted_keys(messages: Iterable[Message]) -> Iterable[str]:

@@ -40,7 +40,8 @@ async def _serve(serve: Serve, requests: int, answers: int) -> None:
     stdout = anyio.wrap_file(os.fdopen(answers, "w", encoding="utf-8", newline="", closefd=False))
     try:
         with scope, ending(lambda: loop.call_soon_threadsafe(scope.cancel)):
-            async with stdio_server(stdin, stdout) as (read, write):
+            # `stdio_server` writes answers until the stream for them is closed, not until *serve* returns.
+            async with stdio_server(stdin, stdout) as (read, write), write:
                 await serve(read, write)
     # `stdio_server` has a task group, so the error comes in an exception group.
     except* BrokenPipeError:  # nobody reads any longer; discard the rest of the output

@@ -25,7 +25,8 @@ class ModelCall:
         tokens_sent: The tokens of the messages that were sent; tools and their schemas are not among them.
         messages: How many messages were sent.
         folded: The keys of the texts that became a reference since the call before.
-        recalled: The keys of the memories that were brought back or shown by this library since then.
+        recalled: The keys of the memories that were brought back, and of a run's notes that were shown, since then.
+            Those of the user layer are not among them.
         compacted: The keys of the references that messages were compacted to since then.
         prompt: The messages as JSON lines; empty unless prompts are recorded.
     """

@@ -240,6 +240,7 @@ def items_of(
 
 
 def _read(key: str, read: Callable[[str], MemoryItem], shown: Collection[str]) -> MemoryItem:
+    refusal = prompts.UNKNOWN_REFERENCE
     try:
         if key in shown:
             return read(key)
@@ -248,10 +249,12 @@ def _read(key: str, read: Callable[[str], MemoryItem], shown: Collection[str]) -
     except StoreError as error:
         raise NotPassedError(prompts.STORE_FAILED.format(message=error)) from error
     except MemoryNotFoundError:
+        # The text that showed it was planted, or the conversation was loaded onto another store.
+        refusal = prompts.MISSING_REFERENCE
         shown = [other for other in shown if other != key]
     near = get_close_matches(key, shown, MAX_NEAR_KEYS)
     advice = prompts.NEAR_KEYS.format(keys=", ".join(near)) if near else ""
-    raise NotPassedError(prompts.UNKNOWN_REFERENCE.format(key=key, near=advice))
+    raise NotPassedError(refusal.format(key=key, near=advice))
 
 
 def with_texts(arguments: Any, texts: Mapping[str, str], schema: Schema) -> Any:  # noqa: ANN401 - whatever JSON holds
