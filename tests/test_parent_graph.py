@@ -338,6 +338,31 @@ class TestOwner:
         assert [1, 0, 1] == asked
         assert 0 == len(MemoryManager(store, user_id="bob").search(""))
 
+    def test_another_users_workers(self, store: MemoryStore) -> None:
+        """The first user stays the owner after another one's run, whose workers did not see the thread's messages."""
+        middleware, asked = MemoryContextMiddleware(store), list[int]()
+        worker, _ = agent_of(middleware, ["w"] * 9)
+        boss, model = agent_of(middleware, ["b"] * 9)
+
+        def work(state: Any) -> Any:
+            return {"messages": worker.invoke(said(state["job"]))["messages"][-1:]}
+
+        graph = StateGraph(MessagesState).add_node("work", work).add_node("boss", boss)
+        graph.add_conditional_edges(
+            START, lambda _: [Send("work", {"job": job}) for job in "ab"], ["work"]
+        )
+        app: Any = graph.add_edge("work", "boss").compile(checkpointer=InMemorySaver())
+        for who in ("ann", "bob", "ann", "bob"):
+            config = {"configurable": {"thread_id": "t", "user_id": who}}
+            if who == "bob":
+                with pytest.raises(StateOwnerError, match="belongs to another user than 'bob'"):
+                    app.invoke(said("hi"), config)
+            else:
+                app.invoke(said("hi"), config)
+            asked.append(len(model.prompts))
+
+        assert [1, 1, 2, 2] == asked
+
     @pytest.mark.parametrize("note", [None, 7, {}, {"answered": 7}, {"answered": {"x": 1}}])
     def test_metadata_of_somebody_else(self, store: MemoryStore, note: Any) -> None:
         """Metadata that is none of the middleware's says nothing."""

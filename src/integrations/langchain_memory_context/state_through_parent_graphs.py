@@ -44,7 +44,9 @@ def carried_by(
 ) -> CarriedConversation:
     """Return the conversation of the middleware *name* in the agent at *agent*, the path of its nodes.
 
-    Of notes that were made in other agents, only the user of the conversation is checked.
+    The first user for whom an answer was given owns the conversation. An agent that a node calls with messages of its
+    own cannot know the owner, and may have answered another user. Its notes neither lock the owner out nor count.
+    Of notes that were made in other agents, only the user is read.
 
     Args:
         messages: The messages of the graph's state.
@@ -61,14 +63,16 @@ def carried_by(
     last_answer = answered[-1] if note and answered else None
     note = note or DecisionNote()
     note.facts.check_owner(user_id)
+    owner = note.facts.user_id
     for index in answered:
         for place, carried in _notes_on(messages[index]):
-            if place.partition("@")[0] == name:
+            is_here = place == f"{name}@{agent}"
+            # The middleware's name may have an @ in it.
+            if owner is None and (is_here or place.partition("@")[0] == name):
                 carried.facts.check_owner(user_id)
-            if place == f"{name}@{agent}":
+                owner = carried.facts.user_id
+            if is_here and carried.facts.user_id in (None, user_id):
                 note, last_answer = carried.after(note), index
-    # The middleware's name may have an @ in it.
-    note.facts.check_owner(user_id)
     held = [neutral_of(*pair) for pair in zip(messages, ids_of(messages), strict=True)]
     shown, seen = as_shown(held, note, last_answer)
     return CarriedConversation(held, shown, seen, note)
