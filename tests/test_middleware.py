@@ -393,6 +393,29 @@ async def test_secrets_are_not_passed() -> None:
         assert said in str(result_in(await run(agent, "Go."), "measure").content)
 
 
+@for_each("how", ["invoke", "ainvoke"])
+async def test_an_invalid_call_is_quoted_as_the_model_wrote_it(how: str) -> None:
+    """The error about an invalid argument quotes the references in the call, not the texts that they stand for."""
+
+    @tool
+    def login(password: str, port: int) -> str:
+        """Log in."""
+        return f"{password}:{port}"
+
+    store = store_of()
+    MemoryManager(store, user_id="42").store("hunter2", "password", "secret", key="password")
+    policy = PassingPolicy(secrets_for=["login"])
+    middleware = MemoryContextMiddleware(store, user_id="42", pass_by_reference=policy)
+    wrong = [call("login", password="[MemoryRef: password]", port="https")]
+    model, saver = ScriptedChatModel([wrong, "."]), InMemorySaver()
+    agent: Any = create_agent(model, [login], middleware=[middleware], checkpointer=saver)
+    messages = await run(agent, "Log in with [MemoryRef: password].", how)
+
+    said = str(result_in(messages, "login").content)
+    assert "'password': '[MemoryRef: password]', 'port': 'https'" in said
+    assert "hunter2" not in said
+
+
 async def test_memory_tools_belong_to_the_run() -> None:
     """The agent's memory tools reach the memories of the run's user, by its context or its configuration."""
 

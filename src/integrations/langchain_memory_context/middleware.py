@@ -39,6 +39,7 @@ from langgraph.types import Command
 
 from langchain_memory_context.agent_runs import endings, run_of_call, running_tool
 from langchain_memory_context.chat_model_judge import ChatModelJudge
+from langchain_memory_context.filled_arguments import FilledArguments
 from langchain_memory_context.messages import ids_of, neutral_of, own, shown_as
 from langchain_memory_context.redactors import as_redactor
 from langchain_memory_context.state_through_parent_graphs import (
@@ -426,7 +427,11 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             return ToolMessage(
                 str(refused), tool_call_id=call["id"], name=call["name"], status="error"
             )
-        return request.override(tool_call={**call, "args": arguments})
+        if arguments == call["args"]:
+            return request
+        return request.override(
+            tool_call={**call, "args": FilledArguments(arguments, as_written=call["args"])}
+        )
 
     def _folded(
         self,
