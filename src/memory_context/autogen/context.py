@@ -575,7 +575,11 @@ def _checked_messages(given: object) -> list[LLMMessage]:
     Raises:
         InvalidArgumentError: They are not a list of AutoGen's messages.
     """
-    messages: list[Any] = list(given) if isinstance(given, Iterable) else [given]
+    messages: list[Any] = (
+        list(given)  # pyright: ignore[reportUnknownArgumentType] # of any kind, checked below
+        if isinstance(given, Iterable)
+        else [given]
+    )
     if not all(isinstance(message, MESSAGE_KINDS) for message in messages):
         raise InvalidArgumentError(
             f"initial_messages= takes a list of AutoGen's LLM messages, not {given!r:.80}"
