@@ -123,7 +123,10 @@ def test_a_link_in_the_files_place_is_not_followed(
 
 def test_what_is_not_written(memory: MemoryManager, folder: Path) -> None:
     """Secrets, unknown keys, keys that were not shown, and too much text keep the code from running."""
-    for code, why in (("'[MemoryRef: password]'", "secret"), ("'[MemoryRef: nothing]'", "No ref")):
+    for code, why in (
+        ("'[MemoryRef: password]'", "secret"),
+        ("'[MemoryRef: nothing]'", "no memory"),
+    ):
         with pytest.raises(NotPassedError, match=why):
             _filled(memory, folder, code)
     with pytest.raises(NotPassedError, match="No reference"):

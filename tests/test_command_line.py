@@ -341,34 +341,6 @@ class TestSearch:
             assert "MODULE:NAME" in ann.both("search", "x", "--embedder", wrong, code=2)[1]
 
 
-class TestMistypedNames:
-    """Names of users, tiers and conversations under which nothing is stored."""
-
-    @for_each(
-        "user, arguments, said",
-        [
-            ("nobody", "list", "there is no user 'nobody'; there are: ann (6), bob (1)"),
-            ("nobody", "threads", "there is no user 'nobody'"),
-            ("nobody", "stats", "there is no user 'nobody'"),
-            ("nobody", "calls", "there is no user 'nobody'"),
-            ("nobody", "search rockets", "there is no user 'nobody'"),
-            ("nobody", "consolidate task", "there is no user 'nobody'"),
-            ("ann", "list --tier nope", "'ann' has nothing in the tier 'nope'; there are: "),
-            ("ann", "consolidate nope", "'ann' has nothing in the tier 'nope'; there are: "),
-            ("ann", "list --thread t3", "of the conversation 't3'; the last ones: t2, t1"),
-            ("ann", "search rockets --thread t3", "of the conversation 't3'"),
-            ("ann", "list --type decision", "no memories match"),
-        ],
-    )
-    def test_nothing_is_found(self, ann: Screen, user: str, arguments: str, said: str) -> None:
-        """A command that finds nothing for such a name says so, and which names there are."""
-        assert said in ann.both(*arguments.split(), user=user, code=1)[1]
-
-    def test_tiers_of_the_library_may_be_empty(self, ann: Screen) -> None:
-        """Where a tier of the library's own has no notes, there is nothing to merge, which is well."""
-        assert "of 0 notes" in ann("consolidate", "task")
-
-
 class TestShow:
     """``memory-context show``: a memory, or a part of it."""
 

@@ -445,11 +445,11 @@ def test_no_other_door() -> None:
     assert {
         ("manager.py", "put"),  # redacted in `remember`; `revive` writes what was there
         ("manager.py", "search"),  # `hits`
-        ("memories.py", "put"),  # what was there, with another end
+        ("memories_notes_and_sql.py", "put"),  # what was there, with another end
         ("assembler.py", "put"),
-        ("open_tiers.py", "put"),  # redacted in `update`; `promote` writes what was there
+        ("tier_notes.py", "put"),  # redacted in `update`; `promote` writes what was there
         ("consolidation.py", "put"),  # what was there, with the key of the merged note
-        ("redaction.py", "put"),
+        ("redacted_records.py", "put"),
         ("transfer.py", "restore"),
     } == doors
 

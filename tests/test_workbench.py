@@ -464,7 +464,7 @@ class TestPassing:
         )
 
         assert result.is_error
-        assert "No reference with the key" in text_of(result)
+        assert "There is no memory with the key" in text_of(result)
 
     async def test_secret(self, context: MemoryContext) -> None:
         """A secret that a person names goes to no tool that is not on the list."""

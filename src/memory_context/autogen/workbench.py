@@ -38,7 +38,7 @@ from memory_context.conversation.references.key_trust import RunningCall
 from memory_context.conversation.references.pass_by_reference import NotPassedError, PassingPolicy
 from memory_context.conversation.references.reference_files import with_references_filled
 from memory_context.exceptions import StateError
-from memory_context.runtime.events import ENDED_UNREAD
+from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
 
 if TYPE_CHECKING:
@@ -307,7 +307,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         """Warn, once, if a run has ended with a folded output that no model has read, which is rarely intended."""
         if not self._has_warned and self._conversation().left_unread(self._routes, ended=ended):
             self._has_warned = True
-            ENDED_UNREAD.log()
+            events.ENDED_UNREAD.log()
 
     def _conversation(self) -> MemoryContext:
         """Return the agent's context. A loaded workbench has loaded a copy of it, and so looks up the calling agent's."""

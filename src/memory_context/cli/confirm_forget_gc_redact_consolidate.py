@@ -8,7 +8,7 @@ import typer
 from memory_context.cli import options as opt
 from memory_context.cli.app import KEEP, NOTHING_FOUND, app
 from memory_context.cli.completion import complete_users
-from memory_context.cli.open_store_and_user import login, opened, opened_store, unknown_name
+from memory_context.cli.open_store_and_user import login, opened, opened_store
 from memory_context.cli.progress_and_ctrl_c import interruptible
 from memory_context.cli.screen import confirm, print_json, print_paged, say
 from memory_context.exceptions import StoreError
@@ -207,10 +207,9 @@ def consolidate(
         bool, typer.Option("--dry-run", help="Only say what would be merged.")
     ] = False,
     as_json: opt.AsJson = False,
-) -> int:
+) -> None:
     """Merge notes of a tier that say the same thing. The old ones are evicted; their keys stay valid."""
     from memory_context.memory import consolidation
-    from memory_context.model.tiers_and_limits import policies_with
     from memory_context.text.describe.description import counted
 
     left_behind = "Merged notes stay merged; the others are unchanged."
@@ -221,18 +220,9 @@ def consolidate(
         done = consolidation.consolidate(
             memory, tier, tier_id, similarity=similarity, dry_run=dry_run, progress=report
         )
-        # A tier that the library knows may be empty; another name is mistyped if nothing is there.
-        named = None if tier in policies_with() else tier
-        unknown = None
-        if not done.notes:
-            unknown = unknown_name(memory.memory_store, memory.scope.user_id, tier=named)
     if as_json:
         print_json(asdict(done) | {"tokens_saved": done.tokens_saved})
-    if unknown:
-        say(unknown)
-        return NOTHING_FOUND
-    if as_json:
-        return 0
+        return
     lines = list[str]()
     for group in done.groups:
         tokens = f"{group.tokens_before:,} -> {group.tokens_after:,} tokens"
@@ -243,4 +233,3 @@ def consolidate(
     saved = f"{done.tokens_saved:,} tokens saved"
     lines.append(f"of {notes}, {merged:,} {became} {len(done.groups):,}: {saved}")
     print_paged(*lines)
-    return 0

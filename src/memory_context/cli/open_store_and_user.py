@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from getpass import getuser
 from itertools import islice
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from memory_context.memory.manager import MemoryManager
     from memory_context.stores import MemoryStore
 
-NAMES_SHOWN = 20
+USERS_SHOWN = 20
 
 
 def check_given(url: str | None, command: str) -> str:
@@ -154,41 +154,10 @@ def only_user(store: MemoryStore) -> str:
     if not users:
         raise MemoryNotFoundError("nothing is stored in this database yet")
     if len(users) > 1:
+        shown = islice(users.items(), USERS_SHOWN)
+        names = ", ".join(f"{user} ({memories:,})" for user, memories in shown)
+        more = f" and {len(users) - USERS_SHOWN:,} more" if len(users) > USERS_SHOWN else ""
         raise InvalidArgumentError(
-            f"there are several users; choose one with --user ID: {_listed(users)}"
+            f"there are several users; choose one with --user ID: {names}{more}"
         )
     return next(iter(users))
-
-
-def unknown_name(
-    store: MemoryStore, user: str, *, tier: str | None = None, thread: str | None = None
-) -> str | None:
-    """Say which of these names nothing is stored under, and which names there are; None if something is under each.
-
-    For a command that has found nothing: the name may be mistyped.
-    """
-    from memory_context.memory.filters_from_keywords import ANY_STATE
-    from memory_context.model.scope import Scope
-    from memory_context.stores.sql.catalog import Catalog
-
-    catalog = Catalog(store)
-    scope = Scope(user)
-    users = catalog.users()
-    if not users:
-        return "nothing is stored in this database yet"
-    if scope.user_id not in users:
-        return f"there is no user {user!r}; there are: {_listed(users)}"
-    if tier is not None and tier not in (tiers := catalog.counts("tier", scope.user_id)):
-        return f"{user!r} has nothing in the tier {tier!r}; there are: {_listed(tiers) or 'none'}"
-    if thread is not None and not store.count(scope, {**ANY_STATE, "thread_id": thread}):
-        found = catalog.threads(scope, limit=NAMES_SHOWN)
-        newest = ", ".join(one.thread_id for one in found) or "none"
-        return f"nothing is stored of the conversation {thread!r}; the last ones: {newest}"
-    return None
-
-
-def _listed(counts: Mapping[str, int]) -> str:
-    """Return names and how many memories each has, as far as there is room."""
-    shown = islice(counts.items(), NAMES_SHOWN)
-    more = f" and {len(counts) - NAMES_SHOWN:,} more" if len(counts) > NAMES_SHOWN else ""
-    return ", ".join(f"{name} ({memories:,})" for name, memories in shown) + more

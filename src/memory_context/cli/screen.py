@@ -173,11 +173,11 @@ def page_facts(limit: int, offset: int, total: int) -> dict[str, object]:
     return {"total": total, "offset": offset, "next_offset": end if end < total else None}
 
 
-def say_page(shown: int, offset: int, total: int, things: str, why_none: str | None = None) -> None:
+def say_page(shown: int, offset: int, total: int, things: str) -> None:
     """Say on standard error which part was shown, and how to get more; nothing if that was all."""
     end = offset + shown
     if not total:
-        say(why_none or f"no {things} match")
+        say(f"no {things} match")
     elif not shown:
         say(f"there are only {total:,} {things}")
     elif shown < total:

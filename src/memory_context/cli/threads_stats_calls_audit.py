@@ -10,13 +10,7 @@ from memory_context.cli import options as opt
 from memory_context.cli.app import FIND, NOTHING_FOUND, app
 from memory_context.cli.completion import complete_keys
 from memory_context.cli.filter_options import moment
-from memory_context.cli.open_store_and_user import (
-    NAMES_SHOWN,
-    only_user,
-    opened,
-    opened_store,
-    unknown_name,
-)
+from memory_context.cli.open_store_and_user import only_user, opened, opened_store
 from memory_context.cli.screen import (
     LINE,
     NAME,
@@ -37,7 +31,6 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from memory_context.memory.manager import MemoryManager
     from memory_context.model.call_records import CallRecord, CallTotals, Decision, ModelCall
     from memory_context.stores import MemoryStore
     from memory_context.stores.sql.catalog import CatalogTotal
@@ -60,7 +53,6 @@ def threads(
         scope = Scope(user or only_user(database))
         found = catalog.threads(scope, limit=limit, offset=offset)
         total = catalog.count_threads(scope.user_id)
-        unknown = None if total else unknown_name(database, scope.user_id)
     if as_json:
         conversations = [asdict(thread) for thread in found]
         print_json({"threads": conversations, **page_facts(limit, offset, total)})
@@ -73,7 +65,7 @@ def threads(
             counts = ("memories", NUMBER), ("tokens", NUMBER)
             columns = [("conversation", NAME), *counts, ("first", TIME), ("last", TIME)]
             print_paged(table(columns, rows))
-        say_page(len(rows), offset, total, "conversations", unknown)
+        say_page(len(rows), offset, total, "conversations")
     return 0 if found else NOTHING_FOUND
 
 
@@ -104,9 +96,6 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
             "not_indexed": catalog.count_pending(user_id),
             **_sums_of_calls(database, [total.name for total in totals["users"]]),
         }
-        unknown = unknown_name(database, user_id) if user_id and not sums["memories"] else None
-    if unknown:
-        say(unknown)
     if as_json:
         tables = {name: [asdict(total) for total in rows] for name, rows in totals.items()}
         print_json({"database_bytes": database_bytes, **sums, **tables})
@@ -164,29 +153,18 @@ def calls(
             if thread is None
             else memory.calls(thread_id=thread, limit=limit + 1)
         )
-        nothing = "" if found else _why_no_calls(memory, thread)
     shown = found[:limit]
     if as_json:
         print_json({"calls": [asdict(one) for one in shown], "more": len(found) > limit})
     elif not shown:
-        say(nothing)
+        say(
+            "no calls are kept: agents that run on this store add them, and they are kept for 30 days"
+        )
     else:
         print_paged(_call_table(shown))
         if len(found) > limit:
             say(f"the newest {limit:,}; for more: --limit")
     return 0 if shown else NOTHING_FOUND
-
-
-def _why_no_calls(memory: "MemoryManager", thread: str | None) -> str:
-    if unknown := unknown_name(memory.memory_store, memory.scope.user_id):
-        return unknown
-    threads = [totals.thread_id for totals in memory.call_totals() if totals.thread_id]
-    if thread is not None and threads:
-        names = ", ".join(threads[:NAMES_SHOWN])
-        return f"no calls of the conversation {thread!r} are kept; the last ones: {names}"
-    return (
-        "no calls are kept: agents that run on this store add them, and they are kept for 30 days"
-    )
 
 
 def _call_table(shown: "Sequence[CallTotals | CallRecord]") -> "RenderableType":
@@ -261,9 +239,8 @@ def audit(
     from memory_context.stores import SQLAuditTrail
 
     with opened_store(store, "audit") as database:
-        user_id = user or only_user(database)
         entries = SQLAuditTrail(database).entries(
-            user_id,
+            user or only_user(database),
             key=key,
             action=action,
             since=moment(since) if since else None,
@@ -272,7 +249,6 @@ def audit(
         found = list(
             islice(entries, limit + 1)
         )  # one more than wanted, to know whether there are more
-        unknown = None if found else unknown_name(database, user_id)
     shown = found[:limit]
     more = len(found) > limit
     if as_json:
@@ -293,5 +269,5 @@ def audit(
         if more:
             say(f"the newest {limit:,}; for more: --limit, or --until")
     else:
-        say(unknown or "no entries match")
+        say("no entries match")
     return 0 if shown else NOTHING_FOUND
