@@ -84,6 +84,7 @@ _ASKS_IN_JAPANESE = re.compile(
     "\u4f55|\u8ab0|\u3044\u3064|\u3069\u3053|\u3069\u3046|\u306a\u305c|\u3044\u304f\u3089|\u3044\u304f\u3064"
 )
 _PICKS_ONE = re.compile(r"first|last|next|previous|worst|\w{3,}est", re.IGNORECASE)
+_ASKS_IF_IT_IS = re.compile(r"\W*(?:why|is|are|was|were)\b", re.IGNORECASE)
 TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 _DEFINITE = "the|this|that|my|our|your|his|her|their"
 _TAKEN_AS_KNOWN = rf"\b(?:{_DEFINITE}|which)\s+(?:[\w-]+\s+)?{{word}}\b"
@@ -193,9 +194,10 @@ def is_definite(message: str, term: AskedTerm) -> bool:
 def describes_next(message: str, term: AskedTerm, other: AskedTerm) -> bool:
     """Return whether *term* is an adjective right before *other*: "new" in "the new intern".
 
-    An adjective that picks one of several, as in "the last test", does not only describe it.
+    An adjective that picks one of several, as in "the last test", does not only describe it. In "Why is the sky blue?"
+    the second word describes the first.
     """
-    if _PICKS_ONE.fullmatch(term.text):
+    if _PICKS_ONE.fullmatch(term.text) or _ASKS_IF_IT_IS.match(message):
         return False
     pattern = rf"\b{re.escape(term.text)}\s+{re.escape(other.text)}\b"
     return re.search(pattern, message[:READ_AT_MOST], re.IGNORECASE) is not None
