@@ -266,11 +266,11 @@ def _record_owner(session: AgentSession, state: dict[str, Any], user_id: str) ->
     Raises:
         StateOwnerError: The session belongs to another user.
     """
-    recorded = session.state.get(OWNER)
-    # Sessions of earlier versions name their owner only in the agents' own parts of the provider's state.
-    notes = [DecisionNote.from_json(kept.get("note")) for kept in state.values()]
-    owners = [recorded, *(note.facts.user_id for note in notes if note)]
-    owner = next((one for one in owners if one is not None), None)
+    owner = session.state.get(OWNER)
+    if owner is None:
+        # Sessions of earlier versions name their owner only in the agents' own parts of the provider's state.
+        notes = filter(None, (DecisionNote.from_json(kept.get("note")) for kept in state.values()))
+        owner = next(filter(None, (note.facts.user_id for note in notes)), None)
     ConversationFacts(owner).check_owner(user_id)
     session.state[OWNER] = user_id
 
