@@ -1119,3 +1119,14 @@ def test_a_record_goes_on_over_its_inner_rules() -> None:
     ]
     text = "\n".join(invoices)
     assert [invoices[9].strip()] == _shown("How many days do we have to pay AquaNord?", text)
+
+
+def test_where_a_row_holds_all_that_is_asked_nothing_else_comes() -> None:
+    """A question in the past tense may be about talk elsewhere, but not if a row of a list answers it."""
+    rows = [f"c{n:04}x fixed the layout of page {n}" for n in range(40)]
+    rows[12] = "c0012x removed the flag of dark mode"
+    talk = "\n\n".join(f"{n} people spoke of lamps, and nobody of pages." for n in range(900))
+    talk += "\n\nThe dark room has a mode for the flag, says the caretaker.\n\n" + talk
+    items = [_item("\n".join(rows), "log"), _item(talk, "talk")]
+    opened = _opened("Which commit was it that removed the flag of dark mode?", items)
+    assert ["log"] == [expansion.key for expansion in opened]
