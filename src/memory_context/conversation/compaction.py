@@ -26,6 +26,7 @@ from memory_context.conversation.message import (
     trusted_keys,
 )
 from memory_context.conversation.message_groups import groups
+from memory_context.conversation.message_tokens import PICTURE_TOKENS
 from memory_context.conversation.standing_words import standing_words, within_budget
 from memory_context.exceptions import BudgetTooSmallError, InvalidArgumentError
 from memory_context.model.item import CONVERSATION
@@ -43,8 +44,6 @@ LOW_WATER = 0.6
 SHORT_REST = 0.15
 LISTED_CHARACTERS = 600
 NOTE_TOKENS = 300
-# What OpenAI charges for an image of 1024 x 1024 in high detail: 85, and 170 for each of four tiles. Others count by area.
-PICTURE_TOKENS = 765
 # Standing words are handed on from note to note, up to so many tokens, and up to a twelfth of the limit.
 STANDING_TOKENS = 100
 STANDING_SHARE = 12

@@ -11,6 +11,7 @@ from uuid import uuid4
 from memory_context import wording_for_models as prompts
 from memory_context.conversation.ask_texts import LightModel
 from memory_context.conversation.compaction import Compactor, check_limit
+from memory_context.conversation.conversation_facts import ConversationFacts
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.fold_recall_notes_policies import (
     LEAST_THRESHOLD,
@@ -43,7 +44,7 @@ from memory_context.conversation.references.key_trust import (
     tell_caller,
 )
 from memory_context.conversation.run_notes import unseen_notes
-from memory_context.exceptions import StateError, StateOwnerError
+from memory_context.exceptions import StateError
 from memory_context.memory.assembler import ContextAssembler
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
@@ -57,38 +58,6 @@ from memory_context.runtime.threads import off_loop
 def new_message_id() -> str:
     """Return the id of a message that this library puts into a conversation."""
     return f"{MEMORY_SOURCE}_{uuid4().hex}"
-
-
-@dataclass(frozen=True, slots=True)
-class ConversationFacts:
-    """What is known of a conversation beyond its messages. A host keeps it beside them, as JSON.
-
-    Attributes:
-        user_id: Whose conversation it is; None before a model was asked.
-        undecided: The id of the newest question if recall for it has to wait: it came within a group that a model had
-            seen in part, and what it needs is brought back before the next group.
-        trusted: Keys that may be passed on to tools, beside those of the messages.
-        judge_calls: How often a judge with a model was asked.
-        judge_tokens: What that has cost.
-    """
-
-    user_id: str | None = None
-    undecided: str | None = None
-    trusted: tuple[str, ...] = ()
-    judge_calls: int = 0
-    judge_tokens: int = 0
-
-    def check_owner(self, user_id: str) -> None:
-        """Check that the conversation is this user's, or nobody's yet.
-
-        Raises:
-            StateOwnerError: It belongs to another user.
-        """
-        if self.user_id not in (None, user_id):
-            raise StateOwnerError(
-                f"this conversation belongs to another user than {user_id!r}: "
-                "give each user conversations of their own"
-            )
 
 
 @dataclass(frozen=True, slots=True)

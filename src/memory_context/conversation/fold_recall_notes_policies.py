@@ -11,7 +11,7 @@ from memory_context.conversation.recall.judge_within_limits import Judge, JudgeL
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.memory.summarizer_within_limits import Summaries, Summarizer
 from memory_context.model.tiers_and_limits import TierPolicy, policies_with
-from memory_context.model.tool_names import FILE_READERS, PAGE_TOKENS
+from memory_context.model.tool_names import PAGE_TOKENS
 from memory_context.text.tokens.counter import TokenCounter
 
 P = TypeVar("P")
@@ -26,6 +26,28 @@ PREVIEW_PART = 4
 # Eight times the default threshold. No recorded run has come near it (`docs/why.md`): it is meant for, say, thirty
 # parallel calls.
 RESULTS_TOGETHER = 4000
+# Tools that read files, in coding agents, in deepagents, and in MCP's file servers.
+FILE_READERS = frozenset(
+    {
+        "Glob",
+        "Grep",
+        "Read",
+        "cat",
+        "directory_tree",
+        "get_file_contents",
+        "glob",
+        "grep",
+        "list_directory",
+        "ls",
+        "open_file",
+        "read_file",
+        "read_multiple_files",
+        "read_text_file",
+        "search_files",
+        "view",
+        "view_file",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,6 +263,11 @@ class NotesPolicy:
         """Check the tiers and the switches."""
         _check_flags(self)
         policies_with(self.tiers)
+
+
+def preview_limit(most: int, tokens: int) -> int:
+    """Return how many tokens the preview of a text of *tokens* may have: at most *most*, and a quarter of the text."""
+    return min(most, tokens // PREVIEW_PART)
 
 
 def fold_policy_of(fold: FoldMoment | FoldPolicy, threshold: int | None) -> FoldPolicy:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +34,7 @@ from memory_context.model.item import (
 from memory_context.model.reference import check_key, one_line
 from memory_context.model.scope import DETAIL, Place
 from memory_context.model.tiers_and_limits import (
+    LONGEST_RUN,
     Confirmation,
     Lifetime,
     TierPolicy,
@@ -51,9 +51,6 @@ if TYPE_CHECKING:
 
 
 NEWEST_FIRST = "created_at"
-
-# A process can die before it reports that its run has ended.
-LONGEST_RUN = timedelta(days=7)
 
 
 class TierNotes(ClosedAtExit):

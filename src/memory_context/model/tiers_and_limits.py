@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
 from memory_context.exceptions import (
@@ -20,6 +21,8 @@ Action: TypeAlias = Literal["save", "update", "delete", "clear", "promote"]
 
 LIFETIMES: tuple[Lifetime, ...] = get_args(Lifetime)
 TENTH = 0.1
+# Notes of a run expire after this: a process can die before it reports that its run has ended.
+LONGEST_RUN = timedelta(days=7)
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
