@@ -58,8 +58,8 @@ from memory_context.model.item import (
     now,
     to_content,
 )
+from memory_context.model.one_line import one_line
 from memory_context.model.origin import MODEL
-from memory_context.model.reference import one_line
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop

@@ -34,8 +34,6 @@ if sys.platform != "win32":
 # For the owner only, because an agent's notes may be private.
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
-# The number is limited because each write walks through all files and folders to add up their sizes.
-MOST_ENTRIES = 10_000
 TRIES = 10
 POLL_SECONDS = 0.002
 Parts: TypeAlias = tuple[str, ...]

@@ -20,7 +20,6 @@ from memory_context.conversation.fold_recall_notes_policies import (
 )
 from memory_context.conversation.folding.fold_after_reading import due_messages, fold_what_was_read
 from memory_context.conversation.folding.fold_messages import MessageFolder
-from memory_context.conversation.kept_calls_and_decisions import DecisionLog, model_call
 from memory_context.conversation.message import (
     MEMORY_SOURCE,
     NO_FACTS,
@@ -28,15 +27,15 @@ from memory_context.conversation.message import (
     Message,
     MessageFacts,
     as_lines,
-    from_lines,
     own_message,
     trusted_keys,
 )
 from memory_context.conversation.message_groups import recall_position
 from memory_context.conversation.message_tokens import Ledger
 from memory_context.conversation.recall.judge_within_limits import BoundedJudge, LexicalJudge
-from memory_context.conversation.recall.recall_request import recall_request
+from memory_context.conversation.recall.recall_request import newest_question, recall_request
 from memory_context.conversation.recall.recaller import Recaller
+from memory_context.conversation.recorded_calls_and_decisions import DecisionLog, model_call
 from memory_context.conversation.references.key_trust import (
     generated_in,
     note_said,
@@ -44,12 +43,11 @@ from memory_context.conversation.references.key_trust import (
     tell_caller,
 )
 from memory_context.conversation.run_notes import unseen_notes
-from memory_context.exceptions import StateError
 from memory_context.memory.assembler import ContextAssembler
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.user_layer import UserLayer, user_layer
-from memory_context.model.item import CONVERSATION, MemoryItem, hash_content
+from memory_context.model.item import hash_content
 from memory_context.model.reference import MemoryRef, leading_key
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime.threads import off_loop
@@ -288,33 +286,6 @@ class Conversation:
             self.cache.made[hash_content(taken.text)] = taken.known
         return taken
 
-    def restore(self, messages: Sequence[Message], item: MemoryItem) -> tuple[int, list[Message]]:
-        """Return the index of the note on a compaction, and the messages that belong in its place.
-
-        Raises:
-            StateError: *item* holds no messages, or its reference does not stand here.
-        """
-        key = item.memory_key
-        notes = [i for i, one in enumerate(messages) if one.is_a("compaction")]
-        index = next((i for i in notes if messages[i].known.stands_for == key), None)
-        if item.memory_type != CONVERSATION or index is None:
-            raise StateError(f"{key!r} does not stand for compacted messages of this conversation")
-        try:
-            known = map(MessageFacts.from_json, item.content_metadata["facts"])
-            restored = [
-                replace(message, id=self.new_id(), facts=facts)
-                for message, facts in zip(from_lines(item.text), known, strict=True)
-            ]
-        except (
-            ValueError,
-            LookupError,
-            TypeError,
-        ) as error:  # from JSON, from pydantic, or because somebody else wrote the record
-            raise StateError(
-                f"the memory {key!r} does not hold the messages that were stored there"
-            ) from error
-        return index, restored
-
     def _with_late_folds(self, messages: list[Message], seen: int) -> tuple[list[Message], int]:
         """Fold the texts that were read in full, where that pays now; return the messages and how many are unchanged."""
         due = self.fail_open.run_without_store(due_messages, messages, seen, self.folder)
@@ -377,8 +348,10 @@ class Conversation:
         self, messages: list[Message], facts: ConversationFacts, seen: int
     ) -> tuple[list[Message], ConversationFacts]:
         """Return *messages* with what the newest one needs inserted before its group, and the facts after that."""
-        recaller = self.recaller()
-        question = self._asking(messages, facts, seen) if recaller.budget else None
+        recall = self.settings.recall
+        if recall is None or not recall.expansion_budget:
+            return messages, facts
+        question = newest_question(messages, seen, facts.undecided, results=recall.results)
         if question is None:
             return messages, facts
         position = recall_position(messages, seen)
@@ -387,7 +360,7 @@ class Conversation:
         judge = self.cache.bounded_judge
         judge.calls, judge.tokens = facts.judge_calls, facts.judge_tokens
         request = recall_request(question, messages, seen)
-        found = await recaller.recall(request)
+        found = await self.recaller().recall(request)
         facts = replace(facts, undecided=None, judge_calls=judge.calls, judge_tokens=judge.tokens)
         if found is None:
             return messages, facts
@@ -407,19 +380,6 @@ class Conversation:
             self.settings.fold.redacted,
             self.log,
         )
-
-    def _asking(
-        self, messages: Sequence[Message], facts: ConversationFacts, seen: int
-    ) -> Message | None:
-        """Return the newest message that still needs a decision on what to bring back; None if there is none."""
-        for message in reversed(messages[seen:]):
-            if message.is_question:
-                return message
-        waiting = next((one for one in messages[:seen] if one.id == facts.undecided), None)
-        looks_at_results = self.settings.recall and self.settings.recall.results
-        if waiting is not None or not looks_at_results:
-            return waiting
-        return next((one for one in reversed(messages[seen:]) if one.role == "tool"), None)
 
     async def _with_notes(
         self, messages: list[Message], notes: ScopedMemory, seen: int

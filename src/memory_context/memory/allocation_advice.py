@@ -10,6 +10,8 @@ from typing import Any
 from memory_context.memory.assembled_package import ContextPackage
 from memory_context.memory.chosen_within_budget import Allocation, AssemblyCandidate, choose
 
+# The advice is from this many of the newest recorded assemblies.
+RECORDED = 50
 STEPS = 10
 LEFT_OUT_RECORDED = 100
 WORTH = {"whole": 1.0, "excerpt": 1.0, "reference": 0.5}

@@ -20,8 +20,9 @@ from memory_context.memory.chosen_within_budget import (
 )
 from memory_context.model.drawers import Displayed
 from memory_context.model.item import MemoryItem, is_secret
+from memory_context.model.one_line import one_line
 from memory_context.model.origin import CONFIRMED
-from memory_context.model.reference import names_key, one_line
+from memory_context.model.reference import names_key
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.notes_that_say_the_same import runs
 from memory_context.text.words_and_names import names

@@ -39,6 +39,7 @@ from memory_context.model.call_records import (
     ModelCall,
 )
 from memory_context.model.generated_keys import KeyGenerator
+from memory_context.model.importance import check_importance
 from memory_context.model.item import (
     SECRET,
     AnyContent,
@@ -46,7 +47,6 @@ from memory_context.model.item import (
     MemoryItem,
     MemoryList,
     bytes_of,
-    check_importance,
     check_metadata,
     check_names,
     facts_of,

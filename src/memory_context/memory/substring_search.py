@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memory_context.model.item import Match, MemoryItem, is_secret
-from memory_context.model.reference import one_line
+from memory_context.model.one_line import one_line
 from memory_context.model.scope import Scope
 from memory_context.stores import Filters
 from memory_context.wording_for_models import HIDDEN

@@ -31,7 +31,8 @@ from memory_context.model.item import (
     MemoryList,
     now,
 )
-from memory_context.model.reference import check_key, one_line
+from memory_context.model.one_line import one_line
+from memory_context.model.reference import check_key
 from memory_context.model.scope import DETAIL, Place
 from memory_context.model.tiers_and_limits import (
     LONGEST_RUN,

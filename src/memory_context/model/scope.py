@@ -7,6 +7,7 @@ from typing import TypeAlias
 from uuid import UUID
 
 from memory_context.exceptions import InvalidScopeError
+from memory_context.model.whole_numbers import is_whole
 
 MAX_NAME = 255
 DETAIL = "detail"
@@ -71,7 +72,7 @@ _COLUMNS = ("user_id", "agent_id", "thread_id", "tier", "tier_id")
 
 
 def _name(field: str, value: object) -> str:
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**MAX_NAME:
+    if is_whole(value) and abs(value) < 10**MAX_NAME:
         return str(value)
     if isinstance(value, UUID):
         return str(value)

@@ -6,14 +6,14 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal, TypeAlias, TypeGuard, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidTierError,
     TierFullError,
 )
-from memory_context.model.item import HIGHEST_PRIORITY, MemoryItem
+from memory_context.model.item import MemoryItem
 from memory_context.model.scope import OPEN_TIERS
 
 Lifetime: TypeAlias = Literal["run", "session", "task", "project", "user"]
@@ -211,20 +211,3 @@ def _full(tier: str, unit: str, size: int, limit: int, needed: str) -> TierFullE
         size=size,
         limit=limit,
     )
-
-
-def importance_of(priority: object) -> float:
-    """Return the importance, 0 to 1, of a priority of 1 to 10.
-
-    Raises:
-        InvalidArgumentError: It is not a whole number from 1 to 10.
-    """
-    if _is_whole(priority) and 1 <= priority <= HIGHEST_PRIORITY:
-        return priority / HIGHEST_PRIORITY
-    raise InvalidArgumentError(
-        f"a priority is a whole number from 1 to {HIGHEST_PRIORITY}, not {priority!r:.80}"
-    )
-
-
-def _is_whole(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)

@@ -39,10 +39,16 @@ from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.codec import Codec, check_embedder, url_prefix
 from memory_context.stores.protocol import Filters, Mode, Progress
 from memory_context.stores.sql import copy_sqlite_file as _backup
-from memory_context.stores.sql import forget_user_and_scrub, migrate, partitions, row_deletion, urls
+from memory_context.stores.sql import (
+    forget_user_and_scrub,
+    migrate,
+    partitions,
+    restore_and_conflicts,
+    row_deletion,
+    urls,
+)
 from memory_context.stores.sql import put as _put
 from memory_context.stores.sql import reencode_rows as recoding
-from memory_context.stores.sql import restore as _restore
 from memory_context.stores.sql.call_log import CallLog, recode_calls
 from memory_context.stores.sql.dialects import insert_into, upsert
 from memory_context.stores.sql.filters_as_sql import (
@@ -424,12 +430,12 @@ class SQLAlchemyStore(ClosedAtExit):
                 _check_scope(scope, record)
         # As in `put`, texts are analyzed before the transaction, but only those that are not stored
         # yet. Of two versions of a memory, each has chunks of its own.
-        stored = self.database.read(_restore.stored_ids, scope.user_id, records)
-        runs = [(run, _prepared(run, stored)) for run in _restore.runs(records)]
+        stored = self.database.read(restore_and_conflicts.stored_ids, scope.user_id, records)
+        runs = [(run, _prepared(run, stored)) for run in restore_and_conflicts.runs(records)]
 
         def work(connection: sa.Connection) -> Restored:
             with quota_kept(connection, scope.user_id, self.quota):
-                return _restore.restore(connection, scope.user_id, runs)
+                return restore_and_conflicts.restore(connection, scope.user_id, runs)
 
         restored = self.database.write(work)
         self._complete_index(scope.user_id, *(batches for _, batches in runs))

@@ -11,6 +11,8 @@ LINES = 300
 LONGEST_LINE = 1_000
 COUNTED_AT_MOST = 8_000_000
 _LETTER = re.compile(r"[^\W\d_]")
+# A path in the arguments of a call, which are JSON. They are not parsed, so a path with escapes is not found.
+_PATH_ARGUMENT = re.compile(r'"(?:path|file_?path|file_?name|file|uri|url)": ?"([^"\\]{1,1000})"')
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -42,6 +44,12 @@ class Sample:
         """Return the first line with a letter in it; if there is none, the beginning of the text."""
         first = next((line for line in self.lines if _LETTER.search(line)), "")
         return (first or self.text[:LONGEST_LINE]).strip()
+
+
+def path_in(arguments: str | None) -> str:
+    """Return the path that is an argument of a call, whose arguments are JSON; empty if there is none."""
+    path = _PATH_ARGUMENT.search(arguments or "")
+    return path[1] if path else ""
 
 
 def sample_of(text: str, path: str) -> Sample:

@@ -15,6 +15,7 @@ from memory_context.model.selection import Cost
 from memory_context.text.excerpt.excerpt import Excerpt, ShownLines, gap_between
 from memory_context.text.excerpt.headed_sections import section_at
 from memory_context.text.excerpt.records_by_line_forms import (
+    LONG_HEAD,
     LONGEST_RECORD,
     depth_of,
     heads_above,
@@ -33,7 +34,6 @@ ASKED = ('{"role": "user", "source": "', '{"role": "human", "text": "')
 # How a message begins that this library itself has added.
 NOTED = '{"role": "user", "source": "memory_context"'
 LONGEST_TURN = 2400
-LONG_HEAD = 160
 LEAST_CELLS = 3
 GAP_COST = 6
 LONG_LINE = 600

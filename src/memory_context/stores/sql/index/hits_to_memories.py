@@ -16,10 +16,10 @@ from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row
 from memory_context.stores.sql.schema import AnySelect, memories
 from memory_context.text.index.analyzer import held_by, wanted_by, words_found_by
-from memory_context.text.index.bm25 import MAX_TERMS, MAX_TRIED
 from memory_context.text.index.chunks import card_of, searchable
 from memory_context.text.index.embedders import Vector
 from memory_context.text.index.keyword_and_vector_scores import fused
+from memory_context.text.index.lexemes_looked_up import MAX_TERMS, MAX_TRIED
 from memory_context.wording_for_models import HIDDEN
 
 # In characters. A caller may pass a whole document as a query; this much of it has more lexemes than

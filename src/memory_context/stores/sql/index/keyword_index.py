@@ -36,7 +36,7 @@ from memory_context.stores.sql.schema import (
     passages,
     pending,
 )
-from memory_context.text.index import bm25
+from memory_context.text.index import bm25, lexemes_looked_up
 from memory_context.text.index.analyzer import VERSION
 from memory_context.text.index.bm25 import Owner, Statistics
 from memory_context.text.index.chunks import Chunk
@@ -195,7 +195,7 @@ def ranked(
     wanted: Sequence[str],
     inside: MemoryIds | None,
     limit: int,
-    terms: int = bm25.MAX_TERMS,
+    terms: int = lexemes_looked_up.MAX_TERMS,
 ) -> list[ChunkHit]:
     """Return the chunks that match the lexemes *wanted* best, by BM25, best first.
 
@@ -212,7 +212,9 @@ def ranked(
     if statistics is None:
         return []
     index = _INDEXES[connection.dialect.name]
-    values = index.values_of(connection, user_id, statistics, bm25.tried(wanted), terms, limit)
+    values = index.values_of(
+        connection, user_id, statistics, lexemes_looked_up.tried(wanted), terms, limit
+    )
     scored = index.BEST
     statement = sa.select(scored)
     if inside is not None:
@@ -239,7 +241,7 @@ def term_hits(
     index = _INDEXES[connection.dialect.name]
     holding = index.holding_of(connection, user_id, statistics, lexemes)
     names: list[tuple[str, str, float]] = []
-    readable = bm25.readable(holding, statistics.passages)
+    readable = lexemes_looked_up.readable(holding, statistics.passages)
     for lexeme in readable:
         names_of_lexeme = statistics.owner.names_of(lexeme)
         for name, (_, often) in zip(names_of_lexeme, bm25.STEPS, strict=True):
