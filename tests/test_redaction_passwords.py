@@ -348,7 +348,19 @@ def test_headers_below_each_other() -> None:
 
 @for_each(
     "name",
-    ["password", "Passwort", "Kennwort", "contraseña", "senha", "密码", "密碼", "пароль", "Пароль", "パスワード", "비밀번호"],
+    [
+        "password",
+        "Passwort",
+        "Kennwort",
+        "contraseña",
+        "senha",
+        "密码",
+        "密碼",
+        "пароль",
+        "Пароль",
+        "パスワード",
+        "비밀번호",
+    ],
 )
 @for_each(
     "table",

@@ -16,6 +16,7 @@ import regex
 from memory_context.text.ranges import Span
 from memory_context.text.redact.kinds_of_rules import Rule, SecretSpan
 from memory_context.text.redact.names_of_secrets import (
+    NAMED_SECRET,
     PASSWORD,
     PASSWORD_ELSEWHERE,
     PASSWORD_NOT_IN_ASCII,
@@ -313,8 +314,6 @@ def _planned(kind: str, name: str) -> AssignedRule:
     return AssignedRule(kind, '-> "', named)
 
 
-# Not the name of a secret that AWS keeps: arn:aws:secretsmanager:eu-west-1:111122223333:secret:prod/db-AbC123.
-NAMED_SECRET = f"(?<!:secretsmanager:[a-z0-9-]{{0,30}}:[0-9]{{0,12}}:){SECRET}"
 _KEY = f"(?:{SORTS_OF_KEY})[ _-]?key"
 
 ASSIGNED = (

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import regex
 
 from memory_context.text.ranges import Span
-from memory_context.text.redact.assigned_secrets import (
+from memory_context.text.redact.kinds_of_rules import PatternRule
+from memory_context.text.redact.markers import MARKER_BEGINS
+from memory_context.text.redact.names_of_secrets import (
     NAMED_SECRET,
     PASSWORD,
     SECRET,
     SORTS_OF_KEY,
     TOKEN,
 )
-from memory_context.text.redact.kinds_of_rules import PatternRule
-from memory_context.text.redact.markers import MARKER_BEGINS
 from memory_context.text.redact.value_looks_secret import is_no_secret, is_surely_random
 
 _SHORTEST = 20

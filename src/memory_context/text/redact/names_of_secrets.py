@@ -7,6 +7,8 @@ PASSWORD, SECRET = (
     "pass(?:word|wort|wd|phrase|code)",
     "secret(?:[ ._-]?(?:access[ _-]?)?key(?:_base)?)?",
 )
+# Not the name of a secret that AWS keeps: arn:aws:secretsmanager:eu-west-1:111122223333:secret:prod/db-AbC123.
+NAMED_SECRET = f"(?<!:secretsmanager:[a-z0-9-]{{0,30}}:[0-9]{{0,12}}:){SECRET}"
 PASSWORD_ELSEWHERE = ("kennwort", "contrase.a", "mot de passe", "senha")
 # Hints are searched for in ASCII, so these are searched for in the text itself.
 PASSWORD_NOT_IN_ASCII = "密码|密碼|[Пп]ароль|パスワード|비밀번호"  # noqa: S105 - a name
