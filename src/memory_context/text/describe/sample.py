@@ -72,14 +72,5 @@ def count_lines_starting(text: str, beginning: str) -> int:
 
 def matches_of(pattern: re.Pattern[str], lines: list[str], share: float) -> list[re.Match[str]]:
     """Return the matches at the beginnings of `lines`; empty if less than this share of the lines match."""
-    matches: list[re.Match[str]] = []
-    allowed = len(lines) - share * len(lines)
-    for line in lines:
-        match = pattern.match(line)
-        if match:
-            matches.append(match)
-            continue
-        allowed -= 1
-        if allowed < 0:
-            return []
-    return matches
+    matches = [match for match in map(pattern.match, lines) if match]
+    return matches if len(matches) >= share * len(lines) else []

@@ -107,17 +107,12 @@ def _count_step(count: int) -> tuple[str, float]:
 
 def often(count: int) -> float:
     """Return the count that represents the step of a count."""
-    _, stands_for = _count_step(count)
-    return stands_for
+    return _count_step(count)[1]
 
 
 def encoded(counts: Mapping[str, int]) -> str:
     """Return the names of a chunk's lexemes, separated by spaces."""
-    names = list[str]()
-    for lexeme, count in counts.items():
-        mark, _ = _count_step(count)
-        names.append(lexeme + mark)
-    return " ".join(names)
+    return " ".join(lexeme + _count_step(count)[0] for lexeme, count in counts.items())
 
 
 def postings(

@@ -281,7 +281,8 @@ class LockedDatabase:
     def given(self, expression: str, table: str) -> tuple[bool, list[str]]:
         """Evaluate an expression over all rows of a table; return whether some values are numbers, and the texts.
 
-        If it cannot be computed, the result is ``(False, [])``. If *table* is empty, the expression is evaluated once.
+        If it cannot be computed, the result is ``(False, [])``. *table* is empty for an expression without columns, which
+        is evaluated once.
         """
         rows = f"FROM {quoted_name(table)}" if table else ""
         values = f"SELECT value FROM (SELECT {expression} AS value {rows}) WHERE typeof(value)"  # noqa: S608
@@ -424,10 +425,8 @@ class LockedDatabase:
 def columns_with_examples(table: TextTable) -> str:
     """Return the names of a table's columns, each with its cell in the first row as an example."""
     row = next(table.rows(), [None] * len(table.columns))
-    named = list[str]()
-    for name, cell in zip(table.columns, row, strict=True):
-        named.append(f"{name} ({cell_text(cell)[:LONGEST_EXAMPLE]})")
-    return listed(named)
+    named = zip(table.columns, row, strict=True)
+    return listed(f"{name} ({cell_text(cell)[:LONGEST_EXAMPLE]})" for name, cell in named)
 
 
 def cell_text(cell: object) -> str:
@@ -449,9 +448,7 @@ def _check_statement(sql: str) -> None:
 
 
 def _definition(name: str, table: TextTable, affinities: Mapping[str, str]) -> str:
-    columns = list[str]()
-    for column in table.columns:
-        columns.append(f"{quoted_name(column)} {affinities.get(column, '')}")
+    columns = (f"{quoted_name(name)} {affinities.get(name, '')}" for name in table.columns)
     return f"CREATE TABLE {quoted_name(name)} ({', '.join(columns)})"
 
 
