@@ -79,6 +79,32 @@ def _with_user(key: NumberedKey, _compiler: object, **_: object) -> str:
     return f"PRIMARY KEY (user_id, {number.name})"
 
 
+def text(name: str) -> sa.Column[Any]:
+    """Return a column of texts, which may be null."""
+    return sa.Column(name, sa.Text)
+
+
+def row_of_memory(name: str) -> tuple[sa.SchemaItem, ...]:
+    """Return the keys of a table with at most one row for each memory, which is deleted with the memory."""
+    return (
+        sa.Column("user_id", sa.Text, primary_key=True),
+        sa.Column("memory_id", sa.Uuid(), primary_key=True),
+        of_memory(name),
+    )
+
+
+def entry_of_log() -> tuple[sa.SchemaItem, ...]:
+    """Return the columns that each table of numbered entries has: when it was, and for whom."""
+    return (
+        sa.Column("id", integer, sa.Identity()),
+        required("at", UTCDateTime),
+        required("user_id", sa.Text),
+        text("agent_id"),
+        text("thread_id"),
+        NumberedKey("id"),
+    )
+
+
 def of_memory(name: str) -> sa.ForeignKeyConstraint:
     """Return the foreign key of rows that belong to a memory, and are deleted with it."""
     return sa.ForeignKeyConstraint(

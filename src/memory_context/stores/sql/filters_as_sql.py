@@ -69,7 +69,6 @@ _OPERATORS: dict[str, Callable[[sa.ColumnElement[Any], Any], Condition]] = {
 }
 _ORDERED = {"$gt", "$gte", "$lt", "$lte", "$under"}
 _FOR_TEXTS = {"$under": "a path", "$contains": "a text"}
-_ACCEPT_NONE = {"$eq", "$ne"}
 _LISTS = (list, tuple, set, frozenset)
 _NOT_FILTERED = {"content", "content_bytes", "content_metadata"}
 COLUMNS = {column.name: column for column in memories.c if column.name not in _NOT_FILTERED}
@@ -315,12 +314,13 @@ def _condition(column: sa.Column[Any], wanted: object, dialect: str) -> Conditio
 
 
 def _one_of(column: sa.Column[Any], wanted: Sequence[object], dialect: str) -> Condition:
-    values = [value for value in wanted if not isinstance(value, Mapping)]
-    listed = [_checked(column, value) for value in values if value is not None]
-    with_operators = [cast("object", one) for one in wanted if isinstance(one, Mapping)]
-    others = [_condition(column, one, dialect) for one in with_operators]
-    if any(value is None for value in values):
-        others.append(column.is_(None))
+    listed: list[object] = []
+    others: list[Condition] = []
+    for one in wanted:
+        if one is None or isinstance(one, Mapping):
+            others.append(_condition(column, cast("object", one), dialect))
+        else:
+            listed.append(_checked(column, one))
     # FALSE, because IN with an empty list would be evaluated for each row.
     return sa.or_(column.in_(listed) if listed else sa.false(), *others)
 
@@ -336,19 +336,14 @@ def _content_condition(wanted: object, dialect: str) -> Condition:
     """
     operators = cast("Mapping[str, object]", wanted if isinstance(wanted, Mapping) else {})
     fields = operators.get("$fields")
-    if list(operators) != ["$contains"] and not isinstance(fields, Mapping):
-        raise InvalidFilterError(
-            f"content can only be filtered by a text that it contains: {{'$contains': 'a text'}}, not {wanted!r:.80}"
-        )
     if isinstance(fields, Mapping):
         each = cast("Mapping[object, object]", fields).items()
         return sa.and_(sa.true(), *[may_match(name, limits, dialect) for name, limits in each])
+    if list(operators) != ["$contains"]:
+        raise InvalidFilterError(
+            f"content can only be filtered by a text that it contains: {{'$contains': 'a text'}}, not {wanted!r:.80}"
+        )
     return _compared(memories.c.content, "$contains", operators["$contains"], dialect)
-
-
-def _is_text(value: object) -> bool:
-    """Return whether *value* is a text, or a bound parameter for one that was checked already."""
-    return isinstance(value, str | sa.BindParameter)
 
 
 def _compared(column: sa.Column[Any], name: object, value: object, dialect: str) -> Condition:
@@ -357,11 +352,13 @@ def _compared(column: sa.Column[Any], name: object, value: object, dialect: str)
             f"no operator {name!r}; there are {', '.join(_OPERATORS)}, $contains"
         )
     takes = _FOR_TEXTS.get(str(name))
-    if takes and not (_is_text(value) and isinstance(column.type, sa.Text)):
+    # A bound parameter stands for a value that was checked already.
+    is_text = isinstance(value, str | sa.BindParameter)
+    if takes and not (is_text and isinstance(column.type, sa.Text)):
         raise InvalidFilterError(
             f"{name} takes {takes}, for a column with texts; not {value!r:.80} for {column.name}"
         )
-    if value is None and name not in _ACCEPT_NONE:
+    if value is None and name in _ORDERED:
         raise InvalidFilterError(
             f"operators of order do not take None; memories without {column.name} match {{{column.name!r}: None}}"
         )
@@ -399,9 +396,7 @@ def _checked(column: sa.Column[Any], value: object) -> object:
 
 def _has_tag(wanted: object, dialect: str) -> Condition:
     """Match records that have the tag, or at least one of the tags."""
-    words = [wanted]
-    if isinstance(wanted, _LISTS):
-        words = list(cast("Iterable[object]", wanted))
+    words = list(cast("Iterable[object]", wanted)) if isinstance(wanted, _LISTS) else [wanted]
     if not all(map(_is_word, words)):
         raise InvalidFilterError(
             f"tags are filtered by a word or a list of words, not {wanted!r:.80}"
