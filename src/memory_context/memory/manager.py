@@ -908,7 +908,7 @@ class MemoryManager(ClosedAtExit):
             variable = self.memory_store.password_variable
         audit: str | bool = self._audits_here
         if self._auditor and not self._audits_here:
-            audit = reopening.trail_url(self._auditor)
+            audit = reopening.needed_url(self._auditor.trail, "use audit=True or a database's URL")
         return {
             "user_id": self.scope.user_id,
             "store": url,

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import sqlalchemy as sa
 
@@ -89,9 +89,9 @@ class IndexedFolder:
             return True
         return self._folder.scan() != self._signatures
 
-    def holds_damaged(self, item: MemoryItem) -> bool:
-        """Return whether a damaged file stands where a memory's file would be."""
-        return path_of(item) in self._problems
+    def holds_damaged(self, record: AnyRecord) -> TypeGuard[MemoryItem]:
+        """Return whether *record* is a memory, and a damaged file stands where its file would be."""
+        return isinstance(record, MemoryItem) and path_of(record) in self._problems
 
     def save(self) -> None:
         """Write the changes of the index to the folder.

@@ -103,7 +103,7 @@ class Database:
         """
         if urls.is_memory(self.url) or self._is_pool:
             return None
-        return urls.without_password(self.url)
+        return urls.shown_url(self.url._replace(password=None))
 
     @property
     def was_removed(self) -> bool:
