@@ -385,11 +385,10 @@ class MemoryManager(ClosedAtExit):
             DeclinedError: A tier asks for confirmation, and it was declined.
             StoreError: The store failed.
         """
-        for item, _ in described:
-            self._check_tier_id(item.tier, item.tier_id)
         items: list[MemoryItem] = []
         redactions: list[Redaction] = []
         for item, description in described:
+            self._check_tier_id(item.tier, item.tier_id)
             redaction = self.redaction(item.memory_type)
             clean = with_redacted_content(item, redaction)
             items.append(self._completed(clean, description, "", redaction))

@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.schema import SchemaItem
 
 from memory_context.model.item import in_utc
 
@@ -84,7 +85,7 @@ def text(name: str) -> sa.Column[Any]:
     return sa.Column(name, sa.Text)
 
 
-def row_of_memory(name: str) -> tuple[sa.SchemaItem, ...]:
+def row_of_memory(name: str) -> tuple[SchemaItem, ...]:
     """Return the keys of a table with at most one row for each memory, which is deleted with the memory."""
     return (
         sa.Column("user_id", sa.Text, primary_key=True),
@@ -93,7 +94,7 @@ def row_of_memory(name: str) -> tuple[sa.SchemaItem, ...]:
     )
 
 
-def entry_of_log() -> tuple[sa.SchemaItem, ...]:
+def entry_of_log() -> tuple[SchemaItem, ...]:
     """Return the columns that each table of numbered entries has: when it was, and for whom."""
     return (
         sa.Column("id", integer, sa.Identity()),
