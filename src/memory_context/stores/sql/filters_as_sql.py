@@ -133,11 +133,11 @@ class ScopeShape(NamedTuple):
 
     Attributes:
         columns: The columns that must have a given value.
-        open_ids: For each tier in `Scope.places`, the number of its places; None if the scope sees all places.
+        places: The number of `Scope.places`; None if the scope sees all places.
     """
 
     columns: tuple[str, ...]
-    open_ids: tuple[int, ...] | None
+    places: int | None
 
     def conditions(self, value_of: Callable[[str], Any] = sa.bindparam) -> list[Condition]:
         """Return the conditions, with the value that *value_of* returns for each name of `shape_of`.
@@ -147,14 +147,14 @@ class ScopeShape(NamedTuple):
         conditions: list[Condition] = [
             memories.c[name] == value_of(f"scope_{name}") for name in self.columns
         ]
-        if self.open_ids is not None:
-            # The same rule as `Scope.sees`.
-            in_sight = [memories.c.tier_id.is_(None), _is_one_of(memories.c.tier, OPEN_TIERS)]
-            for position, count in enumerate(self.open_ids):
-                ids = [value_of(f"open_{position}_{number}") for number in range(count)]
-                is_tier = memories.c.tier == value_of(f"open_{position}")
-                in_sight.append(is_tier & _is_one_of(memories.c.tier_id, ids))
-            conditions.append(sa.or_(*in_sight))
+        if self.places is not None:
+            # The same rule as `Scope.sees`. Without an IN: `Prepared` statements cannot have one.
+            in_sight = [memories.c.tier == tier for tier in OPEN_TIERS]
+            for number in range(self.places):
+                is_tier = memories.c.tier == value_of(f"open_tier_{number}")
+                is_place = memories.c.tier_id == value_of(f"open_id_{number}")
+                in_sight.append(is_tier & is_place)
+            conditions.append(sa.or_(memories.c.tier_id.is_(None), *in_sight))
         return conditions
 
 
@@ -164,14 +164,10 @@ def shape_of(scope: Scope) -> tuple[ScopeShape, dict[str, Any]]:
     values: dict[str, Any] = {f"scope_{name}": value for name, value in narrowed.items()}
     if scope.places is None:
         return ScopeShape(tuple(narrowed), None), values
-    open_ids: dict[str, list[str]] = {}
-    for tier, tier_id in sorted(scope.places):
-        open_ids.setdefault(tier, []).append(tier_id)
-    for position, (tier, tier_ids) in enumerate(open_ids.items()):
-        values[f"open_{position}"] = tier
-        for number, tier_id in enumerate(tier_ids):
-            values[f"open_{position}_{number}"] = tier_id
-    return ScopeShape(tuple(narrowed), tuple(map(len, open_ids.values()))), values
+    for number, (tier, tier_id) in enumerate(sorted(scope.places)):
+        values[f"open_tier_{number}"] = tier
+        values[f"open_id_{number}"] = tier_id
+    return ScopeShape(tuple(narrowed), len(scope.places)), values
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,11 +222,6 @@ def _with_leaves(wanted: Any, leaf: Callable[[Any], object]) -> Any:  # noqa: AN
     if isinstance(wanted, _LISTS):
         return [_with_leaves(one, leaf) for one in cast("Iterable[object]", wanted)]
     return None if wanted is None else leaf(wanted)
-
-
-def _is_one_of(column: sa.Column[Any], values: Iterable[Any]) -> Condition:
-    """Match one of a few values, without an IN: `Prepared` statements cannot have one."""
-    return sa.or_(*[column == value for value in values])
 
 
 def _check_readable(name: str, hidden: Collection[str]) -> None:
