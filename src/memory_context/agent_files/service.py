@@ -249,9 +249,10 @@ class AgentMemoryService:
         """
         entries = list(handles.walk(root, sweep=True))
         used = sum(entry.size for entry in entries)
-        after = used - (old_size or 0) + size
+        growth = size - (old_size or 0)
+        after = used + growth
         # If the quota was lowered below what the agent has, files may still be shortened.
-        if after > self.quota_bytes and size > (old_size or 0):
+        if after > self.quota_bytes and growth > 0:
             raise FileOperationError(
                 f"the agent's files have {used} of at most {self.quota_bytes} bytes, and would have {after}; "
                 f"shorten or delete some first"

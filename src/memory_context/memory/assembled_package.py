@@ -245,11 +245,9 @@ def make_package(
 def _task_first(wanted: Sequence[RankedMemory]) -> list[RankedMemory]:
     """Return the memories with those of the task, best first, marked as kept."""
     positions = count_from(1, 2)
-    reordered = list[RankedMemory]()
-    for memory in wanted:
-        kept = next(positions) if memory.tier == TASK else None
-        reordered.append(replace(memory, kept=kept))
-    return reordered
+    return [
+        replace(memory, kept=next(positions) if memory.tier == TASK else None) for memory in wanted
+    ]
 
 
 def _fill(

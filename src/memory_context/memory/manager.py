@@ -381,11 +381,10 @@ class MemoryManager(ClosedAtExit):
             DeclinedError: A tier asks for confirmation, and it was declined.
             StoreError: The store failed.
         """
-        for item, _ in described:
-            self._check_tier_id(item.tier, item.tier_id)
         items: list[MemoryItem] = []
         redactions: list[Redaction] = []
         for item, description in described:
+            self._check_tier_id(item.tier, item.tier_id)
             redaction = self.redaction(item.memory_type)
             clean = with_redacted_content(item, redaction)
             items.append(self._completed(clean, description, "", redaction))
@@ -886,7 +885,7 @@ class MemoryManager(ClosedAtExit):
             variable = self.memory_store.password_variable
         audit: str | bool = self._audits_here
         if self._auditor and not self._audits_here:
-            audit = reopening.trail_url(self._auditor)
+            audit = reopening.needed_url(self._auditor.trail, "use audit=True or a database's URL")
         return {
             "user_id": self.scope.user_id,
             "store": url,

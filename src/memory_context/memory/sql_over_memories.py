@@ -105,11 +105,11 @@ class _MemoriesAsTables:
         beginning = pattern.partition(ANY)[0]
         filters = {KEY_COLUMN: beginning_with(beginning)} if beginning else None
         matches = re.compile(".*".join(map(re.escape, pattern.split(ANY)))).fullmatch
-        found = list[MemoryItem]()
-        for item in self._store.query(self._scope, filters, limit=None, order_by="-created_at"):
-            is_readable = isinstance(item.content, str) and not is_secret(item)
-            if is_readable and matches(item.memory_key):
-                found.append(item)
+        found = [
+            item
+            for item in self._store.query(self._scope, filters, limit=None, order_by="-created_at")
+            if isinstance(item.content, str) and not is_secret(item) and matches(item.memory_key)
+        ]
         if len(found) > MOST_UNITED:
             raise InvalidQueryError(
                 f"{pattern} are {len(found)} memories; {MOST_UNITED} at most can be one table"
@@ -118,8 +118,6 @@ class _MemoriesAsTables:
 
     def _newest_tables(self) -> str:
         """Return the keys of the newest memories, with their descriptions, in one line."""
-        listing = list[str]()
-        for item in self._store.query(self._scope, limit=TABLES_LISTED):
-            if not is_secret(item):
-                listing.append(f"{item.memory_key} ({item.summary})")
+        newest = self._store.query(self._scope, limit=TABLES_LISTED)
+        listing = [f"{item.memory_key} ({item.summary})" for item in newest if not is_secret(item)]
         return "; ".join(listing) or "nothing"

@@ -37,7 +37,6 @@ from memory_context.model.scope import DETAIL, Place
 from memory_context.model.tiers_and_limits import (
     LONGEST_RUN,
     Confirmation,
-    Lifetime,
     TierPolicy,
     policies_with,
 )
@@ -100,15 +99,13 @@ class TierNotes(ClosedAtExit):
         }  # fmt: skip
         self.own_policies = tuple(policies)
         self.policies = policies_with(self.own_policies)
-        ids: dict[Lifetime, str | int | None] = {
-            "run": run_id, "session": self.session_id, "task": task_id, "project": project_id,
+        given = {
+            "run": run_id, "session": self.session_id, "task": task_id, "project": project_id, "plan": plan_id,
         }  # fmt: skip
-        self._tier_ids = dict[str, str | None]()
-        for name, policy in self.policies.items():
-            tier_id = ids.get(policy.lifetime)
-            if name == "plan" and plan_id is not None:
-                tier_id = plan_id
-            self._tier_ids[name] = None if tier_id is None else str(tier_id)
+        ids = {name: str(one) for name, one in given.items() if one is not None}
+        self._tier_ids = {name: ids.get(policy.lifetime) for name, policy in self.policies.items()}
+        if "plan" in ids:
+            self._tier_ids["plan"] = ids["plan"]
         self.manager = self._owner.within(self.places)
         # A built-in tier may have been given another lifetime; tiers of the caller's own need no id.
         self.manager.needing_ids = frozenset(

@@ -47,8 +47,9 @@ class SQLAuditTrail(ClosedAtExit):
         *,
         password_variable: str = PASSWORD_VARIABLE,
     ) -> None:
-        self._closes = store is None or isinstance(store, str | sa.URL | sa.Engine | sa.Pool)
         opened = as_store(store, password_variable)
+        # A store object belongs to the caller.
+        self._closes = opened is not store
         if not isinstance(opened, SQLAlchemyStore):
             raise InvalidArgumentError(
                 f"{type(opened).__name__} has no database, so the trail needs one of its own: give its URL"

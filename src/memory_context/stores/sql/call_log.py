@@ -178,9 +178,7 @@ class CallLog:
             self._database.write(self._insert, taken)
         except Exception as error:  # noqa: BLE001 - else the thread would die, and no other one start
             with self._lock:
-                newer = list(self._waiting)
-                self._waiting.clear()
-                self._waiting.extend((*taken, *newer))
+                self._waiting = deque((*taken, *self._waiting), MAX_WAITING)
                 was_paused = self._paused_until > 0
                 self._paused_until = time.monotonic() + PAUSE
             if not was_paused:

@@ -107,13 +107,13 @@ def _restore_run(
             total += _compare(connection, record)
         elif deletion and deletion.deleted_at >= record.updated_at:
             reason = f"it was deleted here on {_minute(deletion)}: {deletion.reason}"
-            total += _conflict(record, reason)
+            total += conflict(record, reason)
         else:
             new.append(record)
     written = insert_records(connection, new)
     for item in new:
         if item.id not in written:
-            total += _conflict(item, _clash(connection, item))
+            total += conflict(item, _clash(connection, item))
     for record in records:
         if isinstance(record, Deletion):
             total += _restore_deletion(connection, user_id, record, deleted)
@@ -168,12 +168,12 @@ def _compare(connection: sa.Connection, item: MemoryItem) -> Restored:
     if not differing:
         return Restored(unchanged=1)
     reason = f"another version of it is here, with other {', '.join(differing)}"
-    return _conflict(item, reason)
+    return conflict(item, reason)
 
 
-def _conflict(item: MemoryItem, reason: str) -> Restored:
-    conflict = Conflict(item.user_id, item.memory_key, reason, item.id)
-    return Restored(conflicts=(conflict,))
+def conflict(item: MemoryItem, reason: str) -> Restored:
+    """Return the outcome for a record that was not written, and why."""
+    return Restored(conflicts=(Conflict(item.user_id, item.memory_key, reason, item.id),))
 
 
 def differences(one: MemoryItem, other: MemoryItem) -> list[str]:

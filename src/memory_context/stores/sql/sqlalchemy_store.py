@@ -160,9 +160,7 @@ class SQLAlchemyStore(ClosedAtExit):
         self.codec = codec or Codec()
         self.database = Database(store, password_variable, self.codec)
         self.call_log = CallLog(self.database, calls_kept)
-        self._embedding: EmbeddingWorker | None = None
-        if embedder is not None:
-            self._embedding = self.embedding_by(embedder, embedding_model)
+        self._embedding = None if embedder is None else self.embedding_by(embedder, embedding_model)
 
     def __repr__(self) -> str:
         """Name the database, without its password."""
