@@ -35,8 +35,10 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
             role, source, answers = "tool", message.name or "tool", message.tool_call_id
         case AIMessage():
             role, source = "assistant", message.name or ASSISTANT
-            for call in message.tool_calls:
-                calls.append(FunctionCall(str(call["id"]), call["name"], written(call["args"])))
+            calls = [
+                FunctionCall(str(call["id"]), call["name"], written(call["args"]))
+                for call in message.tool_calls
+            ]
         case _:
             pass
     neutral = Message(

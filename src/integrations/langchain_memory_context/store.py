@@ -146,8 +146,7 @@ class MemoryStoreAdapter(BaseStore):
         ttl: TTLConfig | None = None,
         index: IndexConfig | Mapping[str, Any] | None = None,
     ) -> None:
-        unknown = sorted(set(ttl or ()).difference(_SETTINGS))
-        if unknown:
+        if unknown := sorted(set(ttl or ()).difference(_SETTINGS)):
             raise InvalidArgumentError(
                 f"ttl takes {', '.join(_SETTINGS)}, not {', '.join(unknown)}: expired items are deleted by "
                 "sweep_ttl() and `memory-context gc`"
@@ -235,7 +234,7 @@ class MemoryStoreAdapter(BaseStore):
         Raises:
             StoreError: The store failed.
         """
-        return self._items.sweep()
+        return delete_expired(self._store, user_id=self._items.scope.user_id, tier=TIER)
 
     @property
     def _items(self) -> _StoredItems:
@@ -329,7 +328,7 @@ class _StoredItems:
                     refreshed[found.memory_key] = found
                 return Item(**_facts(found))
             case SearchOp():
-                page = self._searched(op)
+                page = self._by_query(op) if (op.query or "").strip() else self._oldest(op)
                 self.manager.audit("expanded", *(item.memory_key for item, _ in page))
                 if op.refresh_ttl:
                     refreshed.update((item.memory_key, item) for item, _ in page)
@@ -387,10 +386,6 @@ class _StoredItems:
             origin=MODEL,  # it may be the program's, too: an item does not say who has put it
         )
         return item, one_line(f"{'/'.join(op.namespace)}: {op.key}")
-
-    def _searched(self, op: SearchOp) -> _Found:
-        """Return a page of the matching items in a namespace and those below it."""
-        return self._by_query(op) if (op.query or "").strip() else self._oldest(op)
 
     def _by_query(self, op: SearchOp) -> _Found:
         """Return a page of the matching items, best first: by vectors if there are any, else by words."""
@@ -467,11 +462,6 @@ class _StoredItems:
         if path := _path_of(prefix):
             filters["category"] = {"$under": path}
         return filters
-
-    def sweep(self) -> int:
-        """Delete the expired items, and return how many there were."""
-        store, user = self.manager.memory_store, self.scope.user_id
-        return delete_expired(store, user_id=user, tier=TIER)
 
     def _refresh(self, items: Iterable[MemoryItem]) -> None:
         """Restart the ttl of the items that were put with one."""

@@ -48,7 +48,7 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.user_layer import UserLayer, user_layer
 from memory_context.model.item import hash_content
-from memory_context.model.reference import MemoryRef, leading_key
+from memory_context.model.reference import MemoryRef
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime.threads import off_loop
 
@@ -418,6 +418,5 @@ def _asked_again(said: Message, before: Sequence[Message]) -> int:
     for message in reversed(before):
         if message.role == "assistant" or not reading:
             break
-        keys = [leading_key(message.texts[place]) for place in message.known.folded]
-        asked.update(key for key in keys if key and any(key in text for text in reading))
+        asked.update(key for key in message.keys_of_outputs if any(key in text for text in reading))
     return len(asked)

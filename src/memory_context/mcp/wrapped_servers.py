@@ -85,15 +85,22 @@ class Upstream:
     Args:
         server: The server.
         on_message: Called with each request and notification of the server.
+        patience: How many seconds the server may give no sign of life while it has a request to answer.
     """
 
-    def __init__(self, server: WrappedServer, on_message: Callable[[Upstream, Wire], None]) -> None:
+    def __init__(
+        self,
+        server: WrappedServer,
+        on_message: Callable[[Upstream, Wire], None],
+        patience: float,
+    ) -> None:
         self.server = server
         self.name = server.shown
         self.capabilities: Wire = {}
         self.asking = 0
         """The number of the server's own requests that the client has not answered yet; a person may have to."""
         self._on_message = on_message
+        self._patience = patience
         self._ended: str | None = None
         self.pending = dict[int, Pending]()
         self._numbers = itertools.count(1)
@@ -131,13 +138,14 @@ class Upstream:
         """Send a notification, or the answer to one of the server's requests."""
         self._outbox.put_nowait(wire)
 
-    async def request(self, method: str, params: Wire, patience: float = PATIENCE) -> Wire:
+    async def request(self, method: str, params: Wire, patience: float | None = None) -> Wire:
         """Send a request, and return the answer: an object with a ``result`` or an ``error``.
 
         Raises:
             RequestError: The server has ended, ends before it answers, or gives no sign of life for *patience*
                 seconds. Progress is such a sign, and so is a request of its own that the client has not answered yet.
         """
+        patience = patience or self._patience
         if self._ended:
             raise self._gone()
         number = next(self._numbers)
@@ -161,7 +169,7 @@ class Upstream:
             if not pending.answer.done() and method != "initialize":
                 self.send({"method": CANCELLED, "params": {"requestId": number}})
 
-    async def every(self, kind: str, patience: float) -> list[Wire]:
+    async def every(self, kind: str) -> list[Wire]:
         """Return all of the server's ``tools`` or ``prompts`` (the *kind*), from all pages.
 
         Raises:
@@ -170,7 +178,7 @@ class Upstream:
         listed = list[Wire]()
         params = Wire()
         for _ in range(MAX_PAGES):
-            result = result_of(await self.request(f"{kind}/list", params, patience))
+            result = result_of(await self.request(f"{kind}/list", params))
             listed += [one for one in result.get(kind, []) if isinstance(one.get("name"), str)]
             if result.get("nextCursor") is None:
                 break
@@ -219,9 +227,8 @@ class Upstream:
         return RequestError(INTERNAL_ERROR, message)
 
     def _silent(self, method: str, patience: float) -> RequestError:
-        server = self.name
         message = prompts.WRAPPED_SILENT.format(
-            server=server, method=method, seconds=f"{patience:g}"
+            server=self.name, method=method, seconds=f"{patience:g}"
         )
         return RequestError(INTERNAL_ERROR, message)
 

@@ -79,7 +79,7 @@ def with_files(
     keys = [ref.key for text in strings_in(arguments) for ref in MemoryRef.find_all(text)]
     if not keys:
         return arguments
-    items = items_of(list(dict.fromkeys(keys)), tool, policy, manager.fetch, trusted())
+    items = items_of(list(dict.fromkeys(keys)), tool, policy, manager, trusted())
     names = {key: file_name(item) for key, item in items.items()}
     for key, item in items.items():
         _write(directory, names[key], encoded(item.content))
