@@ -346,6 +346,33 @@ async def test_a_session_has_one_owner(store: SQLAlchemyStore, case: str) -> Non
     assert "My secret is 42." in said(client.prompts[-1])
 
 
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_first_run_that_fails_owns_no_session(store: SQLAlchemyStore, stream: bool) -> None:
+    """A run for a wrong user whose model fails leaves a new session as it was: its owner goes on."""
+
+    def fail(_: Sequence[Message]) -> str:
+        raise ConnectionError
+
+    async def run_for(user: str, text: str) -> None:
+        session.state["user_id"] = user
+        if stream:
+            await agent.run(text, session=session, stream=True).get_final_response()
+        else:
+            await agent.run(text, session=session)
+
+    MemoryManager(store, user_id="bob", thread_id="old").store(LOG, "log of the night")
+    agent, client = agent_of([fail, "Hello, Ann."], MemoryContextProvider(store, notes=True))
+    session = agent.create_session()
+    with pytest.raises(ConnectionError):
+        await run_for("bob", "Why did worker-777 crash?")
+    assert "sdx9" in said(client.prompts[0])
+    assert "sdx9" not in str(session.to_dict())
+    await run_for("ann", "Hello.")
+    assert "777" not in said(client.prompts[1])
+    with pytest.raises(StateOwnerError):
+        await run_for("bob", "Hello.")
+
+
 async def test_the_user_of_a_session_in_agents_that_it_calls(store: SQLAlchemyStore) -> None:
     """A tool has the caller's user with `propagate_session`, agents of a workflow by executors with that session."""
     memory = MemoryContextProvider(store)

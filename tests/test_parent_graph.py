@@ -371,7 +371,7 @@ class TestOwner:
             return [Send("worker", {"messages": [HumanMessage(job, id=n)]}) for n in "ab"]
 
         graph.add_conditional_edges(START, sent, ["worker"])
-        app = graph.compile(checkpointer=InMemorySaver())
+        app: Any = graph.compile(checkpointer=InMemorySaver())
         ann, bob = ({"configurable": {"thread_id": "t", "user_id": who}} for who in ("ann", "bob"))
         await run(app, said("Ann's secret. " * 3000), how, ann)
         with pytest.raises(StateOwnerError, match="belongs to another user than 'bob'"):
