@@ -12,10 +12,13 @@ from agent_framework import (
     Agent,
     AgentExecutor,
     AgentSession,
+    ChatContext,
+    ChatResponse,
     Content,
     HistoryProvider,
     Message,
     WorkflowBuilder,
+    chat_middleware,
     tool,
 )
 
@@ -371,6 +374,22 @@ async def test_a_first_run_that_fails_owns_no_session(store: SQLAlchemyStore, st
     assert "777" not in said(client.prompts[1])
     with pytest.raises(StateOwnerError):
         await run_for("bob", "Hello.")
+
+
+async def test_a_first_run_that_a_middleware_answers(store: SQLAlchemyStore) -> None:
+    """A run that a middleware answers in the model's place owns its session, which holds its messages."""
+
+    @chat_middleware
+    async def answer(context: ChatContext, _: object) -> None:
+        context.result = ChatResponse(messages=[Message("assistant", ["cached"])])
+
+    agent, _ = agent_of([], MemoryContextProvider(store), middleware=[answer])
+    session = agent.create_session()
+    session.state["user_id"] = "bob"
+    await agent.run("My secret is 42.", session=session)
+    session.state["user_id"] = "ann"
+    with pytest.raises(StateOwnerError):
+        await agent.run("Hello.", session=session)
 
 
 async def test_the_user_of_a_session_in_agents_that_it_calls(store: SQLAlchemyStore) -> None:
