@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -38,6 +38,7 @@ from memory_context.conversation.recall.recaller import Recaller
 from memory_context.conversation.recorded_calls_and_decisions import DecisionLog, model_call
 from memory_context.conversation.references.key_trust import (
     generated_in,
+    made_here,
     note_said,
     said_here,
     tell_caller,
@@ -305,8 +306,8 @@ class Conversation:
             return messages
         for index in range(unchanged, len(messages)):
             message = messages[index]
-            if message.known.folded:
-                place = message.known.folded[0]
+            place = next(self._placeholders_in(message), None)
+            if place is not None:
                 text = f"{message.texts[place]}\n{prompts.ABOUT_REFERENCES}"
                 facts = replace(message.known, instructs=True)
                 explained = message.with_texts({place: text}, facts)
@@ -314,6 +315,13 @@ class Conversation:
                 self.fail_open.stats.add(tokens_shown=tokens)
                 return [*messages[:index], explained, *messages[index + 1 :]]
         return messages
+
+    def _placeholders_in(self, message: Message) -> Iterator[int]:
+        """Yield the places of the placeholders in *message*: its folds, and what another agent's conversation has folded."""
+        yield from message.known.folded
+        if message.is_foldable and not message.is_typed:
+            user_id = self.manager.scope.user_id
+            yield from (place for place, text in message.texts.items() if made_here(user_id, text))
 
     async def _with_user_layer(self, messages: list[Message]) -> list[Message]:
         """Return *messages*, of which no model has seen any, with the user layer after the first system messages."""
