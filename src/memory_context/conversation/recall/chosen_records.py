@@ -198,8 +198,7 @@ def _choose_records(chosen: _Chosen, asked: _Asked, calls: Calls) -> bool:
         best = sorted(places, key=worth, reverse=True)
         if not is_listed(best[0]):
             others_may_say_more = True
-        # What happened at a time of day may stand in several logs.
-        chosen.take_all(best if term.is_time else _equally_meant(found, best[0], places))
+        chosen.take_all(_equally_meant(found, best[0], places))
     return others_may_say_more
 
 
