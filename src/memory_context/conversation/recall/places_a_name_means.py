@@ -48,8 +48,6 @@ def places_meant(found: FoundTerms, number: int) -> list[Occurrence]:
     if len(places) < 2 or not (term.is_name or term.is_capitalised):
         return places
     meant = _with_most_names(found, places)
-    # A record is about the name that is all of its cell or that it quotes, rather than about one inside a sentence.
-    meant = list(filter(is_value, meant)) or meant
     # In prose and in what people say in turns, a passage with fewer of the names may say the same in other words.
     has_digit = any(map(str.isdigit, term.text))
     has_structure = is_listed if has_digit else _has_head_or_is_value
