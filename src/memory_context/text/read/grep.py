@@ -19,7 +19,7 @@ from memory_context.model.item import count_lines
 from memory_context.model.selection import Selection
 from memory_context.runtime.regexes import compiled
 from memory_context.text.json_documents import to_json
-from memory_context.text.lines import line_end
+from memory_context.text.lines import line_end, line_start
 from memory_context.text.read.nearest_lines import nearest_lines
 from memory_context.text.read.pattern_time_limit import TimeLimit, too_slow
 
@@ -94,7 +94,7 @@ class MatchingLines:
             next_match = self.matches[index + 1].number
         first = number
         while start > 0 and first > max(last_before + 1, number - self.context):
-            start = self.text.rfind("\n", 0, start - 1) + 1
+            start = line_start(self.text, start - 1)
             first -= 1
         for current in range(first, min(number + self.context + 1, next_match)):
             if current == number:
@@ -181,7 +181,7 @@ def _touched_lines(text: str, wanted: regex.Pattern[str]) -> Iterator[LineMatch]
         # A match that ends with a line break is not in the next line.
         last = max(hit, match.end() - 1)
         number += text.count("\n", passed, hit)
-        start = text.rfind("\n", 0, hit) + 1
+        start = line_start(text, hit)
         while start <= last:
             yield LineMatch(start, number, max(hit, start))
             start = line_end(text, start) + 1
@@ -198,10 +198,9 @@ def _wrong_pattern(pattern: str, error: Exception) -> str:
 
 
 def _nothing_matched(text: str, count: int, selection: Selection) -> str:
-    name, value = "contains", selection.contains
-    if value is None:
-        name, value = "pattern", selection.pattern or ""
-    message = prompts.NO_LINE.format(count=count, name=name, value=to_json(value[:80]))
+    value = selection.contains or selection.pattern or ""
+    shown = to_json(value[:80])
+    message = prompts.NO_LINE.format(count=count, name=selection.selector, value=shown)
     nearest = nearest_lines(text, value)
     if nearest:
         message += " " + prompts.NEAREST_LINES.format(lines="\n".join(nearest))

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import regex
 
-from memory_context.text.lines import line_end, line_spans
+from memory_context.text.lines import line_end, line_spans, line_start
 from memory_context.text.ranges import Span
 from memory_context.text.redact.assigned_secrets import PASSWORD, SECRET, SORTS_OF_KEY, TOKEN
 from memory_context.text.redact.kinds_of_rules import Rule, SecretSpan, compiled_hint
@@ -69,8 +69,8 @@ class ColumnRule(Rule):
         lines = set[Span]()
         for hint in _HINTS:
             for match in compiled_hint(hint).finditer(flat):
-                start = text.rfind("\n", 0, match.start()) + 1
-                lines.add((start, line_end(text, match.start())))
+                place = match.start()
+                lines.add((line_start(text, place), line_end(text, place)))
         return {line: names for line in sorted(lines) if (names := self._names_in(text, line))}
 
     def _names_in(self, text: str, line: Span) -> list[_Name]:
