@@ -282,5 +282,4 @@ def opens_block(text: str, start: int, stop: int) -> bool:
 
 def depth_of(text: str, start: int) -> int:
     """Return how far the line that begins at `start` is indented."""
-    match = _INDENTATION.match(text, start)
-    return len(match.group()) if match else 0
+    return _INDENTATION.match(text, start).end() - start  # type: ignore[union-attr] # matches anything

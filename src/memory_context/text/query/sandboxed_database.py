@@ -341,8 +341,8 @@ class LockedDatabase:
         longest = [f"max(length({quoted_name(column)}))" for column in self.tables[name].columns]
         found = self._database.execute(f"SELECT {', '.join(longest)} FROM {quoted_name(name)}")  # noqa: S608
         [lengths] = found
-        for length in lengths:
-            self._longest_cell = max(self._longest_cell, LONGEST_UTF8 * (length or 0))
+        longest_here = max(filter(None, lengths), default=0)
+        self._longest_cell = max(self._longest_cell, LONGEST_UTF8 * longest_here)
 
     def _within_limit(self, rows: Iterable[Row]) -> Iterator[Row]:
         """Yield rows until the time limit; it is checked once per thousand rows, as a check costs as much as a row."""
@@ -384,15 +384,13 @@ class LockedDatabase:
         return self._limit.is_over or _memory_used() - self._memory_before > MOST_MEMORY
 
     def _allow(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
-        allowed = False
-        if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
-            allowed = True
-        elif action == sqlite3.SQLITE_READ:
+        allowed = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE)
+        if action == sqlite3.SQLITE_READ and second:
             allowed = first in self.tables or first in _TABLES_OF_JSON
-            if not second:
-                # No column is read, so rows are counted, of a table or a WITH clause: the name may be either, and only
-                # SQLite's own tables are refused.
-                allowed = not str(first).lower().startswith(_OWN_TABLES)
+        elif action == sqlite3.SQLITE_READ:
+            # No column is read, so rows are counted, of a table or a WITH clause: the name may be either, and only
+            # SQLite's own tables are refused.
+            allowed = not str(first).lower().startswith(_OWN_TABLES)
         elif action == sqlite3.SQLITE_FUNCTION:
             allowed = str(second).lower() in _FUNCTIONS
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY

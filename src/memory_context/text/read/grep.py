@@ -10,11 +10,7 @@ from typing import NamedTuple
 import regex
 
 from memory_context import wording_for_models as prompts
-from memory_context.exceptions import (
-    InvalidSelectionError,
-    NothingMatchedError,
-    SelectionTimeoutError,
-)
+from memory_context.exceptions import InvalidSelectionError, NothingMatchedError
 from memory_context.model.item import count_lines
 from memory_context.model.selection import Selection
 from memory_context.runtime.regexes import compiled
@@ -167,11 +163,10 @@ def _touched_lines(text: str, wanted: regex.Pattern[str]) -> Iterator[LineMatch]
     time_limit = TimeLimit()
     start, number, passed = 0, 1, 0
     while start < len(text):
+        seconds = time_limit.remaining()
         try:
             # `concurrent` releases the interpreter's lock, so that a slow pattern does not block other threads.
-            match = wanted.search(text, start, timeout=time_limit.remaining(), concurrent=True)
-        except SelectionTimeoutError:
-            raise
+            match = wanted.search(text, start, timeout=seconds, concurrent=True)
         except (TimeoutError, MemoryError, RecursionError) as error:
             raise too_slow() from error
         # An empty match after the last line break is in no line.
