@@ -91,11 +91,8 @@ def identify(text: str, path: str = "") -> Description:
 def _first_of(
     describers: tuple[Callable[[Sample], Description | None], ...], sample: Sample
 ) -> Description | None:
-    for describer in describers:
-        description = describer(sample)
-        if description:
-            return description
-    return None
+    descriptions = (describer(sample) for describer in describers)
+    return next(filter(None, descriptions), None)
 
 
 def behind_lead(text: str) -> str:

@@ -7,6 +7,7 @@ import re
 from memory_context.text.describe.description import Description, Kind, counted
 from memory_context.text.describe.sample import Sample
 from memory_context.text.describe.tracebacks import find_traceback
+from memory_context.text.lines import line_start
 from memory_context.text.log_levels import ERROR_MARKS, LEVELS, LONGEST_LINE, WARNING_MARKS
 
 LOOKED_AT = 60
@@ -64,7 +65,7 @@ def failures_in(text: str) -> tuple[int, str]:
 def _first_line_with(text: str, marks: tuple[str, ...]) -> str:
     """Return the first line that has one of `marks`, at least one of which must be in the text."""
     place = min(text.find(mark) for mark in marks if mark in text)
-    start = text.rfind("\n", 0, place) + 1
+    start = line_start(text, place)
     return text[start : start + LONGEST_LINE].partition("\n")[0]
 
 

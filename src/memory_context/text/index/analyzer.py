@@ -104,15 +104,9 @@ def wanted_by(query: str) -> list[str]:
 
 def held_by(text: str, wanted: Iterable[str]) -> set[str]:
     """Return the subset of the lexemes `wanted` that `text` has."""
-    missing = set(wanted)
-    found = set[str]()
     words = dict.fromkeys(COMPOUND.findall(text))
-    for lexemes in chain(map(lexemes_of, words), [_dates(text, words)]):
-        found |= missing.intersection(lexemes)
-        missing -= found
-        if not missing:
-            break
-    return found
+    lexemes = chain.from_iterable([*map(lexemes_of, words), _dates(text, words)])
+    return set(wanted).intersection(lexemes)
 
 
 def words_found_by(text: str, lexemes: Iterable[str]) -> list[str]:

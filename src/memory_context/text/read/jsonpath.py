@@ -12,11 +12,7 @@ from jsonpath_rfc9535.function_extensions import Match
 from jsonpath_rfc9535.tokens import TokenStream
 
 from memory_context import wording_for_models as prompts
-from memory_context.exceptions import (
-    InvalidSelectionError,
-    NothingMatchedError,
-    SelectionTimeoutError,
-)
+from memory_context.exceptions import InvalidSelectionError, NothingMatchedError
 from memory_context.runtime.regexes import compiled
 from memory_context.text.json_documents import documents, is_json_lines, to_json
 from memory_context.text.python_literals import is_list
@@ -146,12 +142,10 @@ class _TimedPattern(Match):
         """Return whether `pattern` matches; not if one of both is not a string, or the pattern is invalid."""
         if not isinstance(string, str) or not isinstance(pattern, str):
             return False
+        seconds = self._environment.time_limit.remaining()
         try:
             wanted = compiled(_ATOM.sub(_dot, pattern))
-            seconds = self._environment.time_limit.remaining()
             match = getattr(wanted, self._method)(string, timeout=seconds, concurrent=True)
-        except SelectionTimeoutError:
-            raise
         except (TimeoutError, MemoryError) as error:
             raise too_slow() from error
         # By RFC 9535, sections 2.4.6 and 2.4.7, an invalid pattern is not an error: it matches nothing.

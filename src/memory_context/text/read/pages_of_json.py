@@ -87,11 +87,9 @@ def page_of_values(text: str, path: str, offset: int, budget: int | None, cost: 
 
     found = found_values(text, path)
     parts = parts_of(found)
-    if parts is None or (budget is None and not offset):
-        return page_of(found, offset, budget, cost)
-    if budget is None or offset:
-        return page_of(parts, offset, budget, cost)
-    # Each part has at least one character, so a value with too many parts need not be rendered to know its size.
-    may_fit = parts.total <= CHARACTERS_TRIED_PER_TOKEN * budget
-    is_whole = may_fit and fits(found.render(0, 1), budget, cost)
-    return page_of(found if is_whole else parts, 0, budget, cost)
+    is_whole = not offset
+    if parts is not None and budget is not None:
+        # Each part has at least one character, so a value with too many parts need not be rendered to know its size.
+        may_fit = is_whole and parts.total <= CHARACTERS_TRIED_PER_TOKEN * budget
+        is_whole = may_fit and fits(found.render(0, 1), budget, cost)
+    return page_of(found if is_whole or parts is None else parts, offset, budget, cost)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import regex
 
-from memory_context.text.lines import line_end, line_spans
+from memory_context.text.lines import line_end, line_spans, line_start
 from memory_context.text.ranges import Span
 from memory_context.text.redact.kinds_of_rules import Rule, SecretSpan, compiled_hint
 from memory_context.text.redact.names_of_secrets import (
@@ -88,7 +88,7 @@ class ColumnRule(Rule):
         places = [match.start() for hint in _HINTS for match in compiled_hint(hint).finditer(flat)]
         if not text.isascii():
             places += [match.start() for match in _NOT_IN_ASCII.finditer(text)]
-        lines = {(text.rfind("\n", 0, place) + 1, line_end(text, place)) for place in places}
+        lines = {(line_start(text, place), line_end(text, place)) for place in places}
         return {line: names for line in sorted(lines) if (names := self._names_in(text, line))}
 
     def _names_in(self, text: str, line: Span) -> list[_Name]:
