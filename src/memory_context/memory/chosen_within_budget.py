@@ -6,7 +6,7 @@ import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Allocation: TypeAlias = Mapping[str, float]
 Form: TypeAlias = Literal["whole", "excerpt", "reference"]
@@ -37,8 +37,7 @@ class AssemblyCandidate:
     kept: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Allotment:
+class Allotment(NamedTuple):
     """The form that a memory gets, and the most tokens that it may take."""
 
     form: Form

@@ -6,7 +6,8 @@ Every function works in the caller's transaction.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -31,8 +32,7 @@ _BY_IDENTITY = Prepared(_OF_USER.where(memories.c.identity == sa.bindparam("want
 _BY_KEY = Prepared(_OF_USER.where(memories.c.memory_key == sa.bindparam("wanted")))
 
 
-@dataclass(frozen=True, slots=True)
-class PutOptions:
+class PutOptions(NamedTuple):
     """The arguments of `MemoryStore.put`, and what the store adds to them.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -36,8 +37,7 @@ def wanted_of(query: str) -> list[str]:
     return wanted_by(query[:MAX_QUERY])
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
+class SearchRequest(NamedTuple):
     """A search, ready to be executed.
 
     Attributes:
@@ -76,13 +76,13 @@ def best(connection: sa.Connection, request: SearchRequest) -> list[tuple[Memory
         # A long query is reduced to the words that are rarest in all of the user's memories. If the
         # memories that meet the conditions lack these words, more of the query's words are tried.
         if len(hits) < request.limit and request.terms < len(request.wanted):
-            hits = _hits_under_conditions(connection, replace(request, terms=MAX_TRIED))
+            hits = _hits_under_conditions(connection, request._replace(terms=MAX_TRIED))
         return _with_items(connection, hits, request)
     hits = _hits(connection, request, None)
     found = _with_items(connection, hits, request)
     # Too many of the best memories did not meet the conditions, so rank only those that do.
     if len(found) < min(request.limit, len(hits)):
-        return best(connection, replace(request, narrowed=True))
+        return best(connection, request._replace(narrowed=True))
     return found
 
 
@@ -131,7 +131,7 @@ def _hits(
     # A memory that was found by both is shown by the chunk in which its words were found.
     hits = by_vectors | by_keywords
     scores = fused(_scores(by_keywords), _scores(by_vectors), chance)
-    return {memory_id: replace(hits[memory_id], score=score) for memory_id, score in scores.items()}
+    return {memory_id: hits[memory_id]._replace(score=score) for memory_id, score in scores.items()}
 
 
 def _scores(hits: Mapping[UUID, ChunkHit]) -> dict[UUID, float]:

@@ -8,7 +8,6 @@ writers waiting for long. If the process dies in between, the next search contin
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
@@ -47,8 +46,7 @@ BATCH = 500
 _SHORTEST_CHUNK = SIZE // 2
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkBatch:
+class ChunkBatch(NamedTuple):
     """Consecutive chunks of a memory, which are indexed together."""
 
     memory: MemoryItem

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -59,8 +59,7 @@ _CHUNK_FIELDS = ("ordinal", "start", "stop", "line", "length")
 _INDEXES = {"sqlite": fts5, "postgresql": tsvector}
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkHit:
+class ChunkHit(NamedTuple):
     """A chunk that a query found. The fields are those of `HIT_COLUMNS` after the id."""
 
     memory_id: UUID
