@@ -41,6 +41,16 @@ MAX_WAITING = 1000
 GATHER_SECONDS = 0.2
 # Rows that were kept long enough are deleted at most once in so many seconds.
 SWEEP_SECONDS = 3600.0
+# Each user's id is looked up in the index after the one before. SELECT DISTINCT would read the whole index.
+_CALLERS = sa.text("""
+WITH RECURSIVE callers(user_id) AS (
+    SELECT min(user_id) FROM agent_memory_calls
+    UNION ALL
+    SELECT (SELECT min(user_id) FROM agent_memory_calls WHERE user_id > callers.user_id)
+    FROM callers WHERE callers.user_id IS NOT NULL
+)
+SELECT user_id FROM callers WHERE user_id IS NOT NULL
+""")
 _PROMPTS = (calls.c.prompt, calls.c.prompt_sealed)
 
 _open_logs = WeakSet["CallLog"]()
@@ -133,20 +143,12 @@ class CallLog:
     def callers(self) -> list[str]:
         """Return the ids of all users with records, sorted.
 
-        A recursive query looks up each id in the index after the one before. SELECT DISTINCT would read the whole index.
-
         Raises:
             StoreError: The operation failed.
         """
         self.flush()
-        lowest = sa.select(sa.func.min(calls.c.user_id).label("user_id"))
-        first = lowest.cte("callers", recursive=True)
-        following = sa.select(sa.func.min(calls.c.user_id)).where(calls.c.user_id > first.c.user_id)
-        more = sa.select(following.scalar_subquery()).where(first.c.user_id.is_not(None))
-        everybody = first.union_all(more)
-        statement = sa.select(everybody.c.user_id).where(everybody.c.user_id.is_not(None))
         # Sorted in Python, because the databases' collations differ.
-        return sorted(row.user_id for row in self._database.rows(statement))
+        return sorted(row.user_id for row in self._database.rows(_CALLERS))
 
     def flush(self) -> None:
         """Write the waiting records. If that fails, or another thread is writing for too long, they go on waiting."""

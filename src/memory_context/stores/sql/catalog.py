@@ -143,6 +143,14 @@ _ORDERS: dict[Sort, Sequence[sa.ColumnElement[Any]]] = {
     "used": (sa.func.coalesce(access.c.accessed_at, memories.c.created_at).desc(), memories.c.id),
 }
 _COUNT = sa.func.count()
+# A key of the caller's choice may be shorter than a suffix, and PostgreSQL refuses a negative length.
+_TOOLS = sa.text("""
+SELECT slug FROM (
+    SELECT substr(memory_key, 1, CASE WHEN length(memory_key) > :suffix THEN length(memory_key) - :suffix ELSE 0 END) AS slug
+    FROM agent_memories WHERE user_id = :user AND memory_type = 'tool_output'
+) AS outputs
+WHERE slug <> '' GROUP BY slug ORDER BY count(*) DESC, slug LIMIT :limit
+""")
 _SIZES = {
     "sqlite": sa.text("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"),
     # relkind r: tables, with their indexes and large values. The escape keeps "_" from matching any
@@ -231,14 +239,8 @@ class Catalog:
 
         A tool's name is taken from the beginning of the generated keys.
         """
-        length = sa.func.length(memories.c.memory_key) - RANDOM_CHARACTERS - 1
-        # A key of the caller's choice may be shorter, and PostgreSQL refuses a negative length.
-        shortened = sa.func.substr(memories.c.memory_key, 1, sa.case((length > 0, length), else_=0))
-        outputs = narrowed(memories, user_id=user, memory_type="tool_output")
-        slugs = sa.select(shortened.label("slug")).where(*outputs)
-        slug = slugs.subquery().c.slug
-        statement = sa.select(slug).where(slug != "").group_by(slug).order_by(_COUNT.desc(), slug)
-        return [name for (name,) in rows_of(self._tables, statement.limit(limit))]
+        statement = _TOOLS.bindparams(user=user, suffix=RANDOM_CHARACTERS + 1, limit=limit)
+        return [name for (name,) in rows_of(self._tables, statement)]
 
     def threads(self, scope: Scope, *, limit: int = 50, offset: int = 0) -> list[ThreadSummary]:
         """Return the conversations with memories, the one that stored a memory last first."""

@@ -45,16 +45,17 @@ def _under(column: sa.ColumnElement[Any], path: object) -> Condition:
 
 def _contains(column: sa.ColumnElement[Any], text: object, dialect: str) -> Condition:
     """Match values that contain *text*. For contents, also match bytes that contain it in UTF-8."""
-    is_sqlite = dialect == "sqlite"
-    found = (sa.func.instr if is_sqlite else sa.func.strpos)(column, text) > 0
-    if column is not memories.c.content:
-        return found
-    utf_8 = sa.func.convert_to(text, "UTF8", type_=sa.LargeBinary)
-    # Without the coercion SQLAlchemy would bind the text as bytes, because of the cast.
-    data = sa.cast(sa.type_coerce(text, sa.Text), sa.LargeBinary) if is_sqlite else utf_8
     stored = memories.c.content_bytes
-    position = sa.func.instr(stored, data) if is_sqlite else sa.func.position(data.op("IN")(stored))
-    return sa.func.coalesce(found, position > 0)
+    if dialect == "sqlite":
+        # Without the coercion SQLAlchemy would bind the text as bytes, because of the cast.
+        data = sa.cast(sa.type_coerce(text, sa.Text), sa.LargeBinary)
+        in_text, in_bytes = sa.func.instr(column, text), sa.func.instr(stored, data)
+    else:
+        utf_8 = sa.func.convert_to(text, "UTF8", type_=sa.LargeBinary)
+        in_text, in_bytes = sa.func.strpos(column, text), sa.func.position(utf_8.op("IN")(stored))
+    if column is not memories.c.content:
+        return in_text > 0
+    return sa.func.coalesce(in_text, in_bytes) > 0
 
 
 _OPERATORS: dict[str, Callable[[sa.ColumnElement[Any], Any], Condition]] = {

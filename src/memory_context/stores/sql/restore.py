@@ -30,7 +30,7 @@ _NOT_COMPARED = {"match", "accessed_at", "access_count", "origin", "generated_ke
 _INSERT = Prepared(insert_into(memories).on_conflict_do_nothing(), memories.c.keys())
 _INSERT_READS = Prepared(sa.insert(access), access.c.keys())
 _REMOVE_DELETION = Prepared(
-    sa.delete(deletions).filter_by(user_id=sa.bindparam("user"), memory_key=sa.bindparam("wanted"))
+    sa.text("DELETE FROM agent_memory_deletions WHERE user_id = :user AND memory_key = :wanted")
 )
 
 

@@ -68,7 +68,6 @@ from memory_context.stores.sql.schema import (
     UTCDateTime,
     access,
     count_rows,
-    deletions,
     memories,
     total_of,
 )
@@ -451,8 +450,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def users(self) -> list[str]:
         """See `Administration.users`."""
-        with_records = sa.union(sa.select(memories.c.user_id), sa.select(deletions.c.user_id))
-        rows = self.database.rows(with_records)
+        rows = self.database.rows(_USERS)
         return sorted({*(row.user_id for row in rows), *self.callers()})
 
     @deadlines.waiting(None)
@@ -669,6 +667,11 @@ class SQLAlchemyStore(ClosedAtExit):
                 last_batches = []
         if last_batches:
             self.database.write(indexing.extend, last_batches)
+
+
+_USERS = sa.text(
+    "SELECT user_id FROM agent_memories UNION SELECT user_id FROM agent_memory_deletions"
+)
 
 
 # Statements are kept, because making one takes longer than reading a record with it. They are kept

@@ -97,7 +97,7 @@ def insert(
         keyword_index.add(connection, user_id, chunks)
 
 
-_PENDING_OF_USER = sa.select(pending.c.memory_id).filter_by(user_id=sa.bindparam("user")).limit(1)
+_PENDING_OF_USER = sa.text("SELECT 1 FROM agent_memory_pending WHERE user_id = :user LIMIT 1")
 
 
 def is_pending(connection: sa.Connection, user_id: str) -> bool:
