@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -16,8 +15,7 @@ LEAST_EXCERPT = 60
 MEMORIES_PER_SHARE = 3
 
 
-@dataclass(frozen=True, slots=True)
-class AssemblyCandidate:
+class AssemblyCandidate(NamedTuple):
     """A memory that may go in. Its fields are recorded in this order (`allocation_advice`).
 
     Attributes:

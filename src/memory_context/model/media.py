@@ -5,8 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 BINARY: Final = "application/octet-stream"
 LEAST_BASE64 = 256
@@ -38,8 +37,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 _STANDARD_ALPHABET: Final = str.maketrans("-_", "+/")  # from that of URLs (RFC 4648, section 5)
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedBytes:
+class EmbeddedBytes(NamedTuple):
     """Bytes that a text holds in base64, and their media type."""
 
     data: bytes

@@ -30,9 +30,8 @@ from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.circuit_breaker import PAUSE
 from memory_context.runtime.telemetry import count
 from memory_context.stores.codec import Codec
-from memory_context.stores.sql.filters_as_sql import Condition
 from memory_context.stores.sql.row_encoding import format_of
-from memory_context.stores.sql.schema import AnyRow, calls, in_period, narrowed, total_of
+from memory_context.stores.sql.schema import AnyRow, Condition, calls, in_period, narrowed, total_of
 from memory_context.stores.sql.transactions import Database
 
 # How many records wait to be written at most. The oldest are dropped while the database is unreachable.
@@ -128,17 +127,21 @@ class CallLog:
         is_model = sa.case((calls.c.kind == "model", 1), else_=0)
         moment = calls.c.at.type
         last = sa.func.max(calls.c.at, type_=moment)
-        statement = sa.select(
-            calls.c.thread_id,
-            total_of(is_model),
-            total_of(calls.c.tokens_full),
-            total_of(calls.c.tokens_sent),
-            total_of(calls.c.tokens_spent),
-            sa.func.min(calls.c.at, type_=moment),
-            last,
+        statement = (
+            sa.select(
+                calls.c.thread_id,
+                total_of(is_model),
+                total_of(calls.c.tokens_full),
+                total_of(calls.c.tokens_sent),
+                total_of(calls.c.tokens_spent),
+                sa.func.min(calls.c.at, type_=moment),
+                last,
+            )
+            .where(*_conditions(wanted))
+            .group_by(calls.c.thread_id)
+            .order_by(last.desc())
         )
-        statement = statement.where(*_conditions(wanted)).group_by(calls.c.thread_id)
-        return [CallTotals(*row) for row in self._database.rows(statement.order_by(last.desc()))]
+        return [CallTotals(*row) for row in self._database.rows(statement)]
 
     def callers(self) -> list[str]:
         """Return the ids of all users with records, sorted.

@@ -6,7 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args, runtime_checkable
+from typing import (
+    Any,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    get_args,
+    runtime_checkable,
+)
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -16,10 +25,11 @@ from memory_context.model.generated_keys import RANDOM_CHARACTERS
 from memory_context.model.item import MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.stores.protocol import Filters, MemoryStore, keeper_of
-from memory_context.stores.sql.filters_as_sql import Conditions, matching, within
+from memory_context.stores.sql.filters_as_sql import matching, within
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, format_of
 from memory_context.stores.sql.schema import (
     AnyRow,
+    Conditions,
     UTCDateTime,
     access,
     belongs,
@@ -96,8 +106,7 @@ class ThreadSummary:
     last: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Expiry:
+class Expiry(NamedTuple):
     """The condition under which memories have expired, and the reason noted when they are deleted.
 
     Attributes:

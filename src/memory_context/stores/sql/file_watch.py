@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 from weakref import WeakValueDictionary
 
 import sqlalchemy as sa
@@ -65,8 +65,7 @@ def _read_only_uri(path: str) -> str:
     return f"{uri}&immutable=1"
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedFile:
+class OpenedFile(NamedTuple):
     """The files that a connection has open.
 
     Attributes:

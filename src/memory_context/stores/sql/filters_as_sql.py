@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from itertools import count
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -22,11 +22,7 @@ from memory_context.model.item import is_storable
 from memory_context.model.scope import OPEN_TIERS, Scope
 from memory_context.stores.protocol import Filters
 from memory_context.stores.sql.json_fields import is_endless, may_match
-from memory_context.stores.sql.schema import memories
-
-Condition: TypeAlias = sa.ColumnElement[bool]
-Conditions: TypeAlias = Sequence[Condition]
-
+from memory_context.stores.sql.schema import Condition, Conditions, memories
 
 # The conditions of so many scopes are kept.
 SCOPES = 1000

@@ -7,9 +7,8 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from memory_context.model.item import now
 from memory_context.stores.sql.dialects import insert_into, is_postgresql, upsert
-from memory_context.stores.sql.filters_as_sql import Conditions
 from memory_context.stores.sql.index import indexing
-from memory_context.stores.sql.schema import UTCDateTime, access, deletions, memories
+from memory_context.stores.sql.schema import Conditions, UTCDateTime, access, deletions, memories
 
 
 def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: str) -> list[str]:

@@ -46,8 +46,6 @@ from memory_context.stores.sql import restore as _restore
 from memory_context.stores.sql.call_log import CallLog, recode_calls
 from memory_context.stores.sql.dialects import insert_into, upsert
 from memory_context.stores.sql.filters_as_sql import (
-    Condition,
-    Conditions,
     FilterShape,
     ScopeShape,
     conditions_by_shape,
@@ -65,6 +63,8 @@ from memory_context.stores.sql.read_everything_by_pages import scan, scan_deleti
 from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS
 from memory_context.stores.sql.schema import (
     AnySelect,
+    Condition,
+    Conditions,
     UTCDateTime,
     access,
     count_rows,

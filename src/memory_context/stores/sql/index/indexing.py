@@ -16,11 +16,12 @@ import sqlalchemy as sa
 
 from memory_context.model.item import MemoryItem
 from memory_context.stores.sql.dialects import insert_into, is_postgresql, is_sqlite, upsert
-from memory_context.stores.sql.filters_as_sql import Conditions
 from memory_context.stores.sql.index import fts5, keyword_index, vector_index
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row
 from memory_context.stores.sql.schema import (
     AnySelect,
+    Condition,
+    Conditions,
     belongs,
     count_rows,
     memories,
@@ -127,11 +128,13 @@ def pending_memories(connection: sa.Connection, user_id: str | None = None) -> l
     # Callers that put records of their own may not have counted the characters.
     size = sa.case((memories.c.char_count > 0, memories.c.char_count), else_=memories.c.byte_count)
     work = sa.case((memories.c.content_bytes.is_(None), size - pending.c.done), else_=1)
-    statement = sa.select(pending.c.user_id, pending.c.memory_id, size, work)
-    statement = statement.join(memories, belongs(pending))
-    statement = statement.where(*narrowed(pending, user_id=user_id))
-    rows = connection.execute(statement.order_by(memories.c.created_at.desc()))
-    return [PendingMemory(*row) for row in rows]
+    statement = (
+        sa.select(pending.c.user_id, pending.c.memory_id, size, work)
+        .join(memories, belongs(pending))
+        .where(*narrowed(pending, user_id=user_id))
+        .order_by(memories.c.created_at.desc())
+    )
+    return [PendingMemory(*row) for row in connection.execute(statement)]
 
 
 def unfinished(
@@ -264,7 +267,7 @@ def with_many_chunks(connection: sa.Connection, user_id: str, where: Conditions)
     return list(connection.execute(statement).scalars())
 
 
-def _within(user_id: str, doomed: AnySelect) -> sa.ColumnElement[bool]:
+def _within(user_id: str, doomed: AnySelect) -> Condition:
     """Match the chunks of the user's memories *doomed*."""
     return (passages.c.user_id == user_id) & passages.c.memory_id.in_(doomed)
 

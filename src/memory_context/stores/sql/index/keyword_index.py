@@ -25,12 +25,13 @@ from memory_context.stores.sql.dialects import (
     note_setting,
     setting,
 )
-from memory_context.stores.sql.filters_as_sql import Conditions, checked_last
+from memory_context.stores.sql.filters_as_sql import checked_last
 from memory_context.stores.sql.index import fts5, tsvector
 from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.row_encoding import format_of
 from memory_context.stores.sql.schema import (
     AnySelect,
+    Conditions,
     memories,
     owners,
     passages,

@@ -25,6 +25,7 @@ from memory_context.stores.sql.dialects import (
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
 from memory_context.stores.sql.schema import (
     AnyRow,
+    Condition,
     count_rows,
     memories,
     passages,
@@ -188,7 +189,7 @@ def incomplete(connection: sa.Connection, table: sa.Table, user_id: str) -> list
     return list(connection.execute(lacking.distinct()).scalars())
 
 
-def _lacks(connection: sa.Connection, table: sa.Table) -> sa.ColumnElement[bool]:
+def _lacks(connection: sa.Connection, table: sa.Table) -> Condition:
     """Match chunks without a vector. If somebody dropped the table, that is all of them."""
     if not sa.inspect(connection).has_table(table.name):
         return sa.true()
