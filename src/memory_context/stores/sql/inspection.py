@@ -11,6 +11,7 @@ from memory_context.stores.sql.dialects import is_sqlite
 from memory_context.stores.sql.index import fts5, keyword_index
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row
 from memory_context.stores.sql.schema import (
+    MEMORY_IDS,
     belongs,
     count_rows,
     memories,
@@ -143,7 +144,7 @@ def _is_found(connection: sa.Connection, item: MemoryItem) -> bool:
     lexemes = [*analyze(text[: end_of_chunk(text, 0)]).counts, *card_of(item)]
     # A few lexemes, spread evenly over the list, because each of them is a query.
     spread = lexemes[:: max(len(lexemes) // LEXEMES_TRIED, 1)]
-    this = sa.select(memories.c.id).where(*this_memory(item.user_id, item.id))
+    this = MEMORY_IDS.where(*this_memory(item.user_id, item.id))
     return all(
         keyword_index.ranked(connection, item.user_id, [lexeme], this, 1) for lexeme in spread
     )

@@ -22,7 +22,7 @@ from memory_context.stores.sql.index.indexing import Batches, ChunkBatch
 from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.restore import insert_record, insert_records, twin_of
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, encode_row, format_of
-from memory_context.stores.sql.schema import memories, this_memory
+from memory_context.stores.sql.schema import MEMORY_IDS, memories, this_memory
 from memory_context.stores.sql.tier_capacity_and_quota import make_room, quota_kept
 from memory_context.text.index.chunks import searchable
 
@@ -202,7 +202,7 @@ def _locked(connection: sa.Connection, holder: MemoryItem) -> bool:
     Without the lock, two transactions on PostgreSQL could both delete the old chunks, and insert their own under the
     same numbers.
     """
-    row = sa.select(memories.c.id).where(*this_memory(holder.user_id, holder.id))
+    row = MEMORY_IDS.where(*this_memory(holder.user_id, holder.id))
     return connection.execute(row.with_for_update(key_share=True)).first() is not None
 
 
@@ -214,7 +214,7 @@ def _overwrite(
     item = replace(new, id=old.id, created_at=old.created_at, updated_at=now())
     # The vectors stay if the text and the summary do, because the embedder is given nothing else.
     is_embedded = (searchable(old), old.summary) == (searchable(new), new.summary)
-    this = sa.select(memories.c.id).where(*this_memory(old.user_id, old.id))
+    this = MEMORY_IDS.where(*this_memory(old.user_id, old.id))
     indexing.remove(connection, old.user_id, this, vectors=not is_embedded)
     item = rewrite(connection, item)
     indexing.insert(connection, item.user_id, [(item, batch)])

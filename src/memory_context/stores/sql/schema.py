@@ -95,6 +95,9 @@ memories = sa.Table(
     ),
 )
 
+# Selects the ids of memories: of all, unless conditions are added.
+MEMORY_IDS = sa.select(memories.c.id)
+
 access = sa.Table(
     "agent_memory_access",
     metadata,

@@ -62,6 +62,7 @@ from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.read_everything_by_pages import scan, scan_deletions
 from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS
 from memory_context.stores.sql.schema import (
+    MEMORY_IDS,
     AnySelect,
     Condition,
     Conditions,
@@ -721,7 +722,7 @@ def _page(
     if unlimited:
         return Prepared(RECORDS.where(*matching).order_by(*order).offset(skipped))
     # The ids of the page are selected first, so that wide columns are read for its records only.
-    page = sa.select(memories.c.id).where(*matching).order_by(*order).offset(skipped)
+    page = MEMORY_IDS.where(*matching).order_by(*order).offset(skipped)
     chosen = memories.c.id.in_(page.limit(sa.bindparam("limit", type_=sa.BigInteger)))
     mine = RECORDS.where(memories.c.user_id == sa.bindparam("scope_user_id"), chosen)
     return Prepared(mine.order_by(*order_of(order_by, dialect, hidden, by_index=False)))

@@ -15,7 +15,7 @@ from memory_context.stores.sql.filters_as_sql import checked_last
 from memory_context.stores.sql.index import indexing, keyword_index, vector_index
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row
-from memory_context.stores.sql.schema import AnySelect, Conditions, memories
+from memory_context.stores.sql.schema import MEMORY_IDS, AnySelect, Conditions, memories
 from memory_context.text.index.analyzer import held_by, wanted_by, words_found_by
 from memory_context.text.index.bm25 import MAX_TERMS, MAX_TRIED
 from memory_context.text.index.chunks import card_of, searchable
@@ -95,11 +95,11 @@ def _hits_under_conditions(
     """
     if request.vector is None and keyword_index.ranks_all_cheaply(connection):
         hits = _hits(connection, request, None)
-        statement = _restricted(sa.select(memories.c.id), hits, request)
+        statement = _restricted(MEMORY_IDS, hits, request)
         allowed = set(connection.execute(statement).scalars())
         if len(allowed) >= request.limit or len(hits) < request.limit:
             return {memory_id: hit for memory_id, hit in hits.items() if memory_id in allowed}
-    inside = sa.select(memories.c.id).where(*request.conditions)
+    inside = MEMORY_IDS.where(*request.conditions)
     return _hits(connection, request, inside)
 
 

@@ -19,6 +19,7 @@ from memory_context.stores.sql.dialects import insert_into, is_postgresql, is_sq
 from memory_context.stores.sql.index import fts5, keyword_index, vector_index
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row
 from memory_context.stores.sql.schema import (
+    MEMORY_IDS,
     AnySelect,
     Condition,
     Conditions,
@@ -173,7 +174,7 @@ def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
     if is_postgresql(connection):
         # To avoid deadlocks, rows are locked in the same order as by a deletion: memories by key, then
         # their pending rows, then the user's row.
-        rows = sa.select(memories.c.id).filter_by(user_id=user_id).where(memories.c.id.in_(ids))
+        rows = MEMORY_IDS.filter_by(user_id=user_id).where(memories.c.id.in_(ids))
         by_key = rows.order_by(memories.c.memory_key.collate("C"))
         connection.execute(by_key.with_for_update(read=True, key_share=True)).all()
     mine = (pending.c.user_id == user_id, pending.c.memory_id.in_(ids))
@@ -258,7 +259,7 @@ def with_many_chunks(connection: sa.Connection, user_id: str, where: Conditions)
 
     These are the ones with many chunks on SQLite: other writers would wait too long for a single transaction.
     """
-    doomed = sa.select(memories.c.id).where(*where)
+    doomed = MEMORY_IDS.where(*where)
     if not is_sqlite(connection) or _are_all(connection, user_id, doomed):
         return []
     statement = sa.select(passages.c.memory_id).where(

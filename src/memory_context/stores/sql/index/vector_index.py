@@ -24,6 +24,7 @@ from memory_context.stores.sql.dialects import (
 )
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
 from memory_context.stores.sql.schema import (
+    MEMORY_IDS,
     AnyRow,
     Condition,
     count_rows,
@@ -211,7 +212,7 @@ def add(
     Nothing is changed if the memory was deleted or changed meanwhile. Vectors that another process has stored first
     are kept.
     """
-    unchanged = sa.select(memories.c.id).where(
+    unchanged = MEMORY_IDS.where(
         *this_memory(item.user_id, item.id),
         # The memory may have been rewritten while the embedder ran, outside any transaction.
         memories.c.content_hash == item.content_hash,
