@@ -43,6 +43,8 @@ from memory_context.stores.sql.schema import (
 T = TypeVar("T")
 Sort: TypeAlias = Literal["newest", "oldest", "largest", "important", "key", "used"]
 SORTS = get_args(Sort)
+Happening: TypeAlias = Literal["expired", "created", "changed", "read"]
+"""What may have happened to a memory: its `expires_at`, or that it was created, changed, or read for the last time."""
 EXPIRED = "expired"
 
 
@@ -107,29 +109,16 @@ class ThreadSummary:
 
 
 class Expiry(NamedTuple):
-    """The condition under which memories have expired, and the reason noted when they are deleted.
-
-    Attributes:
-        reason: The reason to note for the deletion.
-        before: A memory has expired if the event *since* happened at this moment or earlier.
-        since: The event: ``expired`` (its `expires_at`), ``created``, ``changed``, or ``read`` for the last time.
-        memory_type: Only memories of this type.
-        tier: Only memories of this tier.
-        evicted: Only memories that are not active.
-    """
+    """The conditions under which memories have expired (see `happened_by`), and the reason noted when they are deleted."""
 
     reason: str
-    before: datetime
-    since: Literal["expired", "created", "changed", "read"]
-    memory_type: str | None = None
-    tier: str | None = None
-    evicted: bool = False
+    where: Conditions
 
 
 # A subquery and not a join, because DELETE has no joins. A memory that was never read counts as read
 # when it was created.
 _READ_AT = sa.select(access.c.accessed_at).where(belongs(access)).scalar_subquery()
-_SINCE: dict[str, sa.ColumnElement[Any]] = {
+_SINCE: dict[Happening, sa.ColumnElement[Any]] = {
     "expired": memories.c.expires_at,
     "created": memories.c.created_at,
     "changed": memories.c.updated_at,
@@ -295,7 +284,7 @@ class Catalog:
     def expired(self, expiry: Expiry, user: str | None = None) -> list[tuple[str, UUID]]:
         """Return user and id of the expired memories, user by user, oldest first."""
         statement = sa.select(memories.c.user_id, memories.c.id).where(
-            *narrowed(memories, user_id=user), *_has_expired(expiry)
+            *narrowed(memories, user_id=user), *expiry.where
         )
         oldest_first = (memories.c.user_id, memories.c.created_at, memories.c.id)
         return [
@@ -310,7 +299,7 @@ class Catalog:
         memory with many chunks is removed from SQLite's index in several transactions, so that
         other writers do not wait too long.
         """
-        where = (memories.c.user_id == user, memories.c.id.in_(ids), *_has_expired(expiry))
+        where = (memories.c.user_id == user, memories.c.id.in_(ids), *expiry.where)
         return self._tables.delete_rows(user, where, expiry.reason)
 
     def keys_from(self, scope: Scope, start: str, limit: int) -> list[str]:
@@ -329,10 +318,9 @@ class Catalog:
         return rows_of(self._tables, statement.group_by(name).order_by(_COUNT.desc(), name))
 
 
-def _has_expired(expiry: Expiry) -> Conditions:
-    """Return the conditions for memories that have expired."""
-    is_active = False if expiry.evicted else None
-    conditions = narrowed(
-        memories, memory_type=expiry.memory_type, tier=expiry.tier, is_active=is_active
-    )
-    return [*conditions, _SINCE[expiry.since] <= expiry.before]
+def happened_by(event: Happening, moment: datetime, **columns: object) -> Conditions:
+    """Match memories to which *event* happened at this moment or earlier, and whose *columns* have the given values.
+
+    A value of None is not a condition.
+    """
+    return [*narrowed(memories, **columns), _SINCE[event] <= moment]
