@@ -14,7 +14,6 @@ import secrets
 import shutil
 import stat
 import sys
-import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -22,10 +21,9 @@ from typing import TypeAlias
 from memory_context.agent_files.filenames import DEEPEST, OWN_PREFIX
 from memory_context.exceptions import FileOperationError, InvalidPathError
 from memory_context.runtime.atomic_file import replace_in
+from memory_context.runtime.file_locks import lock
 
 if sys.platform != "win32":
-    import fcntl
-
     _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
     # O_NONBLOCK: if somebody put a named pipe there, opening it must not wait for its other end.
     _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
@@ -35,7 +33,6 @@ if sys.platform != "win32":
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 TRIES = 10
-POLL_SECONDS = 0.002
 Parts: TypeAlias = tuple[str, ...]
 # The handles of the locks that are held. A forked child has copies of them, and a lock is released only when all copies
 # are closed.
@@ -339,22 +336,13 @@ def locked(parent: int, name: str, seconds: float) -> Generator[None]:
     handle = os.open(name, _LOCK, FILE_MODE, dir_fd=parent)
     _held_locks.add(handle)
     try:
-        deadline = time.monotonic() + seconds
-        while not _try_lock(handle):
-            if time.monotonic() > deadline:
-                raise FileOperationError(
-                    f"another writer holds the lock of the agent {name!r}; try again"
-                )
-            time.sleep(POLL_SECONDS)
+        try:
+            lock(handle, seconds)
+        except BlockingIOError as error:
+            raise FileOperationError(
+                f"another writer holds the lock of the agent {name!r}; try again"
+            ) from error
         yield
     finally:
         _held_locks.discard(handle)
         os.close(handle)
-
-
-def _try_lock(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

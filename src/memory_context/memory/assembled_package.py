@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count as count_from
+from typing import NamedTuple
 from uuid import uuid4
 
 from memory_context import wording_for_models as prompts
@@ -36,8 +37,7 @@ SAME_BEGINNING = 24
 Count = Callable[[str], int]
 
 
-@dataclass(frozen=True, slots=True)
-class RankedMemory:
+class RankedMemory(NamedTuple):
     """A memory with its score for the task.
 
     Attributes:
@@ -246,7 +246,7 @@ def _task_first(wanted: Sequence[RankedMemory]) -> list[RankedMemory]:
     """Return the memories with those of the task, best first, marked as kept."""
     positions = count_from(1, 2)
     return [
-        replace(memory, kept=next(positions) if memory.tier == TASK else None) for memory in wanted
+        memory._replace(kept=next(positions) if memory.tier == TASK else None) for memory in wanted
     ]
 
 

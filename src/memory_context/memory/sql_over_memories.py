@@ -60,9 +60,7 @@ class _MemoriesAsTables:
             return self._united(name)
         item = self._store.get(self._scope, name) if name.isprintable() else None
         if item is None:
-            raise InvalidQueryError(
-                prompts.NO_TABLE.format(name=name, tables=self._newest_tables())
-            )
+            raise self._no_table(name)
         return self._table_of(item)
 
     def _table_of(self, item: MemoryItem) -> TextTable:
@@ -88,9 +86,7 @@ class _MemoriesAsTables:
                 )
             parts.append((item.memory_key, table))
         if not parts:
-            raise InvalidQueryError(
-                prompts.NO_TABLE.format(name=pattern, tables=self._newest_tables())
-            )
+            raise self._no_table(pattern)
 
         def rows() -> Iterator[Row]:
             for key, table in parts:
@@ -116,8 +112,9 @@ class _MemoriesAsTables:
             )
         return found
 
-    def _newest_tables(self) -> str:
-        """Return the keys of the newest memories, with their descriptions, in one line."""
+    def _no_table(self, name: str) -> InvalidQueryError:
+        """Return the error for a name that no memory has. It names the newest memories, with their descriptions."""
         newest = self._store.query(self._scope, limit=TABLES_LISTED)
         listing = [f"{item.memory_key} ({item.summary})" for item in newest if not is_secret(item)]
-        return "; ".join(listing) or "nothing"
+        tables = "; ".join(listing) or "nothing"
+        return InvalidQueryError(prompts.NO_TABLE.format(name=name, tables=tables))

@@ -168,14 +168,12 @@ class TierNotes(ClosedAtExit):
         filters: Filters | None = None,
     ) -> dict[str, Any]:
         """Return the filters for the notes of a tier, or of all open ones."""
-        tiers = self.open_tiers
-        if tier is not None:
-            tiers = [tier]
-            if tier != DETAIL:
-                self.tier_id(tier)  # raises if it is not open
+        if tier is not None and tier != DETAIL:
+            self.tier_id(tier)  # raises if it is not open
         if category is not None and not category.endswith("*"):
             check_category(category)
         words = as_list(tags) or None
+        tiers = self.open_tiers if tier is None else tier
         return search_filters(filters, tier=tiers, category=category, tags=words)
 
     def _query(self, wanted: Filters, limit: int | None) -> list[MemoryItem]:

@@ -182,13 +182,9 @@ def wider(source: str, policies: Mapping[str, TierPolicy]) -> list[str]:
 
     From ``detail`` and other tiers without a policy, a memory may be promoted to any tier.
     """
-    least = LIFETIMES.index(policies[source].lifetime) if source in policies else 0
-    ranks: dict[str, int] = {}
-    for name, policy in policies.items():
-        rank = LIFETIMES.index(policy.lifetime)
-        if name != source and rank >= least:
-            ranks[name] = rank
-    return sorted(ranks, key=ranks.__getitem__)
+    ranks = {name: LIFETIMES.index(policy.lifetime) for name, policy in policies.items()}
+    least = ranks.pop(source, 0)
+    return sorted((name for name in ranks if ranks[name] >= least), key=ranks.__getitem__)
 
 
 def check_room(

@@ -16,8 +16,7 @@ from memory_context.model.scope import Scope
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.opening import as_store
 from memory_context.stores.protocol import MemoryStore
-from memory_context.stores.sql.filters_as_sql import Condition
-from memory_context.stores.sql.schema import audit, in_period, narrowed
+from memory_context.stores.sql.schema import Condition, audit, in_period, narrowed
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.stores.sql.urls import PASSWORD_VARIABLE
 
@@ -136,8 +135,8 @@ class SQLAuditTrail(ClosedAtExit):
             self._store.close()
 
     def _pages(self, where: Sequence[Condition]) -> Iterator[AuditEntry]:
-        newest = sa.select(*_ENTRY, audit.c.id).where(*where)
-        newest = newest.order_by(audit.c.at.desc(), audit.c.id.desc())
+        latest_first = (audit.c.at.desc(), audit.c.id.desc())
+        newest = sa.select(*_ENTRY, audit.c.id).where(*where).order_by(*latest_first)
         page = newest
         while rows := self._database.rows(page.limit(PAGE)):
             for *entry, _ in rows:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from itertools import count
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -22,11 +22,7 @@ from memory_context.model.item import is_storable
 from memory_context.model.scope import OPEN_TIERS, Scope
 from memory_context.stores.protocol import Filters
 from memory_context.stores.sql.json_fields import is_endless, may_match
-from memory_context.stores.sql.schema import memories
-
-Condition: TypeAlias = sa.ColumnElement[bool]
-Conditions: TypeAlias = Sequence[Condition]
-
+from memory_context.stores.sql.schema import Condition, Conditions, memories
 
 # The conditions of so many scopes are kept.
 SCOPES = 1000
@@ -45,16 +41,17 @@ def _under(column: sa.ColumnElement[Any], path: object) -> Condition:
 
 def _contains(column: sa.ColumnElement[Any], text: object, dialect: str) -> Condition:
     """Match values that contain *text*. For contents, also match bytes that contain it in UTF-8."""
-    is_sqlite = dialect == "sqlite"
-    found = (sa.func.instr if is_sqlite else sa.func.strpos)(column, text) > 0
-    if column is not memories.c.content:
-        return found
-    utf_8 = sa.func.convert_to(text, "UTF8", type_=sa.LargeBinary)
-    # Without the coercion SQLAlchemy would bind the text as bytes, because of the cast.
-    data = sa.cast(sa.type_coerce(text, sa.Text), sa.LargeBinary) if is_sqlite else utf_8
     stored = memories.c.content_bytes
-    position = sa.func.instr(stored, data) if is_sqlite else sa.func.position(data.op("IN")(stored))
-    return sa.func.coalesce(found, position > 0)
+    if dialect == "sqlite":
+        # Without the coercion SQLAlchemy would bind the text as bytes, because of the cast.
+        data = sa.cast(sa.type_coerce(text, sa.Text), sa.LargeBinary)
+        in_text, in_bytes = sa.func.instr(column, text), sa.func.instr(stored, data)
+    else:
+        utf_8 = sa.func.convert_to(text, "UTF8", type_=sa.LargeBinary)
+        in_text, in_bytes = sa.func.strpos(column, text), sa.func.position(utf_8.op("IN")(stored))
+    if column is not memories.c.content:
+        return in_text > 0
+    return sa.func.coalesce(in_text, in_bytes) > 0
 
 
 _OPERATORS: dict[str, Callable[[sa.ColumnElement[Any], Any], Condition]] = {

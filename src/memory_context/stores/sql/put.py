@@ -6,8 +6,9 @@ Every function works in the caller's transaction.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -23,7 +24,7 @@ from memory_context.stores.sql.index.indexing import Batches, ChunkBatch
 from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.restore_and_conflicts import insert_record, insert_records, twin_of
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, encode_row, format_of
-from memory_context.stores.sql.schema import memories, this_memory
+from memory_context.stores.sql.schema import MEMORY_IDS, memories, this_memory
 from memory_context.stores.sql.tier_capacity_and_quota import make_room, quota_kept
 from memory_context.text.index.chunks import searchable
 
@@ -35,8 +36,7 @@ _BY_IDENTITY = Prepared(_OF_USER.where(memories.c.identity == sa.bindparam("want
 _BY_KEY = Prepared(_OF_USER.where(memories.c.memory_key == sa.bindparam("wanted")))
 
 
-@dataclass(frozen=True, slots=True)
-class PutOptions:
+class PutOptions(NamedTuple):
     """The arguments of `MemoryStore.put`, and what the store adds to them.
 
     Attributes:
@@ -206,7 +206,7 @@ def _locked(connection: sa.Connection, holder: MemoryItem) -> bool:
     Without the lock, two transactions on PostgreSQL could both delete the old chunks, and insert their own under the
     same numbers.
     """
-    row = sa.select(memories.c.id).where(*this_memory(holder.user_id, holder.id))
+    row = MEMORY_IDS.where(*this_memory(holder.user_id, holder.id))
     return connection.execute(row.with_for_update(key_share=True)).first() is not None
 
 
@@ -218,7 +218,7 @@ def _overwrite(
     item = replace(new, id=old.id, created_at=old.created_at, updated_at=now())
     # The vectors stay if the text and the summary do, because the embedder is given nothing else.
     is_embedded = (searchable(old), old.summary) == (searchable(new), new.summary)
-    this = sa.select(memories.c.id).where(*this_memory(old.user_id, old.id))
+    this = MEMORY_IDS.where(*this_memory(old.user_id, old.id))
     indexing.remove(connection, old.user_id, this, vectors=not is_embedded)
     item = rewrite(connection, item)
     indexing.insert(connection, item.user_id, [(item, batch)])

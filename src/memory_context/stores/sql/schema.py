@@ -6,6 +6,7 @@ analyzed words.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -30,6 +31,8 @@ from memory_context.stores.sql.column_types import UTCDateTime as UTCDateTime
 
 AnyRow: TypeAlias = sa.Row[*tuple[Any, ...]]
 AnySelect: TypeAlias = sa.Select[*tuple[Any, ...]]
+Condition: TypeAlias = sa.ColumnElement[bool]
+Conditions: TypeAlias = Sequence[Condition]
 
 metadata = sa.MetaData()
 
@@ -91,6 +94,9 @@ memories = sa.Table(
         "byte_count",
     ),
 )
+
+# Selects the ids of memories: of all, unless conditions are added.
+MEMORY_IDS = sa.select(memories.c.id)
 
 access = sa.Table(
     "agent_memory_access",
@@ -217,26 +223,26 @@ version = sa.Table(
 )
 
 
-def belongs(table: sa.FromClause) -> sa.ColumnElement[bool]:
+def belongs(table: sa.FromClause) -> Condition:
     """Match the rows of *table* that belong to the memory of the enclosing or joined statement."""
     return (table.c.user_id == memories.c.user_id) & (table.c.memory_id == memories.c.id)
 
 
-def this_memory(user_id: str, memory_id: UUID) -> tuple[sa.ColumnElement[bool], ...]:
+def this_memory(user_id: str, memory_id: UUID) -> tuple[Condition, ...]:
     """Match the user's memory with this id."""
     return memories.c.user_id == user_id, memories.c.id == memory_id
 
 
-def narrowed(table: sa.FromClause, **values: object) -> list[sa.ColumnElement[bool]]:
+def narrowed(table: sa.FromClause, **values: object) -> list[Condition]:
     """Match the rows of *table* whose columns have the given values. A value of None is not a condition."""
     return [table.c[name] == value for name, value in values.items() if value is not None]
 
 
 def in_period(
     moment: sa.ColumnElement[Any], since: datetime | None, until: datetime | None
-) -> list[sa.ColumnElement[bool]]:
+) -> list[Condition]:
     """Match times from *since* on and before *until*; None sets no bound."""
-    bounds: list[sa.ColumnElement[bool]] = []
+    bounds: list[Condition] = []
     if since is not None:
         bounds.append(moment >= since)
     if until is not None:
@@ -256,7 +262,7 @@ def count_rows(
     connection: sa.Connection,
     /,
     table: sa.FromClause,
-    *where: sa.ColumnElement[bool],
+    *where: Condition,
     **values: object,
 ) -> int:
     """Return the number of rows of *table* that meet *where* and whose columns have the given values."""

@@ -52,8 +52,6 @@ from memory_context.stores.sql import reencode_rows as recoding
 from memory_context.stores.sql.call_log import CallLog, recode_calls
 from memory_context.stores.sql.dialects import insert_into, upsert
 from memory_context.stores.sql.filters_as_sql import (
-    Condition,
-    Conditions,
     FilterShape,
     ScopeShape,
     conditions_by_shape,
@@ -70,11 +68,13 @@ from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.read_everything_by_pages import scan, scan_deletions
 from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS
 from memory_context.stores.sql.schema import (
+    MEMORY_IDS,
     AnySelect,
+    Condition,
+    Conditions,
     UTCDateTime,
     access,
     count_rows,
-    deletions,
     memories,
     total_of,
 )
@@ -457,8 +457,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def users(self) -> list[str]:
         """See `Administration.users`."""
-        with_records = sa.union(sa.select(memories.c.user_id), sa.select(deletions.c.user_id))
-        rows = self.database.rows(with_records)
+        rows = self.database.rows(_USERS)
         return sorted({*(row.user_id for row in rows), *self.callers()})
 
     @deadlines.waiting(None)
@@ -677,6 +676,11 @@ class SQLAlchemyStore(ClosedAtExit):
             self.database.write(indexing.extend, last_batches)
 
 
+_USERS = sa.text(
+    "SELECT user_id FROM agent_memories UNION SELECT user_id FROM agent_memory_deletions"
+)
+
+
 # Statements are kept, because making one takes longer than reading a record with it. They are kept
 # by shape and not by scope, because else each conversation would add its own.
 @lru_cache(maxsize=STATEMENTS)
@@ -724,7 +728,7 @@ def _page(
     if unlimited:
         return Prepared(RECORDS.where(*matching).order_by(*order).offset(skipped))
     # The ids of the page are selected first, so that wide columns are read for its records only.
-    page = sa.select(memories.c.id).where(*matching).order_by(*order).offset(skipped)
+    page = MEMORY_IDS.where(*matching).order_by(*order).offset(skipped)
     chosen = memories.c.id.in_(page.limit(sa.bindparam("limit", type_=sa.BigInteger)))
     mine = RECORDS.where(memories.c.user_id == sa.bindparam("scope_user_id"), chosen)
     return Prepared(mine.order_by(*order_of(order_by, dialect, hidden, by_index=False)))

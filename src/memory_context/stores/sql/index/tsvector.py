@@ -14,17 +14,18 @@ from typing import Any
 import sqlalchemy as sa
 
 from memory_context.stores.sql.prepared_statements import Prepared
-from memory_context.stores.sql.schema import HELD_COLUMNS, HIT_COLUMNS, passages
+from memory_context.stores.sql.schema import HELD_COLUMNS, HIT_COLUMNS
 from memory_context.text.index import bm25, lexemes_looked_up
 from memory_context.text.index.bm25 import Owner, Statistics
 
 # A lexeme of a query is common if at least so many chunks contain it; counting stops there.
 ENOUGH = 300
 # array_to_tsvector takes lexemes as they are; to_tsvector would parse and stem them.
-_NAMES = sa.func.string_to_array(sa.bindparam("names", type_=sa.Text), " ")
-_INSERT = sa.insert(passages).values(lexemes=sa.func.array_to_tsvector(_NAMES))
 _ADD = Prepared(
-    _INSERT, [column.name for column in passages.c if column.name not in ("id", "lexemes")]
+    sa.text("""
+INSERT INTO agent_memory_passages (user_id, memory_id, ordinal, start, stop, line, length, lexemes) VALUES
+    (:user_id, :memory_id, :ordinal, :start, :stop, :line, :length, array_to_tsvector(string_to_array(:names, ' ')))
+""")
 )
 _FREQUENCIES = sa.text("""
 SELECT q.lexeme, (
