@@ -10,15 +10,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from memory_context.conversation.fold_recall_notes_policies import PERSON
 from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message, MessageFacts
 from memory_context.conversation.nested_json import members_of
 from memory_context.model.item import hash_content
 from memory_context.model.reference import MemoryRef, leading_key
+
+M = TypeVar("M", bound=BaseMessage)
 
 # The key of this library's notes in a message's `response_metadata`, which is not sent to providers.
 METADATA = "memory_context"
@@ -61,10 +63,9 @@ def _believed(facts: MessageFacts, message: Message) -> MessageFacts:
     """Return the facts of a note on *message* without those about references that are not in it."""
     keys = {ref.key for text in message.billed() for ref in MemoryRef.find_all(text)}
     texts = message.texts
-    folded = [place for place in facts.folded if leading_key(texts.get(place, "")) is not None]
     return MessageFacts(
         lines={key: ranges for key, ranges in facts.lines.items() if key in keys},
-        folded=tuple(folded),
+        folded=tuple(place for place in facts.folded if leading_key(texts.get(place, ""))),
         named=facts.named,
         trusted=tuple(key for key in facts.trusted if key in keys),
         instructs=facts.instructs,
@@ -76,14 +77,14 @@ def noted_on(message: BaseMessage) -> Mapping[str, Any]:
     return members_of(message.response_metadata.get(METADATA))
 
 
-def with_note(message: AnyMessage, name: str, note: object) -> AnyMessage:
+def with_note(message: M, name: str, note: object) -> M:
     """Return a copy of *message* with *note* under *name*."""
     noted = {**noted_on(message), name: note}
     metadata = {**message.response_metadata, METADATA: noted}
     return message.model_copy(update={"response_metadata": metadata})
 
 
-def shown_as(message: AnyMessage, shown: Message) -> AnyMessage:
+def shown_as(message: M, shown: Message) -> M:
     """Return *message* with the texts, the calls and the facts of *shown*; the same object if nothing changes."""
     facts = shown.known.to_json()
     if facts and facts != noted_on(message).get("message"):
@@ -92,12 +93,12 @@ def shown_as(message: AnyMessage, shown: Message) -> AnyMessage:
     if shown.texts != current.texts:
         message = message.model_copy(update={"content": _with_texts(message, shown.texts)})
     if isinstance(message, AIMessage) and shown.calls != current.calls:
-        message = _with_calls(message, shown.calls)
+        message = message.model_copy(update=_with_calls(message, shown.calls))
     return message
 
 
-def _with_calls(message: AIMessage, calls: Sequence[FunctionCall]) -> AIMessage:
-    """Return *message* with the arguments of *calls*, also where a provider's format repeats them."""
+def _with_calls(message: AIMessage, calls: Sequence[FunctionCall]) -> dict[str, Any]:
+    """Return the changes that give *message* the arguments of *calls*, also where a provider's format repeats them."""
     arguments = {call.id: json.loads(call.arguments) for call in calls}
     tool_calls = [{**call, "args": arguments[str(call["id"])]} for call in message.tool_calls]
     content = message.content
@@ -105,8 +106,7 @@ def _with_calls(message: AIMessage, calls: Sequence[FunctionCall]) -> AIMessage:
         content = [_with_input(block, arguments) for block in content]
     # Without OpenAI's own format of the calls, LangChain sends those of `message.tool_calls`.
     others = {key: value for key, value in message.additional_kwargs.items() if key != "tool_calls"}
-    changed = {"tool_calls": tool_calls, "content": content, "additional_kwargs": others}
-    return message.model_copy(update=changed)
+    return {"tool_calls": tool_calls, "content": content, "additional_kwargs": others}
 
 
 def _with_input(block: str | dict[str, Any], arguments: Mapping[str, Any]) -> str | dict[str, Any]:

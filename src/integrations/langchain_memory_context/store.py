@@ -39,6 +39,7 @@ from langgraph.store.base import (
 )
 
 from langchain_memory_context.user_of_a_run import RunUser, user_of_run
+from memory_context.conversation.nested_json import elements_of, members_of
 from memory_context.exceptions import (
     EmbedderError,
     InvalidArgumentError,
@@ -661,19 +662,17 @@ def _has_expired(item: MemoryItem) -> bool:
 def _matches(value: Any, wanted: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
     """Return whether a value matches a filter by LangGraph's rules: on fields, lists of the same length, and operators."""
     if isinstance(wanted, Mapping):
-        fields = cast("Mapping[str, Any]", wanted)
+        fields = members_of(wanted)
         if any(name.startswith("$") for name in fields):
             return all(_holds(value, name, operand) for name, operand in fields.items())
+        members = members_of(value)
         return isinstance(value, Mapping) and all(
-            _matches(_field(cast("Mapping[str, Any]", value), name), one)
-            for name, one in fields.items()
+            _matches(_field(members, name), one) for name, one in fields.items()
         )
     if isinstance(wanted, list | tuple):
-        if not isinstance(value, list):
-            return False
-        values: list[Any] = value  # pyright: ignore[reportUnknownVariableType] # JSON
-        others = cast("Sequence[Any]", wanted)
-        return len(values) == len(others) and all(map(_matches, values, others))
+        values, others = elements_of(value), cast("Sequence[Any]", wanted)
+        has_as_many = isinstance(value, list) and len(values) == len(others)
+        return has_as_many and all(map(_matches, values, others))
     return bool(value == wanted)
 
 
@@ -682,8 +681,7 @@ def _field(value: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - whatev
     if name in value or "." not in name:
         return value.get(name)
     first, _, rest = name.partition(".")
-    below = value.get(first)
-    return _field(cast("Mapping[str, Any]", below), rest) if isinstance(below, Mapping) else None
+    return _field(members_of(value.get(first)), rest)
 
 
 def _holds(value: Any, operator: str, operand: Any) -> bool:  # noqa: ANN401 - whatever JSON holds

@@ -252,8 +252,7 @@ class Comparing:
             row = comparison.row(policy.name, tally.figures)
             results[policy.name] = Result(row, tally.figures, tuple(means))
         policies = tuple(results.values())
-        reached = tuple(self._reached)
-        return Results(policies, unbounded, self.runs, reached, tuple(self._worst))
+        return Results(policies, unbounded, self.runs, tuple(self._reached), tuple(self._worst))
 
     def _bases(self) -> tuple[Policy, Policy]:
         return parse_policy("unbounded"), reference_policy(self.threshold)

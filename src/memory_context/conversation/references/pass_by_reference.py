@@ -161,8 +161,7 @@ def passed_keys(arguments: Any) -> list[str]:  # noqa: ANN401 - whatever JSON ho
     Raises:
         NotPassedError: A value looks like a reference, but cannot be read as one.
     """
-    keys = map(_key, strings_in(arguments))
-    return [key for key in keys if key is not None]
+    return list(filter(None, map(_key, strings_in(arguments))))
 
 
 def _key(text: str) -> str | None:

@@ -93,8 +93,7 @@ def file_name(item: MemoryItem) -> str:
     """Return the name of the file for a memory: its key, cut if it is long, with the extension of its media type."""
     ending = mimetypes.guess_extension(item.media_type) or ".bin"
     if item.media_type == TEXT:
-        is_json = item.text[:1] in ("{", "[")
-        ending = ".json" if is_json else ".txt"
+        ending = ".json" if item.text.startswith(("{", "[")) else ".txt"
     if item.media_type == JSON:
         ending = ".json"
     stem = item.memory_key[:LONGEST_STEM]
