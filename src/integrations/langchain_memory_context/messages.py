@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
@@ -21,6 +21,8 @@ from memory_context.model.item import hash_content
 from memory_context.model.reference import MemoryRef, leading_key
 
 M = TypeVar("M", bound=BaseMessage)
+Block: TypeAlias = str | dict[str, Any]
+"""A part of a message's content."""
 
 # The key of this library's notes in a message's `response_metadata`, which is not sent to providers.
 METADATA = "memory_context"
@@ -109,7 +111,7 @@ def _with_calls(message: AIMessage, calls: Sequence[FunctionCall]) -> dict[str, 
     return {"tool_calls": tool_calls, "content": content, "additional_kwargs": others}
 
 
-def _with_input(block: str | dict[str, Any], arguments: Mapping[str, Any]) -> str | dict[str, Any]:
+def _with_input(block: Block, arguments: Mapping[str, Any]) -> Block:
     """Return a block of content; if it is a call in Anthropic's format, with its new arguments."""
     if isinstance(block, dict) and block.get("type") == "tool_use" and block.get("id") in arguments:
         return {**block, "input": arguments[block["id"]]}
@@ -139,11 +141,11 @@ def _texts_of(message: BaseMessage) -> dict[int, str]:
     return texts
 
 
-def _with_texts(message: BaseMessage, texts: Mapping[int, str]) -> str | list[str | dict[str, Any]]:
+def _with_texts(message: BaseMessage, texts: Mapping[int, str]) -> str | list[Block]:
     """Return the content of *message* with *texts* in place of its texts; other blocks stay."""
     if isinstance(message.content, str):
         return texts.get(0, message.content)
-    content = list[str | dict[str, Any]]()
+    content = list[Block]()
     for place, block in enumerate(message.content):
         if place in texts:
             content.append({"type": "text", "text": texts[place]})
@@ -158,11 +160,11 @@ def _other_blocks(message: BaseMessage) -> dict[int, Any]:
     return {place: block for place, block in enumerate(blocks) if _text_of(block) is None}
 
 
-def _blocks(content: str | list[str | dict[str, Any]]) -> Sequence[str | dict[str, Any]]:
+def _blocks(content: str | list[Block]) -> Sequence[Block]:
     return [content] if isinstance(content, str) else content
 
 
-def _text_of(block: str | dict[str, Any]) -> str | None:
+def _text_of(block: Block) -> str | None:
     match block:
         case str(text) | {"type": "text", "text": str(text)}:
             return text

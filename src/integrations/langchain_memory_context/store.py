@@ -101,6 +101,8 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 # Memories, each with the item in it: namespace, key, value and times.
 _Found: TypeAlias = list[tuple[MemoryItem, dict[str, Any]]]
+# Reads memories; takes `filters` and a `limit`.
+_Read: TypeAlias = Callable[..., list[MemoryItem]]
 
 
 class MemoryStoreAdapter(BaseStore):
@@ -400,7 +402,7 @@ class _StoredItems:
         items = [item for item in found if item.content_metadata.get("index", True)]
         return _matching(items, op)[op.offset : op.offset + op.limit]
 
-    def _most_similar(self, op: SearchOp, by_vectors: Callable[..., list[MemoryItem]]) -> _Found:
+    def _most_similar(self, op: SearchOp, by_vectors: _Read) -> _Found:
         """Return a page of the matching items, the most similar first; those without vectors last, oldest first."""
         needed = op.offset + op.limit
         limit = needed if _is_met_in_sql(op) else max(needed * 4, MIN_READ)
@@ -435,9 +437,7 @@ class _StoredItems:
                 return found[:needed]
             limit = max(limit * 16, MIN_READ)
 
-    def _read_by(
-        self, read: Callable[..., list[MemoryItem]], op: SearchOp, limit: int | None
-    ) -> list[MemoryItem]:
+    def _read_by(self, read: _Read, op: SearchOp, limit: int | None) -> list[MemoryItem]:
         """Read the first items in and below the namespace that may match the filter."""
         filters = self._below(op.namespace_prefix)
         hint = _hint(op.filter or {})
@@ -625,9 +625,7 @@ def _facts(item: MemoryItem) -> dict[str, Any]:
         ) from error
 
 
-def _ranked(
-    by_vectors: Callable[..., list[MemoryItem]], keys: Sequence[str], needed: int
-) -> list[MemoryItem]:
+def _ranked(by_vectors: _Read, keys: Sequence[str], needed: int) -> list[MemoryItem]:
     """Return the memories with these *keys*, the most similar first; at least the *needed* best ones."""
     near: list[MemoryItem] = []
     for start in range(0, len(keys), RANKED_TOGETHER):

@@ -114,11 +114,11 @@ def _recordings_of_pieces(pieces: Sequence[object]) -> Iterator[Recording]:
 
 
 def _runs_in_traces(pieces: Sequence[object]) -> Iterator[tuple[str, Sequence[Message]]]:
-    calls = list[tuple[str, Sequence[Message], Sequence[Message]]]()
-    for call in traced_calls(pieces):
-        with_reply = _read_messages([*call.prompt, *call.reply])
-        calls.append((call.trace, _read_messages(call.prompt), with_reply))
-    yield from grown_runs(calls)
+    calls = [
+        (call.trace, _read_messages(call.prompt), _read_messages([*call.prompt, *call.reply]))
+        for call in traced_calls(pieces)
+    ]
+    return grown_runs(calls)
 
 
 def _recordings_of(document: object) -> Iterator[Recording]:
