@@ -165,8 +165,7 @@ class MemoryContextMemory(BaseMemory):
         Raises:
             StoreError: The conversation cannot be read.
         """
-        turns = self._conversation.get_turns(self.thread_id)
-        return wait_for(self._loaded(inputs, turns))
+        return wait_for(self._loaded(inputs, self._conversation.get_turns(self.thread_id)))
 
     async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """As `load_memory_variables`, off the event loop."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, groupby, takewhile
+from typing import TypeAlias
 
 from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, UserMessage
 
@@ -16,6 +17,9 @@ from memory_context.conversation.held_conversation import HeldConversation
 from memory_context.conversation.message import Message, MessageFacts
 from memory_context.exceptions import StateError
 from memory_context.model.item import MemoryItem, hash_content
+
+Hosted: TypeAlias = dict[str, tuple[list[Message], LLMMessage]]
+"""AutoGen's messages by their ids, each with the messages that it was made of."""
 
 
 @dataclass(slots=True)
@@ -32,10 +36,7 @@ class MessageList(HeldConversation):
     waiting: list[LLMMessage] = field(default_factory=list[LLMMessage])
     finished: dict[str, Message] = field(default_factory=dict[str, Message])
     left: list[Message] = field(default_factory=list[Message])
-    # AutoGen's messages by their ids, each with the messages that it was made of.
-    _hosted: dict[str, tuple[list[Message], LLMMessage]] = field(
-        default_factory=dict[str, tuple[list[Message], LLMMessage]]
-    )
+    _hosted: Hosted = field(default_factory=Hosted)
     _ids: Iterator[int] = field(default_factory=count)
 
     async def add(self, message: LLMMessage) -> None:
@@ -68,7 +69,7 @@ class MessageList(HeldConversation):
 
     def hosted(self) -> list[LLMMessage]:
         """Return AutoGen's messages; a message that has not changed is the same object as before."""
-        hosted = dict[str, tuple[list[Message], LLMMessage]]()
+        hosted: Hosted = {}
         for host_id, group in groupby(self.messages, key=hosts_id):
             parts = list(group)
             cached = self._hosted.get(host_id)

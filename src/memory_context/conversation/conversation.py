@@ -151,12 +151,11 @@ class Conversation:
     log: DecisionLog = field(default_factory=DecisionLog)
     named_thread: bool = False
     new_id: Callable[[], str] = new_message_id
-    folder: MessageFolder = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Set up the message folder."""
-        policy = self.settings.fold
-        self.folder = MessageFolder(self.manager, policy, self.fail_open, self.cache.ledger)
+    @property
+    def folder(self) -> MessageFolder:
+        """Return the message folder."""
+        return MessageFolder(self.manager, self.settings.fold, self.fail_open, self.cache.ledger)
 
     async def take_in(
         self, messages: Sequence[Message], before: Sequence[Message], facts: ConversationFacts

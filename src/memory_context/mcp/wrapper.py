@@ -133,8 +133,7 @@ class Wrapper:
         match wire:
             case {"method": str(method), "id": number}:
                 self._serving[number] = scope = anyio.CancelScope()
-                params = member(wire, "params")
-                self._tasks.start_soon(self._serve, number, scope, method, params)
+                self._tasks.start_soon(self._serve, number, scope, method, member(wire, "params"))
             case {"method": "notifications/cancelled", "params": {"requestId": number}}:
                 if number in self._serving:
                     self._serving[number].cancel()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from memory_context import wording_for_models as prompts
 from memory_context.conversation.fold_recall_notes_policies import policy_of
@@ -29,6 +29,9 @@ from memory_context.text.python_literals import parse_literal
 DEFAULT_ARGUMENT_BYTES = 10_000_000
 MAX_NEAR_KEYS = 3
 _OPENING = "[MemoryRef:"
+
+TrustedKeys: TypeAlias = Callable[[], Collection[str]]
+"""Returns the keys that may be passed on to tools; called only if there are references to pass on."""
 
 
 class NotPassedError(Exception):
@@ -128,7 +131,7 @@ def with_passed_texts(
     tool: str,
     policy: PassingPolicy,
     manager: MemoryManager,
-    trusted: Callable[[], Collection[str]],
+    trusted: TrustedKeys,
     schema: Schema,
 ) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return the *arguments* of a call with texts in place of references; the same object if there are none.
@@ -162,8 +165,7 @@ def passed_keys(arguments: Any) -> list[str]:  # noqa: ANN401 - whatever JSON ho
     Raises:
         NotPassedError: A value looks like a reference, but cannot be read as one.
     """
-    keys = map(_key, strings_in(arguments))
-    return [key for key in keys if key is not None]
+    return list(filter(None, map(_key, strings_in(arguments))))
 
 
 def _key(text: str) -> str | None:
