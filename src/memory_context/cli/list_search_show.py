@@ -361,16 +361,15 @@ def _print_content(
         InvalidArgumentError: The file cannot be written.
     """
     from memory_context.display.terminal import harmless
+    from memory_context.runtime.atomic_file import draft_of
 
     content = item.data
     if page and not is_whole:
         content = (page.text.removesuffix("\n") + "\n").encode("utf-8", "surrogatepass")
     if output:
         try:
-            if is_whole:
-                item.save_to(output)
-            else:
-                output.write_bytes(content)
+            with draft_of(output) as draft:
+                draft.write_bytes(content)
         except OSError as error:
             raise InvalidArgumentError(f"the content cannot be written: {error}") from error
     elif not sys.stdout.isatty():

@@ -45,7 +45,12 @@ def mcp(  # noqa: PLR0913 - each is a setting of the server, with a default
     store: opt.Store = None,
     user: Annotated[
         str,
-        typer.Option(envvar="MEMORY_CONTEXT_USER", metavar="ID", help="Whose memories."),
+        typer.Option(
+            envvar="MEMORY_CONTEXT_USER",
+            metavar="ID",
+            help="Whose memories.",
+            callback=opt.check_user,
+        ),
     ],
     session: Annotated[
         str,

@@ -32,6 +32,7 @@ from memory_context.replay.recording_files import Watch, stream_recordings
 from memory_context.replay.terminal_report import report
 from memory_context.replay.token_meter import TokenMeter
 from memory_context.replay.verdict_and_json import Summary, verdict
+from memory_context.runtime.atomic_file import draft_of
 
 PIPED_WIDTH = 110
 # How many runs an error names at most.
@@ -231,7 +232,8 @@ def _show(options: ReplayOptions, summary: Summary, console: Console) -> None:
             _show_worst(summary, console)
     if options.report:
         try:
-            options.report.write_text(page(summary), encoding="utf-8", errors="replace")
+            with draft_of(options.report) as draft:
+                draft.write_text(page(summary), encoding="utf-8", errors="replace")
         except OSError as error:
             raise InvalidArgumentError(f"the report cannot be written: {error}") from error
 

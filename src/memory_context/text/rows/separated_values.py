@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
@@ -28,6 +29,7 @@ DELIMITERS: Final = {"\t": "TSV", ",": "CSV", ";": "CSV", "|": "CSV"}
 # A header and two rows, of three cells each, cannot be chance.
 LEAST_LINES = 3
 LEAST_BARS = 2
+_MILLISECONDS: Final = re.compile(r"\d{3}\b.*\s\S")
 _CODE_ENDS = (".", ";", "{", ":", ")", "(", ",")
 
 
@@ -56,6 +58,21 @@ def separated_table(text: str) -> TextTable | None:
         name = f"the {DELIMITERS[delimiter]}"
         return TextTable(names, rows, name, by_semicolons=delimiter == ";")
     return None
+
+
+def begins_with_names(head: str) -> bool:
+    """Return whether the beginning of a text is a line of names above lines with as many cells.
+
+    The cells may be times and levels, so that the lines look like those of a log. But a log may have one comma in each line,
+    before its milliseconds.
+    """
+    table = separated_table(head)
+    if table is None:
+        return False
+    first = head.partition("\n")[0]
+    last_cells = [str(row[-1] or "") for row in islice(table.rows(), LINES_TRIED)]
+    is_log = len(table.columns) == 2 and all(map(_MILLISECONDS.match, last_cells))
+    return not is_log and all(name in first for name in table.columns)
 
 
 def table_between_bars(text: str) -> TextTable | None:
