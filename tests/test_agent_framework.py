@@ -12,10 +12,13 @@ from agent_framework import (
     Agent,
     AgentExecutor,
     AgentSession,
+    ChatContext,
+    ChatResponse,
     Content,
     HistoryProvider,
     Message,
     WorkflowBuilder,
+    chat_middleware,
     tool,
 )
 
@@ -344,6 +347,49 @@ async def test_a_session_has_one_owner(store: SQLAlchemyStore, case: str) -> Non
     session.state["user_id"] = "ann"
     await other.run("Hello!", session=session)
     assert "My secret is 42." in said(client.prompts[-1])
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_first_run_that_fails_owns_no_session(store: SQLAlchemyStore, stream: bool) -> None:
+    """A run for a wrong user whose model fails leaves a new session as it was: its owner goes on."""
+
+    def fail(_: Sequence[Message]) -> str:
+        raise ConnectionError
+
+    async def run_for(user: str, text: str) -> None:
+        session.state["user_id"] = user
+        if stream:
+            await agent.run(text, session=session, stream=True).get_final_response()
+        else:
+            await agent.run(text, session=session)
+
+    MemoryManager(store, user_id="bob", thread_id="old").store(LOG, "log of the night")
+    agent, client = agent_of([fail, "Hello, Ann."], MemoryContextProvider(store, notes=True))
+    session = agent.create_session()
+    with pytest.raises(ConnectionError):
+        await run_for("bob", "Why did worker-777 crash?")
+    assert "sdx9" in said(client.prompts[0])
+    assert "sdx9" not in str(session.to_dict())
+    await run_for("ann", "Hello.")
+    assert "777" not in said(client.prompts[1])
+    with pytest.raises(StateOwnerError):
+        await run_for("bob", "Hello.")
+
+
+async def test_a_first_run_that_a_middleware_answers(store: SQLAlchemyStore) -> None:
+    """A run that a middleware answers in the model's place owns its session, which holds its messages."""
+
+    @chat_middleware
+    async def answer(context: ChatContext, _: object) -> None:
+        context.result = ChatResponse(messages=[Message("assistant", ["cached"])])
+
+    agent, _ = agent_of([], MemoryContextProvider(store), middleware=[answer])
+    session = agent.create_session()
+    session.state["user_id"] = "bob"
+    await agent.run("My secret is 42.", session=session)
+    session.state["user_id"] = "ann"
+    with pytest.raises(StateOwnerError):
+        await agent.run("Hello.", session=session)
 
 
 async def test_the_user_of_a_session_in_agents_that_it_calls(store: SQLAlchemyStore) -> None:

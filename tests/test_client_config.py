@@ -119,6 +119,19 @@ def test_a_renamed_folder(file: Path) -> None:
     assert CONFIG == read(renamed / file.name)
 
 
+def test_another_server_with_our_name(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A server of the user that has our name stays, beside a file of wrapped servers too, and when these come back."""
+    run(["wrap", "--client", "cursor", "--only", "github"])
+    config = read(file)
+    config["mcpServers"]["with-memory-project"] = {"command": "mine"}
+    write(file, config)
+    assert 2 == run(["wrap", "--client", "cursor"])
+    assert "'with-memory-project' that is not ours" in capsys.readouterr().err
+    assert config == read(file)
+    assert 0 == run(["wrap", "--client", "cursor", "--undo"])
+    assert {**config["mcpServers"], "github": GITHUB} == read(file)["mcpServers"]
+
+
 def test_links(file: Path) -> None:
     """A configuration that is a link, as of a folder of dotfiles, stays one."""
     target = file.parent / "real.json"

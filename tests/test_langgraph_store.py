@@ -44,7 +44,7 @@ from for_each import for_each
 from langchain_memory_context import MemoryStoreAdapter
 from langchain_memory_context.store import category_of, namespace_of
 from langchain_memory_context.testing import ScriptedChatModel, call
-from memory_context import FileStore, MemoryManager, SQLAlchemyStore
+from memory_context import FileStore, MemoryManager, SQLAlchemyStore, SQLAuditTrail
 from memory_context.exceptions import (
     EmbedderError,
     InvalidArgumentError,
@@ -954,6 +954,25 @@ async def test_a_call_that_fails_fails_alone() -> None:
     assert isinstance(operator, InvalidArgumentError)
     assert "first" == item.key  # type: ignore[union-attr] # an item
     assert ["first", "a"] == [one.key for one in await store.asearch(("n",))]
+
+
+async def test_beside_a_call_that_fails_all_is_done_once() -> None:
+    """Reads and writes of the same turn as a value that cannot be stored are performed, and audited, once."""
+    memories = SQLAlchemyStore("sqlite://")
+    trail = SQLAuditTrail(memories)
+    store = MemoryStoreAdapter(MemoryManager(memories, user_id="ann", audit=trail))
+    await store.aput(("n",), "old", {"x": 1})
+    results = await asyncio.gather(
+        store.aget(("n",), "old"),
+        store.aput(("n",), "new", {"x": 2}),
+        store.aput(("n",), "bad", {"x": object()}),
+        store.adelete(("n",), "old"),
+        return_exceptions=True,
+    )
+    assert [InvalidContentError] == [type(one) for one in results if isinstance(one, Exception)]
+    assert ["stored", "expanded", "stored", "deleted"] == [
+        one.action for one in trail.entries("ann")
+    ][::-1]
 
 
 @pytest.mark.parametrize("name", ["x') = 1 OR '1'='1", "first name", "", "größe"])

@@ -13,6 +13,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware, PIIMiddleware
 from langchain.tools import ToolRuntime
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
@@ -337,6 +338,67 @@ class TestOwner:
 
         assert [1, 0, 1] == asked
         assert 0 == len(MemoryManager(store, user_id="bob").search(""))
+
+    @pytest.mark.parametrize("worker", ["node", "called", "model_node", "below"])
+    @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+    async def test_a_worker_for_another_user(
+        self, store: MemoryStore, how: str, worker: str
+    ) -> None:
+        """A worker of `Send`, which has only messages of its own, is refused for another user; the owner goes on."""
+        middleware = MemoryContextMiddleware(store)
+        agent, asked = agent_of(middleware, ["done"] * 9)
+        boss, boss_model = agent_of(middleware, ["ok"] * 9)
+
+        async def called(state: MessagesState) -> dict[str, Any]:
+            return {"messages": (await agent.ainvoke(state))["messages"][-1:]}
+
+        def call_it(state: MessagesState) -> dict[str, Any]:
+            return {"messages": agent.invoke(state)["messages"][-1:]}
+
+        nodes: dict[str, Any] = {
+            "node": agent,
+            "called": RunnableLambda(call_it, called),
+            "model_node": middleware.model_node(asked),
+            "below": parent_of(agent),
+        }
+        graph = StateGraph(MessagesState)
+        graph.add_node("worker", nodes[worker])
+        graph.add_node("boss", boss)
+        graph.add_edge("worker", "boss")
+
+        def sent(state: MessagesState) -> list[Send]:
+            job = f"Do {state['messages'][0].content}"
+            return [Send("worker", {"messages": [HumanMessage(job, id=n)]}) for n in "ab"]
+
+        graph.add_conditional_edges(START, sent, ["worker"])
+        app: Any = graph.compile(checkpointer=InMemorySaver())
+        ann, bob = ({"configurable": {"thread_id": "t", "user_id": who}} for who in ("ann", "bob"))
+        await run(app, said("Ann's secret. " * 3000), how, ann)
+        with pytest.raises(StateOwnerError, match="belongs to another user than 'bob'"):
+            await run(app, said("hi"), how, bob)
+        assert 0 == len(MemoryManager(store, user_id="bob").search(""))
+        await run(app, said("Go on."), how, ann)
+
+        assert [4, 2] == [len(asked.prompts), len(boss_model.prompts)]
+        owners = [who for who in ("ann", "bob") if f"'{who}'" in str(app.get_state(ann).values)]
+        assert ["ann"] == owners
+
+    def test_a_worker_in_an_agents_tool(self, store: MemoryStore) -> None:
+        """An agent that is called as a tool may be for another user, with a parent graph around or without."""
+        inner, model = agent_of(MemoryContextMiddleware(store, user_id="team"), ["inner"] * 9)
+
+        @tool
+        def ask(question: str) -> str:
+            """Ask the team."""
+            return str(inner.invoke(said(question))["messages"][-1].content)
+
+        script = [[call("ask", question="Well?")], "outer"]
+        outer, _ = agent_of(MemoryContextMiddleware(store, user_id="ann"), script * 2, tools=[ask])
+        graph = parent_of(outer, saver=InMemorySaver())
+        for text in TURNS[:2]:
+            graph.invoke(said(text), THREAD)
+
+        assert 2 == len(model.prompts)
 
     @pytest.mark.parametrize("note", [None, 7, {}, {"answered": 7}, {"answered": {"x": 1}}])
     def test_metadata_of_somebody_else(self, store: MemoryStore, note: Any) -> None:

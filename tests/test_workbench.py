@@ -38,6 +38,7 @@ from pydantic import BaseModel
 from for_each import for_each
 from memory_context import MemoryContext, MemoryRef, PassingPolicy, exceptions
 from memory_context.autogen.workbench import MemoryWorkbench
+from memory_context.conversation.folding.fold_messages import results_together
 from memory_context.testing import ScriptedChatClient, seeded_keys
 from memory_context.wording_for_models import ABOUT_REFERENCES
 from messages import LOG, call, results
@@ -228,7 +229,7 @@ class TestFolding:
         ]
         shown = [await context.fold_output(log, tool="run") for log in logs]
         count = context.manager.counter.count
-        assert sum(map(count, (*shown, small))) > context.fold_policy.results_together
+        assert sum(map(count, (*shown, small))) > results_together(context.fold_policy)
 
         await context.add_message(results(*shown, small))
 
@@ -359,10 +360,11 @@ class TestFolding:
 
         assert str(result.messages[3].content).startswith("[MemoryRef: run_job_")  # type: ignore[union-attr] # the summary
         assert f"{len(run_job('a'))} characters" == prompts(reader)[-1][-1].content[0].content  # type: ignore[union-attr] # results
+        assert 1 == str(prompts(reader)[-1]).count("Such references")
 
     @pytest.mark.usefixtures("drawn_keys")
     async def test_handoff_brings_references(self, sqlite_url: str) -> None:
-        """In a swarm the next agent gets the reference with the handoff, and passes it on."""
+        """In a swarm the next agent gets the reference with the handoff, reads what references are, and passes it on."""
         first, second = (MemoryContext("ann", store=sqlite_url) for _ in range(2))
         ann = agent(
             [[calls("run_job", 1, job="a"), calls("transfer_to_bob", 2)]],
@@ -380,6 +382,7 @@ class TestFolding:
 
         assert f"{len(run_job('a'))} characters" == prompts(bob)[-1][-1].content[0].content  # type: ignore[union-attr] # results
         assert 0 == second.stats().folds
+        assert [1, 1] == [str(prompt).count("Such references") for prompt in prompts(bob)]
 
     async def test_parallel_calls(self, context: MemoryContext) -> None:
         """Parallel calls are folded each by itself."""

@@ -282,17 +282,36 @@ async def test_requests_of_a_server(method: str) -> None:
 
 
 async def test_a_person_may_take_longer() -> None:
-    """While a server waits for the client, perhaps for a person, its calls are not given up."""
+    """While a server waits for the client's answer, perhaps a person's, no call is given up; then their time begins again."""
     async with wrapped() as client:
         [upstream] = client.wrapper.upstreams
-        upstream.asking = 1
         params = {"name": "deaf", "arguments": {}}
-        call = asyncio.create_task(upstream.request("tools/call", params, 0.05))
-        await asyncio.wait([call], timeout=0.2)
-        assert not call.done()
-        upstream.asking = 0
+        first = asyncio.create_task(upstream.request("tools/call", params, 0.05))
+        await asyncio.sleep(0)
+        upstream.take({"id": 7, "method": "elicitation/create", "params": {}})
+        second = asyncio.create_task(upstream.request("tools/call", params, 0.05))
+        await asyncio.wait([first, second], timeout=0.2)
+        assert [False, False] == [first.done(), second.done()]
+        for pending in upstream.pending.values():
+            pending.heard = 0
+        upstream.take({"method": "notifications/cancelled", "params": {"requestId": 7}})
+        assert all(pending.heard for pending in upstream.pending.values())
+        for call in (first, second):
+            with pytest.raises(RequestError, match="gave no sign"):
+                await call
+
+
+async def test_a_request_that_a_client_never_answers() -> None:
+    """A server's request holds up no call that began after the one that it belonged to had ended."""
+    async with wrapped() as client:
+        [upstream] = client.wrapper.upstreams
+        params = {"name": "deaf", "arguments": {}}
+        first = asyncio.create_task(upstream.request("tools/call", params))
+        await asyncio.sleep(0)
+        upstream.take({"id": 7, "method": "roots/list", "params": {}})
+        first.cancel()
         with pytest.raises(RequestError, match="gave no sign"):
-            await call
+            await upstream.request("tools/call", params, 0.05)
 
 
 async def test_progress_is_a_sign() -> None:

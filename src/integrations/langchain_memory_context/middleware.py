@@ -46,6 +46,8 @@ from langchain_memory_context.state_through_parent_graphs import (
     CarriedConversation,
     carried_by,
     carrying,
+    check_owner_of,
+    graphs_around,
 )
 from langchain_memory_context.tool_results import ToolOutcome, folded_result, with_folded
 from langchain_memory_context.tools import MemoryTool, ask_tools, memory_tools, note_tools
@@ -68,7 +70,7 @@ from memory_context.conversation.fold_recall_notes_policies import (
 )
 from memory_context.conversation.inserted_and_folded_messages import DecisionNote, note_of
 from memory_context.conversation.message import Edits, edits_between, trusted_keys
-from memory_context.conversation.references.key_trust import RunningCall
+from memory_context.conversation.references.key_trust import RunningCall, in_tool_call
 from memory_context.conversation.references.pass_by_reference import NotPassedError, PassingPolicy
 from memory_context.conversation.references.reference_files import with_references_filled
 from memory_context.conversation.run_notes import AgentRun
@@ -121,6 +123,20 @@ class AgentConversation:
     def manager(self) -> MemoryManager:
         """Return the memories of the user whose conversation this is."""
         return self.decides.manager
+
+    @property
+    def user_id(self) -> str:
+        """Return the user whose run this is."""
+        return self.manager.scope.user_id
+
+    @property
+    def may_be_anothers(self) -> bool:
+        """Return whether only the graphs around the agent can say whose conversation this is.
+
+        It has no owner yet, and none was checked by the agent that calls this one as a tool. The worker of a `Send`, for
+        example, has messages of its own, while the conversation is in its parent graph.
+        """
+        return self.carries and self.carried.note.facts.user_id is None and not in_tool_call()
 
     @property
     def trusted(self) -> list[str]:
@@ -284,14 +300,16 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         self, request: AnyRequest, handler: Callable[[AnyRequest], AnyResponse]
     ) -> AnyAnswer:
         """Call the model with the memories that the newest message needs inserted before it."""
-        prompt, decided = wait_for(self._prepared(request))
+        conversation = self._opened(request.state)
+        prompt, decided = wait_for(self._prepared(request, conversation))
         return wait_for(decided(handler(prompt)))
 
     async def awrap_model_call(
         self, request: AnyRequest, handler: Callable[[AnyRequest], Awaitable[AnyResponse]]
     ) -> AnyAnswer:
         """As `wrap_model_call`, with the store used in a thread."""
-        prompt, decided = await self._prepared(request)
+        conversation = await self._aopened(request.state)
+        prompt, decided = await self._prepared(request, conversation)
         return await decided(await handler(prompt))
 
     def model_node(self, model: Runnable[Any, AIMessage]) -> Runnable[Any, dict[str, Any]]:
@@ -325,12 +343,16 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             return ModelRequest(model=shown, messages=_messages_in(state), tools=[], state=state)
 
         def ask(state: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
-            prompt, decided = wait_for(self._prepared(requested(state), carries=True))
+            request = requested(state)
+            conversation = self._opened(state, carries=True)
+            prompt, decided = wait_for(self._prepared(request, conversation))
             answer = model.invoke(prompt.messages)
             return _messages_of(wait_for(decided(ModelResponse([answer]))))
 
         async def aask(state: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
-            prompt, decided = await self._prepared(requested(state), carries=True)
+            request = requested(state)
+            conversation = await self._aopened(state, carries=True)
+            prompt, decided = await self._prepared(request, conversation)
             answer = await model.ainvoke(prompt.messages)
             return _messages_of(await decided(ModelResponse([answer])))
 
@@ -366,7 +388,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
 
         Yields the facts about the call for an agent inside the tool.
         """
-        user_id, written = conversation.manager.scope.user_id, request.tool_call["args"]
+        user_id, written = conversation.user_id, request.tool_call["args"]
         call = RunningCall(user_id, frozenset(conversation.trusted), written)
         with running_tool(self, conversation.run) if self._is_own(request.tool) else call.running():
             yield call
@@ -387,7 +409,26 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         """Return this middleware's part of the private state."""
         return named(named(state, "memory_context") or {}, self._name) or {}
 
-    def _conversation(self, state: Any) -> AgentConversation:  # noqa: ANN401 - whatever schema the agent has
+    def _opened(self, state: Any, *, carries: bool = False) -> AgentConversation:  # noqa: ANN401 - whatever schema the agent has
+        """Return the conversation in *state* for a model call, if the graphs that the agent is in are its user's, too.
+
+        Raises:
+            InvalidScopeError: No user is given.
+            StateOwnerError: The conversation, or that of a graph around it, belongs to another user.
+        """
+        conversation = self._conversation(state, carries=carries)
+        for saver, graph in graphs_around() if conversation.may_be_anothers else ():
+            check_owner_of(saver.get_tuple(graph), self._name, conversation.user_id)
+        return conversation
+
+    async def _aopened(self, state: Any, *, carries: bool = False) -> AgentConversation:  # noqa: ANN401 - as above
+        """As `_opened`, with the checkpointer's asynchronous methods."""
+        conversation = self._conversation(state, carries=carries)
+        for saver, graph in graphs_around() if conversation.may_be_anothers else ():
+            check_owner_of(await saver.aget_tuple(graph), self._name, conversation.user_id)
+        return conversation
+
+    def _conversation(self, state: Any, *, carries: bool = False) -> AgentConversation:  # noqa: ANN401 - as above
         """Return the conversation in *state*.
 
         Raises:
@@ -403,7 +444,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             _messages_in(state), private.get("note"), self._name, agent, manager.scope.user_id
         )
         conversation = self._hosted.conversation(manager, agent)
-        carries = agent != "" or manager.thread_id is None
+        carries = carries or agent != "" or manager.thread_id is None
         return AgentConversation(carried, conversation, run, notes, agent, carries)
 
     def _filled(
@@ -445,11 +486,10 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         return with_folded(outcome, partial(folded_result, folder, request, before, call))
 
     async def _prepared(
-        self, request: AnyRequest, *, carries: bool = False
+        self, request: AnyRequest, conversation: AgentConversation
     ) -> tuple[AnyRequest, Callable[[AnyResponse], Coroutine[Any, Any, AnyAnswer]]]:
         """Return the request for the model, and a function that makes the node's result from the model's response."""
         self._check_tools(request)
-        conversation = self._conversation(request.state)
         self._watch(conversation.notes)
         notes = conversation.notes if self._hosted.has_notes else None
         before = conversation.carried
@@ -477,7 +517,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             for answer in response.result:
                 if isinstance(answer, AIMessage):
                     await conversation.decides.hear(neutral_of(answer), after, facts)
-            if carries or conversation.carries:
+            if conversation.carries:
                 return _carrying(response, self._name, conversation, note)
             update: dict[str, Any] = {
                 "memory_context": self._kept(conversation.run, note, in_state)

@@ -11,8 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.config import get_config
 
 from langchain_memory_context.messages import ids_of, neutral_of, noted_on, with_note
 from memory_context.conversation.inserted_and_folded_messages import DecisionNote, as_shown
@@ -20,6 +24,9 @@ from memory_context.conversation.message import Message
 from memory_context.conversation.nested_json import members_of
 
 ANSWERS = "answers"
+
+# The setting in which LangGraph hands a graph's checkpointer to the graphs that run in its nodes.
+CHECKPOINTER = "__pregel_checkpointer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +70,39 @@ def carried_by(
     note.facts.check_owner(user_id)
     for index in answered:
         for place, carried in _notes_on(messages[index]):
-            if place.partition("@")[0] == name:
+            if place.startswith(f"{name}@"):
                 carried.facts.check_owner(user_id)
             if place == f"{name}@{agent}":
                 note, last_answer = carried.after(note), index
-    # The middleware's name may have an @ in it.
-    note.facts.check_owner(user_id)
     held = [neutral_of(*pair) for pair in zip(messages, ids_of(messages), strict=True)]
     shown, seen = as_shown(held, note, last_answer)
     return CarriedConversation(held, shown, seen, note)
+
+
+def graphs_around() -> Iterator[tuple[BaseCheckpointSaver[Any], RunnableConfig]]:
+    """Yield the checkpointer of each graph that the running node is in, and a config for the newest checkpoint there.
+
+    LangGraph may not have saved the checkpoint of the running step yet.
+    """
+    settings = get_config().get("configurable", {})
+    saver, thread = settings.get(CHECKPOINTER), settings.get("thread_id")
+    if isinstance(saver, BaseCheckpointSaver):
+        for graph in settings.get("checkpoint_map", ()):
+            yield saver, {"configurable": {"thread_id": thread, "checkpoint_ns": graph}}
+
+
+def check_owner_of(saved: CheckpointTuple | None, name: str, user_id: str) -> None:
+    """Check that no answer in a saved state was made for another user by the middleware *name*.
+
+    Raises:
+        StateOwnerError: The conversation belongs to another user.
+    """
+    channels = saved.checkpoint["channel_values"] if saved else {}
+    for value in channels.values():
+        for message in value if isinstance(value, list) else [value]:
+            for place, carried in _notes_on(message) if isinstance(message, AIMessage) else ():
+                if place.startswith(f"{name}@"):
+                    carried.facts.check_owner(user_id)
 
 
 def carrying(

@@ -59,8 +59,8 @@ from memory_context.model.item import (
     now,
     to_content,
 )
+from memory_context.model.one_line import one_line
 from memory_context.model.origin import MODEL
-from memory_context.model.reference import one_line
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
@@ -304,20 +304,23 @@ class _StoredItems:
         refreshed: dict[str, MemoryItem] = {}
         results = [self._read(op, refreshed) for op in ops]
         self._refresh(refreshed.values())
-        # Only the last of several writes to the same key is performed.
-        writes = {(tuple(op.namespace), op.key): op for op in ops if isinstance(op, PutOp)}
-        for start in range(0, len(writes), WRITTEN_TOGETHER):
-            self._write(list(writes.values())[start : start + WRITTEN_TOGETHER])
+        for some in _written_together(ops):
+            self._write(some)
         return results
 
     def results(self, ops: Sequence[Op]) -> list[Result | MemoryContextError]:
-        """Return the results of the operations of several callers; for one that fails, its error."""
-        try:
-            return [*self.batch(ops)]
-        except StoreUnavailableError:
-            raise
-        except MemoryContextError as error:
-            return [error] if len(ops) == 1 else [self.results([op])[0] for op in ops]
+        """As `batch`, for operations of several callers: one that fails has its error as its result, and the others go on."""
+        refreshed: dict[str, MemoryItem] = {}
+        results = [_result_of(partial(self._read, op, refreshed)) for op in ops]
+        self._refresh(refreshed.values())
+        for some in _written_together(ops):
+            if _result_of(partial(self._write, some)) is not None:
+                # One of them cannot be written, so none was: each is written by itself.
+                keys = set(map(_place, some))
+                for index, op in enumerate(ops):
+                    if isinstance(op, PutOp) and _place(op) in keys:
+                        results[index] = _result_of(partial(self._write, [op]))
+        return results
 
     def _read(self, op: Op, refreshed: dict[str, MemoryItem]) -> Result:
         """Return the result of *op*; add the memories whose ttl it restarts to *refreshed*, by key."""
@@ -496,6 +499,33 @@ class _StoredItems:
             # The category has only a hash of a long namespace, so the namespace is read from one of its items.
             items = self._query({"category": category}, limit=1)
             yield from (facts["namespace"] for _, facts in _readable(items))
+
+
+def _written_together(ops: Iterable[Op]) -> Iterator[list[PutOp]]:
+    """Yield the writes among *ops*, those of one transaction together; of several to one key only the last."""
+    writes = list({_place(op): op for op in ops if isinstance(op, PutOp)}.values())
+    for start in range(0, len(writes), WRITTEN_TOGETHER):
+        some = writes[start : start + WRITTEN_TOGETHER]
+        yield [op for op in some if op.value is not None]
+        yield from ([op] for op in some if op.value is None)
+
+
+def _place(op: PutOp) -> tuple[tuple[str, ...], str]:
+    return tuple(op.namespace), op.key
+
+
+def _result_of(perform: Callable[[], Result]) -> Result | MemoryContextError:
+    """Return the result of *perform*; if it fails, its error.
+
+    Raises:
+        StoreUnavailableError: The store cannot be reached, so everything else would fail, too.
+    """
+    try:
+        return perform()
+    except StoreUnavailableError:
+        raise
+    except MemoryContextError as error:
+        return error
 
 
 class InvalidStoreNamespaceError(InvalidArgumentError, InvalidNamespaceError):

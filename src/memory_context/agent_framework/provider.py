@@ -21,11 +21,8 @@ from memory_context.agent_framework.run_middleware import (
     RunningAgent,
 )
 from memory_context.agent_framework.tools import MemoryFunctionTool, memory_tools
-from memory_context.conversation.conversation import (
-    ConversationFacts,
-    ConversationSettings,
-    new_message_id,
-)
+from memory_context.conversation.conversation import ConversationSettings, new_message_id
+from memory_context.conversation.conversation_facts import ConversationFacts
 from memory_context.conversation.conversations_of_many_users import (
     HostedConversations,
     HostOfConversations,
@@ -73,8 +70,8 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
     If the model's service keeps the history, it is sent new messages only, and messages that it has cannot be changed.
     Large texts are then folded at once, and `max_tokens` has no effect.
 
-    One provider serves any number of sessions and users. A session has one owner, the user of its first run: a run for
-    anybody else, by whichever agent and provider, raises `StateOwnerError`.
+    One provider serves any number of sessions and users. A session has one owner, the first user whom a model answers in it:
+    a run for anybody else, by whichever agent and provider, raises `StateOwnerError`.
 
     Put the provider first among the providers. Results of tools are folded before any other middleware sees them, so a
     redaction of stored texts works only as ``FoldPolicy(redact=…)``.
@@ -161,8 +158,17 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         """
         name = agent.name or "UnnamedAgent"
         owner = self._hosted.memories(self._user_of(session), session.session_id, agent.name)
-        _record_owner(session, state, owner.scope.user_id)
-        kept: dict[str, Any] = state.setdefault(name, {})
+        kept: dict[str, Any] = {**state.get(name, {})}
+
+        def begin() -> None:
+            """Record whose session it is, and what is decided from now on."""
+            ConversationFacts(_owner_of(session, state)).check_owner(owner.scope.user_id)
+            session.state[OWNER] = owner.scope.user_id
+            state[name] = kept
+
+        # A new session begins with a model's answer: a run that fails before it leaves the session as it was.
+        if _owner_of(session, state) is not None:
+            begin()
         if self._hosted.has_notes:
             kept["run"] = self._run(kept, session, context, owner).to_json()
         notes = self._hosted.notes(owner, AgentRun.of(kept.get("run")))
@@ -180,7 +186,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
             given.message_id = given.message_id or new_message_id()
             context.input_messages[index] = given
         shown_notes = notes if self._hosted.has_notes else None
-        running = RunningAgent(name, conversation, self._passing, context, kept, shown_notes)
+        running = RunningAgent(name, conversation, self._passing, context, kept, begin, shown_notes)
         context.extend_middleware(self.source_id, FoldingMiddleware(running))
         context.extend_middleware(self.source_id, PromptMiddleware(running))
         if self._has_tools:
@@ -195,11 +201,13 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         state: dict[str, Any],
     ) -> None:
         """End the run, unless it waits for a person; see `ContextProvider`."""
+        owner = self._hosted.memories(self._user_of(session), session.session_id, agent.name)
+        # A middleware may have answered in the model's place.
+        session.state.setdefault(OWNER, owner.scope.user_id)
         kept: dict[str, Any] = state.get(agent.name or "UnnamedAgent", {})
         is_waiting = context.response is not None and bool(context.response.user_input_requests)
         if not self._hosted.has_notes or is_waiting:
             return
-        owner = self._hosted.memories(self._user_of(session), session.session_id, agent.name)
         await off_loop(
             self._hosted.end_run, self._hosted.notes(owner, AgentRun.of(kept.get("run")))
         )
@@ -260,19 +268,14 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         return user_id
 
 
-def _record_owner(session: AgentSession, state: dict[str, Any], user_id: str) -> None:
-    """Record the owner of a session that has none yet.
-
-    Raises:
-        StateOwnerError: The session belongs to another user.
-    """
-    owner = session.state.get(OWNER)
+def _owner_of(session: AgentSession, state: dict[str, Any]) -> str | None:
+    """Return the owner of a session; None before a model has answered in it."""
+    owner: str | None = session.state.get(OWNER)
     if owner is None:
         # Sessions of earlier versions name their owner only in the agents' own parts of the provider's state.
         notes = filter(None, (DecisionNote.from_json(kept.get("note")) for kept in state.values()))
         owner = next(filter(None, (note.facts.user_id for note in notes)), None)
-    ConversationFacts(owner).check_owner(user_id)
-    session.state[OWNER] = user_id
+    return owner
 
 
 def _is_made_up(session_id: str) -> bool:

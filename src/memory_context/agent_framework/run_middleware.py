@@ -62,6 +62,7 @@ class RunningAgent:
         passing: Which tools get stored texts in place of references.
         context: The framework's context of the run.
         kept: The part of the session's state that keeps the decisions.
+        begin: Puts *kept* into the session's state, and records whose session it is.
         notes: The notes of the run; None if the agent keeps no notes.
     """
 
@@ -70,6 +71,7 @@ class RunningAgent:
     passing: PassingPolicy
     context: SessionContext
     kept: dict[str, Any]
+    begin: Callable[[], None]
     notes: ScopedMemory | None = None
     _shown: list[Message] = field(default_factory=list[Message])
 
@@ -106,7 +108,12 @@ class RunningAgent:
         messages[:] = _edited(messages, parts, edits)
 
     async def hear(self, response: ChatResponse) -> None:
-        """Take the model's answer into the conversation."""
+        """Take the model's answer into the conversation.
+
+        Raises:
+            StateOwnerError: Meanwhile, a model has answered another user in this session.
+        """
+        self.begin()
         for answer in chain.from_iterable(held_by(response.messages)):
             await self.conversation.hear(answer, self._shown, self.note.facts)
             self._shown.append(answer)

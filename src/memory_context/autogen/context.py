@@ -62,8 +62,8 @@ from memory_context.conversation.fold_recall_notes_policies import (
     recall_policy_of,
     refuse_middleware_settings,
 )
-from memory_context.conversation.kept_calls_and_decisions import Decisions, stats_of_thread
 from memory_context.conversation.message import Message, references_of, trusted_keys
+from memory_context.conversation.recorded_calls_and_decisions import Decisions, stats_of_thread
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
 from memory_context.conversation.transcript_entries import entries_of, stored_behind
 from memory_context.exceptions import InvalidArgumentError, StateOwnerError

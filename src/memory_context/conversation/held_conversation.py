@@ -11,10 +11,10 @@ from pydantic import TypeAdapter
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import (
     Conversation,
-    ConversationFacts,
     ConversationSettings,
     without_notes_of_other_runs,
 )
+from memory_context.conversation.conversation_facts import ConversationFacts
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.message import Message
 from memory_context.conversation.run_notes import offered_places

@@ -208,6 +208,10 @@ def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = (
     if unknown:
         raise InvalidArgumentError(f"{place} has no server {unknown}; it has {', '.join(entries)}")
     our_name = _our_name(entries, place)
+    if our_name in entries and not (wrapped_file.exists() and _is_ours(entries, our_name)):
+        raise InvalidArgumentError(
+            f"{place} has a server {our_name!r} that is not ours: rename that server"
+        )
     problems = {name: _problem_with(entry) for name, entry in entries.items() if name != our_name}
     for name in problems.keys() & {*place.disabled}:
         problems[name] = problems[name] or "it is switched off"
@@ -234,10 +238,6 @@ def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = (
     wrapped_before: Wire = {}
     if wrapped_file.exists():
         wrapped_before = _list_in(_read(wrapped_file), wrapped_file)
-    elif our_name in entries:
-        raise InvalidArgumentError(
-            f"{place} has a server {our_name!r} that is not ours: rename that server"
-        )
     # This file is written first, so that no entry is lost if the configuration cannot be written.
     _write(wrapped_file, {"mcpServers": {**wrapped_before, **wrapped}}, file)
     owner[_list_name(owner)] = new_entries
@@ -261,7 +261,8 @@ def unwrap_in(place: ServerList) -> Change:
     our_name = _our_name(listed, place)
     entries = Wire()
     for name, entry in listed.items():
-        entries |= wrapped if name == our_name else {name: entry}
+        is_ours = name == our_name and _is_ours(listed, name)
+        entries |= wrapped if is_ours else {name: entry}
     # If our entry was removed by hand, no entry above was replaced by the wrapped ones.
     owner[_list_name(owner)] = {**wrapped, **entries}
     _write(place.file, config, place.file)
@@ -274,8 +275,14 @@ def _our_name(entries: Wire, place: ServerList) -> str:
     path = str(place.wrapped_file)
     starting = (name for name in entries if path in (member(entries, name).get("args") or ()))
     # After the folder was renamed, our entry still has the old path in its arguments.
-    named = (name for name in (place.entry, *ENTRIES) if name in entries)
+    named = (name for name in (place.entry, *ENTRIES) if _is_ours(entries, name))
     return next(starting, next(named, place.entry))
+
+
+def _is_ours(entries: Wire, name: str) -> bool:
+    """Return whether the entry with this name starts a wrapper with a file of moved servers, wherever that file is."""
+    entry = json.dumps(entries.get(name))
+    return "--servers" in entry and ".wrapped.json" in entry
 
 
 def _problem_with(entry: Any) -> str:  # noqa: ANN401 - whatever JSON holds

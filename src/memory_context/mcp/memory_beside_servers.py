@@ -20,8 +20,8 @@ from memory_context.conversation.conversation import (
     new_message_id,
 )
 from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.kept_calls_and_decisions import model_call
 from memory_context.conversation.message import NO_FACTS, FunctionCall, Message, trusted_keys
+from memory_context.conversation.recorded_calls_and_decisions import model_call
 from memory_context.conversation.references.pass_by_reference import (
     PassingPolicy,
     with_passed_texts,

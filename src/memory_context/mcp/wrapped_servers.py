@@ -72,11 +72,14 @@ class Pending:
         answer: The answer, once it has come.
         token: The progress token of the request; None if it has none.
         heard: When the server last gave a sign that it works on the request, in the event loop's time.
+        asked: The requests that the server has sent the client meanwhile and that are not answered yet; a person may have
+            to. Those from before do not count, since some clients never answer some requests.
     """
 
     answer: asyncio.Future[Wire]
     token: Any
     heard: float
+    asked: set[int] = field(default_factory=set[int])
 
 
 class Upstream:
@@ -97,8 +100,6 @@ class Upstream:
         self.server = server
         self.name = server.shown
         self.capabilities: Wire = {}
-        self.asking = 0
-        """The number of the server's own requests that the client has not answered yet; a person may have to."""
         self._on_message = on_message
         self._patience = patience
         self._ended: str | None = None
@@ -143,7 +144,8 @@ class Upstream:
 
         Raises:
             RequestError: The server has ended, ends before it answers, or gives no sign of life for *patience*
-                seconds. Progress is such a sign, and so is a request of its own that the client has not answered yet.
+                seconds. Progress is such a sign. The time stands still while the client has not answered a request that
+                the server has sent it during a call that is still open.
         """
         patience = patience or self._patience
         if self._ended:
@@ -156,7 +158,7 @@ class Upstream:
         self.send({"id": number, "method": method, "params": params})
         try:
             while not pending.answer.done():
-                if self.asking:
+                if any(one.asked for one in self.pending.values()):
                     pending.heard = loop.time()
                 remaining = pending.heard + patience - loop.time()
                 if remaining <= 0:
@@ -197,6 +199,17 @@ class Upstream:
             pending.answer.set_result(
                 {name: wire[name] for name in ("result", "error") if name in wire}
             )
+
+    def note_asked(self, number: int) -> None:
+        """Note that the server has sent the client a request, which its answers to all open requests may wait for."""
+        for pending in self.pending.values():
+            pending.asked.add(number)
+
+    def note_answered(self, number: int) -> None:
+        """Note that the client has answered the server's request, or that the server has cancelled it."""
+        for pending in self.pending.values():
+            pending.asked.discard(number)
+            pending.heard = asyncio.get_running_loop().time()
 
     def _note_progress(self, token: object) -> None:
         for pending in self.pending.values():

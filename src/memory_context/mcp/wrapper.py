@@ -142,7 +142,7 @@ class Wrapper:
                     upstream.send(wire)
             case {"id": int(number)} if number in self._asked:
                 upstream, theirs = self._asked.pop(number)
-                upstream.asking -= 1
+                upstream.note_answered(number)
                 upstream.send({**wire, "id": theirs})
             case _:
                 pass
@@ -188,13 +188,13 @@ class Wrapper:
             # The servers' request ids may clash, so the client gets ids of our own.
             number = next(self._numbers)
             self._asked[number] = upstream, wire["id"]
-            upstream.asking += 1
+            upstream.note_asked(number)
             self._say({**wire, "id": number})
         elif method == CANCELLED:
             cancelled = upstream, params.get("requestId")
             for number in [number for number, one in self._asked.items() if one == cancelled]:
                 del self._asked[number]
-                upstream.asking -= 1
+                upstream.note_answered(number)
                 self._say({**wire, "params": {**params, "requestId": number}})
         else:
             if method.endswith("/list_changed"):
