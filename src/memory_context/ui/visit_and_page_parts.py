@@ -124,14 +124,14 @@ def labelled(label: str, *parts: str) -> Html:
 
 def choice(name: str, options: Sequence[str], chosen: str) -> Html:
     """Return a list to choose from; its first option is "any"."""
-    anything = tag("option", "any", value="")
-    return tag("select", anything, *options_of(options, chosen), name=name)
+    drawn = [option(one, chosen) for one in options]
+    return tag("select", tag("option", "any", value=""), *drawn, name=name)
 
 
-def options_of(names: Sequence[str], chosen: str) -> list[Html]:
-    """Return the options of a list to choose from, of which *chosen* is selected."""
-    states: dict[str, dict[str, str]] = {chosen: {"selected": ""}}
-    return [tag("option", name, value=name, **states.get(name, {})) for name in names]
+def option(name: str, chosen: str) -> Html:
+    """Return an option of a list to choose from, which is selected if it is *chosen*."""
+    state = {"selected": ""} if name == chosen else {}
+    return tag("option", name, value=name, **state)
 
 
 def button(text: str, cls: str = "") -> Html:
