@@ -79,12 +79,7 @@ class Visit:
 
     def keys(self, keys: Sequence[str]) -> Html:
         """Return keys as links to their memories, separated by commas."""
-        parts = list[Html]()
-        for key in keys:
-            if parts:
-                parts.append(Html(", "))
-            parts.append(self.key(key))
-        return joined(parts)
+        return Html(", ".join(map(self.key, keys)))
 
     def form(self, page: str, *fields: str, method: str = "get", **hidden: str) -> Html:
         """Return a form that is sent to a page of this user, with *hidden* fields."""
@@ -102,7 +97,7 @@ class Visit:
             parts.append(self.link("← before", self.page, **asked, **{"from": str(before)}))
         if start + shown < total:
             parts.append(self.link("more →", self.page, **asked, **{"from": str(start + size)}))
-        return tag("p", *(joined((part, " ")) for part in parts))
+        return tag("p", *(joined(part, " ") for part in parts))
 
 
 def listing(
