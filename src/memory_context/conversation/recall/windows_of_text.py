@@ -20,7 +20,7 @@ WINDOW = 800
 OWN_FACTOR = 2.0
 FACTORS_BESIDE = (0.8, 0.6, 0.4, 0.2)
 # Windows with less than this share of the best score are not shown.
-LEAST_OF_BEST = 0.3
+LEAST_OF_BEST = 0.5
 # The parameter k1 of BM25: the second occurrence of a word in a window counts less than the first.
 SATURATION = 1.2
 # In recorded agent runs, the three newest texts hold what the next step uses in nine of ten cases. The factor for these.
