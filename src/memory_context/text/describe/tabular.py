@@ -29,8 +29,6 @@ _HAS_DIGIT = re.compile(r"\d")
 
 def describe_table(sample: Sample) -> Description | None:
     """Describe a text that is a table."""
-    if len(sample.lines) < 2:
-        return None
     return _ruled(sample) or _separated(sample) or _in_columns(sample)
 
 
