@@ -341,6 +341,12 @@ class TestSearch:
             assert "MODULE:NAME" in ann.both("search", "x", "--embedder", wrong, code=2)[1]
 
 
+def test_an_error_quotes_what_was_given(ann: Screen) -> None:
+    """The prefix that typer takes over from pydantic is left out, and what a person has written stays."""
+    said = ann.both("search", "x", "--mode", "Value error, y", code=2)[1]
+    assert "Invalid value for '--mode': 'Value error, y' is not one of" in said
+
+
 class TestMistypedNames:
     """Names of users, tiers and conversations under which nothing is stored."""
 
