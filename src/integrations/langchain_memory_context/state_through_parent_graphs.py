@@ -99,7 +99,8 @@ def check_owner_of(saved: CheckpointTuple | None, name: str, user_id: str) -> No
     """
     channels = saved.checkpoint["channel_values"] if saved else {}
     for value in channels.values():
-        for message in value if isinstance(value, list) else [value]:
+        messages: list[Any] = value if isinstance(value, list) else [value]
+        for message in messages:
             for place, carried in _notes_on(message) if isinstance(message, AIMessage) else ():
                 if place.startswith(f"{name}@"):
                     carried.facts.check_owner(user_id)

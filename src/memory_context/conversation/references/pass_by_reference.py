@@ -11,13 +11,7 @@ from typing import Any, cast
 
 from memory_context import wording_for_models as prompts
 from memory_context.conversation.fold_recall_notes_policies import is_whole, policy_of
-from memory_context.conversation.nested_json import (
-    Schema,
-    members_of,
-    strings_in,
-    takes_text,
-    with_strings,
-)
+from memory_context.conversation.nested_json import Schema, strings_in, takes_text, with_strings
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidReferenceError,
@@ -296,7 +290,8 @@ def with_references_again(text: str, written: Any, filled: Any) -> str:  # noqa:
             return text.replace(filled, written.strip())
         case Mapping(), Mapping():
             members = cast("Mapping[str, Any]", filled)
-            pairs = [(one, members.get(name)) for name, one in members_of(written).items()]
+            named = cast("Mapping[str, Any]", written).items()
+            pairs = [(one, members.get(name)) for name, one in named]
         case [*values], [*filled_values]:
             pairs = [*zip(values, filled_values, strict=False)]
         case _:
