@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import repeat
 from typing import Any
 
 import pytest
@@ -15,11 +16,11 @@ from memory_context import MemoryManager, exceptions
 from memory_context.conversation.references.pass_by_reference import (
     NotPassedError,
     PassingPolicy,
+    items_of,
     passed_keys,
-    texts_of,
     with_texts,
 )
-from memory_context.model.item import MemoryItem
+from memory_context.testing import Fault, FaultyStore
 
 ANY: dict[str, Any] = {}
 json_values = st.recursive(
@@ -39,6 +40,18 @@ def manager() -> Iterator[MemoryManager]:
         yield manager
 
 
+def passed(
+    manager: MemoryManager,
+    *keys: str,
+    tool: str = "upload",
+    shown: Collection[str] = (),
+    policy: PassingPolicy | None = None,
+) -> dict[str, str]:
+    """The text that the tool gets for each key."""
+    items = items_of(keys, tool, policy or PassingPolicy(), manager, shown, texts_only=True)
+    return {key: item.text for key, item in items.items()}
+
+
 def reason(
     manager: MemoryManager,
     *keys: str,
@@ -47,7 +60,7 @@ def reason(
 ) -> str:
     """Why a tool named upload is not called with these keys."""
     with pytest.raises(NotPassedError) as refused:
-        texts_of(keys, "upload", policy or PassingPolicy(), manager.read, shown)
+        passed(manager, *keys, shown=shown, policy=policy)
     return str(refused.value)
 
 
@@ -156,9 +169,7 @@ class TestTexts:
         """Only keys that the conversation has shown are redeemed; near ones are named."""
         key = manager.store("a text", source="npm install")
 
-        assert {key: "a text"} == texts_of(
-            [key, key], "upload", PassingPolicy(), manager.read, {key}
-        )
+        assert {key: "a text"} == passed(manager, key, key, shown={key})
         assert f"Similar keys: {key}." in reason(manager, key[:-1] + "x", shown=(key,))
         assert "Similar" not in reason(manager, key)
         assert f"read the text with retrieve_memory({key!r})" in reason(manager, key)
@@ -185,7 +196,7 @@ class TestTexts:
         assert "is a secret, which upload may not get" in reason(
             manager, key, shown=(key,), policy=policy
         )
-        assert {key: "hunter2"} == texts_of([key], "login", policy, manager.read, {key})
+        assert {key: "hunter2"} == passed(manager, key, tool="login", shown={key}, policy=policy)
 
     def test_binary(self, manager: MemoryManager) -> None:
         """Binary content is not passed as text."""
@@ -201,17 +212,15 @@ class TestTexts:
         assert "have 200 bytes together; upload gets 199 at most" in reason(
             manager, key, key, shown=(key,), policy=policy
         )
-        assert [key] == list(texts_of([key, key], "save", policy, manager.read, {key}))
+        assert [key] == list(passed(manager, key, key, tool="save", shown={key}, policy=policy))
         assert 10_000_000 == policy.limit_for("other")
 
     def test_store_fails(self) -> None:
         """While the store fails, the tool is not called."""
-
-        def read(_key: str) -> MemoryItem:
-            raise exceptions.StoreUnavailableError
-
-        with pytest.raises(NotPassedError, match="Memory cannot be reached"):
-            texts_of(["k"], "upload", PassingPolicy(), read, {"k"})
+        with FaultyStore("sqlite://", repeat(Fault.LOST)) as store:
+            assert "Memory cannot be reached" in reason(
+                MemoryManager(store, user_id="ann"), "k", shown=("k",)
+            )
 
 
 class TestSettings:

@@ -26,8 +26,8 @@ from commands import COMMAND, in_this_process, memory_context, read_terminal
 from for_each import for_each
 from memory_context import MemoryManager, __version__
 from memory_context.cli import run
-from memory_context.conversation.kept_calls_and_decisions import Decisions
 from memory_context.conversation.message import FunctionCall, Message
+from memory_context.conversation.recorded_calls_and_decisions import Decisions
 from memory_context.demo.meter import Meter
 from memory_context.display.terminal import plain
 from memory_context.stores.sql.migrate import HEAD

@@ -400,3 +400,13 @@ def test_one_failure_among_thousands_of_lines(line: str, failing: str) -> None:
 
     assert "disk full" in describe("\n".join(lines))
     assert re.search(r"\b1 (?:error|failure)\b", describe("\n".join(lines)))
+
+
+@for_each(
+    "level", ["ERROR", "ERR", "CRITICAL", "CRIT", "FATAL", "SEVERE", "ALERT", "EMERG", "PANIC"]
+)
+def test_levels_of_errors(level: str) -> None:
+    """The description of a log counts the lines of every level that reports an error, syslog's included."""
+    lines = [f"2026-01-01 12:00:{number:02} INFO worker {number} ok" for number in range(30)]
+    lines[17] = f"2026-01-01 12:00:17 {level} disk full"
+    assert describe("\n".join(lines)) == "log, 30 lines, 1 error: disk full"

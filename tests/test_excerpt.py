@@ -27,7 +27,7 @@ from memory_context.text.excerpt.rare_lines import rare_lines
 from memory_context.text.excerpt.segment_scores import Ranking, score
 from memory_context.text.excerpt.segments import split, split_regions
 from memory_context.text.tokens.counter import default_counter, estimating_counter
-from memory_context.text.words_and_names import MAX_TERMS, names, occurrences, terms
+from memory_context.text.words_and_names import MOST_TERMS, names, occurrences, terms
 from query_tables import FORMS, shop
 
 LOG = [f"step {number}: nothing to report, and all of it in good time" for number in range(1, 201)]
@@ -598,7 +598,7 @@ def test_the_words_that_say_something(text: str, words: list[str]) -> None:
 
 def test_a_question_has_an_end() -> None:
     """At most 32 words of a question are looked for."""
-    assert [f"w{number}" for number in range(MAX_TERMS)] == terms(
+    assert [f"w{number}" for number in range(MOST_TERMS)] == terms(
         " ".join(f"w{number}" for number in range(1000))
     )
 

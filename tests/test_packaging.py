@@ -12,7 +12,8 @@ import pytest
 
 import langchain_memory_context
 import memory_context
-from memory_context import testing
+from memory_context import stores, testing
+from memory_context.text import redact
 
 PUBLIC = """
 MEMORY_INSTRUCTIONS AgentMemoryService AuditEntry AuditTrail Category Codec Compressed
@@ -38,8 +39,9 @@ def test_public_names() -> None:
     assert set(memory_context.__all__) == {*memory_context._HOMES, "exceptions", "__version__"}  # noqa: SLF001
     for name in memory_context.__all__:
         assert getattr(memory_context, name) is not None
-    for name in testing.__all__:
-        assert getattr(testing, name) is not None
+    for package in (redact, stores, testing):
+        for name in package.__all__:
+            assert getattr(package, name) is not None
     with pytest.raises(AttributeError, match="nothing"):
         memory_context.nothing  # noqa: B018
     assert dir(memory_context) == sorted(memory_context.__all__)

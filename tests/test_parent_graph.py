@@ -12,7 +12,7 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware, PIIMiddleware
 from langchain.tools import ToolRuntime
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -630,7 +630,7 @@ def test_the_owner_is_checked_under_a_name_with_an_at_sign() -> None:
     name = "memory@home"
     note = DecisionNote(ConversationFacts(user_id="ann"))
     answer = with_note(AIMessage("hi", id="a"), "answers", {f"{name}@sub": note.to_json()})
-    messages = [HumanMessage("q", id="q"), answer]
+    messages: list[AnyMessage] = [HumanMessage("q", id="q"), answer]
     assert "ann" == carried_by(messages, None, name, "sub", "ann").note.facts.user_id
     with pytest.raises(StateOwnerError):
         carried_by(messages, None, name, "sub", "bob")

@@ -25,7 +25,7 @@ from memory_context import (
 )
 from memory_context.conversation.ask_texts import AskLimits
 from memory_context.conversation.fold_recall_notes_policies import LEAST_THRESHOLD, PERSON_THRESHOLD
-from memory_context.conversation.folding.fold_messages import shared_threshold
+from memory_context.conversation.folding.fold_messages import results_together, shared_threshold
 from memory_context.conversation.folding.fold_text import fold
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.model.item import MemoryItem
@@ -327,4 +327,4 @@ def test_what_stays_whole_together_has_a_limit(sizes: list[int], together: int) 
 )
 def test_how_much_stays_whole_together(settings: dict[str, int], most: int) -> None:
     """Eight times the default threshold; twice a larger one; half of a limit of the whole prompt."""
-    assert most == FoldPolicy(**settings).results_together  # type: ignore[arg-type] # numbers
+    assert most == results_together(FoldPolicy(**settings))  # type: ignore[arg-type] # numbers

@@ -14,7 +14,6 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.item import MemoryItem
 from memory_context.text.index.bm25 import (
     LENGTH_BITS,
-    MAX_TERMS,
     STEPS,
     Owner,
     Statistics,
@@ -22,12 +21,12 @@ from memory_context.text.index.bm25 import (
     idf,
     length_at,
     postings,
-    rarest,
     step_of,
 )
 from memory_context.text.index.chunks import SIZE, ChunkStart, card_of, chunks_of
 from memory_context.text.index.embedders import as_embedding_model
 from memory_context.text.index.keyword_and_vector_scores import Chance, fused
+from memory_context.text.index.lexemes_looked_up import MAX_TERMS, rarest
 
 SCORES = st.dictionaries(st.integers(0, 30), st.floats(0.1, 1000), max_size=12)
 COSINES = st.dictionaries(st.integers(0, 30), st.floats(-1, 1), max_size=12)

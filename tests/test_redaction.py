@@ -833,3 +833,11 @@ def test_a_redactor_with_a_function_goes_to_other_processes() -> None:
     """A redactor whose function is a module's can be pickled, as its other settings can."""
     redactor = pickle.loads(pickle.dumps(Redactor({"seat": _seats})))
     assert "row [redacted seat]" == redactor.redact("row 14F").text
+
+
+@for_each("mark", ["", "\ufeff"])
+def test_numbers_of_json_become_texts(mark: str) -> None:
+    """A number of JSON that a pattern of one's own matches becomes a string, also behind a byte order mark."""
+    redactor = Redactor({"number": r"\b\d{5}\b"})
+    text = redactor.redact(mark + '{"a": 12345}').text
+    assert text == mark + '{"a": "[redacted number]"}'

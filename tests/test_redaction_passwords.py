@@ -344,3 +344,29 @@ def test_headers_below_each_other() -> None:
     assert Redactor().redact(rows).text == rows
     told = "type,password,note\nlogin,Xk29!fqLmZ0p,token\nother,Qz83#kdPw1ab,9fKq2LmX8vBt3RzY7wNc5HdJ\n"
     assert dict(Redactor().redact(told).counts) == {"password": 2, "secret": 1}
+
+
+@for_each(
+    "name",
+    [
+        "password",
+        "Passwort",
+        "Kennwort",
+        "contraseña",
+        "senha",
+        "密码",
+        "密碼",
+        "пароль",
+        "Пароль",
+        "パスワード",
+        "비밀번호",
+    ],
+)
+@for_each(
+    "table",
+    ["user,{}\nann,Xk3!vQ9zLm2p\n", "| user | {} |\n|---|---|\n| ann | Xk3!vQ9zLm2p |\n"],
+)
+def test_columns_in_other_languages(name: str, table: str) -> None:
+    """The cells of a column are redacted under every name that is known before an assigned value."""
+    assert REDACTOR.redact(table.format(name)).counts == {"password": 1}
+    assert REDACTOR.redact(f"{name}: Xk3!vQ9zLm2p").counts == {"password": 1}

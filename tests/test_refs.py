@@ -12,13 +12,8 @@ from hypothesis import strategies as st
 from examples import examples
 from for_each import for_each
 from memory_context.exceptions import InvalidKeyError, InvalidReferenceError
-from memory_context.model.reference import (
-    MAX_DESCRIPTION,
-    MemoryRef,
-    check_key,
-    one_line,
-    without_references,
-)
+from memory_context.model.one_line import MAX_DESCRIPTION, one_line
+from memory_context.model.reference import MemoryRef, check_key, without_references
 
 KEY = "npm_install_3f9a2c1b0k"
 INVISIBLE = {

@@ -92,6 +92,32 @@ def test_forms(text: str, columns: tuple[str, ...], rows: list[list[Any]]) -> No
 
 
 @for_each(
+    "text",
+    [
+        "┌───────┬─────────┐\n│  id   │  name   │\n│ int64 │ varchar │\n├───────┼─────────┤\n│     1 │ a       │\n│     2 │ b       │\n├───────┴─────────┤\n│ 2 rows          │\n└─────────────────┘\n",
+        "shape: (2, 2)\n┌─────┬──────┐\n│ id  ┆ name │\n│ --- ┆ ---  │\n│ i64 ┆ str  │\n╞═════╪══════╡\n│ 1   ┆ a    │\n│ 2   ┆ b    │\n└─────┴──────┘\n",
+    ],
+)  # fmt: skip
+def test_types_are_no_row(text: str) -> None:
+    """The types that DuckDB and polars write below the names, and the foot of a frame, are not rows."""
+    assert (("id", "name"), [["1", "a"], ["2", "b"]]) == rows_of(text)
+
+
+@for_each(
+    "text",
+    [
+        "┌────┬───┐\n│ id │ n │\n├────┼───┤\n│  1 │ 5 │\n│  · │ · │\n│ 99 │ 8 │\n└────┴───┘\n",
+        "| id | n |\n|---|---|\n| 1 | 5 |\n| ... | ... |\n| 9 | 7 |\n",
+        "+----+---+\n| my | n |\n| id |   |\n+====+===+\n|  1 | 5 |\n+----+---+\n|  2 | 6 |\n+----+---+\n",
+    ],
+)  # fmt: skip
+def test_what_is_not_all_rows_is_lines(text: str) -> None:
+    """A table that leaves rows out, or wraps its names, has its lines only: its rows would be wrong."""
+    columns, _ = rows_of(text)
+    assert columns == ("line", "text")
+
+
+@for_each(
     "form", ["csv", "tsv", "markdown", "json", "wrapped", "json lines", "repr", "blocks", "psql", "introduced"]
 )  # fmt: skip
 def test_descriptions_agree(form: str) -> None:

@@ -55,7 +55,7 @@ from memory_context.memory.transfer import (
 )
 from memory_context.model.call_records import CallFilter, CallRecord, Decision
 from memory_context.model.item import Deletion
-from memory_context.stores.sql.catalog import Catalog, Expiry
+from memory_context.stores.sql.catalog import Catalog, Expiry, happened_by
 from memory_context.stores.sql.partitions import parts_of
 from memory_context.testing import ScriptedChatClient
 from memory_context.tools.note_tools import NOTE_VERBS
@@ -249,7 +249,7 @@ def people(ann: MemoryManager, _: Path) -> None:
     catalog.totals("tier", ANN)
     catalog.threads(ann.scope)
     catalog.count_threads(ANN)
-    over = Expiry("over", soon(), "created")
+    over = Expiry("over", happened_by("created", soon()))
     catalog.expired(over, ANN)
     catalog.delete_expired(ANN, [ann.get("own").id], over)
     catalog.keys_from(ann.scope, "o", 5)

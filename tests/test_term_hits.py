@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_context import MemoryManager
 from memory_context.stores import term_hits_in
-from memory_context.text.index.bm25 import FEW_CHUNKS
+from memory_context.text.index.lexemes_looked_up import FEW_CHUNKS
 from memory_context.text.index.term_hits import (
     CHUNKS_OF_TERM,
     MOST_CHUNKS,

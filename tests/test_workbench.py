@@ -38,6 +38,7 @@ from pydantic import BaseModel
 from for_each import for_each
 from memory_context import MemoryContext, MemoryRef, PassingPolicy, exceptions
 from memory_context.autogen.workbench import MemoryWorkbench
+from memory_context.conversation.folding.fold_messages import results_together
 from memory_context.testing import ScriptedChatClient, seeded_keys
 from memory_context.wording_for_models import ABOUT_REFERENCES
 from messages import LOG, call, results
@@ -228,7 +229,7 @@ class TestFolding:
         ]
         shown = [await context.fold_output(log, tool="run") for log in logs]
         count = context.manager.counter.count
-        assert sum(map(count, (*shown, small))) > context.fold_policy.results_together
+        assert sum(map(count, (*shown, small))) > results_together(context.fold_policy)
 
         await context.add_message(results(*shown, small))
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memory_context.exceptions import MissingDependencyError
 from memory_context.runtime.lazy_names import lazy_names
+from memory_context.runtime.missing_packages import needing
 
 if TYPE_CHECKING:
     from langchain_memory_context.chat_model_judge import ChatModelJudge
@@ -51,14 +51,9 @@ _HOSTS = ("langchain", "langchain_classic", "langchain_core", "langgraph")
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
     """Load a public name from its module."""
-    try:
+    otherwise = f"{name} needs LangChain: pip install 'memory-context[langchain]'"
+    with needing(*_HOSTS, otherwise=otherwise):
         return _load(name)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _HOSTS:
-            raise
-        raise MissingDependencyError(
-            f"{name} needs LangChain: pip install 'memory-context[langchain]'"
-        ) from error
 
 
 def __dir__() -> list[str]:

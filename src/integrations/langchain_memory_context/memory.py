@@ -27,9 +27,9 @@ from memory_context.conversation.fold_recall_notes_policies import (
     fold_at_once_policy,
     recall_policy_of,
 )
-from memory_context.conversation.kept_calls_and_decisions import DecisionLog, Decisions
 from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message
 from memory_context.conversation.recall.recall_request import recall_request
+from memory_context.conversation.recorded_calls_and_decisions import DecisionLog, Decisions
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.chat_history import ChatTurn, ConversationMemory
 from memory_context.memory.manager import MemoryManager
@@ -165,8 +165,7 @@ class MemoryContextMemory(BaseMemory):
         Raises:
             StoreError: The conversation cannot be read.
         """
-        turns = self._conversation.get_turns(self.thread_id)
-        return wait_for(self._loaded(inputs, turns))
+        return wait_for(self._loaded(inputs, self._conversation.get_turns(self.thread_id)))
 
     async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """As `load_memory_variables`, off the event loop."""

@@ -10,15 +10,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from memory_context.conversation.fold_recall_notes_policies import PERSON
 from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message, MessageFacts
 from memory_context.conversation.nested_json import members_of
 from memory_context.model.item import hash_content
 from memory_context.model.reference import MemoryRef, leading_key
+
+M = TypeVar("M", bound=BaseMessage)
+Block: TypeAlias = str | dict[str, Any]
+"""A part of a message's content."""
 
 # The key of this library's notes in a message's `response_metadata`, which is not sent to providers.
 METADATA = "memory_context"
@@ -35,8 +39,10 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
             role, source, answers = "tool", message.name or "tool", message.tool_call_id
         case AIMessage():
             role, source = "assistant", message.name or ASSISTANT
-            for call in message.tool_calls:
-                calls.append(FunctionCall(str(call["id"]), call["name"], written(call["args"])))
+            calls = [
+                FunctionCall(str(call["id"]), call["name"], written(call["args"]))
+                for call in message.tool_calls
+            ]
         case _:
             pass
     neutral = Message(
@@ -59,10 +65,9 @@ def _believed(facts: MessageFacts, message: Message) -> MessageFacts:
     """Return the facts of a note on *message* without those about references that are not in it."""
     keys = {ref.key for text in message.billed() for ref in MemoryRef.find_all(text)}
     texts = message.texts
-    folded = [place for place in facts.folded if leading_key(texts.get(place, "")) is not None]
     return MessageFacts(
         lines={key: ranges for key, ranges in facts.lines.items() if key in keys},
-        folded=tuple(folded),
+        folded=tuple(place for place in facts.folded if leading_key(texts.get(place, ""))),
         named=facts.named,
         trusted=tuple(key for key in facts.trusted if key in keys),
         instructs=facts.instructs,
@@ -74,14 +79,14 @@ def noted_on(message: BaseMessage) -> Mapping[str, Any]:
     return members_of(message.response_metadata.get(METADATA))
 
 
-def with_note(message: AnyMessage, name: str, note: object) -> AnyMessage:
+def with_note(message: M, name: str, note: object) -> M:
     """Return a copy of *message* with *note* under *name*."""
     noted = {**noted_on(message), name: note}
     metadata = {**message.response_metadata, METADATA: noted}
     return message.model_copy(update={"response_metadata": metadata})
 
 
-def shown_as(message: AnyMessage, shown: Message) -> AnyMessage:
+def shown_as(message: M, shown: Message) -> M:
     """Return *message* with the texts, the calls and the facts of *shown*; the same object if nothing changes."""
     facts = shown.known.to_json()
     if facts and facts != noted_on(message).get("message"):
@@ -90,12 +95,12 @@ def shown_as(message: AnyMessage, shown: Message) -> AnyMessage:
     if shown.texts != current.texts:
         message = message.model_copy(update={"content": _with_texts(message, shown.texts)})
     if isinstance(message, AIMessage) and shown.calls != current.calls:
-        message = _with_calls(message, shown.calls)
+        message = message.model_copy(update=_with_calls(message, shown.calls))
     return message
 
 
-def _with_calls(message: AIMessage, calls: Sequence[FunctionCall]) -> AIMessage:
-    """Return *message* with the arguments of *calls*, also where a provider's format repeats them."""
+def _with_calls(message: AIMessage, calls: Sequence[FunctionCall]) -> dict[str, Any]:
+    """Return the changes that give *message* the arguments of *calls*, also where a provider's format repeats them."""
     arguments = {call.id: json.loads(call.arguments) for call in calls}
     tool_calls = [{**call, "args": arguments[str(call["id"])]} for call in message.tool_calls]
     content = message.content
@@ -103,11 +108,10 @@ def _with_calls(message: AIMessage, calls: Sequence[FunctionCall]) -> AIMessage:
         content = [_with_input(block, arguments) for block in content]
     # Without OpenAI's own format of the calls, LangChain sends those of `message.tool_calls`.
     others = {key: value for key, value in message.additional_kwargs.items() if key != "tool_calls"}
-    changed = {"tool_calls": tool_calls, "content": content, "additional_kwargs": others}
-    return message.model_copy(update=changed)
+    return {"tool_calls": tool_calls, "content": content, "additional_kwargs": others}
 
 
-def _with_input(block: str | dict[str, Any], arguments: Mapping[str, Any]) -> str | dict[str, Any]:
+def _with_input(block: Block, arguments: Mapping[str, Any]) -> Block:
     """Return a block of content; if it is a call in Anthropic's format, with its new arguments."""
     if isinstance(block, dict) and block.get("type") == "tool_use" and block.get("id") in arguments:
         return {**block, "input": arguments[block["id"]]}
@@ -137,11 +141,11 @@ def _texts_of(message: BaseMessage) -> dict[int, str]:
     return texts
 
 
-def _with_texts(message: BaseMessage, texts: Mapping[int, str]) -> str | list[str | dict[str, Any]]:
+def _with_texts(message: BaseMessage, texts: Mapping[int, str]) -> str | list[Block]:
     """Return the content of *message* with *texts* in place of its texts; other blocks stay."""
     if isinstance(message.content, str):
         return texts.get(0, message.content)
-    content = list[str | dict[str, Any]]()
+    content = list[Block]()
     for place, block in enumerate(message.content):
         if place in texts:
             content.append({"type": "text", "text": texts[place]})
@@ -156,11 +160,11 @@ def _other_blocks(message: BaseMessage) -> dict[int, Any]:
     return {place: block for place, block in enumerate(blocks) if _text_of(block) is None}
 
 
-def _blocks(content: str | list[str | dict[str, Any]]) -> Sequence[str | dict[str, Any]]:
+def _blocks(content: str | list[Block]) -> Sequence[Block]:
     return [content] if isinstance(content, str) else content
 
 
-def _text_of(block: str | dict[str, Any]) -> str | None:
+def _text_of(block: Block) -> str | None:
     match block:
         case str(text) | {"type": "text", "text": str(text)}:
             return text

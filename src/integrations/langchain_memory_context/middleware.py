@@ -414,8 +414,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         thread = _run_setting("configurable", "thread_id")
         # The name that the running agent was created with.
         agent = _run_setting("metadata", "lc_agent_name")
-        owner = self._hosted.memories(user_id, thread, agent)
-        return self._hosted.notes(owner, run)
+        return self._hosted.notes(self._hosted.memories(user_id, thread, agent), run)
 
     def _private(self, state: Any) -> Mapping[str, Any]:  # noqa: ANN401 - whatever schema the agent has
         """Return this middleware's part of the private state."""

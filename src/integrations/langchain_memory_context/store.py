@@ -39,6 +39,7 @@ from langgraph.store.base import (
 )
 
 from langchain_memory_context.user_of_a_run import RunUser, user_of_run
+from memory_context.conversation.nested_json import elements_of, members_of
 from memory_context.exceptions import (
     EmbedderError,
     InvalidArgumentError,
@@ -58,8 +59,8 @@ from memory_context.model.item import (
     now,
     to_content,
 )
+from memory_context.model.one_line import one_line
 from memory_context.model.origin import MODEL
-from memory_context.model.reference import one_line
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
@@ -100,6 +101,8 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 # Memories, each with the item in it: namespace, key, value and times.
 _Found: TypeAlias = list[tuple[MemoryItem, dict[str, Any]]]
+# Reads memories; takes `filters` and a `limit`.
+_Read: TypeAlias = Callable[..., list[MemoryItem]]
 
 
 class MemoryStoreAdapter(BaseStore):
@@ -146,8 +149,7 @@ class MemoryStoreAdapter(BaseStore):
         ttl: TTLConfig | None = None,
         index: IndexConfig | Mapping[str, Any] | None = None,
     ) -> None:
-        unknown = sorted(set(ttl or ()).difference(_SETTINGS))
-        if unknown:
+        if unknown := sorted(set(ttl or ()).difference(_SETTINGS)):
             raise InvalidArgumentError(
                 f"ttl takes {', '.join(_SETTINGS)}, not {', '.join(unknown)}: expired items are deleted by "
                 "sweep_ttl() and `memory-context gc`"
@@ -235,7 +237,7 @@ class MemoryStoreAdapter(BaseStore):
         Raises:
             StoreError: The store failed.
         """
-        return self._items.sweep()
+        return delete_expired(self._store, user_id=self._items.scope.user_id, tier=TIER)
 
     @property
     def _items(self) -> _StoredItems:
@@ -332,7 +334,7 @@ class _StoredItems:
                     refreshed[found.memory_key] = found
                 return Item(**_facts(found))
             case SearchOp():
-                page = self._searched(op)
+                page = self._by_query(op) if (op.query or "").strip() else self._oldest(op)
                 self.manager.audit("expanded", *(item.memory_key for item, _ in page))
                 if op.refresh_ttl:
                     refreshed.update((item.memory_key, item) for item, _ in page)
@@ -391,10 +393,6 @@ class _StoredItems:
         )
         return item, one_line(f"{'/'.join(op.namespace)}: {op.key}")
 
-    def _searched(self, op: SearchOp) -> _Found:
-        """Return a page of the matching items in a namespace and those below it."""
-        return self._by_query(op) if (op.query or "").strip() else self._oldest(op)
-
     def _by_query(self, op: SearchOp) -> _Found:
         """Return a page of the matching items, best first: by vectors if there are any, else by words."""
         hits = partial(self.manager.hits, self.scope, op.query or "")
@@ -407,7 +405,7 @@ class _StoredItems:
         items = [item for item in found if item.content_metadata.get("index", True)]
         return _matching(items, op)[op.offset : op.offset + op.limit]
 
-    def _most_similar(self, op: SearchOp, by_vectors: Callable[..., list[MemoryItem]]) -> _Found:
+    def _most_similar(self, op: SearchOp, by_vectors: _Read) -> _Found:
         """Return a page of the matching items, the most similar first; those without vectors last, oldest first."""
         needed = op.offset + op.limit
         limit = needed if _is_met_in_sql(op) else max(needed * 4, MIN_READ)
@@ -442,9 +440,7 @@ class _StoredItems:
                 return found[:needed]
             limit = max(limit * 16, MIN_READ)
 
-    def _read_by(
-        self, read: Callable[..., list[MemoryItem]], op: SearchOp, limit: int | None
-    ) -> list[MemoryItem]:
+    def _read_by(self, read: _Read, op: SearchOp, limit: int | None) -> list[MemoryItem]:
         """Read the first items in and below the namespace that may match the filter."""
         filters = self._below(op.namespace_prefix)
         hint = _hint(op.filter or {})
@@ -470,11 +466,6 @@ class _StoredItems:
         if path := _path_of(prefix):
             filters["category"] = {"$under": path}
         return filters
-
-    def sweep(self) -> int:
-        """Delete the expired items, and return how many there were."""
-        store, user = self.manager.memory_store, self.scope.user_id
-        return delete_expired(store, user_id=user, tier=TIER)
 
     def _refresh(self, items: Iterable[MemoryItem]) -> None:
         """Restart the ttl of the items that were put with one."""
@@ -664,9 +655,7 @@ def _facts(item: MemoryItem) -> dict[str, Any]:
         ) from error
 
 
-def _ranked(
-    by_vectors: Callable[..., list[MemoryItem]], keys: Sequence[str], needed: int
-) -> list[MemoryItem]:
+def _ranked(by_vectors: _Read, keys: Sequence[str], needed: int) -> list[MemoryItem]:
     """Return the memories with these *keys*, the most similar first; at least the *needed* best ones."""
     near: list[MemoryItem] = []
     for start in range(0, len(keys), RANKED_TOGETHER):
@@ -701,19 +690,17 @@ def _has_expired(item: MemoryItem) -> bool:
 def _matches(value: Any, wanted: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
     """Return whether a value matches a filter by LangGraph's rules: on fields, lists of the same length, and operators."""
     if isinstance(wanted, Mapping):
-        fields = cast("Mapping[str, Any]", wanted)
+        fields = members_of(wanted)
         if any(name.startswith("$") for name in fields):
             return all(_holds(value, name, operand) for name, operand in fields.items())
+        members = members_of(value)
         return isinstance(value, Mapping) and all(
-            _matches(_field(cast("Mapping[str, Any]", value), name), one)
-            for name, one in fields.items()
+            _matches(_field(members, name), one) for name, one in fields.items()
         )
     if isinstance(wanted, list | tuple):
-        if not isinstance(value, list):
-            return False
-        values: list[Any] = value  # pyright: ignore[reportUnknownVariableType] # JSON
-        others = cast("Sequence[Any]", wanted)
-        return len(values) == len(others) and all(map(_matches, values, others))
+        values, others = elements_of(value), cast("Sequence[Any]", wanted)
+        has_as_many = isinstance(value, list) and len(values) == len(others)
+        return has_as_many and all(map(_matches, values, others))
     return bool(value == wanted)
 
 
@@ -722,8 +709,7 @@ def _field(value: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - whatev
     if name in value or "." not in name:
         return value.get(name)
     first, _, rest = name.partition(".")
-    below = value.get(first)
-    return _field(cast("Mapping[str, Any]", below), rest) if isinstance(below, Mapping) else None
+    return _field(members_of(value.get(first)), rest)
 
 
 def _holds(value: Any, operator: str, operand: Any) -> bool:  # noqa: ANN401 - whatever JSON holds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.tools.tool_node import ToolCallRequest
@@ -16,7 +16,7 @@ from langchain_memory_context.messages import METADATA, neutral_of, shown_as
 from langchain_memory_context.tools import MemoryTool
 from memory_context.conversation.folding.fold_messages import MessageFolder
 from memory_context.conversation.message import Message
-from memory_context.conversation.nested_json import members_of
+from memory_context.conversation.nested_json import elements_of, members_of
 from memory_context.conversation.references.key_trust import RunningCall
 from memory_context.conversation.references.pass_by_reference import with_references_again
 from memory_context.model.origin import TOOL
@@ -83,7 +83,7 @@ def folded_result(
     facts = replace(taken.known, trusted=(*taken.known.trusted, *call.told_in(taken.text)))
     # No facts are noted on a small result: it may still be folded together with the other results of the turn.
     shown = replace(taken, facts=facts if facts.folded or facts.trusted else None)
-    return _without_artifact(folder, cast("ToolMessage", shown_as(message, shown)), tool)
+    return _without_artifact(folder, shown_as(message, shown), tool)
 
 
 def _reported(folder: MessageFolder, message: ToolMessage) -> ToolMessage:
@@ -91,10 +91,10 @@ def _reported(folder: MessageFolder, message: ToolMessage) -> ToolMessage:
     if message.name not in MEMORY_TOOLS or message.status == "error":
         return message
     keys = members_of(message.artifact).get("keys")
-    reported = [key for key in cast("Sequence[object]", keys or ()) if isinstance(key, str)]
+    reported = [key for key in elements_of(keys) if isinstance(key, str)]
     [taken] = folder.take_in([replace(neutral_of(message), facts=None)], ())
     facts = replace(taken.known, trusted=(*taken.known.trusted, *reported))
-    return cast("ToolMessage", shown_as(message, replace(taken, facts=facts)))
+    return shown_as(message, replace(taken, facts=facts))
 
 
 def _unclaimed(message: ToolMessage, call: RunningCall) -> ToolMessage:

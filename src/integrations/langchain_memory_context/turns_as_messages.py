@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
-from langchain_core.messages import AnyMessage, BaseMessage, message_to_dict, messages_from_dict
+from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
 
 from langchain_memory_context.messages import ASSISTANT, neutral_of, shown_as
 from memory_context.conversation.folding.fold_messages import MessageFolder
@@ -64,5 +64,5 @@ def append(
             neutral = replace(neutral, source=ASSISTANT)
         [taken] = chat.take_in([neutral], before)
         before.append(taken)
-        turns.append(turn_of(shown_as(cast("AnyMessage", message), taken)))
+        turns.append(turn_of(shown_as(message, taken)))
     conversation.add_turns(session_id, turns)

@@ -52,11 +52,10 @@ def path_parts(relative_file_path: object) -> tuple[str, ...]:
             f"a path is a text such as notes/today.md, not {type(relative_file_path).__name__}"
         )
     names = tuple(name for name in relative_file_path.split("/") if name not in ("", "."))
-    problem = _path_problem(relative_file_path)
+    problems = [_path_problem(relative_file_path), *map(_name_problem, names)]
     if not names:
-        problem = problem or "the path names no file"
-    for name in names:
-        problem = problem or _name_problem(name)
+        problems.append("the path names no file")
+    problem = next(filter(None, problems), None)
     if problem:
         raise InvalidPathError(
             f"the path {brief(relative_file_path)} is refused: {problem}; write a path such as notes/today.md"
@@ -92,11 +91,9 @@ def is_path(path: str) -> bool:
 
 def brief(path: object) -> str:
     """Return *path* for a message or a log: on one line, quoted, cut off after 100 characters."""
-    if isinstance(path, str):
-        start = path[: MOST_SHOWN + 1]
-        text = ascii(start) if _looks_alike(start) else repr(path)
-    else:
-        text = repr(path)
+    text = repr(path)
+    if isinstance(path, str) and _looks_alike(path[: MOST_SHOWN + 1]):
+        text = ascii(path)
     return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…"
 
 

@@ -14,18 +14,16 @@ import secrets
 import shutil
 import stat
 import sys
-import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from memory_context.agent_files.filenames import DEEPEST, OWN_PREFIX
 from memory_context.exceptions import FileOperationError, InvalidPathError
 from memory_context.runtime.atomic_file import replace_in
+from memory_context.runtime.file_locks import lock
 
 if sys.platform != "win32":
-    import fcntl
-
     _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
     # O_NONBLOCK: if somebody put a named pipe there, opening it must not wait for its other end.
     _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
@@ -34,10 +32,7 @@ if sys.platform != "win32":
 # For the owner only, because an agent's notes may be private.
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
-# The number is limited because each write walks through all files and folders to add up their sizes.
-MOST_ENTRIES = 10_000
 TRIES = 10
-POLL_SECONDS = 0.002
 Parts: TypeAlias = tuple[str, ...]
 # The handles of the locks that are held. A forked child has copies of them, and a lock is released only when all copies
 # are closed.
@@ -76,7 +71,7 @@ def supported() -> bool:
 
 
 @contextlib.contextmanager
-def folder(start: int, parts: Parts, *, make: bool = False) -> Generator[int]:
+def folder(start: int, parts: Sequence[str], *, make: bool = False) -> Generator[int]:
     """Yield the handle of the folder that *parts* lead to from the folder *start*.
 
     Args:
@@ -102,6 +97,14 @@ def folder(start: int, parts: Parts, *, make: bool = False) -> Generator[int]:
         os.close(handle)
 
 
+@contextlib.contextmanager
+def _parent(start: int, parts: Parts, *, make: bool = False) -> Generator[tuple[int, str]]:
+    """Yield the handle of the folder in which *parts* ends, opened as by `folder`, and the last name."""
+    *above, name = parts
+    with folder(start, above, make=make) as parent:
+        yield parent, name
+
+
 def _step(handle: int, name: str, *, make: bool) -> int:
     """Open the folder *name*. The attempts are limited, because somebody may remove it each time it is made."""
     for _ in range(TRIES):
@@ -124,7 +127,11 @@ def _step(handle: int, name: str, *, make: bool) -> int:
 
 
 def _is_file(handle: int, name: str) -> bool:
-    return stat.S_ISREG(os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode)
+    return stat.S_ISREG(_status(handle, name).st_mode)
+
+
+def _status(handle: int, name: str) -> os.stat_result:
+    return os.stat(name, dir_fd=handle, follow_symlinks=False)
 
 
 def _not_a_folder(handle: int, name: str) -> FileOperationError | InvalidPathError:
@@ -141,11 +148,21 @@ def look(start: int, parts: Parts) -> os.stat_result | None:
         InvalidPathError: It is a symbolic link, a file with a second name (a hard link), a pipe or a device.
     """
     try:
-        with folder(start, parts[:-1]) as parent:
-            status = os.stat(parts[-1], dir_fd=parent, follow_symlinks=False)
+        with _parent(start, parts) as (parent, name):
+            return _own_status(parent, name)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    _refuse_foreign(status, parts[-1])
+
+
+def _own_status(parent: int, name: str) -> os.stat_result:
+    """Return the status of a file or folder of the agent.
+
+    Raises:
+        FileNotFoundError: There is none.
+        InvalidPathError: See `look`.
+    """
+    status = _status(parent, name)
+    _refuse_foreign(status, name)
     return status
 
 
@@ -154,7 +171,7 @@ def _refuse_foreign(status: os.stat_result, name: str) -> None:
 
     A file that was just replaced no longer has a name.
     """
-    if stat.S_ISDIR(status.st_mode):
+    if is_folder(status):
         return
     if not stat.S_ISREG(status.st_mode):
         raise InvalidPathError(f"{name!r} is a link, a pipe or a device, and is not opened")
@@ -178,11 +195,11 @@ def read(start: int, parts: Parts, limit: int) -> bytes:
         FileOperationError: It has more than *limit* bytes.
         InvalidPathError: It is not a file of the agent; see `look`.
     """
-    with folder(start, parts[:-1]) as parent:
-        _refuse_unreadable(os.stat(parts[-1], dir_fd=parent, follow_symlinks=False), parts[-1])
-        with open(parts[-1], "rb", opener=lambda name, _: _opened(parent, name)) as file:
+    with _parent(start, parts) as (parent, name):
+        _refuse_unreadable(_status(parent, name), name)
+        with open(name, "rb", opener=lambda path, _: _opened(parent, path)) as file:
             # Checked again on the open file, because somebody may have replaced it in between.
-            _refuse_unreadable(os.fstat(file.fileno()), parts[-1])
+            _refuse_unreadable(os.fstat(file.fileno()), name)
             # One byte more than allowed shows that the file is too large, without reading all of it.
             data = file.read(limit + 1)
     if len(data) > limit:
@@ -203,14 +220,14 @@ def _opened(parent: int, name: str) -> int:
 
 def _refuse_unreadable(status: os.stat_result, name: str) -> None:
     _refuse_foreign(status, name)
-    if stat.S_ISDIR(status.st_mode):
+    if is_folder(status):
         raise InvalidPathError(f"{name!r} is a directory, not a file")
 
 
 def replace(start: int, parts: Parts, data: bytes) -> None:
     """Replace the content of a file by *data* atomically: readers see the old or the new one, even after a crash."""
-    with folder(start, parts[:-1], make=True) as parent:
-        replace_in(parent, parts[-1], data, FILE_MODE, _temporary_name())
+    with _parent(start, parts, make=True) as (parent, name):
+        replace_in(parent, name, data, FILE_MODE, _temporary_name())
         _sync(parent)
 
 
@@ -231,17 +248,15 @@ def remove(start: int, parts: Parts) -> None:
         FileNotFoundError: There is no such file or folder.
         InvalidPathError: It is not a file or folder of the agent; see `look`.
     """
-    with folder(start, parts[:-1]) as parent:
-        status = os.stat(parts[-1], dir_fd=parent, follow_symlinks=False)
-        _refuse_foreign(status, parts[-1])
-        if stat.S_ISDIR(status.st_mode):
+    with _parent(start, parts) as (parent, name):
+        if is_folder(_own_status(parent, name)):
             doomed = _temporary_name()
             # It is renamed first, which is atomic, so that nobody ever sees it half deleted.
-            os.rename(parts[-1], doomed, src_dir_fd=parent, dst_dir_fd=start)
+            os.rename(name, doomed, src_dir_fd=parent, dst_dir_fd=start)
             _sync(start)
             clear_away(start, doomed)
         else:
-            os.unlink(parts[-1], dir_fd=parent)
+            os.unlink(name, dir_fd=parent)
         _sync(parent)
 
 
@@ -262,9 +277,12 @@ def move(start: int, old: Parts, new: Parts) -> None:
         FileNotFoundError: There is no *old*.
         InvalidPathError: *old* is not a file or folder of the agent; see `look`.
     """
-    with folder(start, old[:-1]) as source, folder(start, new[:-1], make=True) as target:
-        _refuse_foreign(os.stat(old[-1], dir_fd=source, follow_symlinks=False), old[-1])
-        os.rename(old[-1], new[-1], src_dir_fd=source, dst_dir_fd=target)
+    with (
+        _parent(start, old) as (source, old_name),
+        _parent(start, new, make=True) as (target, new_name),
+    ):
+        _own_status(source, old_name)  # raises if it is not the agent's
+        os.rename(old_name, new_name, src_dir_fd=source, dst_dir_fd=target)
         _sync(source)
         _sync(target)
 
@@ -285,7 +303,7 @@ def walk(handle: int, before: Parts = (), *, sweep: bool = False) -> Iterator[Fi
         raise FileOperationError(f"folders are nested deeper than {DEEPEST}, below {before[0]!r}")
     for name, status in _entries_of(handle, sweep=sweep):
         path = (*before, name)
-        if stat.S_ISDIR(status.st_mode):
+        if is_folder(status):
             yield FileEntry("/".join(path), 0, is_folder=True)
             with (
                 contextlib.suppress(FileNotFoundError, InvalidPathError),
@@ -305,7 +323,7 @@ def _entries_of(handle: int, *, sweep: bool) -> Iterator[tuple[str, os.stat_resu
                 clear_away(handle, name)
             continue
         with contextlib.suppress(FileNotFoundError):
-            yield name, os.stat(name, dir_fd=handle, follow_symlinks=False)
+            yield name, _status(handle, name)
 
 
 @contextlib.contextmanager
@@ -318,22 +336,13 @@ def locked(parent: int, name: str, seconds: float) -> Generator[None]:
     handle = os.open(name, _LOCK, FILE_MODE, dir_fd=parent)
     _held_locks.add(handle)
     try:
-        deadline = time.monotonic() + seconds
-        while not _try_lock(handle):
-            if time.monotonic() > deadline:
-                raise FileOperationError(
-                    f"another writer holds the lock of the agent {name!r}; try again"
-                )
-            time.sleep(POLL_SECONDS)
+        try:
+            lock(handle, seconds)
+        except BlockingIOError as error:
+            raise FileOperationError(
+                f"another writer holds the lock of the agent {name!r}; try again"
+            ) from error
         yield
     finally:
         _held_locks.discard(handle)
         os.close(handle)
-
-
-def _try_lock(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

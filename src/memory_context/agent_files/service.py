@@ -26,6 +26,8 @@ from memory_context.runtime import events
 FOLDER = "agent_memory"
 LOCKS = ".locks"
 QUOTA_BYTES = 10_000_000
+# The number is limited because each write walks through all files and folders to add up their sizes.
+MOST_ENTRIES = 10_000
 LOCK_SECONDS = 10.0
 
 Read = Callable[[], str | None]
@@ -247,16 +249,17 @@ class AgentMemoryService:
         """
         entries = list(handles.walk(root, sweep=True))
         used = sum(entry.size for entry in entries)
-        after = used - (old_size or 0) + size
+        growth = size - (old_size or 0)
+        after = used + growth
         # If the quota was lowered below what the agent has, files may still be shortened.
-        if after > self.quota_bytes and size > (old_size or 0):
+        if after > self.quota_bytes and growth > 0:
             raise FileOperationError(
                 f"the agent's files have {used} of at most {self.quota_bytes} bytes, and would have {after}; "
                 f"shorten or delete some first"
             )
-        if old_size is None and len(entries) + len(parts) > handles.MOST_ENTRIES:
+        if old_size is None and len(entries) + len(parts) > MOST_ENTRIES:
             raise FileOperationError(
-                f"the agent has {len(entries)} files and folders of at most {handles.MOST_ENTRIES}; "
+                f"the agent has {len(entries)} files and folders of at most {MOST_ENTRIES}; "
                 "delete some first"
             )
 

@@ -1,16 +1,13 @@
 """Microsoft Agent Framework: a context provider that keeps an agent's conversation small, and the memory tools."""
 
-from memory_context.exceptions import MissingDependencyError
+from memory_context.runtime.missing_packages import needing
 
-try:
+with needing(
+    "agent_framework",
+    otherwise="MemoryContextProvider needs Microsoft Agent Framework: "
+    "pip install 'memory-context[agent-framework]'",
+):
     from memory_context.agent_framework.provider import MemoryContextProvider
     from memory_context.agent_framework.tools import file_tools, memory_tools
-except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] != "agent_framework":
-        raise
-    raise MissingDependencyError(
-        "MemoryContextProvider needs Microsoft Agent Framework: "
-        "pip install 'memory-context[agent-framework]'"
-    ) from error
 
 __all__ = ["MemoryContextProvider", "file_tools", "memory_tools"]

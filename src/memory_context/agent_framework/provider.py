@@ -21,11 +21,8 @@ from memory_context.agent_framework.run_middleware import (
     RunningAgent,
 )
 from memory_context.agent_framework.tools import MemoryFunctionTool, memory_tools
-from memory_context.conversation.conversation import (
-    ConversationFacts,
-    ConversationSettings,
-    new_message_id,
-)
+from memory_context.conversation.conversation import ConversationSettings, new_message_id
+from memory_context.conversation.conversation_facts import ConversationFacts
 from memory_context.conversation.conversations_of_many_users import (
     HostedConversations,
     HostOfConversations,

@@ -1,8 +1,11 @@
 """AutoGen: a model context that stores large texts and shows references, and the tools that read the stored texts."""
 
-from memory_context.exceptions import MissingDependencyError
+from memory_context.runtime.missing_packages import needing
 
-try:
+with needing(
+    "autogen_core",
+    otherwise="MemoryContext needs AutoGen: pip install 'memory-context[autogen]'",
+):
     from memory_context.autogen.agent_tools import (
         AgentFilesTool,
         AskMemoryTool,
@@ -28,12 +31,6 @@ try:
     from memory_context.autogen.sql_memory import SQLMemory
     from memory_context.autogen.workbench import MemoryWorkbench
     from memory_context.conversation.context_stats import ContextStats
-except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] != "autogen_core":
-        raise
-    raise MissingDependencyError(
-        "MemoryContext needs AutoGen: pip install 'memory-context[autogen]'"
-    ) from error
 
 __all__ = [
     "AgentFilesTool",

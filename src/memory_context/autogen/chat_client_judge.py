@@ -83,8 +83,9 @@ class LLMJudge(ModelJudge, ComponentBase[LLMJudgeConfig], Component[LLMJudgeConf
         output: bool | type[BaseModel] | None = info.get("json_output") or None
         if info.get("structured_output"):
             output = JudgeAnswer
-        options = {"json_output": output, "extra_create_args": settings}
-        return await self._answered(prompts.JUDGE_SYSTEM, prompt, **options)
+        return await self._answered(
+            prompts.JUDGE_SYSTEM, prompt, json_output=output, extra_create_args=settings
+        )
 
     async def complete(self, system: str, prompt: str) -> tuple[str, int]:
         """Return the model's answer to any question, and the tokens of the call; see `LightModel`."""

@@ -62,10 +62,9 @@ from memory_context.conversation.fold_recall_notes_policies import (
     recall_policy_of,
     refuse_middleware_settings,
 )
-from memory_context.conversation.kept_calls_and_decisions import Decisions, stats_of_thread
 from memory_context.conversation.message import Message, references_of, trusted_keys
+from memory_context.conversation.recorded_calls_and_decisions import Decisions, stats_of_thread
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
-from memory_context.conversation.run_notes import offered_places
 from memory_context.conversation.transcript_entries import entries_of, stored_behind
 from memory_context.exceptions import InvalidArgumentError, StateOwnerError
 from memory_context.memory.manager import MemoryManager
@@ -343,8 +342,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
     def _open(self, notes: ScopedMemory) -> None:
         """Let the agent see the places that are open in *notes*, and no others."""
         self._notes = notes
-        self._view.set_places(notes.places, offered_places(notes))
-        self._history.notes = notes if self._has_notes else None
+        self._history.open_notes(notes, shown=self._has_notes)
 
     def _notes_between_runs(self, run_id: str | None = None) -> ScopedMemory:
         """Return the notes that are open outside of `run`. The agent's runs there have notes of their own, too."""
@@ -533,11 +531,11 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         # A context does not close a store that it was given, so `aclose` is told to close this one. A URL would not do,
         # since only `as_store` takes the name of the variable with the password.
         store = as_store(config.store, config.password_variable)
-        audit: SQLAuditTrail | bool
-        if isinstance(config.audit, str):
-            audit = SQLAuditTrail(config.audit, password_variable=config.password_variable)
-        else:
-            audit = config.audit
+        audit: SQLAuditTrail | bool = (
+            SQLAuditTrail(config.audit, password_variable=config.password_variable)
+            if isinstance(config.audit, str)
+            else config.audit
+        )
         context = cls(
             config.user_id,
             store=store,

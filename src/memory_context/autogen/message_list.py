@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, groupby, takewhile
+from typing import TypeAlias
 
 from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, UserMessage
 
 from memory_context.autogen.cancelled_calls import is_late, with_answers
 from memory_context.autogen.messages import hosts_id, made_of, neutral_of, sendable
 from memory_context.autogen.saved_state_format import ContextFacts
+from memory_context.conversation.compaction import uncompacted
 from memory_context.conversation.held_conversation import HeldConversation
 from memory_context.conversation.message import Message, MessageFacts
 from memory_context.exceptions import StateError
 from memory_context.model.item import MemoryItem, hash_content
+
+Hosted: TypeAlias = dict[str, tuple[list[Message], LLMMessage]]
+"""AutoGen's messages by their ids, each with the messages that it was made of."""
 
 
 @dataclass(slots=True)
@@ -31,10 +36,7 @@ class MessageList(HeldConversation):
     waiting: list[LLMMessage] = field(default_factory=list[LLMMessage])
     finished: dict[str, Message] = field(default_factory=dict[str, Message])
     left: list[Message] = field(default_factory=list[Message])
-    # AutoGen's messages by their ids, each with the messages that it was made of.
-    _hosted: dict[str, tuple[list[Message], LLMMessage]] = field(
-        default_factory=dict[str, tuple[list[Message], LLMMessage]]
-    )
+    _hosted: Hosted = field(default_factory=Hosted)
     _ids: Iterator[int] = field(default_factory=count)
 
     async def add(self, message: LLMMessage) -> None:
@@ -67,7 +69,7 @@ class MessageList(HeldConversation):
 
     def hosted(self) -> list[LLMMessage]:
         """Return AutoGen's messages; a message that has not changed is the same object as before."""
-        hosted = dict[str, tuple[list[Message], LLMMessage]]()
+        hosted: Hosted = {}
         for host_id, group in groupby(self.messages, key=hosts_id):
             parts = list(group)
             cached = self._hosted.get(host_id)
@@ -114,7 +116,7 @@ class MessageList(HeldConversation):
         Raises:
             StateError: *item* holds no compacted messages, or this conversation has no reference to it.
         """
-        index, messages = self.conversation.restore(self.messages, item)
+        index, messages = uncompacted(self.messages, item, self.conversation.new_id)
         restored = self._with_ids(messages)
         self.messages[index : index + 1] = restored
         if self.seen > index:

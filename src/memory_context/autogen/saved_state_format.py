@@ -8,7 +8,7 @@ from typing import Any, cast
 from autogen_core.models import LLMMessage
 from pydantic import BaseModel, Field, ValidationError
 
-from memory_context.conversation.conversation import ConversationFacts
+from memory_context.conversation.conversation_facts import ConversationFacts
 from memory_context.exceptions import InvalidScopeError, StateError, StateVersionError
 from memory_context.model.scope import Scope
 

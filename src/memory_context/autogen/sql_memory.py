@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 TIER = "memory"
 DEFAULT_NAME = "default_memory"
-MAX_HITS = 5
+USUAL_HITS = 5
 
 
 class SQLMemoryConfig(ConnectionConfig):
@@ -223,7 +223,9 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         """Return the records that match *query*, or all without one, and record *action* in the audit trail."""
         store = self._manager.memory_store
         if query:
-            items = self._manager.hits(self._scope, query, limit=limit or MAX_HITS, passages=False)
+            items = self._manager.hits(
+                self._scope, query, limit=limit or USUAL_HITS, passages=False
+            )
         else:
             items = store.query(self._scope, limit=limit)[::-1]
         self._manager.audit(action, *(item.memory_key for item in items))

@@ -108,8 +108,9 @@ def gc(
             whose = f"{len(expired):,} users" if len(expired) > 1 else next(iter(expired))
             memories = counted(total, "expired memory")
             confirm(f"Delete {memories} of {whose} for good?", yes=yes)
-            left_behind = "Deleted memories are gone; the others are unchanged."
-            with interruptible("deleting", left_behind) as report:
+            with interruptible(
+                "deleting", "Deleted memories are gone; the others are unchanged."
+            ) as report:
                 deleted = delete_expired(
                     database,
                     rules,
@@ -138,10 +139,11 @@ def redact(
     from memory_context.memory.redacted_records import redact_memories
     from memory_context.text.redact import Redactor
 
-    left_behind = "Redacted memories stay redacted; run redact again for the rest."
     with (
         opened_store(store, "redact") as database,
-        interruptible("redacting", left_behind) as report,
+        interruptible(
+            "redacting", "Redacted memories stay redacted; run redact again for the rest."
+        ) as report,
     ):
         confirm(f"Remove secrets from the memories of {user or 'all users'} for good?", yes=yes)
         counts = redact_memories(database, Redactor(), user_id=user, progress=report)
@@ -212,10 +214,11 @@ def consolidate(
     from memory_context.memory import consolidation
     from memory_context.text.describe.description import counted
 
-    left_behind = "Merged notes stay merged; the others are unchanged."
     with (
         opened(store, user, "consolidate") as memory,
-        interruptible("consolidating", left_behind) as report,
+        interruptible(
+            "consolidating", "Merged notes stay merged; the others are unchanged."
+        ) as report,
     ):
         done = consolidation.consolidate(
             memory, tier, tier_id, similarity=similarity, dry_run=dry_run, progress=report

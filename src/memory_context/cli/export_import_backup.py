@@ -42,10 +42,11 @@ def export_(
     from memory_context.memory.transfer import ALL_USERS, export_memories
     from memory_context.text.describe.description import counted
 
-    left_behind = "The file was not written; an existing one is unchanged."
     with (
         opened_store(store, "export") as database,
-        interruptible("exporting", left_behind) as report,
+        interruptible(
+            "exporting", "The file was not written; an existing one is unchanged."
+        ) as report,
     ):
         exported = export_memories(database, file, user_id=user or ALL_USERS, progress=report)
     if as_json:
@@ -76,11 +77,12 @@ def import_(
     from memory_context.stores.opening import database_url
     from memory_context.text.describe.description import counted
 
-    left_behind = "What was written stays; run import again to write the rest."
     user_id = user or ALL_USERS
     with (
         closing(as_store(check_given(store, "import"))) as target,
-        interruptible("importing", left_behind) as report,
+        interruptible(
+            "importing", "What was written stays; run import again to write the rest."
+        ) as report,
     ):
         if "://" in source or database_url(source).startswith("file:"):
             with opened_store(source, "import") as other:
@@ -133,10 +135,9 @@ def backup(
 
     from memory_context.memory.backup_files import backup_database
 
-    left_behind = "No copy was made; older copies are unchanged."
     with (
         opened_store(store, "backup") as database,
-        interruptible("copying", left_behind) as report,
+        interruptible("copying", "No copy was made; older copies are unchanged.") as report,
     ):
         copied = backup_database(database, folder, keep=keep, progress=report)
     if as_json:

@@ -103,11 +103,11 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
         entries = catalog.entries(scope, filters, sort=sort, limit=limit, offset=offset)
         total = database.count(scope, filters)
         missing = None if total else missing_name(database, scope.user_id, tier=tier, thread=thread)
+    records = [_record(entry) for entry in entries]
     if as_json:
-        records = [_record(entry) for entry in entries]
         print_json({"memories": records, **page_facts(limit, offset, total)})
     elif as_json_lines or as_csv:
-        print_records([_record(entry) for entry in entries], as_csv=as_csv)
+        print_records(records, as_csv=as_csv)
     else:
         rows = [
             (e.memory_key, e.memory_type, f"{e.token_count:,}", local(e.created_at), e.summary)
@@ -151,16 +151,18 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
 ) -> int:
     """Find memories by their contents, best first. Each is shown with its best passage."""
     check_one_form(json=as_json, jsonl=as_json_lines, csv=as_csv)
-    _check_mode(mode, embedder)
+    if mode == "semantic" and not embedder:
+        raise InvalidArgumentError("--mode semantic needs an embedder: --embedder MODULE:NAME")
     filters = read_filters(types, tier, category, tags, thread, since, until, where)
     with opened(store, user, "search", embedder, audit=audit) as memory:
         hits = memory.search(query, limit, mode=mode, filters=filters)
         names = {"tier": tier, "thread": thread}
         missing = None if hits else missing_name(memory.memory_store, memory.scope.user_id, **names)
+    records = [{**_record(hit), "match": hit.match and asdict(hit.match)} for hit in hits]
     if as_json:
-        print_json({"query": query, "memories": [_hit_record(hit) for hit in hits]})
+        print_json({"query": query, "memories": records})
     elif as_json_lines or as_csv:
-        print_records([_hit_record(hit) for hit in hits], as_csv=as_csv)
+        print_records(records, as_csv=as_csv)
     elif hits:
         print_paged(*(part for hit in hits for part in _hit_parts(hit)))
     else:
@@ -247,24 +249,11 @@ def show(  # noqa: PLR0913 - one of them selects
     if as_json:
         print_json(_content_as_json(item, page))
         return
-    if page is None:
-        part = item.text
-    elif page.next_offset is None:
-        part = page.part
-    else:
-        part = f"{page.part}; the next page: --offset {page.next_offset}"
+    part = page.part if page else item.text
+    if page and page.next_offset is not None:
+        part += f"; the next page: --offset {page.next_offset}"
     say(f"{item.ref}, {part}")
     _print_content(item, page, output, is_whole=is_whole)
-
-
-def _check_mode(mode: str, embedder: str | None) -> None:
-    """Check that there is an embedder for a search by meaning alone.
-
-    Raises:
-        InvalidArgumentError: There is none.
-    """
-    if mode == "semantic" and not embedder:
-        raise InvalidArgumentError("--mode semantic needs an embedder: --embedder MODULE:NAME")
 
 
 def _found(memory: "MemoryManager", key: str) -> "MemoryItem":
@@ -318,11 +307,6 @@ def _record(item: "MemoryItem") -> dict[str, object]:
     """Return the columns of a memory that ``--json`` prints everywhere, without the content."""
     shown = [field.name for field in fields(item) if field.name not in _NOT_LISTED]
     return {name: getattr(item, name) for name in shown}
-
-
-def _hit_record(hit: "MemoryItem") -> dict[str, object]:
-
-    return {**_record(hit), "match": asdict(hit.match) if hit.match else None}
 
 
 def _hit_parts(hit: "MemoryItem") -> "list[RenderableType]":

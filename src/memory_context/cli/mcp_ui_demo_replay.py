@@ -45,8 +45,7 @@ def ui(
     from memory_context.ui import Looked, serve_ui
 
     with opened_store(store, "ui") as memories:
-        url = check_given(store, "ui")
-        serve_ui(Looked(memories, user, url, login(audit=audit)), port)
+        serve_ui(Looked(memories, user, check_given(store, "ui"), login(audit=audit)), port)
 
 
 @app.command(rich_help_panel=RUN)

@@ -29,10 +29,9 @@ def reindex(
     from memory_context.memory.manager import MemoryManager
     from memory_context.text.describe.description import counted
 
-    left_behind = "The next search or reindex will do the rest."
     with (
         opened_store(store, "reindex", embedder) as database,
-        interruptible("indexing", left_behind) as report,
+        interruptible("indexing", "The next search or reindex will do the rest.") as report,
     ):
         indexed = MemoryManager(database, user_id="everybody").reindex(report)
     if as_json:

@@ -10,11 +10,11 @@ from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import (
     Conversation,
     ConversationCache,
-    ConversationFacts,
     ConversationSettings,
     new_message_id,
     without_notes_of_other_runs,
 )
+from memory_context.conversation.conversation_facts import ConversationFacts
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.held_conversation import HeldConversation
 from memory_context.conversation.message import (

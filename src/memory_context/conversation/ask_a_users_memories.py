@@ -15,7 +15,7 @@ from memory_context.conversation.ask_texts import (
     reading_plan,
 )
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.kept_calls_and_decisions import DecisionLog
+from memory_context.conversation.recorded_calls_and_decisions import DecisionLog
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.call_records import Decision

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from memory_context import wording_for_models as prompts
-from memory_context.conversation.nested_json import members_of
+from memory_context.conversation.nested_json import elements_of, members_of
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.runtime import events
@@ -288,8 +288,7 @@ class _Asking:
     async def _finding(self, part: TextPart, prompt: str) -> Finding | None:
         async with self.turn:
             try:
-                given = await self._call(prompts.ASK_SYSTEM, prompt)
-                return finding_in(given, part)
+                return finding_in(await self._call(prompts.ASK_SYSTEM, prompt), part)
             except Exception as error:  # noqa: BLE001 - whatever a client raises, or a model writes
                 events.ASK_FAILED.log(error, memory_key=part.key, line=part.first)
                 return None
@@ -333,8 +332,7 @@ def finding_in(given: str, part: TextPart) -> Finding:
         raise ValueError(
             f"the model's answer is not the JSON object that was asked for: {given!r:.80}"
         )
-    quotes = fields.get("quotes")
-    claimed = cast("Sequence[Any]", quotes) if isinstance(quotes, list) else ()
+    claimed = elements_of(fields.get("quotes"))
     checked = [checked_quotation(quote, part) for quote in claimed]
     quotations = [quotation for quotation in checked if quotation]
     text = str(fields["answer"] or "").strip()

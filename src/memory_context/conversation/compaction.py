@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from memory_context import wording_for_models as prompts
-from memory_context.conversation.fold_recall_notes_policies import is_whole
 from memory_context.conversation.folding.fold_after_reading import (
     fold_what_was_read,
     saved_by_folding,
@@ -21,16 +20,20 @@ from memory_context.conversation.message import (
     Message,
     MessageFacts,
     as_lines,
+    from_lines,
     own_message,
     references_of,
     trusted_keys,
 )
 from memory_context.conversation.message_groups import groups
+from memory_context.conversation.message_tokens import PICTURE_TOKENS
 from memory_context.conversation.standing_words import standing_words, within_budget
-from memory_context.exceptions import BudgetTooSmallError, InvalidArgumentError
-from memory_context.model.item import CONVERSATION
-from memory_context.model.reference import KEPT_REFERENCES, MemoryRef, one_line
+from memory_context.exceptions import BudgetTooSmallError, InvalidArgumentError, StateError
+from memory_context.model.item import CONVERSATION, MemoryItem
+from memory_context.model.one_line import one_line
+from memory_context.model.reference import KEPT_REFERENCES, MemoryRef
 from memory_context.model.selection import Cost
+from memory_context.model.whole_numbers import is_whole
 from memory_context.runtime.telemetry import operation
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.quoting import quoted
@@ -43,8 +46,6 @@ LOW_WATER = 0.6
 SHORT_REST = 0.15
 LISTED_CHARACTERS = 600
 NOTE_TOKENS = 300
-# What OpenAI charges for an image of 1024 x 1024 in high detail: 85, and 170 for each of four tiles. Others count by area.
-PICTURE_TOKENS = 765
 # Standing words are handed on from note to note, up to so many tokens, and up to a twelfth of the limit.
 STANDING_TOKENS = 100
 STANDING_SHARE = 12
@@ -437,3 +438,35 @@ def _description(messages: Sequence[Message]) -> str:
     question = next((message.text for message in messages if message.is_question), None)
     first = next(_said(messages), "") if question is None else question
     return f"{len(messages)} messages: {' '.join(first.split())[:60]}"
+
+
+def uncompacted(
+    messages: Sequence[Message], item: MemoryItem, new_id: Callable[[], str]
+) -> tuple[int, list[Message]]:
+    """Return the index of the note on a compaction, and the messages that belong in its place.
+
+    Args:
+        messages: The messages of the conversation.
+        item: The memory that the note stands for.
+        new_id: Makes the ids of the messages.
+
+    Raises:
+        StateError: *item* holds no messages, or its reference does not stand here.
+    """
+    key = item.memory_key
+    notes = [index for index, message in enumerate(messages) if message.is_a("compaction")]
+    index = next((one for one in notes if messages[one].known.stands_for == key), None)
+    if item.memory_type != CONVERSATION or index is None:
+        raise StateError(f"{key!r} does not stand for compacted messages of this conversation")
+    try:
+        known = map(MessageFacts.from_json, item.content_metadata["facts"])
+        restored = [
+            replace(message, id=new_id(), facts=facts)
+            for message, facts in zip(from_lines(item.text), known, strict=True)
+        ]
+    # From JSON, from pydantic, or because somebody else wrote the record.
+    except (ValueError, LookupError, TypeError) as error:
+        raise StateError(
+            f"the memory {key!r} does not hold the messages that were stored there"
+        ) from error
+    return index, restored

@@ -11,6 +11,7 @@ from uuid import uuid4
 from memory_context import wording_for_models as prompts
 from memory_context.conversation.ask_texts import LightModel
 from memory_context.conversation.compaction import Compactor, check_limit
+from memory_context.conversation.conversation_facts import ConversationFacts
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.fold_recall_notes_policies import (
     LEAST_THRESHOLD,
@@ -19,7 +20,6 @@ from memory_context.conversation.fold_recall_notes_policies import (
 )
 from memory_context.conversation.folding.fold_after_reading import due_messages, fold_what_was_read
 from memory_context.conversation.folding.fold_messages import MessageFolder
-from memory_context.conversation.kept_calls_and_decisions import DecisionLog, model_call
 from memory_context.conversation.message import (
     MEMORY_SOURCE,
     NO_FACTS,
@@ -27,15 +27,15 @@ from memory_context.conversation.message import (
     Message,
     MessageFacts,
     as_lines,
-    from_lines,
     own_message,
     trusted_keys,
 )
 from memory_context.conversation.message_groups import recall_position
 from memory_context.conversation.message_tokens import Ledger
 from memory_context.conversation.recall.judge_within_limits import BoundedJudge, LexicalJudge
-from memory_context.conversation.recall.recall_request import recall_request
+from memory_context.conversation.recall.recall_request import newest_question, recall_request
 from memory_context.conversation.recall.recaller import Recaller
+from memory_context.conversation.recorded_calls_and_decisions import DecisionLog, model_call
 from memory_context.conversation.references.key_trust import (
     generated_in,
     made_here,
@@ -44,13 +44,12 @@ from memory_context.conversation.references.key_trust import (
     tell_caller,
 )
 from memory_context.conversation.run_notes import unseen_notes
-from memory_context.exceptions import StateError, StateOwnerError
 from memory_context.memory.assembler import ContextAssembler
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.user_layer import UserLayer, user_layer
-from memory_context.model.item import CONVERSATION, MemoryItem, hash_content
-from memory_context.model.reference import MemoryRef, leading_key
+from memory_context.model.item import hash_content
+from memory_context.model.reference import MemoryRef
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime.threads import off_loop
 
@@ -58,38 +57,6 @@ from memory_context.runtime.threads import off_loop
 def new_message_id() -> str:
     """Return the id of a message that this library puts into a conversation."""
     return f"{MEMORY_SOURCE}_{uuid4().hex}"
-
-
-@dataclass(frozen=True, slots=True)
-class ConversationFacts:
-    """What is known of a conversation beyond its messages. A host keeps it beside them, as JSON.
-
-    Attributes:
-        user_id: Whose conversation it is; None before a model was asked.
-        undecided: The id of the newest question if recall for it has to wait: it came within a group that a model had
-            seen in part, and what it needs is brought back before the next group.
-        trusted: Keys that may be passed on to tools, beside those of the messages.
-        judge_calls: How often a judge with a model was asked.
-        judge_tokens: What that has cost.
-    """
-
-    user_id: str | None = None
-    undecided: str | None = None
-    trusted: tuple[str, ...] = ()
-    judge_calls: int = 0
-    judge_tokens: int = 0
-
-    def check_owner(self, user_id: str) -> None:
-        """Check that the conversation is this user's, or nobody's yet.
-
-        Raises:
-            StateOwnerError: It belongs to another user.
-        """
-        if self.user_id not in (None, user_id):
-            raise StateOwnerError(
-                f"this conversation belongs to another user than {user_id!r}: "
-                "give each user conversations of their own"
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +151,11 @@ class Conversation:
     log: DecisionLog = field(default_factory=DecisionLog)
     named_thread: bool = False
     new_id: Callable[[], str] = new_message_id
-    folder: MessageFolder = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Set up the message folder."""
-        policy = self.settings.fold
-        self.folder = MessageFolder(self.manager, policy, self.fail_open, self.cache.ledger)
+    @property
+    def folder(self) -> MessageFolder:
+        """Return the message folder."""
+        return MessageFolder(self.manager, self.settings.fold, self.fail_open, self.cache.ledger)
 
     async def take_in(
         self, messages: Sequence[Message], before: Sequence[Message], facts: ConversationFacts
@@ -320,33 +286,6 @@ class Conversation:
             self.cache.made[hash_content(taken.text)] = taken.known
         return taken
 
-    def restore(self, messages: Sequence[Message], item: MemoryItem) -> tuple[int, list[Message]]:
-        """Return the index of the note on a compaction, and the messages that belong in its place.
-
-        Raises:
-            StateError: *item* holds no messages, or its reference does not stand here.
-        """
-        key = item.memory_key
-        notes = [i for i, one in enumerate(messages) if one.is_a("compaction")]
-        index = next((i for i in notes if messages[i].known.stands_for == key), None)
-        if item.memory_type != CONVERSATION or index is None:
-            raise StateError(f"{key!r} does not stand for compacted messages of this conversation")
-        try:
-            known = map(MessageFacts.from_json, item.content_metadata["facts"])
-            restored = [
-                replace(message, id=self.new_id(), facts=facts)
-                for message, facts in zip(from_lines(item.text), known, strict=True)
-            ]
-        except (
-            ValueError,
-            LookupError,
-            TypeError,
-        ) as error:  # from JSON, from pydantic, or because somebody else wrote the record
-            raise StateError(
-                f"the memory {key!r} does not hold the messages that were stored there"
-            ) from error
-        return index, restored
-
     def _with_late_folds(self, messages: list[Message], seen: int) -> tuple[list[Message], int]:
         """Fold the texts that were read in full, where that pays now; return the messages and how many are unchanged."""
         due = self.fail_open.run_without_store(due_messages, messages, seen, self.folder)
@@ -416,8 +355,10 @@ class Conversation:
         self, messages: list[Message], facts: ConversationFacts, seen: int
     ) -> tuple[list[Message], ConversationFacts]:
         """Return *messages* with what the newest one needs inserted before its group, and the facts after that."""
-        recaller = self.recaller()
-        question = self._asking(messages, facts, seen) if recaller.budget else None
+        recall = self.settings.recall
+        if recall is None or not recall.expansion_budget:
+            return messages, facts
+        question = newest_question(messages, seen, facts.undecided, results=recall.results)
         if question is None:
             return messages, facts
         position = recall_position(messages, seen)
@@ -426,7 +367,7 @@ class Conversation:
         judge = self.cache.bounded_judge
         judge.calls, judge.tokens = facts.judge_calls, facts.judge_tokens
         request = recall_request(question, messages, seen)
-        found = await recaller.recall(request)
+        found = await self.recaller().recall(request)
         facts = replace(facts, undecided=None, judge_calls=judge.calls, judge_tokens=judge.tokens)
         if found is None:
             return messages, facts
@@ -446,19 +387,6 @@ class Conversation:
             self.settings.fold.redacted,
             self.log,
         )
-
-    def _asking(
-        self, messages: Sequence[Message], facts: ConversationFacts, seen: int
-    ) -> Message | None:
-        """Return the newest message that still needs a decision on what to bring back; None if there is none."""
-        for message in reversed(messages[seen:]):
-            if message.is_question:
-                return message
-        waiting = next((one for one in messages[:seen] if one.id == facts.undecided), None)
-        looks_at_results = self.settings.recall and self.settings.recall.results
-        if waiting is not None or not looks_at_results:
-            return waiting
-        return next((one for one in reversed(messages[seen:]) if one.role == "tool"), None)
 
     async def _with_notes(
         self, messages: list[Message], notes: ScopedMemory, seen: int
@@ -497,6 +425,5 @@ def _asked_again(said: Message, before: Sequence[Message]) -> int:
     for message in reversed(before):
         if message.role == "assistant" or not reading:
             break
-        keys = [leading_key(message.texts[place]) for place in message.known.folded]
-        asked.update(key for key in keys if key and any(key in text for text in reading))
+        asked.update(key for key in message.keys_of_outputs if any(key in text for text in reading))
     return len(asked)

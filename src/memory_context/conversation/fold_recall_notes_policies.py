@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, TypeAlias, TypeGuard, TypeVar, get_args
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from memory_context.conversation.ask_texts import AskLimits
 from memory_context.conversation.recall.judge_within_limits import Judge, JudgeLimits
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.memory.summarizer_within_limits import Summaries, Summarizer
 from memory_context.model.tiers_and_limits import TierPolicy, policies_with
-from memory_context.model.tool_names import FILE_READERS, PAGE_TOKENS
+from memory_context.model.tool_names import PAGE_TOKENS
+from memory_context.model.whole_numbers import is_whole
 from memory_context.text.tokens.counter import TokenCounter
 
 P = TypeVar("P")
@@ -23,9 +24,28 @@ PERSON = "user"
 PERSON_THRESHOLD = 8000
 # A preview is a quarter of the text at most, else a reference would save too little.
 PREVIEW_PART = 4
-# Eight times the default threshold. No recorded run has come near it (`docs/why.md`): it is meant for, say, thirty
-# parallel calls.
-RESULTS_TOGETHER = 4000
+# Tools that read files, in coding agents, in deepagents, and in MCP's file servers.
+FILE_READERS = frozenset(
+    {
+        "Glob",
+        "Grep",
+        "Read",
+        "cat",
+        "directory_tree",
+        "get_file_contents",
+        "glob",
+        "grep",
+        "list_directory",
+        "ls",
+        "open_file",
+        "read_file",
+        "read_multiple_files",
+        "read_text_file",
+        "search_files",
+        "view",
+        "view_file",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,12 +172,6 @@ class FoldPolicy:
         return tool in FILE_READERS and tool not in self.tool_thresholds
 
     @property
-    def results_together(self) -> int:
-        """Return the most tokens that the results of one message's calls may have together without being folded."""
-        most = max(RESULTS_TOGETHER, 2 * self.threshold)
-        return most if self.max_threshold is None else min(most, 2 * self.max_threshold)
-
-    @property
     def page_budget(self) -> int:
         """Return the most tokens of a page of `retrieve_memory`, within the context's limit.
 
@@ -241,6 +255,11 @@ class NotesPolicy:
         """Check the tiers and the switches."""
         _check_flags(self)
         policies_with(self.tiers)
+
+
+def preview_limit(most: int, tokens: int) -> int:
+    """Return how many tokens the preview of a text of *tokens* may have: at most *most*, and a quarter of the text."""
+    return min(most, tokens // PREVIEW_PART)
 
 
 def fold_policy_of(fold: FoldMoment | FoldPolicy, threshold: int | None) -> FoldPolicy:
@@ -370,8 +389,3 @@ def _check_tokens(name: str, tokens: object) -> None:
         raise InvalidArgumentError(
             f"{name} must be a whole number of tokens, 0 or more, not {tokens!r}"
         )
-
-
-def is_whole(number: object) -> TypeGuard[int]:
-    """Return whether *number* is a whole number; True and False are not."""
-    return isinstance(number, int) and not isinstance(number, bool)

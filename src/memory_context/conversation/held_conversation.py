@@ -11,12 +11,13 @@ from pydantic import TypeAdapter
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import (
     Conversation,
-    ConversationFacts,
     ConversationSettings,
     without_notes_of_other_runs,
 )
+from memory_context.conversation.conversation_facts import ConversationFacts
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.message import Message
+from memory_context.conversation.run_notes import offered_places
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 
@@ -70,6 +71,11 @@ class HeldConversation:
         )
         self.seen = len(self.messages)
         return list(self.messages)
+
+    def open_notes(self, notes: ScopedMemory, *, shown: bool) -> None:
+        """Let the agent see the places that are open in *notes*, and no others; have the prompt show *notes*, if *shown*."""
+        self.conversation.manager.set_places(notes.places, offered_places(notes))
+        self.notes = notes if shown else None
 
     def end_run(self) -> None:
         """Remove the notes of ended runs from the messages."""

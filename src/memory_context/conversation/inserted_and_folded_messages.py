@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from memory_context.conversation.conversation import ConversationFacts
+from memory_context.conversation.conversation_facts import ConversationFacts
 from memory_context.conversation.message import (
     NO_FACTS,
     Edits,

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
 from memory_context.conversation.fold_recall_notes_policies import PERSON
+from memory_context.conversation.nested_json import members_of
 from memory_context.conversation.recall.questions_and_verdicts import Ranges
 from memory_context.model.reference import KEPT_REFERENCES, MemoryRef, leading_key
 
@@ -162,11 +163,9 @@ class Message:
 
 def _is_picture(other: object) -> bool:
     """Return whether a part that is not text is an image: base64 text in AutoGen, elsewhere an object with a type."""
-    if not isinstance(other, Mapping):
-        return isinstance(other, str)
-    fields = cast("Mapping[str, object]", other)
     names = ("type", "media_type", "mime_type")
-    return any("image" in str(fields.get(name)) for name in names)
+    fields = members_of(other)
+    return isinstance(other, str) or any("image" in str(fields.get(name)) for name in names)
 
 
 NO_FACTS = MessageFacts()
@@ -233,7 +232,7 @@ def trusted_keys(messages: Iterable[Message], others: Iterable[str] = ()) -> lis
     """Return the newest 2,000 keys that may be passed on to tools: *others*, and those of *messages*."""
     keys = dict.fromkeys(others)
     for message in messages:
-        keys.update(dict.fromkeys(message.known.trusted))
+        keys |= dict.fromkeys(message.known.trusted)
     return list(keys)[-KEPT_REFERENCES:]
 
 

@@ -13,6 +13,8 @@ from memory_context.text.words_and_names import names
 
 # What a provider adds to each message for its role and its limits.
 MESSAGE_TOKENS = 4
+# What OpenAI charges for an image of 1024 x 1024 in high detail: 85, and 170 for each of four tiles. Others count by area.
+PICTURE_TOKENS = 765
 
 
 @dataclass

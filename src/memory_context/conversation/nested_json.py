@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias, cast
 
 Schema: TypeAlias = Mapping[str, Any]
@@ -14,6 +14,11 @@ def members_of(value: object) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
+def elements_of(value: object) -> list[Any]:
+    """Return the elements of a JSON list; none of anything else."""
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
 def strings_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
     """Yield every text in a JSON value, at any depth, but not the names of properties."""
     waiting = [value]
@@ -22,7 +27,7 @@ def strings_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON hol
         if isinstance(value, str):
             yield value
         waiting += members_of(value).values()
-        waiting += _listed(value)
+        waiting += elements_of(value)
 
 
 def with_strings(
@@ -38,13 +43,13 @@ def with_strings(
         case str():
             return changed(value, schema)
         case Mapping():
-            members = cast("Mapping[str, Any]", value).items()
             return {
-                name: with_strings(one, changed, _inside(schema, name)) for name, one in members
+                name: with_strings(one, changed, _inside(schema, name))
+                for name, one in members_of(value).items()
             }
         case list():
             inside = _inside(schema, None)
-            return [with_strings(one, changed, inside) for one in cast("Sequence[Any]", value)]
+            return [with_strings(one, changed, inside) for one in elements_of(value)]
         case _:
             return value
 
@@ -56,12 +61,8 @@ def takes_text(schema: Schema) -> bool:
 
 
 def _options(schema: Schema) -> list[Schema]:
-    options = [*_listed(schema.get("anyOf")), *_listed(schema.get("oneOf"))]
-    return [cast("Schema", option) for option in options if isinstance(option, Mapping)] or [schema]
-
-
-def _listed(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []
+    options = [*elements_of(schema.get("anyOf")), *elements_of(schema.get("oneOf"))]
+    return [option for option in options if isinstance(option, Mapping)] or [schema]
 
 
 def _inside(schema: Schema, name: str | None) -> Schema:

@@ -68,8 +68,7 @@ def standing_words(messages: Iterable[Message]) -> list[str]:
         sentences += message.known.standing
         if message.is_typed and not message.known.folded:
             sentences += _in_text(message.text)
-    newest = dict.fromkeys(reversed(sentences))
-    return list(newest)[::-1]
+    return list(dict.fromkeys(reversed(sentences)))[::-1]
 
 
 def within_budget(sentences: Sequence[str], budget: int, count: Callable[[str], int]) -> list[str]:

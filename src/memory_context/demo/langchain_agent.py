@@ -44,10 +44,8 @@ class Metering(AgentMiddleware[Any, Any, Any]):
         self, request: AnyRequest, handler: Callable[[AnyRequest], Awaitable[AnyResponse]]
     ) -> AnyResponse:
         """Call the model."""
-        schemas = dict[str, str]()
-        for tool in request.tools:
-            schema = convert_to_openai_tool(tool)
-            schemas[schema["function"]["name"]] = json.dumps(schema)
+        tools = map(convert_to_openai_tool, request.tools)
+        schemas = {tool["function"]["name"]: json.dumps(tool) for tool in tools}
         self._meter.prompt(_neutral(request.messages), schemas, self._memory.decisions())
         response = await handler(request)
         for message in response.result:

@@ -103,10 +103,11 @@ def installed_packages() -> str:
 
 def list_environment() -> str:
     """Return the size and path of the first files below `sys.prefix`, sorted by path."""
-    lines = list[str]()
-    for path in sorted(Path(sys.prefix).rglob("*")):
-        if path.is_file() and path.suffix != ".pyc":
-            lines.append(f"{path.stat().st_size:>11} {path.relative_to(sys.prefix)}\n")
+    lines = [
+        f"{path.stat().st_size:>11} {path.relative_to(sys.prefix)}\n"
+        for path in sorted(Path(sys.prefix).rglob("*"))
+        if path.is_file() and path.suffix != ".pyc"
+    ]
     return "".join(lines[:MAX_FILES])
 
 

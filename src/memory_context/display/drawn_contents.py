@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
+from memory_context.conversation.nested_json import elements_of
 from memory_context.display.escaped_html import Html, folded, image, joined, soft
 from memory_context.display.json_tree import JsonTree, rows_of
 from memory_context.display.log_diff_and_numbered_lines import (
@@ -77,7 +77,7 @@ def _value(value: Any, text: str) -> Html:  # noqa: ANN401 - whatever JSON holds
 
 def _is_table(value: object) -> bool:
     """Return whether a value is a list of two or more objects."""
-    rows = cast("Sequence[object]", value) if isinstance(value, list) else ()
+    rows = elements_of(value)
     return len(rows) > 1 and all(isinstance(row, dict) for row in rows)
 
 

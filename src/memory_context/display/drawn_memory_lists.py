@@ -165,8 +165,8 @@ def marks_of(passage: str, why: Sequence[str]) -> list[str]:
         is_plain_word = form.isascii() and form.isalnum()
         if is_plain_word or not any(word in form.casefold() for word in folded_words):
             words.append(form)
-    marks = list[str]()
-    for word in words:
-        if word.strip() and re.search(re.escape(word), passage, re.IGNORECASE):
-            marks.append(word)
-    return marks
+    return [
+        word
+        for word in words
+        if word.strip() and re.search(re.escape(word), passage, re.IGNORECASE)
+    ]

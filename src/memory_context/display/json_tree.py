@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
+from memory_context.conversation.nested_json import elements_of, members_of
 from memory_context.display.escaped_html import Html, folded, joined, soft, table, tag
 from memory_context.text.json_documents import to_json
 from memory_context.text.rows.rows_under_columns import TextTable
@@ -88,11 +89,8 @@ class JsonTree:
 
 def _members_of(value: object) -> list[tuple[str, Any]]:
     """Return the members of an object by name, or those of a list by number; none for another value."""
-    if isinstance(value, dict):
-        return list(cast("Mapping[str, Any]", value).items())
-    if isinstance(value, list):
-        return [(str(number), member) for number, member in enumerate(cast("Sequence[Any]", value))]
-    return []
+    elements = [(str(number), element) for number, element in enumerate(elements_of(value))]
+    return [*members_of(value).items(), *elements]
 
 
 def _scalar(value: object) -> Html:

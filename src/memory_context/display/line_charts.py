@@ -56,9 +56,10 @@ def line_chart(series: Sequence[tuple[Mark, Sequence[float]]], title: str, acros
         return BOTTOM - value / top * (BOTTOM - TOP)
 
     parts = [_tick((LEFT + RIGHT) / 2, HEIGHT - 6, across, "middle")]
-    for number in range(x_step, longest + 1, x_step):
-        label = short_number(number)
-        parts.append(_tick(x(number), BOTTOM + 14, label, "middle"))
+    parts += [
+        _tick(x(number), BOTTOM + 14, short_number(number), "middle")
+        for number in range(x_step, longest + 1, x_step)
+    ]
     for value in range(0, top + 1, y_step):
         parts.append(tag("path", cls="grid", d=f"M{LEFT},{y(value):.1f}H{RIGHT}"))
         parts.append(_tick(LEFT - 4, y(value) + 3.5, short_number(value), "end"))

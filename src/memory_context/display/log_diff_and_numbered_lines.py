@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from memory_context.display.escaped_html import Html, escaped, joined, tag
-from memory_context.text.describe.logs import level_of
+from memory_context.text.log_levels import level_of
 
 HEAD = 24
 TAIL = 6

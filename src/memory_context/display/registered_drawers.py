@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.kept_calls_and_decisions import Decisions
+from memory_context.conversation.recorded_calls_and_decisions import Decisions
 from memory_context.display import decision_stats_and_package_tables as tables
 from memory_context.display import drawn_conversation, drawn_memory_lists
 from memory_context.display.escaped_html import Html, as_text, page

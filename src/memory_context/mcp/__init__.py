@@ -1,15 +1,11 @@
 """An MCP server for one user's memories: the same tools as in the agent frameworks, and memories as resources."""
 
-from memory_context.exceptions import MissingDependencyError
+from memory_context.runtime.missing_packages import needing
 
-try:
+with needing(
+    "mcp", otherwise="the MCP server needs the package mcp: pip install 'memory-context[mcp]'"
+):
     from memory_context.mcp.serve_process import Served, Wrapping, serve, serve_wrapped
     from memory_context.mcp.server_on_either_sdk import mcp_server
-except ModuleNotFoundError as error:
-    if (error.name or "").partition(".")[0] != "mcp":
-        raise
-    raise MissingDependencyError(
-        "the MCP server needs the package mcp: pip install 'memory-context[mcp]'"
-    ) from error
 
 __all__ = ["Served", "Wrapping", "mcp_server", "serve", "serve_wrapped"]

@@ -16,8 +16,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+from memory_context.conversation.nested_json import elements_of
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.mcp.requests import Wire, member
 from memory_context.mcp.wrapped_servers import WrappedServer
@@ -161,9 +162,7 @@ def _read_or_empty(file: Path) -> Wire:
 
 def _names(config: Wire, name: str) -> frozenset[str]:
     """Return the strings in the array that stands under *name*; none if there is no such array."""
-    listed: object = config.get(name)
-    names = cast("list[object]", listed) if isinstance(listed, list) else []
-    return frozenset(one for one in names if isinstance(one, str))
+    return frozenset(one for one in elements_of(config.get(name)) if isinstance(one, str))
 
 
 def list_in(file: Path) -> ServerList:
@@ -327,8 +326,7 @@ def _texts(entry: Wire, name: str) -> dict[str, str]:
 
 def _value(found: re.Match[str]) -> str:
     """Return the value of a variable, escaped for the inside of a JSON string."""
-    value = os.environ.get(found[1], found[2] or "")
-    return json.dumps(value)[1:-1]
+    return json.dumps(os.environ.get(found[1], found[2] or ""))[1:-1]
 
 
 def _read(file: Path) -> Wire:

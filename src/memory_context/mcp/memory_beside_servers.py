@@ -20,8 +20,8 @@ from memory_context.conversation.conversation import (
     new_message_id,
 )
 from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.kept_calls_and_decisions import model_call
 from memory_context.conversation.message import NO_FACTS, FunctionCall, Message, trusted_keys
+from memory_context.conversation.recorded_calls_and_decisions import model_call
 from memory_context.conversation.references.pass_by_reference import (
     PassingPolicy,
     with_passed_texts,
@@ -100,7 +100,7 @@ class WrappedMemory:
     async def folded(self, tool: str, arguments: Wire, result: Wire) -> Wire:
         """Return a tool's result, with references and previews in place of large texts."""
         content: list[Wire] = result.get("content") or []
-        places = {start: (length, text) for start, length, text in _texts_in(content)}
+        places = dict(_texts_in(content))
         structured = member(result, "structuredContent")
         if structured and not _says_the_same(structured, content):
             places[len(content)] = 0, json.dumps(structured, ensure_ascii=False)
@@ -129,14 +129,15 @@ class WrappedMemory:
         return after[-1]
 
 
-def _texts_in(content: list[Wire]) -> Iterator[tuple[int, int, str]]:
+def _texts_in(content: list[Wire]) -> Iterator[tuple[int, tuple[int, str]]]:
     """Yield the texts of a result, adjacent ones joined: the index of the first part, the number of parts, the text."""
     for kind, run in groupby(enumerate(content), lambda pair: _kind(*pair)):
         parts = list(run)
+        start, first = parts[0]
         if kind == "text":
-            yield parts[0][0], len(parts), "\n".join(part["text"] for _, part in parts)
+            yield start, (len(parts), "\n".join(part["text"] for _, part in parts))
         elif kind.startswith("resource"):
-            yield parts[0][0], 1, parts[0][1]["resource"]["text"]
+            yield start, (1, first["resource"]["text"])
 
 
 def _kind(index: int, part: Wire) -> str:

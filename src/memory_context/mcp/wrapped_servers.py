@@ -88,13 +88,20 @@ class Upstream:
     Args:
         server: The server.
         on_message: Called with each request and notification of the server.
+        patience: How many seconds the server may give no sign of life while it has a request to answer.
     """
 
-    def __init__(self, server: WrappedServer, on_message: Callable[[Upstream, Wire], None]) -> None:
+    def __init__(
+        self,
+        server: WrappedServer,
+        on_message: Callable[[Upstream, Wire], None],
+        patience: float,
+    ) -> None:
         self.server = server
         self.name = server.shown
         self.capabilities: Wire = {}
         self._on_message = on_message
+        self._patience = patience
         self._ended: str | None = None
         self.pending = dict[int, Pending]()
         self._numbers = itertools.count(1)
@@ -132,7 +139,7 @@ class Upstream:
         """Send a notification, or the answer to one of the server's requests."""
         self._outbox.put_nowait(wire)
 
-    async def request(self, method: str, params: Wire, patience: float = PATIENCE) -> Wire:
+    async def request(self, method: str, params: Wire, patience: float | None = None) -> Wire:
         """Send a request, and return the answer: an object with a ``result`` or an ``error``.
 
         Raises:
@@ -140,6 +147,7 @@ class Upstream:
                 seconds. Progress is such a sign. The time stands still while the client has not answered a request that
                 the server has sent it during a call that is still open.
         """
+        patience = patience or self._patience
         if self._ended:
             raise self._gone()
         number = next(self._numbers)
@@ -163,7 +171,7 @@ class Upstream:
             if not pending.answer.done() and method != "initialize":
                 self.send({"method": CANCELLED, "params": {"requestId": number}})
 
-    async def every(self, kind: str, patience: float) -> list[Wire]:
+    async def every(self, kind: str) -> list[Wire]:
         """Return all of the server's ``tools`` or ``prompts`` (the *kind*), from all pages.
 
         Raises:
@@ -172,7 +180,7 @@ class Upstream:
         listed = list[Wire]()
         params = Wire()
         for _ in range(MAX_PAGES):
-            result = result_of(await self.request(f"{kind}/list", params, patience))
+            result = result_of(await self.request(f"{kind}/list", params))
             listed += [one for one in result.get(kind, []) if isinstance(one.get("name"), str)]
             if result.get("nextCursor") is None:
                 break
@@ -232,9 +240,8 @@ class Upstream:
         return RequestError(INTERNAL_ERROR, message)
 
     def _silent(self, method: str, patience: float) -> RequestError:
-        server = self.name
         message = prompts.WRAPPED_SILENT.format(
-            server=server, method=method, seconds=f"{patience:g}"
+            server=self.name, method=method, seconds=f"{patience:g}"
         )
         return RequestError(INTERNAL_ERROR, message)
 

@@ -98,7 +98,7 @@ class Wrapper:
         self._outbox = asyncio.Queue[Wire]()
         self._tasks = anyio.create_task_group()
         self._connections = anyio.create_task_group()
-        self._started = [Upstream(server, self._hear) for server in servers]
+        self._started = [Upstream(server, self._hear, self.settings.patience) for server in servers]
         self._methods: dict[str, Callable[[Wire], Awaitable[Wire]]] = {
             "initialize": self._begin,
             "tools/list": self._list_tools,
@@ -133,8 +133,7 @@ class Wrapper:
         match wire:
             case {"method": str(method), "id": number}:
                 self._serving[number] = scope = anyio.CancelScope()
-                params = member(wire, "params")
-                self._tasks.start_soon(self._serve, number, scope, method, params)
+                self._tasks.start_soon(self._serve, number, scope, method, member(wire, "params"))
             case {"method": "notifications/cancelled", "params": {"requestId": number}}:
                 if number in self._serving:
                     self._serving[number].cancel()
@@ -175,11 +174,8 @@ class Wrapper:
         if method in _BY_URI:
             return await self._by_uri(method, str(params.get("uri")), params)
         if len(self.upstreams) == 1:
-            return await self._ask(self.upstreams[0], method, params)
+            return await self.upstreams[0].request(method, params)
         raise RequestError(METHOD_NOT_FOUND, prompts.WRAPPED_UNKNOWN.format(method=method[:80]))
-
-    async def _ask(self, upstream: Upstream, method: str, params: Wire) -> Wire:
-        return await upstream.request(method, params, self.settings.patience)
 
     # Messages of the servers.
 
@@ -270,9 +266,7 @@ class Wrapper:
     async def _offered(self, kind: str) -> dict[str, Offer]:
         """Return all servers' ``tools`` or ``prompts`` (the *kind*), by the names that the client sees."""
         having = self._having(kind)
-        answers = await ask_concurrently(
-            having, lambda upstream: upstream.every(kind, self.settings.patience)
-        )
+        answers = await ask_concurrently(having, lambda upstream: upstream.every(kind))
         found = list[Offer]()
         for upstream, listed in zip(having, answers, strict=True):
             if isinstance(listed, list):
@@ -325,7 +319,7 @@ class Wrapper:
         try:
             filled = await self._memory.filled(name, arguments, member(tool, "inputSchema"))
             passed = {**params, "name": tool["name"], "arguments": filled}
-            answer = await self._ask(upstream, "tools/call", passed)
+            answer = await upstream.request("tools/call", passed)
         except NotPassedError as refused:
             return {"result": failed(prompts.NOT_CALLED.format(tool=name, reason=refused))}
         except RequestError as error:
@@ -341,7 +335,7 @@ class Wrapper:
         if offered is None:
             raise RequestError(INVALID_PARAMS, f"there is no prompt {params.get('name')!r:.80}")
         upstream, prompt = offered
-        return await self._ask(upstream, "prompts/get", {**params, "name": prompt["name"]})
+        return await upstream.request("prompts/get", {**params, "name": prompt["name"]})
 
     async def _complete(self, params: Wire) -> Wire:
         """Pass a request for completions to the server that has the prompt or the resource template."""
@@ -351,11 +345,11 @@ class Wrapper:
             return await self._by_uri("completion/complete", str(ref.get("uri")), params)
         upstream, prompt = offered
         passed = {**params, "ref": {**ref, "name": prompt["name"]}}
-        return await self._ask(upstream, "completion/complete", passed)
+        return await upstream.request("completion/complete", passed)
 
     async def _set_level(self, params: Wire) -> Wire:
         for upstream in self._having("logging"):
-            await self._ask(upstream, "logging/setLevel", params)
+            await upstream.request("logging/setLevel", params)
         return {"result": {}}
 
     # Resources.
@@ -373,7 +367,7 @@ class Wrapper:
             raise RequestError(INVALID_PARAMS, prompts.MCP_NO_SUCH_PAGE)
         upstream = having[int(place)]
         asked = {**params, "cursor": cursor} if cursor else _without(params, "cursor")
-        answer = await self._ask(upstream, method, asked)
+        answer = await upstream.request(method, asked)
         if "error" in answer:
             return answer
         result = answer["result"]
@@ -391,7 +385,7 @@ class Wrapper:
         owner = self._owners.get(uri)
         answer = _refused(RequestError(INVALID_PARAMS, f"no server has the resource {uri!r:.80}"))
         for upstream in [owner] if owner else self._having("resources"):
-            answer = await self._ask(upstream, method, params)
+            answer = await upstream.request(method, params)
             if "result" in answer:
                 break
         return answer

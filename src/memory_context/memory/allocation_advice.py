@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from memory_context.memory.assembled_package import ContextPackage
 from memory_context.memory.chosen_within_budget import Allocation, AssemblyCandidate, choose
 
+# The advice is from this many of the newest recorded assemblies.
+RECORDED = 50
 STEPS = 10
 LEFT_OUT_RECORDED = 100
 WORTH = {"whole": 1.0, "excerpt": 1.0, "reference": 0.5}
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedAssembly:
+class RecordedAssembly(NamedTuple):
     """A recorded assembly.
 
     Attributes:
@@ -67,9 +68,7 @@ def record_of_assembly(package: ContextPackage, used: frozenset[str]) -> dict[st
         "room": package.room,
         "longest": package.longest,
         "allocation": dict(package.allocation),
-        "candidates": [
-            astuple(candidate) for candidate in package.candidates if candidate.key in kept
-        ],
+        "candidates": [candidate for candidate in package.candidates if candidate.key in kept],
         "used": sorted(used),
     }
 

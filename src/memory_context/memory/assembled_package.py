@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count as count_from
+from typing import NamedTuple
 from uuid import uuid4
 
 from memory_context import wording_for_models as prompts
@@ -20,8 +21,9 @@ from memory_context.memory.chosen_within_budget import (
 )
 from memory_context.model.drawers import Displayed
 from memory_context.model.item import MemoryItem, is_secret
+from memory_context.model.one_line import one_line
 from memory_context.model.origin import CONFIRMED
-from memory_context.model.reference import names_key, one_line
+from memory_context.model.reference import names_key
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.notes_that_say_the_same import runs
 from memory_context.text.words_and_names import names
@@ -35,8 +37,7 @@ SAME_BEGINNING = 24
 Count = Callable[[str], int]
 
 
-@dataclass(frozen=True, slots=True)
-class RankedMemory:
+class RankedMemory(NamedTuple):
     """A memory with its score for the task.
 
     Attributes:
@@ -244,11 +245,9 @@ def make_package(
 def _task_first(wanted: Sequence[RankedMemory]) -> list[RankedMemory]:
     """Return the memories with those of the task, best first, marked as kept."""
     positions = count_from(1, 2)
-    reordered = list[RankedMemory]()
-    for memory in wanted:
-        kept = next(positions) if memory.tier == TASK else None
-        reordered.append(replace(memory, kept=kept))
-    return reordered
+    return [
+        memory._replace(kept=next(positions) if memory.tier == TASK else None) for memory in wanted
+    ]
 
 
 def _fill(

@@ -11,6 +11,7 @@ from typing import Any
 
 from memory_context.exceptions import InvalidArgumentError, InvalidTierError
 from memory_context.memory.allocation_advice import (
+    RECORDED,
     AllocationAdvice,
     RecordedAssembly,
     advise,
@@ -25,8 +26,8 @@ from memory_context.memory.assembled_package import (
 from memory_context.memory.chosen_within_budget import Allocation, score
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import ALWAYS, ASSEMBLY, JSON, PREFERENCE, MemoryItem, now
+from memory_context.model.one_line import one_line
 from memory_context.model.origin import CONFIRMED, PROGRAM
-from memory_context.model.reference import one_line
 from memory_context.model.scope import DETAIL, Scope
 from memory_context.model.tiers_and_limits import TIERS
 from memory_context.runtime.after_fork import Lock
@@ -36,7 +37,6 @@ from memory_context.text.redact import Redaction
 
 DEFAULT_ALLOCATION: Allocation = {"task": 0.4, "project": 0.4, GLOBAL: 0.2}
 LARGEST_PART = 100
-RECORDED = 50
 LEAST_LOOKED_AT = 100
 # No memory takes less than its reference, about 20 tokens: more candidates could not all go in.
 TOKENS_PER_CANDIDATE = 20

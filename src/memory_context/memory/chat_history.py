@@ -23,8 +23,8 @@ from memory_context.model.item import (
     now,
     to_content,
 )
+from memory_context.model.one_line import one_line
 from memory_context.model.origin import MODEL, PERSON, PROGRAM, TOOL, Origin, lowest
-from memory_context.model.reference import one_line
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
 from memory_context.runtime.after_fork import Lock
@@ -319,10 +319,8 @@ class _SessionsInStore:
 
     def _newest(self, session: str, limit: int | None) -> list[MemoryItem]:
         store = self._manager.memory_store
-        return store.query(self._scope(session), limit=limit, order_by=NEWEST)
-
-    def _scope(self, session: str) -> Scope:
-        return Scope(self._manager.scope.user_id, tier=CONVERSATION, tier_id=session)
+        scope = Scope(self._manager.scope.user_id, tier=CONVERSATION, tier_id=session)
+        return store.query(scope, limit=limit, order_by=NEWEST)
 
 
 def _checked_session(session_id: str) -> str:

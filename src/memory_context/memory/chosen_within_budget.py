@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Allocation: TypeAlias = Mapping[str, float]
 Form: TypeAlias = Literal["whole", "excerpt", "reference"]
@@ -16,8 +15,7 @@ LEAST_EXCERPT = 60
 MEMORIES_PER_SHARE = 3
 
 
-@dataclass(frozen=True, slots=True)
-class AssemblyCandidate:
+class AssemblyCandidate(NamedTuple):
     """A memory that may go in. Its fields are recorded in this order (`allocation_advice`).
 
     Attributes:
@@ -37,8 +35,7 @@ class AssemblyCandidate:
     kept: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Allotment:
+class Allotment(NamedTuple):
     """The form that a memory gets, and the most tokens that it may take."""
 
     form: Form

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from memory_context import wording_for_models as prompts
 from memory_context.exceptions import InvalidArgumentError, RecordChangedError
@@ -170,8 +170,7 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
     return ConsolidationReport(len(notes), tuple(made), tuple(finished), dry_run)
 
 
-@dataclass(frozen=True, slots=True)
-class _Consolidation:
+class _Consolidation(NamedTuple):
     """The settings by which groups of notes become one."""
 
     memories: MemoryManager

@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
 from memory_context.exceptions import InvalidArgumentError, InvalidRecordError, StoreError
+from memory_context.model.importance import check_importance
 from memory_context.model.item import (
     AnyRecord,
     MemoryItem,
-    check_importance,
     check_names,
     hash_content,
     identity_of,

@@ -17,7 +17,7 @@ from memory_context.model.audit import AuditTrail
 from memory_context.model.item import FIRST, in_utc, now, with_zone
 from memory_context.stores import MemoryStore, as_auditor
 from memory_context.stores.protocol import Progress
-from memory_context.stores.sql.catalog import EXPIRED, Catalog, Expiry
+from memory_context.stores.sql.catalog import EXPIRED, Catalog, Expiry, happened_by
 
 # Each batch is one transaction, and other writers wait for it.
 BATCH = 50
@@ -115,10 +115,14 @@ class RetentionRule:
 
     def expiry(self, at: datetime) -> Expiry:
         """Return the condition that says which memories have expired by this rule at a moment."""
-        before = in_utc(at, -self.after)
-        return Expiry(
-            self.reason, before, self.since, self.memory_type, self.tier, evicted=self.evicted
+        where = happened_by(
+            self.since,
+            in_utc(at, -self.after),
+            memory_type=self.memory_type,
+            tier=self.tier,
+            is_active=False if self.evicted else None,
         )
+        return Expiry(self.reason, where)
 
 
 def delete_expired(
@@ -194,7 +198,7 @@ def _expiries(
     rules: Sequence[RetentionRule], at: datetime | None, tier: str | None = None
 ) -> list[Expiry]:
     moment = with_zone(at, "at") or now()
-    by_their_end = Expiry(EXPIRED, moment, "expired", tier=tier)
+    by_their_end = Expiry(EXPIRED, happened_by("expired", moment, tier=tier))
     return [by_their_end, *(rule.expiry(moment) for rule in rules)]
 
 

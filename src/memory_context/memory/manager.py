@@ -25,6 +25,7 @@ from memory_context.memory import reopening
 from memory_context.memory.filters_from_keywords import as_list, search_filters
 from memory_context.memory.redacted_records import redacted_facts, with_redacted_content
 from memory_context.memory.sql_over_memories import query
+from memory_context.memory.substring_search import containing
 from memory_context.memory.summarizer_within_limits import Summaries, Summarizer, as_summaries
 from memory_context.memory.summary_of_a_memory import summary_of
 from memory_context.model.audit import Action, Auditor, AuditTrail
@@ -38,15 +39,14 @@ from memory_context.model.call_records import (
     ModelCall,
 )
 from memory_context.model.generated_keys import KeyGenerator
+from memory_context.model.importance import check_importance
 from memory_context.model.item import (
     SECRET,
     AnyContent,
     Content,
-    Match,
     MemoryItem,
     MemoryList,
     bytes_of,
-    check_importance,
     check_metadata,
     check_names,
     facts_of,
@@ -58,7 +58,7 @@ from memory_context.model.item import (
 )
 from memory_context.model.origin import ORIGINS, PERSON, PROGRAM, Origin
 from memory_context.model.query_result import QueryResult
-from memory_context.model.reference import check_key, one_line
+from memory_context.model.reference import check_key
 from memory_context.model.scope import DETAIL, Place, Scope, UserId
 from memory_context.model.selection import Page, Selection
 from memory_context.model.tiers_and_limits import Capacity, policies_with
@@ -73,7 +73,6 @@ from memory_context.text.read.line_ranges import parse_lines, span_of_lines
 from memory_context.text.read.read_by_selection import DEFAULT_ANSWER, answer, read_part
 from memory_context.text.redact import Redaction
 from memory_context.text.tokens.counter import TokenCounter, as_counter
-from memory_context.wording_for_models import HIDDEN
 
 if TYPE_CHECKING:
     from memory_context.stores import AnyStore
@@ -81,9 +80,6 @@ if TYPE_CHECKING:
 
 SearchMode: TypeAlias = Mode | Literal["substring"]
 MODES = (*get_args(Mode), "substring")
-# A substring search reads only the newest 1,000 memories of at most 100,000 characters: 100 MB.
-SCANNED = 1000
-LONGEST_SCANNED = 100_000
 QUERY_ANSWER = "query_answer"
 BUILT_IN = policies_with()
 NEEDING_IDS = frozenset(name for name, policy in BUILT_IN.items() if policy.lifetime != "user")
@@ -385,11 +381,10 @@ class MemoryManager(ClosedAtExit):
             DeclinedError: A tier asks for confirmation, and it was declined.
             StoreError: The store failed.
         """
-        for item, _ in described:
-            self._check_tier_id(item.tier, item.tier_id)
         items: list[MemoryItem] = []
         redactions: list[Redaction] = []
         for item, description in described:
+            self._check_tier_id(item.tier, item.tier_id)
             redaction = self.redaction(item.memory_type)
             clean = with_redacted_content(item, redaction)
             items.append(self._completed(clean, description, "", redaction))
@@ -676,7 +671,7 @@ class MemoryManager(ClosedAtExit):
         )  # fmt: skip
         with operation("search", self.who, mode=mode, limit=limit) as searching:
             if mode == "substring":
-                hits = self._containing(query, limit, wanted)
+                hits = containing(self.memory_store, self.scope, query, limit, wanted)
             else:
                 hits = self.hits(self.scope, query, limit=limit, filters=wanted, mode=mode)
             searching.note(hits=len(hits), keys=tuple(hit.memory_key for hit in hits))
@@ -737,24 +732,6 @@ class MemoryManager(ClosedAtExit):
         if query.strip() and not words:
             return []
         return self.memory_store.search(scope, words, **how)
-
-    def _containing(self, part: str, limit: int, filters: Filters) -> list[MemoryItem]:
-        """Return the newest memories whose description or content contains *part*, in any case."""
-        found = list[MemoryItem]()
-        wanted = {"char_count": {"$lte": LONGEST_SCANNED}, **filters}
-        part = part.casefold()
-        for item in self.memory_store.query(self.scope, wanted, limit=SCANNED):
-            shown = with_changes(item, content=HIDDEN) if is_secret(item) else item
-            lines = f"{one_line(item.summary)}\n{shown.text}".split("\n")
-            for number, line in enumerate(lines):
-                if part in line.casefold():
-                    where = (number, number) if number else None
-                    match = Match(1.0, line if number else "", where, (part,))
-                    found.append(with_changes(shown, match=match))
-                    break
-            if len(found) == limit:
-                break
-        return found
 
     def reindex(self, progress: Progress | None = None) -> int:
         """Rebuild the search index of the whole database (every user's), and count its memories.
@@ -908,7 +885,7 @@ class MemoryManager(ClosedAtExit):
             variable = self.memory_store.password_variable
         audit: str | bool = self._audits_here
         if self._auditor and not self._audits_here:
-            audit = reopening.trail_url(self._auditor)
+            audit = reopening.needed_url(self._auditor.trail, "use audit=True or a database's URL")
         return {
             "user_id": self.scope.user_id,
             "store": url,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from memory_context.exceptions import NotSerializableError
-from memory_context.model.audit import Auditor
 from memory_context.stores import MemoryStore
 from memory_context.stores.protocol import StoreSettings, url_of
 
@@ -14,7 +13,7 @@ def store_url(store: MemoryStore) -> str:
     Raises:
         NotSerializableError: It has no URL, or settings that a URL does not hold.
     """
-    url = _needed_url(store, "use a database file or a server")
+    url = needed_url(store, "use a database file or a server")
     if isinstance(store, StoreSettings):
         if store.has_embedder:
             raise NotSerializableError(
@@ -27,16 +26,12 @@ def store_url(store: MemoryStore) -> str:
     return url
 
 
-def trail_url(auditor: Auditor) -> str:
-    """Return the URL of the database that an audit trail is written to.
+def needed_url(resource: object, hint: str) -> str:
+    """Return the URL that opens a store or an audit trail in another process.
 
     Raises:
-        NotSerializableError: The trail is the caller's own object, or exists in this process only.
+        NotSerializableError: There is none: it is the caller's own object, or exists in this process only.
     """
-    return _needed_url(auditor.trail, "use audit=True or a database's URL")
-
-
-def _needed_url(resource: object, hint: str) -> str:
     url = url_of(resource)
     if url is None:
         raise NotSerializableError(f"{resource!r} cannot be serialized: it has no URL; {hint}")

@@ -18,6 +18,7 @@ from memory_context.memory.manager import SearchMode
 from memory_context.memory.redacted_records import redacted_record
 from memory_context.memory.tier_notes import NEWEST_FIRST, TierNotes, check_content, first_line
 from memory_context.model.category import Category, check_category, trees
+from memory_context.model.importance import importance_of
 from memory_context.model.item import (
     PATTERN,
     PREFERENCE,
@@ -27,8 +28,9 @@ from memory_context.model.item import (
     check_metadata,
     to_content,
 )
+from memory_context.model.one_line import one_line
 from memory_context.model.origin import MODEL, PROGRAM, TOOL, Origin, lowest
-from memory_context.model.reference import check_key, one_line
+from memory_context.model.reference import check_key
 from memory_context.model.scope import DETAIL
 from memory_context.model.tiers_and_limits import (
     GLOBAL,
@@ -41,7 +43,6 @@ from memory_context.model.tiers_and_limits import (
     Confirmation,
     Lifetime,
     TierPolicy,
-    importance_of,
     wider,
 )
 from memory_context.stores import Filters

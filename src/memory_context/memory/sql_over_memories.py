@@ -60,9 +60,7 @@ class _MemoriesAsTables:
             return self._united(name)
         item = self._store.get(self._scope, name) if name.isprintable() else None
         if item is None:
-            raise InvalidQueryError(
-                prompts.NO_TABLE.format(name=name, tables=self._newest_tables())
-            )
+            raise self._no_table(name)
         return self._table_of(item)
 
     def _table_of(self, item: MemoryItem) -> TextTable:
@@ -88,9 +86,7 @@ class _MemoriesAsTables:
                 )
             parts.append((item.memory_key, table))
         if not parts:
-            raise InvalidQueryError(
-                prompts.NO_TABLE.format(name=pattern, tables=self._newest_tables())
-            )
+            raise self._no_table(pattern)
 
         def rows() -> Iterator[Row]:
             for key, table in parts:
@@ -105,21 +101,20 @@ class _MemoriesAsTables:
         beginning = pattern.partition(ANY)[0]
         filters = {KEY_COLUMN: beginning_with(beginning)} if beginning else None
         matches = re.compile(".*".join(map(re.escape, pattern.split(ANY)))).fullmatch
-        found = list[MemoryItem]()
-        for item in self._store.query(self._scope, filters, limit=None, order_by="-created_at"):
-            is_readable = isinstance(item.content, str) and not is_secret(item)
-            if is_readable and matches(item.memory_key):
-                found.append(item)
+        found = [
+            item
+            for item in self._store.query(self._scope, filters, limit=None, order_by="-created_at")
+            if isinstance(item.content, str) and not is_secret(item) and matches(item.memory_key)
+        ]
         if len(found) > MOST_UNITED:
             raise InvalidQueryError(
                 f"{pattern} are {len(found)} memories; {MOST_UNITED} at most can be one table"
             )
         return found
 
-    def _newest_tables(self) -> str:
-        """Return the keys of the newest memories, with their descriptions, in one line."""
-        listing = list[str]()
-        for item in self._store.query(self._scope, limit=TABLES_LISTED):
-            if not is_secret(item):
-                listing.append(f"{item.memory_key} ({item.summary})")
-        return "; ".join(listing) or "nothing"
+    def _no_table(self, name: str) -> InvalidQueryError:
+        """Return the error for a name that no memory has. It names the newest memories, with their descriptions."""
+        newest = self._store.query(self._scope, limit=TABLES_LISTED)
+        listing = [f"{item.memory_key} ({item.summary})" for item in newest if not is_secret(item)]
+        tables = "; ".join(listing) or "nothing"
+        return InvalidQueryError(prompts.NO_TABLE.format(name=name, tables=tables))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
@@ -32,11 +31,12 @@ from memory_context.model.item import (
     MemoryList,
     now,
 )
-from memory_context.model.reference import check_key, one_line
+from memory_context.model.one_line import one_line
+from memory_context.model.reference import check_key
 from memory_context.model.scope import DETAIL, Place
 from memory_context.model.tiers_and_limits import (
+    LONGEST_RUN,
     Confirmation,
-    Lifetime,
     TierPolicy,
     policies_with,
 )
@@ -51,9 +51,6 @@ if TYPE_CHECKING:
 
 
 NEWEST_FIRST = "created_at"
-
-# A process can die before it reports that its run has ended.
-LONGEST_RUN = timedelta(days=7)
 
 
 class TierNotes(ClosedAtExit):
@@ -102,15 +99,13 @@ class TierNotes(ClosedAtExit):
         }  # fmt: skip
         self.own_policies = tuple(policies)
         self.policies = policies_with(self.own_policies)
-        ids: dict[Lifetime, str | int | None] = {
-            "run": run_id, "session": self.session_id, "task": task_id, "project": project_id,
+        given = {
+            "run": run_id, "session": self.session_id, "task": task_id, "project": project_id, "plan": plan_id,
         }  # fmt: skip
-        self._tier_ids = dict[str, str | None]()
-        for name, policy in self.policies.items():
-            tier_id = ids.get(policy.lifetime)
-            if name == "plan" and plan_id is not None:
-                tier_id = plan_id
-            self._tier_ids[name] = None if tier_id is None else str(tier_id)
+        ids = {name: str(one) for name, one in given.items() if one is not None}
+        self._tier_ids = {name: ids.get(policy.lifetime) for name, policy in self.policies.items()}
+        if "plan" in ids:
+            self._tier_ids["plan"] = ids["plan"]
         self.manager = self._owner.within(self.places)
         # A built-in tier may have been given another lifetime; tiers of the caller's own need no id.
         self.manager.needing_ids = frozenset(
@@ -173,14 +168,12 @@ class TierNotes(ClosedAtExit):
         filters: Filters | None = None,
     ) -> dict[str, Any]:
         """Return the filters for the notes of a tier, or of all open ones."""
-        tiers = self.open_tiers
-        if tier is not None:
-            tiers = [tier]
-            if tier != DETAIL:
-                self.tier_id(tier)  # raises if it is not open
+        if tier is not None and tier != DETAIL:
+            self.tier_id(tier)  # raises if it is not open
         if category is not None and not category.endswith("*"):
             check_category(category)
         words = as_list(tags) or None
+        tiers = self.open_tiers if tier is None else tier
         return search_filters(filters, tier=tiers, category=category, tags=words)
 
     def _query(self, wanted: Filters, limit: int | None) -> list[MemoryItem]:

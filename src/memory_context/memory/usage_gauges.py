@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -72,13 +73,12 @@ def observe(manager: MemoryManager, *, users: bool = False) -> Observed:
 
 def _observations(unit: Unit, _: CallbackOptions) -> Iterable[Observation]:
     """Return the sums for a gauge, by tier, and by user for those observed with `users`."""
-    sums: dict[tuple[str, str | None], int] = {}
+    sums = Counter[tuple[str, str | None]]()
     distinct = {observed.identity: observed for observed in list(_observed)}
     for observed in distinct.values():
         user = observed.manager.scope.user_id if observed.users else None
         for usage in observed.usage():
-            amount = usage.items if unit == "items" else usage.bytes
-            sums[usage.tier, user] = sums.get((usage.tier, user), 0) + amount
+            sums[usage.tier, user] += usage.items if unit == "items" else usage.bytes
     observations = list[Observation]()
     for (tier, user), total in sums.items():
         attributes = {ATTRIBUTES["tier"]: tier}

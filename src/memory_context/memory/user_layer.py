@@ -10,7 +10,8 @@ from memory_context.memory.assembled_package import ContextPackage
 from memory_context.memory.assembler import NEWEST, ContextAssembler
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import SECRET, MemoryItem
-from memory_context.model.reference import leading_key, one_line
+from memory_context.model.one_line import one_line
+from memory_context.model.reference import leading_key
 
 OUTPUTS = ("tool_output", "command_output")
 COUNTED = (

@@ -106,9 +106,7 @@ class Auditor:
             count("audit_failures")
             with self._lock:
                 self.failures += 1
-                newer = list(self.waiting)
-                self.waiting.clear()
-                self.waiting.extend((*entries, *newer))
+                self.waiting = deque((*entries, *self.waiting), WAITING)
                 if time.monotonic() - started > SLOW_FAILURE:
                     self._paused_until = time.monotonic() + PAUSE
                 was_warned, self._warned = self._warned, True

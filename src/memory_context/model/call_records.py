@@ -137,9 +137,8 @@ class CallFilter:
             raise InvalidArgumentError(
                 f"a kind of call is one of {', '.join(CALL_KINDS)}, not {given!r:.80}"
             )
-        for moment in (self.since, self.until):
-            if moment is not None:
-                with_zone(moment, "a moment")
+        with_zone(self.since, "a moment")
+        with_zone(self.until, "a moment")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,10 @@ from uuid import UUID
 
 from memory_context.exceptions import InvalidArgumentError, InvalidContentError
 from memory_context.model.drawers import Displayed
+from memory_context.model.importance import HIGHEST_PRIORITY
 from memory_context.model.media import BINARY as BINARY
 from memory_context.model.media import data_url, described, media_type_of
-from memory_context.model.origin import IMPORT, Origin, lowest
+from memory_context.model.origin import IMPORT, Origin
 from memory_context.model.reference import MemoryRef
 from memory_context.model.scope import DETAIL, MAX_NAME
 from memory_context.runtime.atomic_file import draft_of
@@ -35,8 +36,6 @@ RECALLED = "recalled"
 STORE_ITEM = "store_item"
 SEALED = "application/vnd.memory-context."
 SECRET = "secret"  # noqa: S105 - the name of a memory type
-HIGHEST_PRIORITY = 10
-FRESH = timedelta(minutes=1)
 
 Content: TypeAlias = str | bytes
 AnyContent: TypeAlias = Content | dict[str, Any] | list[Any]
@@ -333,24 +332,6 @@ def is_same(held: MemoryItem, item: MemoryItem) -> bool:
     return item.content_hash != "" or held.content == item.content
 
 
-def stored_again(held: MemoryItem, item: MemoryItem) -> MemoryItem:
-    """Return *held* as it is once the same *item* is stored again: active, and kept as long as either asks for.
-
-    Its origin is the less trusted one of both. If nothing of that changes *held*, and its last change is less than a
-    minute ago, *held* itself is returned.
-    """
-    expires_at = None
-    if held.expires_at is not None and item.expires_at is not None:
-        expires_at = max(held.expires_at, item.expires_at)
-    moment = now()
-    again = replace(
-        held, is_active=True, expires_at=expires_at, origin=lowest((held.origin, item.origin))
-    )
-    if again == held and moment - held.updated_at < FRESH:
-        return held
-    return replace(again, updated_at=moment)
-
-
 def with_zone(moment: datetime | None, name: str) -> datetime | None:
     """Return *moment* if it has a time zone, or None.
 
@@ -449,16 +430,6 @@ def check_names(*names: object) -> None:
             raise InvalidArgumentError(
                 f"a type, tier, category or tag has 1 to {MAX_NAME} printable characters, not {name!r:.80}"
             )
-
-
-def check_importance(importance: float) -> None:
-    """Check the importance of a record.
-
-    Raises:
-        InvalidArgumentError: It is not between 0 and 1.
-    """
-    if not 0 <= importance <= 1:
-        raise InvalidArgumentError(f"importance lies between 0 and 1, not {importance!r}")
 
 
 def hash_content(content: Content) -> str:

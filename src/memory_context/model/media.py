@@ -5,13 +5,16 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 BINARY: Final = "application/octet-stream"
 LEAST_BASE64 = 256
 SHORTEST_LINE = 60
+# The first bytes of formats, from https://mimesniff.spec.whatwg.org and the formats themselves.
 _SIGNATURES: Final = (
+    (rb"RIFF.{4}WEBP", "image/webp"),
+    (rb"RIFF.{4}WAVE", "audio/wav"),
+    (rb".{4}ftyp", "video/mp4"),
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF87a", "image/gif"),
@@ -34,8 +37,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 _STANDARD_ALPHABET: Final = str.maketrans("-_", "+/")  # from that of URLs (RFC 4648, section 5)
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedBytes:
+class EmbeddedBytes(NamedTuple):
     """Bytes that a text holds in base64, and their media type."""
 
     data: bytes
@@ -43,19 +45,9 @@ class EmbeddedBytes:
 
 
 def media_type_of(data: bytes) -> str:
-    """Return the media type of *data* by its first bytes; ``application/octet-stream`` if they do not tell.
-
-    The signatures are those of https://mimesniff.spec.whatwg.org and of the formats themselves.
-    """
-    if data.startswith(b"RIFF"):
-        if data[8:12] == b"WEBP":
-            return "image/webp"
-        if data[8:12] == b"WAVE":
-            return "audio/wav"
-    if data[4:8] == b"ftyp":
-        return "video/mp4"
+    """Return the media type of *data* by its first bytes; ``application/octet-stream`` if they do not tell."""
     for signature, media_type in _SIGNATURES:
-        if data.startswith(signature):
+        if re.match(signature, data, re.DOTALL):
             return media_type
     return BINARY
 

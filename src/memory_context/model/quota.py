@@ -8,9 +8,7 @@ from memory_context.exceptions import (
     InvalidArgumentError,
     QuotaExceededError,
 )
-from memory_context.model.tiers_and_limits import (
-    _is_whole,
-)
+from memory_context.model.whole_numbers import is_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,7 @@ class Quota:
         """Check the limits."""
         for name in ("max_items", "max_bytes"):
             value = getattr(self, name)
-            if value is None or (_is_whole(value) and value >= 0):
+            if value is None or (is_whole(value) and value >= 0):
                 continue
             raise InvalidArgumentError(
                 f"{name} is a whole number, 0 or more, or None for no limit, not {value!r}"

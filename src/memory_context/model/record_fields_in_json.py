@@ -7,6 +7,7 @@ the database has a column for each; the media type says which of them it is.
 from __future__ import annotations
 
 import base64
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, TypeAlias
 from uuid import UUID
@@ -160,11 +161,7 @@ def item_from(record: object) -> MemoryItem:
 
 def deletion_record(deletion: Deletion) -> dict[str, Any]:
     """Return *deletion* as a JSON object."""
-    return {
-        "memory_key": deletion.memory_key,
-        "deleted_at": deletion.deleted_at.isoformat(),
-        "reason": deletion.reason,
-    }
+    return asdict(deletion) | {"deleted_at": deletion.deleted_at.isoformat()}
 
 
 def deletion_from(record: object) -> Deletion:

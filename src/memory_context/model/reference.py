@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-import regex
-
 from memory_context.exceptions import InvalidKeyError, InvalidReferenceError
+from memory_context.model.one_line import one_line
+from memory_context.model.whole_numbers import is_whole
 
-MAX_DESCRIPTION = 80
 KEPT_REFERENCES = 2000  # the newest of a conversation
 _KEY = re.compile(r"[A-Za-z0-9_.\-]{1,255}")
-_IGNORABLE = regex.compile(r"\p{Default_Ignorable_Code_Point}")
 # [MemoryRef: key], [MemoryRef: key - N tokens] or [MemoryRef: key - description - N tokens]
 _REFERENCE = re.compile(
     r"\[MemoryRef: (?P<key>[A-Za-z0-9_.\-]{1,255})"
@@ -86,26 +83,12 @@ class MemoryRef:
 
 
 def _is_count(number: object) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 10**18
+    return is_whole(number) and 0 <= number < 10**18
 
 
 def _from(match: re.Match[str]) -> MemoryRef:
     tokens = None if match["tokens"] is None else int(match["tokens"])
     return MemoryRef(match["key"], match["description"] or "", tokens)
-
-
-def one_line(text: str, limit: int = MAX_DESCRIPTION) -> str:
-    """Return *text* as one printable line of at most *limit* characters without square brackets; idempotent."""
-    start = text[: limit * 16].replace("[", "(").replace("]", ")")
-    if not (start.isascii() and start.isprintable()):
-        start = "".join(map(_printable, _IGNORABLE.sub(" ", start)))
-    line = " ".join(start.split())
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
-
-
-def _printable(char: str) -> str:
-    is_control_or_space = unicodedata.category(char)[0] in "CZ"
-    return " " if is_control_or_space else char
 
 
 def check_key(key: object) -> str:

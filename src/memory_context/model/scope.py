@@ -7,6 +7,7 @@ from typing import TypeAlias
 from uuid import UUID
 
 from memory_context.exceptions import InvalidScopeError
+from memory_context.model.whole_numbers import is_whole
 
 MAX_NAME = 255
 DETAIL = "detail"
@@ -53,12 +54,8 @@ class Scope:
 
     def narrowed(self) -> dict[str, str]:
         """Return the columns that a record of this scope must match, user first."""
-        columns: dict[str, str] = {}
-        for name in _COLUMNS:
-            value = getattr(self, name)
-            if value is not None:
-                columns[name] = value
-        return columns
+        values = {name: getattr(self, name) for name in _COLUMNS}
+        return {name: value for name, value in values.items() if value is not None}
 
     def sees(self, tier: str, tier_id: str | None) -> bool:
         """Return whether a memory of this tier and id is in one of the `places` that are seen."""
@@ -71,7 +68,7 @@ _COLUMNS = ("user_id", "agent_id", "thread_id", "tier", "tier_id")
 
 
 def _name(field: str, value: object) -> str:
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**MAX_NAME:
+    if is_whole(value) and abs(value) < 10**MAX_NAME:
         return str(value)
     if isinstance(value, UUID):
         return str(value)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeGuard, get_args
+from datetime import timedelta
+from typing import Any, Literal, TypeAlias, get_args
 
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidTierError,
     TierFullError,
 )
-from memory_context.model.item import HIGHEST_PRIORITY, MemoryItem
+from memory_context.model.item import MemoryItem
 from memory_context.model.scope import OPEN_TIERS
 
 Lifetime: TypeAlias = Literal["run", "session", "task", "project", "user"]
@@ -20,6 +21,8 @@ Action: TypeAlias = Literal["save", "update", "delete", "clear", "promote"]
 
 LIFETIMES: tuple[Lifetime, ...] = get_args(Lifetime)
 TENTH = 0.1
+# Notes of a run expire after this: a process can die before it reports that its run has ended.
+LONGEST_RUN = timedelta(days=7)
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
@@ -179,13 +182,9 @@ def wider(source: str, policies: Mapping[str, TierPolicy]) -> list[str]:
 
     From ``detail`` and other tiers without a policy, a memory may be promoted to any tier.
     """
-    least = LIFETIMES.index(policies[source].lifetime) if source in policies else 0
-    ranks: dict[str, int] = {}
-    for name, policy in policies.items():
-        rank = LIFETIMES.index(policy.lifetime)
-        if name != source and rank >= least:
-            ranks[name] = rank
-    return sorted(ranks, key=ranks.__getitem__)
+    ranks = {name: LIFETIMES.index(policy.lifetime) for name, policy in policies.items()}
+    least = ranks.pop(source, 0)
+    return sorted((name for name in ranks if ranks[name] >= least), key=ranks.__getitem__)
 
 
 def check_room(
@@ -208,20 +207,3 @@ def _full(tier: str, unit: str, size: int, limit: int, needed: str) -> TierFullE
         size=size,
         limit=limit,
     )
-
-
-def importance_of(priority: object) -> float:
-    """Return the importance, 0 to 1, of a priority of 1 to 10.
-
-    Raises:
-        InvalidArgumentError: It is not a whole number from 1 to 10.
-    """
-    if _is_whole(priority) and 1 <= priority <= HIGHEST_PRIORITY:
-        return priority / HIGHEST_PRIORITY
-    raise InvalidArgumentError(
-        f"a priority is a whole number from 1 to {HIGHEST_PRIORITY}, not {priority!r:.80}"
-    )
-
-
-def _is_whole(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)

@@ -221,9 +221,10 @@ class Comparing:
         """Replay `recording` through every policy. If that is interrupted, the recording counts for none of them."""
         meter = TokenMeter(self.meter.counter)
         needs = needs_by_call(recording.messages, meter)
-        calls_of = dict[str, list[Figures]]()
-        for policy in self.all_policies:
-            calls_of[policy.name] = await replay(recording, needs, policy, meter, self.price)
+        calls_of = {
+            policy.name: await replay(recording, needs, policy, meter, self.price)
+            for policy in self.all_policies
+        }
 
         self.runs += 1
         _add_by_call(self._reached, [1] * len(needs))
@@ -252,8 +253,7 @@ class Comparing:
             row = comparison.row(policy.name, tally.figures)
             results[policy.name] = Result(row, tally.figures, tuple(means))
         policies = tuple(results.values())
-        reached = tuple(self._reached)
-        return Results(policies, unbounded, self.runs, reached, tuple(self._worst))
+        return Results(policies, unbounded, self.runs, tuple(self._reached), tuple(self._worst))
 
     def _bases(self) -> tuple[Policy, Policy]:
         return parse_policy("unbounded"), reference_policy(self.threshold)

@@ -38,11 +38,8 @@ td:not(:first-child)::before{content:attr(data-of) " ";color:var(--soft);font-si
 
 def page(summary: Summary) -> str:
     """Return the report as HTML. It loads nothing, runs nothing, and every text in it is escaped."""
-    policies = summary.results.policies
-    marks = list[Mark]()
-    for number, result in enumerate(policies, 1):
-        name = result.row.policy
-        marks.append(Mark(number, name, is_ours(name)))
+    names = [row.policy for row in summary.results.rows]
+    marks = [Mark(number, name, is_ours(name)) for number, name in enumerate(names, 1)]
     main = tag(
         "main",
         tag("h1", "What would it have cost, what would have been in sight?"),

@@ -119,9 +119,7 @@ async def measure(
 
 def summed(calls: Sequence[Figures]) -> Figures:
     """Return the sums over the model calls of one run; its peak is the largest of theirs."""
-    total = Figures()
-    for call in calls:
-        total += call
+    total = sum(calls, start=Figures())
     return replace(total, peaks=(max(total.peaks, default=0),))
 
 

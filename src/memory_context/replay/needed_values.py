@@ -23,12 +23,8 @@ def identifiers(text: str) -> list[str]:
     An identifier has five characters or more, among them a digit, ``_``, ``/``, ``@``, ``#``, a dot, or a capital after a
     small letter; ``.``, ``:``, ``/`` and ``-`` at its ends are not part of it.
     """
-    found = dict[str, None]()
-    for match in _IDENTIFIER.finditer(text):
-        word = match.group().strip(".:/-")
-        if len(word) >= SHORTEST and _TELLING.search(word):
-            found[word] = None
-    return list(found)
+    words = dict.fromkeys(word.strip(".:/-") for word in _IDENTIFIER.findall(text))
+    return [word for word in words if len(word) >= SHORTEST and _TELLING.search(word)]
 
 
 def needed_values(reply: str, outputs: Sequence[str], others: Sequence[str]) -> list[str]:

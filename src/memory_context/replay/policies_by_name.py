@@ -131,9 +131,9 @@ def parse_policy(text: str) -> Policy:
         )
     make = _POLICIES[name]
     settings = dict(_parse_setting(part) for part in rest.split(",") if part)
-    allowed = _settings_of(make)
-    unknown = settings.keys() - allowed
-    if unknown:
+    parameters = inspect.signature(make).parameters.values()
+    allowed = {one.name for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY}
+    if unknown := settings.keys() - allowed:
         has = f"it has {', '.join(sorted(allowed))}" if allowed else "it has none"
         raise InvalidArgumentError(f"{name!r} has no setting {', '.join(sorted(unknown))}; {has}")
     return Policy(text, lambda counter: make(counter, **settings))
@@ -172,15 +172,6 @@ def _parse_value(text: str) -> Any:  # noqa: ANN401 - a setting of any kind
         return float(text) if "." in text else int(text)
     except ValueError:
         return text
-
-
-def _settings_of(make: Callable[..., Replayed]) -> set[str]:
-    """Return the names of the settings that `make` takes."""
-    names = set[str]()
-    for parameter in inspect.signature(make).parameters.values():
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
-            names.add(parameter.name)
-    return names
 
 
 def _unbounded(_counter: TokenCounter) -> Replayed:

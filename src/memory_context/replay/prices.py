@@ -63,10 +63,8 @@ class Price:
         return f"${dollars:,.2f}" if dollars >= CENTS else f"${dollars:.2g}"
 
 
-PRICED = "June 2026"
-"""When the prices below were looked up: standard rates in dollars per million input and cached input tokens.
-
-Anthropic charges a quarter more for tokens that it writes into its cache; that is not counted."""
+# Standard rates in dollars per million input and cached input tokens, looked up in June 2026. Anthropic charges a quarter
+# more for tokens that it writes into its cache; that is not counted.
 PRICES = {
     "gpt-5.5": (5.0, 0.5),
     "gpt-5.4": (2.5, 0.25),

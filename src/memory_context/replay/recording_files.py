@@ -68,8 +68,7 @@ def stream_recordings(path: Path, watch: Watch | None = None) -> Iterator[Record
             except InvalidArgumentError as error:
                 raise type(error)(f"{path.name}, line {position}: {error}") from error
             for recording in recordings:
-                name = recording.id or f"{path.name}:{position}"
-                yield Recording(name, recording.messages)
+                yield Recording(recording.id or f"{path.name}:{position}", recording.messages)
 
 
 def _whole_runs(name: str, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, object]]:

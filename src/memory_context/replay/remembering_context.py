@@ -11,7 +11,6 @@ from uuid import uuid4
 from memory_context.conversation.conversation import ConversationSettings
 from memory_context.conversation.held_conversation import HeldConversation
 from memory_context.conversation.message import Message
-from memory_context.conversation.run_notes import offered_places
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
@@ -32,11 +31,9 @@ class RememberingContext:
         # Seeded, so that every replay of a recording shows the same keys.
         self._manager.key_generator.source = Random(0)  # noqa: S311
         notes = ScopedMemory(self._manager, run_id=str(uuid4()) if keeps_notes else None)
-        self._notes = notes if keeps_notes else None
         view = self._manager.within(notes.places)
-        view.set_places(notes.places, offered_places(notes))
         self._held = HeldConversation.begin(view, settings, named_thread=True)
-        self._held.notes = self._notes
+        self._held.open_notes(notes, shown=keeps_notes)
 
     async def add(self, messages: Sequence[Message]) -> None:
         """Add messages that came together, and fold their large texts."""
@@ -53,7 +50,7 @@ class RememberingContext:
 
     def schemas(self) -> str:
         """Return the schemas of the tools that every request carries, one per line."""
-        offered = verbs_on(self._notes or self._manager, queries=self.settings.fold.queries)
+        offered = verbs_on(self._held.notes or self._manager, queries=self.settings.fold.queries)
         return "\n".join(_schema(verb, memories) for verb, memories in offered.items())
 
     async def close(self) -> None:

@@ -55,7 +55,10 @@ class Event:
             return
         if error is not None:
             facts |= {"error": words_of(error), "error_type": type(error).__name__}
-        shown = traceback_of(error) if where and error is not None else None
+        # In the form that `logging` takes.
+        shown: Traceback | None = None
+        if where and error is not None:
+            shown = HiddenError, HiddenError(type(error).__name__), error.__traceback__
         extra = {"event": self.name, **facts}
         arguments = [facts] if facts else []
         logger.log(self.level, self.message, *arguments, exc_info=shown, stacklevel=2, extra=extra)
@@ -64,11 +67,6 @@ class Event:
 def words_of(error: BaseException) -> str:
     """Return the words of an error that may be logged: its message if that is safe, else its type."""
     return str(error) if isinstance(error, _SAFE_TO_LOG) else type(error).__name__
-
-
-def traceback_of(error: BaseException) -> Traceback:
-    """Return the traceback of an error, without its message, in the form that `logging` takes."""
-    return HiddenError, HiddenError(type(error).__name__), error.__traceback__
 
 
 def _event(name: str, message: str, level: int = logging.WARNING) -> Event:

@@ -8,7 +8,7 @@ Names follow OpenTelemetry's semantic conventions where these have one (``db.sys
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Self, TypeAlias
 
@@ -138,22 +138,21 @@ def identify_users(shown: bool = True) -> None:  # noqa: FBT001, FBT002 - a swit
     _identified = shown
 
 
-def _counters() -> dict[str, metrics.Counter | metrics.UpDownCounter]:
-    counters: dict[str, metrics.Counter | metrics.UpDownCounter] = {}
-    for name, metric in METRICS.items():
-        described = (metric.name, metric.unit, metric.description)
-        if metric.kind == "counter":
-            counters[name] = meter.create_counter(*described)
-        elif metric.kind == "updowncounter":
-            counters[name] = meter.create_up_down_counter(*described)
-    return counters
-
-
-_COUNTERS = _counters()
+_Counter: TypeAlias = metrics.Counter | metrics.UpDownCounter
+_MADE_BY: Mapping[str, Callable[[str, str, str], _Counter]] = {
+    "counter": meter.create_counter,
+    "updowncounter": meter.create_up_down_counter,
+}
+_COUNTERS = {
+    name: _MADE_BY[metric.kind](metric.name, metric.unit, metric.description)
+    for name, metric in METRICS.items()
+    if metric.kind in _MADE_BY
+}
+_duration = METRICS["duration"]
 _DURATION = meter.create_histogram(
-    METRICS["duration"].name,
-    METRICS["duration"].unit,
-    METRICS["duration"].description,
+    _duration.name,
+    _duration.unit,
+    _duration.description,
     explicit_bucket_boundaries_advisory=BUCKETS,
 )
 

@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "DamagedFile": "files.indexed_folder",
+    "DamagedFile": "files.folder_read_into_index",
     "Encrypted": "encryption",
     "FileStore": "files.file_store",
 }

@@ -94,10 +94,10 @@ def generated_conversations(draw: st.DrawFn) -> GeneratedConversation:
         said = [Message("", "user", source, {0: text})]
         if number == 0 and draw(st.booleans()):
             said.insert(0, Message("", "system", "system", {0: "Be brief."}))
-        replies = list[ScriptedReply]()
-        for step in range(draw(st.integers(0, 3))):
-            name = f"{number}-{step}"
-            replies.append(draw(_calls(name, keeps_notes=keeps_notes)))
+        replies = [
+            draw(_calls(f"{number}-{step}", keeps_notes=keeps_notes))
+            for step in range(draw(st.integers(0, 3)))
+        ]
         replies.append(ScriptedReply(draw(small_texts) or "Done."))
         after_restart = number > 0 and draw(st.integers(0, 3)) == 0
         fails = draw(st.integers(0, 5)) == 0

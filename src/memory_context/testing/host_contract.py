@@ -201,6 +201,5 @@ def check_calls(prompt: Sequence[Message]) -> None:
 
 def check_redeemable(keys: Iterable[str], store: MemoryStore) -> None:
     """Check that the store has a memory under every key that a prompt showed."""
-    scope = Scope(USER)
-    missing = [key for key in keys if store.get(scope, key) is None]
+    missing = [key for key in keys if store.get(Scope(USER), key) is None]
     assert not missing, f"nothing is stored under {missing}"

@@ -12,7 +12,6 @@ from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import new_message_id
 from memory_context.conversation.held_conversation import HeldConversation
 from memory_context.conversation.message import Message
-from memory_context.conversation.run_notes import offered_places
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.testing.scripted_turns import HostStart, ScriptedResult, ScriptedTurn
@@ -101,8 +100,7 @@ class ReferenceHost:
     def _show(self, notes: ScopedMemory) -> None:
         """Let the agent see the notes of the tiers that are open in *notes*."""
         self._notes = notes
-        self._held.notes = notes if self._start.keeps_notes else None
-        self._held.conversation.manager.set_places(notes.places, offered_places(notes))
+        self._held.open_notes(notes, shown=self._start.keeps_notes)
 
     def _end_run(self) -> None:
         """Remove the notes of the run from the store and from the prompt."""

@@ -82,8 +82,7 @@ class ScopeContract:
         """A scope with places sees only those, tiers without an id, and folded outputs."""
         visible = set[str]()
         for tier, tier_id in (("run", "r1"), ("global", None), ("detail", None), ("memory", "x")):
-            item = put(store, "the walrus", tier=tier, tier_id=tier_id)
-            visible.add(item.memory_key)
+            visible.add(put(store, "the walrus", tier=tier, tier_id=tier_id).memory_key)
         hidden = [
             put(store, "the walrus", tier="run", tier_id="r2"),
             put(store, "the walrus", tier="task", tier_id="r1"),

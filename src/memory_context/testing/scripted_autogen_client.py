@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from autogen_core import Component, FunctionCall
 from autogen_core.models import (
@@ -68,10 +68,12 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
         reply = step(messages) if callable(step) else step
         usage = RequestUsage(prompt_tokens=self.count_tokens(messages), completion_tokens=0)
         self._usage.prompt_tokens += usage.prompt_tokens
-        reason: Literal["stop", "function_calls"] = "function_calls"
-        if isinstance(reply, str):
-            reason = "stop"
-        return CreateResult(finish_reason=reason, content=reply, usage=usage, cached=False)
+        return CreateResult(
+            finish_reason="stop" if isinstance(reply, str) else "function_calls",
+            content=reply,
+            usage=usage,
+            cached=False,
+        )
 
     async def create_stream(
         self,

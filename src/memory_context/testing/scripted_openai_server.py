@@ -155,8 +155,6 @@ def _chunks(message: Wire, model: str) -> Iterator[Wire]:
     deltas: list[Wire] = [{"role": "assistant", "content": message["content"]}]
     for index, call in enumerate(message.get("tool_calls") or ()):
         deltas.append({"tool_calls": [{"index": index, **call}]})
-    for delta in deltas:
-        choice = {"index": 0, "delta": delta, "finish_reason": None}
+    for delta in (*deltas, Wire()):
+        choice = {"index": 0, "delta": delta, "finish_reason": None if delta else _reason(message)}
         yield _head("chat.completion.chunk", model) | {"choices": [choice]}
-    choice = {"index": 0, "delta": dict[str, str](), "finish_reason": _reason(message)}
-    yield _head("chat.completion.chunk", model) | {"choices": [choice]}

@@ -126,8 +126,7 @@ class SearchContract:
     def test_search_without_words(self, store: MemoryStore) -> None:
         """A search without words returns the newest memories first."""
         for year in (2024, 2026, 2025):
-            moment = datetime(year, 1, 1, tzinfo=UTC)
-            put(store, memory_key=f"k{year}", created_at=moment)
+            put(store, memory_key=f"k{year}", created_at=datetime(year, 1, 1, tzinfo=UTC))
 
         assert ["k2026", "k2025"] == keys_of(store.search(ANN, " ", limit=2))
 

@@ -19,9 +19,7 @@ def documents(text: str) -> list[Any]:
 
     The values in it are those of the texts of an MCP result. Empty if the text holds no value.
     """
-    value = NOTHING
-    if not is_json_lines(text):
-        value = parse(text)
+    value = NOTHING if is_json_lines(text) else parse(text)
     if value is NOTHING:
         try:
             lines = list(records(text))

@@ -26,6 +26,11 @@ def line_spans(text: str, start: int, end: int) -> Iterator[Span]:
         start = stop + 1
 
 
+def line_start(text: str, place: int) -> int:
+    """Return the beginning of the line that the offset `place` is in; for a line's beginning, that is `place` itself."""
+    return text.rfind("\n", 0, place) + 1
+
+
 def line_end(text: str, place: int) -> int:
     """Return the end of the line that the offset `place` is in: its line break, or the end of the text."""
     end = text.find("\n", place)

@@ -12,11 +12,12 @@ LONGEST_NAME = 40
 
 def listed(names: Iterable[object]) -> str:
     """Return `names` joined with commas: 20 at most, each cut to 40 characters."""
-    texts = [str(name) for name in names]
-    names_shown = list[str]()
-    for text in texts[:MOST_NAMES]:
-        names_shown.append(text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…")
-    sentence = ", ".join(names_shown)
+    texts = list(map(str, names))
+    sentence = ", ".join(map(_cut, texts[:MOST_NAMES]))
     if len(texts) > MOST_NAMES:
         sentence += " " + AND_MORE.format(count=len(texts) - MOST_NAMES)
     return sentence
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from itertools import chain
 
 from memory_context.text.words_and_names import names
 
@@ -51,10 +52,8 @@ def groups(sets: Sequence[AbstractSet[object]], least: float) -> list[list[int]]
     found = list[list[int]]()
     groups_led_by = dict[object, list[int]]()
     for index, elements in enumerate(sets):
-        candidates = set[int]()
-        for element in elements:
-            candidates.update(groups_led_by.get(element, ()))
-        for group in sorted(candidates):
+        candidates = chain.from_iterable(groups_led_by.get(element, ()) for element in elements)
+        for group in sorted(set(candidates)):
             if resemblance(elements, sets[found[group][0]]) >= least:
                 found[group].append(index)
                 break

@@ -92,7 +92,7 @@ def parse_literal(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
         if len(text) > REPR_AT_MOST or not _has_literals_alone(text):
             return None
         value = _evaluate(text)
-        return value if is_object(value) or is_list(value) else None
+        return value if isinstance(value, dict | list) else None
 
 
 def is_repr(text: str) -> bool:
@@ -160,11 +160,11 @@ def _evaluate(text: str) -> Any:  # noqa: ANN401 - whatever a literal holds
         return None
     try:
         return _value_of(ast.parse(text, mode="eval").body)
-    except (ValueError, TypeError, SyntaxError, LookupError, ArithmeticError):
-        return None
-    except OSError:  # the name of a time zone is read as that of a file
-        return None
-    except (RecursionError, MemoryError):
+    # An OSError, because the name of a time zone is read as that of a file.
+    except (
+        *(ValueError, TypeError, SyntaxError, LookupError, ArithmeticError),
+        *(OSError, RecursionError, MemoryError),
+    ):
         return None
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise
 
-MAX_TERMS = 32
+MOST_TERMS = 32
 NAME_WEIGHT = 3
 LEAST_DIGITS = 4
 READ_AT_MOST = 100_000
@@ -51,7 +51,7 @@ def terms(text: str) -> list[str]:
             # A single letter means nothing, but a single Chinese character does.
             if word not in STOP_WORDS and (len(word) > 1 or not word.isascii()):
                 counts[word] += 1
-    return [word for word, _ in counts.most_common(MAX_TERMS)]
+    return [word for word, _ in counts.most_common(MOST_TERMS)]
 
 
 def words_in(compound: str) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from memory_context import wording_for_models as prompts
 from memory_context.model.item import in_utc
@@ -17,6 +17,7 @@ from memory_context.model.reference import key_in
 # "120-180", "lines 120 to 180", "L120..L180", and with an en dash or a colon between them.
 _TWO_LINES = re.compile(r"(?:lines?|l)?\s*(\d+)\s*(?:-|\u2013|:|\.\.|to)\s*l?\s*(\d+)")
 OTHER_NAMES = {"compartment": "tier", "id": "key", "memory_key": "key"}
+MAX_HITS = 20
 _AROUND_A_KEY = " `\"'[]"
 _LINES_WORD = re.compile(r"^(?:lines?|l)\s*")
 
@@ -38,6 +39,11 @@ def as_text(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
 def as_offset(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
     """Return a number as at least 0, and an empty value as 0."""
     return max(0, value) if isinstance(value, int) else value or 0
+
+
+def as_limit(value: int) -> int:
+    """Return a number of hits as one from 1 to 20."""
+    return min(max(value, 1), MAX_HITS)
 
 
 def as_key(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
@@ -98,6 +104,7 @@ def as_tags(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
 
 Text = Annotated[str, BeforeValidator(as_text)]
 Offset = Annotated[int, BeforeValidator(as_offset)]
+Limit = Annotated[int, AfterValidator(as_limit)]
 Key = Annotated[str, BeforeValidator(as_key)]
 Lines = Annotated[str, BeforeValidator(as_lines)]
 Tier = Annotated[str, BeforeValidator(as_tier)]

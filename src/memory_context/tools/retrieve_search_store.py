@@ -23,6 +23,7 @@ from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.tools.lenient_arguments import (
     Key,
     LenientArgs,
+    Limit,
     Lines,
     Offset,
     Tags,
@@ -32,7 +33,6 @@ from memory_context.tools.lenient_arguments import (
 )
 from memory_context.tools.verbs import ToolAnswer, Verb
 
-MAX_HITS = 20
 # Enough to tell whether it is worth reading on.
 PASSAGE_TOKENS = 60
 QUERY_SHOWN = 80
@@ -81,12 +81,7 @@ class SearchArgs(LenientArgs):
     tier: SkipJsonSchema[Tier] = ""
     since: str = ""
     until: SkipJsonSchema[str] = ""
-    limit: SkipJsonSchema[int] = 5
-
-    @field_validator("limit")
-    @classmethod
-    def _within_limits(cls, value: int) -> int:
-        return min(max(value, 1), MAX_HITS)
+    limit: SkipJsonSchema[Limit] = 5
 
     @field_validator("since", "until")
     @classmethod

@@ -4,15 +4,13 @@ The server writes complete pages, which load and run nothing. To open one, a bro
 secret token.
 """
 
-from memory_context.exceptions import MissingDependencyError
+from memory_context.runtime.missing_packages import needing
 
-try:
+with needing(
+    "starlette",
+    "uvicorn",
+    otherwise="the page needs the packages starlette and uvicorn: pip install 'memory-context[ui]'",
+):
     from memory_context.ui.page_server import Looked, application, serve_ui
-except ModuleNotFoundError as _error:
-    if (_error.name or "").partition(".")[0] not in {"starlette", "uvicorn"}:
-        raise
-    raise MissingDependencyError(
-        "the page needs the packages starlette and uvicorn: pip install 'memory-context[ui]'"
-    ) from _error
 
 __all__ = ["Looked", "application", "serve_ui"]

@@ -27,13 +27,7 @@ def health(visit: Visit) -> Html:
         ("tier", catalog.totals("tier", visit.user)),
     ):
         rows = [
-            [
-                one.name,
-                f"{one.memories:,}",
-                f"{one.tokens:,}",
-                when(one.newest),
-            ]
-            for one in totals
+            [one.name, f"{one.memories:,}", f"{one.tokens:,}", when(one.newest)] for one in totals
         ]
         parts.append(listing((name, "memories", "tokens", "newest"), rows, (1, 2)))
     return joined(parts)

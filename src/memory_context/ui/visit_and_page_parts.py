@@ -124,11 +124,14 @@ def labelled(label: str, *parts: str) -> Html:
 
 def choice(name: str, options: Sequence[str], chosen: str) -> Html:
     """Return a list to choose from; its first option is "any"."""
-    drawn = [tag("option", "any", value="")]
-    for option in options:
-        state = {"selected": ""} if option == chosen else {}
-        drawn.append(tag("option", option, value=option, **state))
-    return tag("select", *drawn, name=name)
+    anything = tag("option", "any", value="")
+    return tag("select", anything, *options_of(options, chosen), name=name)
+
+
+def options_of(names: Sequence[str], chosen: str) -> list[Html]:
+    """Return the options of a list to choose from, of which *chosen* is selected."""
+    states: dict[str, dict[str, str]] = {chosen: {"selected": ""}}
+    return [tag("option", name, value=name, **states.get(name, {})) for name in names]
 
 
 def button(text: str, cls: str = "") -> Html:

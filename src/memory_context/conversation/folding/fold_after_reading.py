@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memory_context import wording_for_models as prompts
-from memory_context.conversation.fold_recall_notes_policies import PREVIEW_PART
+from memory_context.conversation.fold_recall_notes_policies import FILE_READERS, preview_limit
 from memory_context.conversation.folding.fold_messages import MessageFolder
 from memory_context.conversation.folding.fold_text import Folded
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.conversation.nested_json import strings_in, with_strings
 from memory_context.model.item import MemoryItem
-from memory_context.model.tool_names import FILE_READERS, READING_TOOLS, RETRIEVE
+from memory_context.model.tool_names import READING_TOOLS, RETRIEVE
 
 REFERENCE_TOKENS = 40
 HEADING_CHARACTERS = 300
@@ -139,7 +139,7 @@ def saved_by_folding(message: Message, folder: MessageFolder) -> int:
         text = message.texts[place]
         if counter.exceeds(text, threshold):
             tokens = counter.count(text)
-            preview = min(folder.policy.preview_tokens, tokens // PREVIEW_PART)
+            preview = preview_limit(folder.policy.preview_tokens, tokens)
             saved += max(0, tokens - preview - REFERENCE_TOKENS)
     for call in message.calls:
         large = _large_strings(call, folder)

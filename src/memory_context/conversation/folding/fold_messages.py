@@ -48,6 +48,10 @@ from memory_context.model.tool_names import READING_TOOLS, RETRIEVE
 from memory_context.runtime.telemetry import operation
 from memory_context.text.tokens.counter import WIDEST_CHARACTER
 
+# Eight times the default threshold. No recorded run has come near it (`docs/why.md`): it is meant for, say, thirty
+# parallel calls.
+RESULTS_TOGETHER = 4000
+
 TASK_CHARACTERS = 4000
 
 
@@ -315,7 +319,7 @@ class MessageFolder:
         Results of memory tools, and of tools with a threshold of their own, do not count.
         """
         usual = self.policy.threshold_for(None)
-        most = self.policy.results_together
+        most = results_together(self.policy)
         counter = self.manager.counter
         exempt = READING_TOOLS | self.policy.tool_thresholds.keys()
         results = [one for one in messages if one.role == "tool" and one.source not in exempt]
@@ -324,6 +328,12 @@ class MessageFolder:
             return None
         sizes = [counter.count(text) for text in texts if not counter.exceeds(text, usual)]
         return shared_threshold(sizes, most) if sum(sizes) > most else None
+
+
+def results_together(policy: FoldPolicy) -> int:
+    """Return the most tokens that the results of one message's calls may have together without being folded."""
+    most = max(RESULTS_TOGETHER, 2 * policy.threshold)
+    return most if policy.max_threshold is None else min(most, 2 * policy.max_threshold)
 
 
 def shared_threshold(sizes: Sequence[int], together: int) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from memory_context.conversation.fold_recall_notes_policies import PREVIEW_PART
+from memory_context.conversation.fold_recall_notes_policies import preview_limit
 from memory_context.model.item import MemoryItem, encodable
 from memory_context.text.excerpt.changed_lines import changed_lines
 from memory_context.text.excerpt.excerpt import ENDS, PREVIEW, Excerpt, excerpt
@@ -80,7 +80,7 @@ def fold(
     if not counter.exceeds(text, threshold):
         return None
     item = store(text)
-    tokens_left = min(preview_tokens, item.token_count // PREVIEW_PART)
+    tokens_left = preview_limit(preview_tokens, item.token_count)
     columns = table_line(item.text, counter, tokens_left) if focus.as_table else ""
     tokens_left -= counter.count(columns)
     changes = changed_lines(item.text, focus.earlier, CHANGES_PART * tokens_left, counter.count)

@@ -59,8 +59,6 @@ UNSURE = 1
 # A record holds "all" of a message if it holds this share of the words' weight, and this share of their number.
 ALL_OF_IT = 0.9
 LEAST_WORDS_OF_IT = 0.8
-# Fewer words than LEAST_ASKED must have this weight together, or they are too common to mean a passage of prose.
-LEAST_TOGETHER = 0.5
 # A message must have this many words to ask for a record by all of them; a question one less.
 LEAST_ASKED = 3
 # Two words alone must stand this near each other, in characters: in minutes of a parliament, "the Prime Minister" has
@@ -200,8 +198,7 @@ def _choose_records(chosen: _Chosen, asked: _Asked, calls: Calls) -> bool:
         best = sorted(places, key=worth, reverse=True)
         if not is_listed(best[0]):
             others_may_say_more = True
-        # What happened at a time of day may stand in several logs.
-        chosen.take_all(best if term.is_time else _equally_meant(found, best[0], places))
+        chosen.take_all(_equally_meant(found, best[0], places))
     return others_may_say_more
 
 
@@ -282,8 +279,7 @@ class _Asked:
     def places_with_all_words(self, calls: Calls) -> list[Occurrence]:
         """Return the places whose records hold all the words, best first; if there are none, for a question all but one.
 
-        Few and common words mean records of a list only. Where prose holds the words, at most three places of the
-        rarest word are returned.
+        Where prose holds the words, at most three places of the rarest word are returned.
         """
         found = self.found
         compared = self._compared_places(calls)
@@ -292,10 +288,9 @@ class _Asked:
             best = list(filter(self._holds_all_but_one, compared))
         best = calls.newest(best)
         listed = list(filter(is_listed, best))
-        met = [number for number in self.words if found.of(number)]
-        is_specific = len(self.words) >= LEAST_ASKED or found.weight_of(met) >= LEAST_TOGETHER
-        if not is_specific or len(listed) == len(best):
+        if len(listed) == len(best):
             return listed
+        met = [number for number in self.words if found.of(number)]
         rarest = max(met, key=found.weights.__getitem__)
         return [place for place in best if place.term == rarest][:FEW]
 

@@ -48,14 +48,10 @@ def places_meant(found: FoundTerms, number: int) -> list[Occurrence]:
     if len(places) < 2 or not (term.is_name or term.is_capitalised):
         return places
     meant = _with_most_names(found, places)
-    # A record is about the name that is all of its cell or that it quotes, rather than about one inside a sentence.
-    meant = list(filter(is_value, meant)) or meant
     # In prose and in what people say in turns, a passage with fewer of the names may say the same in other words.
-    has_digit = any(map(str.isdigit, term.text))
-    has_structure = is_listed if has_digit else _has_head_or_is_value
     # "Flight" in a message is not the name of something because a text has a "flight_number".
     is_name = term.is_name or all(place.text[place.start].isupper() for place in meant)
-    return meant if is_name and all(map(has_structure, meant)) else places
+    return meant if is_name and all(map(is_listed, meant)) else places
 
 
 def _with_most_names(found: FoundTerms, places: Sequence[Occurrence]) -> list[Occurrence]:

@@ -51,6 +51,26 @@ class RecallRequest:
     is_told: Callable[[str], bool]
 
 
+def newest_question(
+    messages: Sequence[Message], seen: int, undecided: str | None, *, results: bool
+) -> Message | None:
+    """Return the newest message that still needs a decision on what to bring back; None if there is none.
+
+    Args:
+        messages: The messages of the conversation.
+        seen: How many of them a model has seen.
+        undecided: The id of a seen question whose decision has to wait, if there is one.
+        results: Whether tools' results are looked at where nobody asks.
+    """
+    for message in reversed(messages[seen:]):
+        if message.is_question:
+            return message
+    waiting = next((one for one in messages[:seen] if one.id == undecided), None)
+    if waiting is not None or not results:
+        return waiting
+    return next((one for one in reversed(messages[seen:]) if one.role == "tool"), None)
+
+
 def recall_request(question: Message, messages: Sequence[Message], seen: int = 0) -> RecallRequest:
     """Return the request for recall that *question* makes.
 

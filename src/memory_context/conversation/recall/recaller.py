@@ -12,7 +12,6 @@ from itertools import chain, compress
 
 from memory_context import wording_for_models as prompts
 from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.kept_calls_and_decisions import DecisionLog
 from memory_context.conversation.recall.chosen_records import best_lines
 from memory_context.conversation.recall.judge_within_limits import BoundedJudge
 from memory_context.conversation.recall.keyword_judge import is_answered, relevant_candidates
@@ -37,11 +36,12 @@ from memory_context.conversation.recall.shown_turns import (
     show_turns,
 )
 from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
+from memory_context.conversation.recorded_calls_and_decisions import DecisionLog
 from memory_context.exceptions import InvalidLinesError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.call_records import Decision
 from memory_context.model.item import CONVERSATION, MemoryItem, encodable, is_secret, now
-from memory_context.model.reference import one_line
+from memory_context.model.one_line import one_line
 from memory_context.runtime.telemetry import operation
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import term_hits_in

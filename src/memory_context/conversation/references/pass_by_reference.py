@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from memory_context import wording_for_models as prompts
-from memory_context.conversation.fold_recall_notes_policies import is_whole, policy_of
+from memory_context.conversation.fold_recall_notes_policies import policy_of
 from memory_context.conversation.nested_json import Schema, strings_in, takes_text, with_strings
 from memory_context.exceptions import (
     InvalidArgumentError,
@@ -22,6 +22,7 @@ from memory_context.exceptions import (
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, bytes_of, is_secret
 from memory_context.model.reference import MemoryRef
+from memory_context.model.whole_numbers import is_whole
 from memory_context.runtime.telemetry import operation
 from memory_context.text.python_literals import parse_literal
 
@@ -29,6 +30,9 @@ DEFAULT_ARGUMENT_BYTES = 10_000_000
 MAX_NEAR_KEYS = 3
 _OPENING = "[MemoryRef:"
 LEAST_QUOTED = 4
+
+TrustedKeys: TypeAlias = Callable[[], Collection[str]]
+"""Returns the keys that may be passed on to tools; called only if there are references to pass on."""
 
 
 class NotPassedError(Exception):
@@ -74,7 +78,11 @@ class PassingPolicy:
                 )
         most = self.max_argument_bytes
         for size in most.values() if isinstance(most, Mapping) else [most]:
-            _check_size(size)
+            if not is_whole(size) or size < 0:
+                raise InvalidArgumentError(
+                    "max_argument_bytes= takes a number of bytes, 0 or more, or a mapping from tools to such numbers, "
+                    f"not {size!r}"
+                )
 
     @classmethod
     def of(cls, setting: bool | PassingPolicy) -> PassingPolicy:  # noqa: FBT001 - True for every tool
@@ -119,20 +127,12 @@ def _check_names(setting: str, names: object) -> None:
         raise InvalidArgumentError(f"{setting}= takes a list of names of tools, not {names!r}")
 
 
-def _check_size(size: object) -> None:
-    if not is_whole(size) or size < 0:
-        raise InvalidArgumentError(
-            "max_argument_bytes= takes a number of bytes, 0 or more, or a mapping from tools to such numbers, "
-            f"not {size!r}"
-        )
-
-
 def with_passed_texts(
     arguments: Any,  # noqa: ANN401 - whatever JSON holds
     tool: str,
     policy: PassingPolicy,
     manager: MemoryManager,
-    trusted: Callable[[], Collection[str]],
+    trusted: TrustedKeys,
     schema: Schema,
 ) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return the *arguments* of a call with texts in place of references; the same object if there are none.
@@ -151,12 +151,12 @@ def with_passed_texts(
     keys = passed_keys(arguments)
     if not keys:
         return arguments
-    texts = texts_of(keys, tool, policy, manager.fetch, trusted())
+    items = items_of(keys, tool, policy, manager, trusted(), texts_only=True)
     try:
-        filled = with_texts(arguments, texts, schema)
+        filled = with_texts(arguments, {key: item.text for key, item in items.items()}, schema)
     except RecursionError:
         raise NotPassedError(prompts.TOO_DEEP_TO_PASS) from None
-    manager.audit("passed", *texts)
+    manager.audit("passed", *items)
     return filled
 
 
@@ -166,8 +166,7 @@ def passed_keys(arguments: Any) -> list[str]:  # noqa: ANN401 - whatever JSON ho
     Raises:
         NotPassedError: A value looks like a reference, but cannot be read as one.
     """
-    keys = map(_key, strings_in(arguments))
-    return [key for key in keys if key is not None]
+    return list(filter(None, map(_key, strings_in(arguments))))
 
 
 def _key(text: str) -> str | None:
@@ -184,39 +183,24 @@ def _key(text: str) -> str | None:
         raise NotPassedError(prompts.UNREADABLE_REFERENCE.format(text=value[:80])) from None
 
 
-def texts_of(
+def items_of(
     keys: Sequence[str],
     tool: str,
     policy: PassingPolicy,
-    read: Callable[[str], MemoryItem],
+    manager: MemoryManager,
     shown: Collection[str],
-) -> dict[str, str]:
-    """Return the text of each key.
+    *,
+    texts_only: bool = False,
+) -> dict[str, MemoryItem]:
+    """Return the memory under each key.
 
     Args:
         keys: The keys in the arguments, each as often as it occurs there.
         tool: The name of the tool that gets the texts.
         policy: What the tool may get.
-        read: Returns the memory under a key, or raises what `MemoryManager.get` raises.
+        manager: The user's memories.
         shown: The keys that the conversation has shown. No others are redeemed.
-
-    Raises:
-        NotPassedError: The tool must not be called.
-    """
-    items = items_of(keys, tool, policy, read, shown, texts_only=True)
-    return {key: item.text for key, item in items.items()}
-
-
-def items_of(
-    keys: Sequence[str],
-    tool: str,
-    policy: PassingPolicy,
-    read: Callable[[str], MemoryItem],
-    shown: Collection[str],
-    *,
-    texts_only: bool = False,
-) -> dict[str, MemoryItem]:
-    """Return the memory under each key. With *texts_only*, a binary memory is refused; see `texts_of` for the rest.
+        texts_only: Whether a binary memory is refused.
 
     Raises:
         NotPassedError: The tool must not be called.
@@ -224,27 +208,29 @@ def items_of(
     with operation("pass", tool=tool) as passing:
         items = dict[str, MemoryItem]()
         for key in dict.fromkeys(keys):
-            item = _read(key, read, shown)
+            item = _read(key, manager, shown)
             if is_secret(item) and tool not in policy.secrets_for:
                 raise NotPassedError(prompts.SECRET_NOT_PASSED.format(key=key, tool=tool))
             if texts_only and isinstance(item.content, bytes):
-                message = prompts.BINARY_NOT_PASSED
-                raise NotPassedError(message.format(key=key, media_type=item.media_type))
+                raise NotPassedError(
+                    prompts.BINARY_NOT_PASSED.format(key=key, media_type=item.media_type)
+                )
             items[key] = item
         sizes = {key: bytes_of(item.content) for key, item in items.items()}
         size, limit = sum(sizes[key] for key in keys), policy.limit_for(tool)
         passing.note(keys=tuple(items), bytes=size)
         if size > limit:
-            message = prompts.TOO_LARGE_TO_PASS.format(tool=tool, size=size, limit=limit)
-            raise NotPassedError(message)
+            raise NotPassedError(
+                prompts.TOO_LARGE_TO_PASS.format(tool=tool, size=size, limit=limit)
+            )
     return items
 
 
-def _read(key: str, read: Callable[[str], MemoryItem], shown: Collection[str]) -> MemoryItem:
+def _read(key: str, manager: MemoryManager, shown: Collection[str]) -> MemoryItem:
     refusal = prompts.UNKNOWN_REFERENCE
     try:
         if key in shown:
-            return read(key)
+            return manager.fetch(key)
     except MemoryDeletedError as error:
         raise NotPassedError(prompts.DELETED.format(message=error)) from None
     except StoreError as error:

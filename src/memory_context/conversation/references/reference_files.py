@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mimetypes
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,6 +14,7 @@ from memory_context.conversation.nested_json import strings_in, with_strings
 from memory_context.conversation.references.pass_by_reference import (
     NotPassedError,
     PassingPolicy,
+    TrustedKeys,
     items_of,
     with_passed_texts,
 )
@@ -32,7 +33,7 @@ def with_references_filled(
     tool: str,
     policy: PassingPolicy,
     manager: MemoryManager,
-    trusted: Callable[[], Collection[str]],
+    trusted: TrustedKeys,
     schema: Mapping[str, Any],
 ) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return the *arguments* of a call as *tool* gets them: with texts or names of files in place of references.
@@ -58,7 +59,7 @@ def with_files(
     tool: str,
     policy: PassingPolicy,
     manager: MemoryManager,
-    trusted: Callable[[], Collection[str]],
+    trusted: TrustedKeys,
     directory: Path,
 ) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Write the texts of references to files, and return *arguments* with the files' names in place of the references.
@@ -79,7 +80,7 @@ def with_files(
     keys = [ref.key for text in strings_in(arguments) for ref in MemoryRef.find_all(text)]
     if not keys:
         return arguments
-    items = items_of(list(dict.fromkeys(keys)), tool, policy, manager.fetch, trusted())
+    items = items_of(list(dict.fromkeys(keys)), tool, policy, manager, trusted())
     names = {key: file_name(item) for key, item in items.items()}
     for key, item in items.items():
         _write(directory, names[key], encoded(item.content))
@@ -93,8 +94,7 @@ def file_name(item: MemoryItem) -> str:
     """Return the name of the file for a memory: its key, cut if it is long, with the extension of its media type."""
     ending = mimetypes.guess_extension(item.media_type) or ".bin"
     if item.media_type == TEXT:
-        is_json = item.text[:1] in ("{", "[")
-        ending = ".json" if is_json else ".txt"
+        ending = ".json" if item.text.startswith(("{", "[")) else ".txt"
     if item.media_type == JSON:
         ending = ".json"
     stem = item.memory_key[:LONGEST_STEM]

@@ -46,11 +46,7 @@ def _chat_of(message: Json) -> Iterator[Json]:
                 "status": "error" if result.get("is_error") else "success",
             }
     elif kind == "AssistantMessage":
-        words = ""
-        calls = content
-        if isinstance(content, str):
-            words = content
-            calls = list[Json]()
+        words, calls = (content, list[Json]()) if isinstance(content, str) else ("", content)
         yield {
             "role": "assistant",
             # AutoGen keeps the text beside a model's calls as its thought.

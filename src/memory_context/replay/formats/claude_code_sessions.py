@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import cast
 
+from memory_context.conversation.nested_json import members_of
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.formats.content_parts import Json, parts_of
 
@@ -26,9 +27,7 @@ class NoMessagesError(InvalidArgumentError):
 
 def is_session_line(document: object) -> bool:
     """Return whether a value of a JSON file is a line of a session."""
-    if not isinstance(document, dict):
-        return False
-    line = cast("Json", document)
+    line = members_of(document)
     return isinstance(line.get("type"), str) and any(mark in line for mark in _MARKS)
 
 
@@ -37,15 +36,15 @@ def sessions_of(lines: Sequence[object]) -> Iterator[tuple[str, list[Json]]]:
     runs = dict[str, list[Json]]()
     compactions = dict[str, int]()
     for line in cast("Sequence[Json]", lines):
-        message = line.get("message")
-        if line.get("type") not in _MESSAGE_TYPES or not isinstance(message, dict):
+        message = members_of(line.get("message"))
+        if line.get("type") not in _MESSAGE_TYPES or not message:
             continue
         run = _name(line)
         if line.get("isCompactSummary"):
             compactions[run] = compactions.get(run, 0) + 1
         if run in compactions:
             run = f"{run}, compaction {compactions[run]}"
-        _append(runs.setdefault(run, []), cast("Json", message))
+        _append(runs.setdefault(run, []), message)
     yield from runs.items()
 
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
+from memory_context.conversation.nested_json import elements_of, members_of
 from memory_context.exceptions import InvalidArgumentError
 
 Json: TypeAlias = Mapping[str, Any]
@@ -68,16 +69,14 @@ def text_of_content(content: object, *, calls: bool = False) -> str:
         return content or ""
     if not isinstance(content, list):
         return json.dumps(content)
-    parts = [
-        part for part in cast("list[object]", content) if not (calls and _kind(part) in _CALLS)
-    ]
+    parts = [part for part in elements_of(content) if not (calls and _kind(part) in _CALLS)]
     return "\n".join(filter(None, map(_text_of_part, parts)))
 
 
 def _text_of_part(part: object) -> str:
     if not isinstance(part, dict):
         return text_of_content(part)
-    fields = cast("Json", part)
+    fields = members_of(part)
     kind = _kind(fields)
     if kind in _CALLS or kind in _RESULTS:
         raise InvalidArgumentError(f"a {kind} where none is allowed: {json.dumps(part)[:60]}")
@@ -97,10 +96,10 @@ def _text_of_part(part: object) -> str:
 def _readable(value: object) -> object:
     """Return a part, or a value in it, without types and ids, and without encrypted or base64 data."""
     if isinstance(value, list):
-        return [_readable(one) for one in cast("list[object]", value)]
+        return [_readable(one) for one in elements_of(value)]
     if not isinstance(value, dict):
         return value
-    fields = cast("Json", value)
+    fields = members_of(value)
     hidden = {"type", "id", "tool_use_id", *(["data"] if _kind(fields) == "base64" else [])}
     return {
         name: _readable(inner)
@@ -114,7 +113,7 @@ def call_of(part: object) -> Json | None:
     kind = _kind(part)
     if kind not in _CALLS:
         return None
-    fields = cast("Json", part)
+    fields = members_of(part)
     id_field, *places = _CALLS[kind]
     function = {"name": fields.get("name"), "arguments": _first(fields, places)}
     return {"id": fields.get(id_field), "function": function}
@@ -136,12 +135,12 @@ def _first(fields: Json, places: Sequence[str]) -> object:
 
 def calls_in(content: object) -> list[Json]:
     """Return the calls among the parts of a content."""
-    return [call for part in as_list(content) if (call := call_of(part))]
+    return [call for part in elements_of(content) if (call := call_of(part))]
 
 
 def results_apart(message: Json) -> Iterator[Json]:
     """Yield the results among the parts of `message` as messages of their own, then the rest of it."""
-    parts = as_list(message.get("content"))
+    parts = elements_of(message.get("content"))
     results = [part for part in parts if _kind(part) in _RESULTS]
     for part in results:
         answered, *places = _RESULTS[_kind(part)]
@@ -164,10 +163,5 @@ def parts_of(message: Json) -> list[object]:
     return cast("list[object]", content) if isinstance(content, list) else [content]
 
 
-def as_list(value: object) -> list[Any]:
-    """Return *value* if it is a list, and an empty one for anything else."""
-    return cast("list[object]", value) if isinstance(value, list) else []
-
-
 def _kind(part: object) -> str:
-    return str(cast("Json", part).get("type", "")) if isinstance(part, dict) else ""
+    return str(members_of(part).get("type", ""))

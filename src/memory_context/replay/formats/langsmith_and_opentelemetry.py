@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from memory_context.replay.formats.content_parts import Json, as_list
+from memory_context.conversation.nested_json import elements_of, members_of
+from memory_context.replay.formats.content_parts import Json
 
 NO_TEXTS = (
     "none of the spans or runs holds the messages of a model call; most instrumentations record them only if that is "
@@ -54,9 +55,7 @@ class TracedCall:
 
 def is_traced(document: object) -> bool:
     """Return whether a value of a JSON file is a span, spans in OTLP's format, or a run of LangSmith's."""
-    if not isinstance(document, dict):
-        return False
-    found = cast("Json", document)
+    found = members_of(document)
     is_span = "attributes" in found and ("context" in found or "spanId" in found)
     return is_span or "resourceSpans" in found or ("run_type" in found and "inputs" in found)
 
@@ -100,8 +99,7 @@ def _call_of_span(span: Json) -> Iterator[TracedCall]:
     if attributes.get("openinference.span.kind", "LLM") != "LLM":
         return
     prompt, reply = _conventional(attributes) or _spread(attributes)
-    context = _object(span.get("context"))
-    trace = str(span.get("traceId") or context.get("trace_id") or "")
+    trace = str(span.get("traceId") or _object(span.get("context")).get("trace_id") or "")
     conversation = attributes.get("gen_ai.conversation.id") or attributes.get("session.id")
     started = str(span.get("startTimeUnixNano") or span.get("start_time") or "")
     if prompt and reply:
@@ -196,7 +194,7 @@ def _call_of_run(run: Json) -> Iterator[TracedCall]:
 
 def _flat(value: object) -> list[Json]:
     """Return a list of messages; of LangChain's list of lists, one for each prompt, the first, since a chat has one."""
-    listed = as_list(value)
+    listed = elements_of(value)
     if listed and isinstance(listed[0], list):
         return cast("list[Json]", listed[0])
     return listed

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from memory_context.conversation.message import Message
+from memory_context.conversation.nested_json import elements_of, members_of
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.formats.autogen_states import chat_of_autogen, is_autogens
 from memory_context.replay.formats.claude_code_sessions import (
@@ -22,7 +23,7 @@ from memory_context.replay.formats.claude_code_sessions import (
     is_session_line,
     sessions_of,
 )
-from memory_context.replay.formats.content_parts import Json, as_list
+from memory_context.replay.formats.content_parts import Json
 from memory_context.replay.formats.langsmith_and_opentelemetry import (
     NO_TEXTS,
     is_traced,
@@ -71,7 +72,7 @@ def recordings_in(document: object) -> Iterator[Recording]:
     """
     if _is_message(document):
         raise InvalidArgumentError(f"this is a single message; {RIGHT}")
-    items = as_list(document)
+    items = elements_of(document)
     if is_piece(items[0] if items else document):
         yield from _recordings_of_pieces(items or [document])
         return
@@ -113,11 +114,11 @@ def _recordings_of_pieces(pieces: Sequence[object]) -> Iterator[Recording]:
 
 
 def _runs_in_traces(pieces: Sequence[object]) -> Iterator[tuple[str, Sequence[Message]]]:
-    calls = list[tuple[str, Sequence[Message], Sequence[Message]]]()
-    for call in traced_calls(pieces):
-        with_reply = _read_messages([*call.prompt, *call.reply])
-        calls.append((call.trace, _read_messages(call.prompt), with_reply))
-    yield from grown_runs(calls)
+    calls = [
+        (call.trace, _read_messages(call.prompt), _read_messages([*call.prompt, *call.reply]))
+        for call in traced_calls(pieces)
+    ]
+    return grown_runs(calls)
 
 
 def _recordings_of(document: object) -> Iterator[Recording]:
@@ -130,51 +131,46 @@ def _recordings_of(document: object) -> Iterator[Recording]:
 
 def _runs_in(document: object, name: str) -> Iterator[tuple[str, list[object]]]:
     """Yield the lists of messages in `document`, each with the name of its run or agent."""
-    if isinstance(document, list) and document:
-        yield name, cast("list[object]", document)
-    if not isinstance(document, dict):
-        return
-    run = cast("Json", document)
+    if messages := elements_of(document):
+        yield name, messages
+    run = members_of(document)
     ids = [str(run[key]) for key in _IDS if isinstance(run.get(key), str | int)]
     run_name = ids[0] if ids else name
     # Other lists in the object are ignored.
     if isinstance(run.get("messages"), list):
         yield run_name, [*_instructions(run), *run["messages"]]
         return
-    if isinstance(run.get("agent_states"), dict):
-        for agent, state in cast("Json", run["agent_states"]).items():
-            yield from _runs_in(state, f"{name}/{agent}" if name else agent)
-    if isinstance(run.get("state"), dict):
-        # A session of Agent Framework holds the states of its providers, one of which keeps the history.
-        for state in cast("Json", run["state"]).values():
-            yield from _runs_in(state, run_name)
+    for agent, state in members_of(run.get("agent_states")).items():
+        yield from _runs_in(state, f"{name}/{agent}" if name else agent)
+    # A session of Agent Framework holds the states of its providers, one of which keeps the history.
+    for state in members_of(run.get("state")).values():
+        yield from _runs_in(state, run_name)
     for key in _WRAPPERS:
-        if isinstance(run.get(key), dict):
-            yield from _runs_in(run[key], run_name)
+        if inner := members_of(run.get(key)):
+            yield from _runs_in(inner, run_name)
 
 
 def _instructions(run: Json) -> list[object]:
     """Return the system message of an Anthropic request, which is beside its messages; nothing for other runs."""
     first = next(iter(run["messages"]), None)
-    if run.get("system") and isinstance(first, dict) and "role" in first:
+    if run.get("system") and "role" in members_of(first):
         return [{"role": "system", "content": run["system"]}]
     return []
 
 
 def _read_messages(values: Sequence[object]) -> Sequence[Message]:
     """Convert the messages of one run, in any known format, to a conversation's messages."""
-    for number, value in enumerate(values, 1):
-        if not _is_message(value):
+    messages = cast("list[Json]", values)
+    for number, message in enumerate(messages, 1):
+        if not _is_message(message):
             raise InvalidArgumentError(
-                f"message {number} is {_sketch(value)}, not a message; {RIGHT}"
+                f"message {number} is {_sketch(message)}, not a message; {RIGHT}"
             )
-        message = cast("Json", value)
         # Formats with a role may have the text under `contents` or `parts`.
         if "role" in message and not any(key in message for key in _CONTENT_FIELDS):
             raise InvalidArgumentError(
-                f"message {number} has neither content nor calls: {_sketch(value)}; {RIGHT}"
+                f"message {number} has neither content nor calls: {_sketch(message)}; {RIGHT}"
             )
-    messages = cast("list[Json]", values)
     if messages and is_autogens(messages[0]):
         messages = chat_of_autogen(messages)
     try:
@@ -199,9 +195,7 @@ def _chat_form(message: Json) -> Json:
 
 
 def _is_message(value: object) -> bool:
-    if not isinstance(value, dict):
-        return False
-    message = cast("Json", value)
+    message = members_of(value)
     if isinstance(message.get("role"), str) or is_item(message) or is_autogens(message):
         return True
     return _kind(message) in _ROLES and "content" in _fields(message)
@@ -231,10 +225,7 @@ def _openai_form(message: Json) -> Json:
 
 def _fields(message: Json) -> Json:
     """Return the fields of a message, which LangChain may put below ``data`` or ``kwargs``."""
-    for key in ("data", "kwargs"):
-        if isinstance(message.get(key), dict):
-            return cast("Json", message[key])
-    return message
+    return members_of(message.get("data")) or members_of(message.get("kwargs")) or message
 
 
 def _provider_fields(fields: Json) -> Json:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -19,8 +18,7 @@ _WATCHED = (
 _ROW_AFTER = {"INSERT": "new", "UPDATE": "new", "DELETE": "old"}
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(NamedTuple):
     """The memories, reads and deletions that have changed.
 
     Attributes:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from memory_context.exceptions import StoreError, StoreUnavailableError
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.call_records import CallFilter, CallRecord, CallTotals
-from memory_context.model.item import AnyRecord, Conflict, Deletion, MemoryItem, Restored
+from memory_context.model.item import AnyRecord, Deletion, MemoryItem, Restored
 from memory_context.model.quota import Quota, as_quota
 from memory_context.model.receipt import Receipt
 from memory_context.model.scope import Scope
@@ -31,6 +31,7 @@ from memory_context.stores.files.folder_read_into_index import DamagedFile, Inde
 from memory_context.stores.files.safe_folder import DIRECTORY_MODE, FILE_MODE, MemoryFolder
 from memory_context.stores.files.writer_lock import WriterLock
 from memory_context.stores.sql.read_everything_by_pages import scan, scan_deletions
+from memory_context.stores.sql.restore_and_conflicts import conflict
 from memory_context.stores.sql.sqlalchemy_store import CALLS_KEPT, SQLAlchemyStore
 from memory_context.text.index.embedders import AnyEmbedder
 
@@ -216,10 +217,17 @@ class FileStore(ClosedAtExit):
         total = Restored()
         for batch in batches_of(records, size_of):
             with self._lock:
-                free, conflicts = self._without_damaged(batch)
+                folder = self._opened()
+                free: list[AnyRecord] = []
+                refused = Restored()
+                for record in batch:
+                    if folder.holds_damaged(record):
+                        refused += conflict(record, "a damaged file stands in its place")
+                    else:
+                        free.append(record)
                 with self._written() as index:
                     total += index.restore(scope, free)
-                total += Restored(conflicts=conflicts)
+                total += refused
         return total
 
     def forget_user(self, user_id: str) -> Receipt:
@@ -305,21 +313,6 @@ class FileStore(ClosedAtExit):
                 if self._indexed is not None and self._indexed.is_outdated():
                     self._drop_index()
         self._writer.check()
-
-    def _without_damaged(
-        self, batch: Iterable[AnyRecord]
-    ) -> tuple[list[AnyRecord], tuple[Conflict, ...]]:
-        """Return the records that have no damaged file in their place, and a conflict for each of the others."""
-        folder = self._opened()
-        free: list[AnyRecord] = []
-        conflicts: list[Conflict] = []
-        for record in batch:
-            if isinstance(record, MemoryItem) and folder.holds_damaged(record):
-                reason = "a damaged file stands in its place"
-                conflicts.append(Conflict(record.user_id, record.memory_key, reason, record.id))
-            else:
-                free.append(record)
-        return free, tuple(conflicts)
 
     def _opened(self) -> IndexedFolder:
         """Return the folder with its index, which is read at the first use."""

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import sqlalchemy as sa
 
@@ -31,9 +31,9 @@ from memory_context.stores.files.journals import (
     read_reads,
     reads_line,
 )
-from memory_context.stores.files.memory_file import parse, path_of, render
+from memory_context.stores.files.memory_file_format import parse, path_of, render
 from memory_context.stores.files.safe_folder import MemoryFolder
-from memory_context.stores.sql import restore
+from memory_context.stores.sql import restore_and_conflicts
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.schema import access
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
@@ -72,7 +72,7 @@ class IndexedFolder:
         self._folder = folder
         self._problems: dict[str, str] = {}
         self._paths: dict[UserAndId, str] = {}
-        self._reads: dict[UserAndId, Reads] = {}
+        self._reads = read_reads(folder)
         self._deleted_signature = folder.signature(DELETED)
         self._signatures = folder.scan()
         self._load()
@@ -89,9 +89,9 @@ class IndexedFolder:
             return True
         return self._folder.scan() != self._signatures
 
-    def holds_damaged(self, item: MemoryItem) -> bool:
-        """Return whether a damaged file stands where a memory's file would be."""
-        return path_of(item) in self._problems
+    def holds_damaged(self, record: AnyRecord) -> TypeGuard[MemoryItem]:
+        """Return whether *record* is a memory, and a damaged file stands where its file would be."""
+        return isinstance(record, MemoryItem) and path_of(record) in self._problems
 
     def save(self) -> None:
         """Write the changes of the index to the folder.
@@ -176,21 +176,15 @@ class IndexedFolder:
 
     def _load(self) -> None:
         """Fill the index. Memories come first: a deletion does not count if its memory was stored again."""
-        memories: list[tuple[str, MemoryItem]] = []
-        for path in self._signatures:
-            item = self._read(path)
-            if item is not None:
-                memories.append((path, item))
+        found = {path: self._read(path) for path in self._signatures}
+        memories = [(path, item) for path, item in found.items() if item is not None]
         users: defaultdict[str, list[MemoryItem]] = defaultdict(list)
-        reads = read_reads(self._folder)
         for path, item in sorted(memories, key=_precedence):
             user_and_id = (item.user_id, item.id)
             if user_and_id in self._paths:
                 self._report(path, f"its id is that of {self._paths[user_and_id]}")
                 continue
             self._paths[user_and_id] = path
-            if user_and_id in reads:
-                self._reads[user_and_id] = reads[user_and_id]
             count, moment = self._reads.get(user_and_id, (0, None))
             users[item.user_id].append(replace(item, access_count=count, accessed_at=moment))
         for user, items in users.items():
@@ -273,8 +267,10 @@ class IndexedFolder:
 
     def _take_in(self, user_id: str, records: Sequence[AnyRecord]) -> Restored:
         """Add records of one user to the index as they are. The first search makes them searchable."""
-        runs: list[restore.Run] = [(run, {}) for run in restore.runs(records)]
-        return self.index.database.write(restore.restore, user_id, runs)
+        runs: list[restore_and_conflicts.Run] = [
+            (run, {}) for run in restore_and_conflicts.runs(records)
+        ]
+        return self.index.database.write(restore_and_conflicts.restore, user_id, runs)
 
 
 def _precedence(memory: tuple[str, MemoryItem]) -> tuple[Any, ...]:

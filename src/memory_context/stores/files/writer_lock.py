@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import socket
@@ -12,6 +11,7 @@ from contextlib import suppress
 
 from memory_context.exceptions import StoreLockedError, StoreUnavailableError
 from memory_context.model.item import now
+from memory_context.runtime.file_locks import lock
 from memory_context.stores.files.safe_folder import STATE, MemoryFolder
 
 LOCK = "lock"
@@ -41,7 +41,7 @@ class WriterLock:
         try:
             # flock, and not the existence of a file: the system releases it however the process
             # ends.
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(handle, 0)
         except BlockingIOError as error:
             # The facts that the holder wrote (see below) are for the message only.
             holder = _holder(os.pread(handle, 1000, 0))

@@ -16,8 +16,7 @@ from memory_context.model.scope import Scope
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.opening import as_store
 from memory_context.stores.protocol import MemoryStore
-from memory_context.stores.sql.filters_as_sql import Condition
-from memory_context.stores.sql.schema import audit, in_period, narrowed
+from memory_context.stores.sql.schema import Condition, audit, in_period, narrowed
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.stores.sql.urls import PASSWORD_VARIABLE
 
@@ -47,8 +46,9 @@ class SQLAuditTrail(ClosedAtExit):
         *,
         password_variable: str = PASSWORD_VARIABLE,
     ) -> None:
-        self._closes = store is None or isinstance(store, str | sa.URL | sa.Engine | sa.Pool)
         opened = as_store(store, password_variable)
+        # A store object belongs to the caller.
+        self._closes = opened is not store
         if not isinstance(opened, SQLAlchemyStore):
             raise InvalidArgumentError(
                 f"{type(opened).__name__} has no database, so the trail needs one of its own: give its URL"
@@ -135,8 +135,8 @@ class SQLAuditTrail(ClosedAtExit):
             self._store.close()
 
     def _pages(self, where: Sequence[Condition]) -> Iterator[AuditEntry]:
-        newest = sa.select(*_ENTRY, audit.c.id).where(*where)
-        newest = newest.order_by(audit.c.at.desc(), audit.c.id.desc())
+        latest_first = (audit.c.at.desc(), audit.c.id.desc())
+        newest = sa.select(*_ENTRY, audit.c.id).where(*where).order_by(*latest_first)
         page = newest
         while rows := self._database.rows(page.limit(PAGE)):
             for *entry, _ in rows:

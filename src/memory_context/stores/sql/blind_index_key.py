@@ -16,13 +16,14 @@ from memory_context.exceptions import EncryptionError
 from memory_context.model.item import SEALED, encoded
 from memory_context.stores.codec import Codec
 from memory_context.stores.sql.dialects import note_setting, setting
-from memory_context.stores.sql.schema import memories
 
 _KEY = "index_key"
 _MODE = "index_mode"
 _KEY_BYTES = 32
 # The associated data that the sealed key is bound to, as a record is bound to its user and key.
 _ASSOCIATED_DATA = b"memory-context index key"
+
+_PLAIN = sa.text("SELECT 1 FROM agent_memories WHERE media_type NOT LIKE :sealed LIMIT 1")
 
 
 def keyed_hash(key: bytes, text: str, size: int) -> str:
@@ -55,8 +56,7 @@ def prepare(connection: sa.Connection, codec: Codec) -> bool:
         EncryptionError: There are memories that are not encrypted, and the codec does not accept them.
     """
     if setting(connection, _KEY) is None:
-        is_plain = memories.c.media_type.not_like(f"{SEALED}%")
-        first = connection.execute(sa.select(memories.c.id).where(is_plain).limit(1)).first()
+        first = connection.execute(_PLAIN, {"sealed": f"{SEALED}%"}).first()
         if first is not None and not codec.accept_plain:
             # The existing plain memories could no longer be read.
             raise EncryptionError(

@@ -30,9 +30,8 @@ from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.circuit_breaker import PAUSE
 from memory_context.runtime.telemetry import count
 from memory_context.stores.codec import Codec
-from memory_context.stores.sql.filters_as_sql import Condition
 from memory_context.stores.sql.row_encoding import format_of
-from memory_context.stores.sql.schema import AnyRow, calls, in_period, narrowed, total_of
+from memory_context.stores.sql.schema import AnyRow, Condition, calls, in_period, narrowed, total_of
 from memory_context.stores.sql.transactions import Database
 
 # How many records wait to be written at most. The oldest are dropped while the database is unreachable.
@@ -41,6 +40,16 @@ MAX_WAITING = 1000
 GATHER_SECONDS = 0.2
 # Rows that were kept long enough are deleted at most once in so many seconds.
 SWEEP_SECONDS = 3600.0
+# Each user's id is looked up in the index after the one before. SELECT DISTINCT would read the whole index.
+_CALLERS = sa.text("""
+WITH RECURSIVE callers(user_id) AS (
+    SELECT min(user_id) FROM agent_memory_calls
+    UNION ALL
+    SELECT (SELECT min(user_id) FROM agent_memory_calls WHERE user_id > callers.user_id)
+    FROM callers WHERE callers.user_id IS NOT NULL
+)
+SELECT user_id FROM callers WHERE user_id IS NOT NULL
+""")
 _PROMPTS = (calls.c.prompt, calls.c.prompt_sealed)
 
 _open_logs = WeakSet["CallLog"]()
@@ -118,35 +127,31 @@ class CallLog:
         is_model = sa.case((calls.c.kind == "model", 1), else_=0)
         moment = calls.c.at.type
         last = sa.func.max(calls.c.at, type_=moment)
-        statement = sa.select(
-            calls.c.thread_id,
-            total_of(is_model),
-            total_of(calls.c.tokens_full),
-            total_of(calls.c.tokens_sent),
-            total_of(calls.c.tokens_spent),
-            sa.func.min(calls.c.at, type_=moment),
-            last,
+        statement = (
+            sa.select(
+                calls.c.thread_id,
+                total_of(is_model),
+                total_of(calls.c.tokens_full),
+                total_of(calls.c.tokens_sent),
+                total_of(calls.c.tokens_spent),
+                sa.func.min(calls.c.at, type_=moment),
+                last,
+            )
+            .where(*_conditions(wanted))
+            .group_by(calls.c.thread_id)
+            .order_by(last.desc())
         )
-        statement = statement.where(*_conditions(wanted)).group_by(calls.c.thread_id)
-        return [CallTotals(*row) for row in self._database.rows(statement.order_by(last.desc()))]
+        return [CallTotals(*row) for row in self._database.rows(statement)]
 
     def callers(self) -> list[str]:
         """Return the ids of all users with records, sorted.
-
-        A recursive query looks up each id in the index after the one before. SELECT DISTINCT would read the whole index.
 
         Raises:
             StoreError: The operation failed.
         """
         self.flush()
-        lowest = sa.select(sa.func.min(calls.c.user_id).label("user_id"))
-        first = lowest.cte("callers", recursive=True)
-        following = sa.select(sa.func.min(calls.c.user_id)).where(calls.c.user_id > first.c.user_id)
-        more = sa.select(following.scalar_subquery()).where(first.c.user_id.is_not(None))
-        everybody = first.union_all(more)
-        statement = sa.select(everybody.c.user_id).where(everybody.c.user_id.is_not(None))
         # Sorted in Python, because the databases' collations differ.
-        return sorted(row.user_id for row in self._database.rows(statement))
+        return sorted(row.user_id for row in self._database.rows(_CALLERS))
 
     def flush(self) -> None:
         """Write the waiting records. If that fails, or another thread is writing for too long, they go on waiting."""
@@ -178,9 +183,7 @@ class CallLog:
             self._database.write(self._insert, taken)
         except Exception as error:  # noqa: BLE001 - else the thread would die, and no other one start
             with self._lock:
-                newer = list(self._waiting)
-                self._waiting.clear()
-                self._waiting.extend((*taken, *newer))
+                self._waiting = deque((*taken, *self._waiting), MAX_WAITING)
                 was_paused = self._paused_until > 0
                 self._paused_until = time.monotonic() + PAUSE
             if not was_paused:

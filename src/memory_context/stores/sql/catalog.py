@@ -6,7 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args, runtime_checkable
+from typing import (
+    Any,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    get_args,
+    runtime_checkable,
+)
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -16,10 +25,11 @@ from memory_context.model.generated_keys import RANDOM_CHARACTERS
 from memory_context.model.item import MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.stores.protocol import Filters, MemoryStore, keeper_of
-from memory_context.stores.sql.filters_as_sql import Conditions, matching, within
+from memory_context.stores.sql.filters_as_sql import matching, within
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, format_of
 from memory_context.stores.sql.schema import (
     AnyRow,
+    Conditions,
     UTCDateTime,
     access,
     belongs,
@@ -33,6 +43,8 @@ from memory_context.stores.sql.schema import (
 T = TypeVar("T")
 Sort: TypeAlias = Literal["newest", "oldest", "largest", "important", "key", "used"]
 SORTS = get_args(Sort)
+Happening: TypeAlias = Literal["expired", "created", "changed", "read"]
+"""What may have happened to a memory: its `expires_at`, or that it was created, changed, or read for the last time."""
 EXPIRED = "expired"
 
 
@@ -96,31 +108,17 @@ class ThreadSummary:
     last: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Expiry:
-    """The condition under which memories have expired, and the reason noted when they are deleted.
-
-    Attributes:
-        reason: The reason to note for the deletion.
-        before: A memory has expired if the event *since* happened at this moment or earlier.
-        since: The event: ``expired`` (its `expires_at`), ``created``, ``changed``, or ``read`` for the last time.
-        memory_type: Only memories of this type.
-        tier: Only memories of this tier.
-        evicted: Only memories that are not active.
-    """
+class Expiry(NamedTuple):
+    """The conditions under which memories have expired (see `happened_by`), and the reason noted when they are deleted."""
 
     reason: str
-    before: datetime
-    since: Literal["expired", "created", "changed", "read"]
-    memory_type: str | None = None
-    tier: str | None = None
-    evicted: bool = False
+    where: Conditions
 
 
 # A subquery and not a join, because DELETE has no joins. A memory that was never read counts as read
 # when it was created.
 _READ_AT = sa.select(access.c.accessed_at).where(belongs(access)).scalar_subquery()
-_SINCE: dict[str, sa.ColumnElement[Any]] = {
+_SINCE: dict[Happening, sa.ColumnElement[Any]] = {
     "expired": memories.c.expires_at,
     "created": memories.c.created_at,
     "changed": memories.c.updated_at,
@@ -143,6 +141,14 @@ _ORDERS: dict[Sort, Sequence[sa.ColumnElement[Any]]] = {
     "used": (sa.func.coalesce(access.c.accessed_at, memories.c.created_at).desc(), memories.c.id),
 }
 _COUNT = sa.func.count()
+# A key of the caller's choice may be shorter than a suffix, and PostgreSQL refuses a negative length.
+_TOOLS = sa.text("""
+SELECT slug FROM (
+    SELECT substr(memory_key, 1, CASE WHEN length(memory_key) > :suffix THEN length(memory_key) - :suffix ELSE 0 END) AS slug
+    FROM agent_memories WHERE user_id = :user AND memory_type = 'tool_output'
+) AS outputs
+WHERE slug <> '' GROUP BY slug ORDER BY count(*) DESC, slug LIMIT :limit
+""")
 _SIZES = {
     "sqlite": sa.text("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"),
     # relkind r: tables, with their indexes and large values. The escape keeps "_" from matching any
@@ -231,14 +237,8 @@ class Catalog:
 
         A tool's name is taken from the beginning of the generated keys.
         """
-        length = sa.func.length(memories.c.memory_key) - RANDOM_CHARACTERS - 1
-        # A key of the caller's choice may be shorter, and PostgreSQL refuses a negative length.
-        shortened = sa.func.substr(memories.c.memory_key, 1, sa.case((length > 0, length), else_=0))
-        outputs = narrowed(memories, user_id=user, memory_type="tool_output")
-        slugs = sa.select(shortened.label("slug")).where(*outputs)
-        slug = slugs.subquery().c.slug
-        statement = sa.select(slug).where(slug != "").group_by(slug).order_by(_COUNT.desc(), slug)
-        return [name for (name,) in rows_of(self._tables, statement.limit(limit))]
+        statement = _TOOLS.bindparams(user=user, suffix=RANDOM_CHARACTERS + 1, limit=limit)
+        return [name for (name,) in rows_of(self._tables, statement)]
 
     def threads(self, scope: Scope, *, limit: int = 50, offset: int = 0) -> list[ThreadSummary]:
         """Return the conversations with memories, the one that stored a memory last first."""
@@ -284,7 +284,7 @@ class Catalog:
     def expired(self, expiry: Expiry, user: str | None = None) -> list[tuple[str, UUID]]:
         """Return user and id of the expired memories, user by user, oldest first."""
         statement = sa.select(memories.c.user_id, memories.c.id).where(
-            *narrowed(memories, user_id=user), *_has_expired(expiry)
+            *narrowed(memories, user_id=user), *expiry.where
         )
         oldest_first = (memories.c.user_id, memories.c.created_at, memories.c.id)
         return [
@@ -299,7 +299,7 @@ class Catalog:
         memory with many chunks is removed from SQLite's index in several transactions, so that
         other writers do not wait too long.
         """
-        where = (memories.c.user_id == user, memories.c.id.in_(ids), *_has_expired(expiry))
+        where = (memories.c.user_id == user, memories.c.id.in_(ids), *expiry.where)
         return self._tables.delete_rows(user, where, expiry.reason)
 
     def keys_from(self, scope: Scope, start: str, limit: int) -> list[str]:
@@ -318,10 +318,9 @@ class Catalog:
         return rows_of(self._tables, statement.group_by(name).order_by(_COUNT.desc(), name))
 
 
-def _has_expired(expiry: Expiry) -> Conditions:
-    """Return the conditions for memories that have expired."""
-    is_active = False if expiry.evicted else None
-    conditions = narrowed(
-        memories, memory_type=expiry.memory_type, tier=expiry.tier, is_active=is_active
-    )
-    return [*conditions, _SINCE[expiry.since] <= expiry.before]
+def happened_by(event: Happening, moment: datetime, **columns: object) -> Conditions:
+    """Match memories to which *event* happened at this moment or earlier, and whose *columns* have the given values.
+
+    A value of None is not a condition.
+    """
+    return [*narrowed(memories, **columns), _SINCE[event] <= moment]

@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.schema import SchemaItem
 
 from memory_context.model.item import in_utc
 
@@ -77,6 +78,32 @@ class NumberedKey(sa.PrimaryKeyConstraint):
 def _with_user(key: NumberedKey, _compiler: object, **_: object) -> str:
     [number] = key.columns
     return f"PRIMARY KEY (user_id, {number.name})"
+
+
+def text(name: str) -> sa.Column[Any]:
+    """Return a column of texts, which may be null."""
+    return sa.Column(name, sa.Text)
+
+
+def row_of_memory(name: str) -> tuple[SchemaItem, ...]:
+    """Return the keys of a table with at most one row for each memory, which is deleted with the memory."""
+    return (
+        sa.Column("user_id", sa.Text, primary_key=True),
+        sa.Column("memory_id", sa.Uuid(), primary_key=True),
+        of_memory(name),
+    )
+
+
+def entry_of_log() -> tuple[SchemaItem, ...]:
+    """Return the columns that each table of numbered entries has: when it was, and for whom."""
+    return (
+        sa.Column("id", integer, sa.Identity()),
+        required("at", UTCDateTime),
+        required("user_id", sa.Text),
+        text("agent_id"),
+        text("thread_id"),
+        NumberedKey("id"),
+    )
 
 
 def of_memory(name: str) -> sa.ForeignKeyConstraint:

@@ -10,29 +10,24 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import sys
-import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 from weakref import WeakValueDictionary
 
 import sqlalchemy as sa
 
 from memory_context.exceptions import StoreUnavailableError
 from memory_context.runtime import events
+from memory_context.runtime.file_locks import lock
 from memory_context.stores.sql.prepared_statements import AnyConnection, driver_of
-
-if sys.platform != "win32":
-    import fcntl
 
 FileId: TypeAlias = tuple[int, int]
 
 TRIES = 20
 WAIT_SECONDS = 5.0
-POLL_SECONDS = 0.01
 _LOG_SUFFIX, _LOG_INDEX_SUFFIX = "-wal", "-shm"
 _OPENED = "memory_context_file"
 
@@ -65,8 +60,7 @@ def _read_only_uri(path: str) -> str:
     return f"{uri}&immutable=1"
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedFile:
+class OpenedFile(NamedTuple):
     """The files that a connection has open.
 
     Attributes:
@@ -268,25 +262,15 @@ def _folder_locked(folder: Path) -> Generator[None]:
         yield
         return
     try:
-        _lock(handle)
+        try:
+            lock(handle, WAIT_SECONDS)
+        except BlockingIOError:
+            raise
+        except OSError:
+            pass  # without a lock, as said above
         yield
     finally:
         os.close(handle)
-
-
-def _lock(handle: int) -> None:
-    deadline = time.monotonic() + WAIT_SECONDS
-    while sys.platform != "win32":
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(POLL_SECONDS)
-        except OSError:
-            return
-        else:
-            return
 
 
 @contextmanager

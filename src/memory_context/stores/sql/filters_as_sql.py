@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from itertools import count
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -22,11 +22,7 @@ from memory_context.model.item import is_storable
 from memory_context.model.scope import OPEN_TIERS, Scope
 from memory_context.stores.protocol import Filters
 from memory_context.stores.sql.json_fields import is_endless, may_match
-from memory_context.stores.sql.schema import memories
-
-Condition: TypeAlias = sa.ColumnElement[bool]
-Conditions: TypeAlias = Sequence[Condition]
-
+from memory_context.stores.sql.schema import Condition, Conditions, memories
 
 # The conditions of so many scopes are kept.
 SCOPES = 1000
@@ -45,16 +41,17 @@ def _under(column: sa.ColumnElement[Any], path: object) -> Condition:
 
 def _contains(column: sa.ColumnElement[Any], text: object, dialect: str) -> Condition:
     """Match values that contain *text*. For contents, also match bytes that contain it in UTF-8."""
-    is_sqlite = dialect == "sqlite"
-    found = (sa.func.instr if is_sqlite else sa.func.strpos)(column, text) > 0
-    if column is not memories.c.content:
-        return found
-    utf_8 = sa.func.convert_to(text, "UTF8", type_=sa.LargeBinary)
-    # Without the coercion SQLAlchemy would bind the text as bytes, because of the cast.
-    data = sa.cast(sa.type_coerce(text, sa.Text), sa.LargeBinary) if is_sqlite else utf_8
     stored = memories.c.content_bytes
-    position = sa.func.instr(stored, data) if is_sqlite else sa.func.position(data.op("IN")(stored))
-    return sa.func.coalesce(found, position > 0)
+    if dialect == "sqlite":
+        # Without the coercion SQLAlchemy would bind the text as bytes, because of the cast.
+        data = sa.cast(sa.type_coerce(text, sa.Text), sa.LargeBinary)
+        in_text, in_bytes = sa.func.instr(column, text), sa.func.instr(stored, data)
+    else:
+        utf_8 = sa.func.convert_to(text, "UTF8", type_=sa.LargeBinary)
+        in_text, in_bytes = sa.func.strpos(column, text), sa.func.position(utf_8.op("IN")(stored))
+    if column is not memories.c.content:
+        return in_text > 0
+    return sa.func.coalesce(in_text, in_bytes) > 0
 
 
 _OPERATORS: dict[str, Callable[[sa.ColumnElement[Any], Any], Condition]] = {
@@ -69,7 +66,6 @@ _OPERATORS: dict[str, Callable[[sa.ColumnElement[Any], Any], Condition]] = {
 }
 _ORDERED = {"$gt", "$gte", "$lt", "$lte", "$under"}
 _FOR_TEXTS = {"$under": "a path", "$contains": "a text"}
-_ACCEPT_NONE = {"$eq", "$ne"}
 _LISTS = (list, tuple, set, frozenset)
 _NOT_FILTERED = {"content", "content_bytes", "content_metadata"}
 COLUMNS = {column.name: column for column in memories.c if column.name not in _NOT_FILTERED}
@@ -134,11 +130,11 @@ class ScopeShape(NamedTuple):
 
     Attributes:
         columns: The columns that must have a given value.
-        open_ids: For each tier in `Scope.places`, the number of its places; None if the scope sees all places.
+        places: The number of `Scope.places`; None if the scope sees all places.
     """
 
     columns: tuple[str, ...]
-    open_ids: tuple[int, ...] | None
+    places: int | None
 
     def conditions(self, value_of: Callable[[str], Any] = sa.bindparam) -> list[Condition]:
         """Return the conditions, with the value that *value_of* returns for each name of `shape_of`.
@@ -148,14 +144,14 @@ class ScopeShape(NamedTuple):
         conditions: list[Condition] = [
             memories.c[name] == value_of(f"scope_{name}") for name in self.columns
         ]
-        if self.open_ids is not None:
-            # The same rule as `Scope.sees`.
-            in_sight = [memories.c.tier_id.is_(None), _is_one_of(memories.c.tier, OPEN_TIERS)]
-            for position, count in enumerate(self.open_ids):
-                ids = [value_of(f"open_{position}_{number}") for number in range(count)]
-                is_tier = memories.c.tier == value_of(f"open_{position}")
-                in_sight.append(is_tier & _is_one_of(memories.c.tier_id, ids))
-            conditions.append(sa.or_(*in_sight))
+        if self.places is not None:
+            # The same rule as `Scope.sees`. Without an IN: `Prepared` statements cannot have one.
+            in_sight = [memories.c.tier == tier for tier in OPEN_TIERS]
+            for number in range(self.places):
+                is_tier = memories.c.tier == value_of(f"open_tier_{number}")
+                is_place = memories.c.tier_id == value_of(f"open_id_{number}")
+                in_sight.append(is_tier & is_place)
+            conditions.append(sa.or_(memories.c.tier_id.is_(None), *in_sight))
         return conditions
 
 
@@ -165,14 +161,10 @@ def shape_of(scope: Scope) -> tuple[ScopeShape, dict[str, Any]]:
     values: dict[str, Any] = {f"scope_{name}": value for name, value in narrowed.items()}
     if scope.places is None:
         return ScopeShape(tuple(narrowed), None), values
-    open_ids: dict[str, list[str]] = {}
-    for tier, tier_id in sorted(scope.places):
-        open_ids.setdefault(tier, []).append(tier_id)
-    for position, (tier, tier_ids) in enumerate(open_ids.items()):
-        values[f"open_{position}"] = tier
-        for number, tier_id in enumerate(tier_ids):
-            values[f"open_{position}_{number}"] = tier_id
-    return ScopeShape(tuple(narrowed), tuple(map(len, open_ids.values()))), values
+    for number, (tier, tier_id) in enumerate(sorted(scope.places)):
+        values[f"open_tier_{number}"] = tier
+        values[f"open_id_{number}"] = tier_id
+    return ScopeShape(tuple(narrowed), len(scope.places)), values
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,11 +219,6 @@ def _with_leaves(wanted: Any, leaf: Callable[[Any], object]) -> Any:  # noqa: AN
     if isinstance(wanted, _LISTS):
         return [_with_leaves(one, leaf) for one in cast("Iterable[object]", wanted)]
     return None if wanted is None else leaf(wanted)
-
-
-def _is_one_of(column: sa.Column[Any], values: Iterable[Any]) -> Condition:
-    """Match one of a few values, without an IN: `Prepared` statements cannot have one."""
-    return sa.or_(*[column == value for value in values])
 
 
 def _check_readable(name: str, hidden: Collection[str]) -> None:
@@ -315,12 +302,13 @@ def _condition(column: sa.Column[Any], wanted: object, dialect: str) -> Conditio
 
 
 def _one_of(column: sa.Column[Any], wanted: Sequence[object], dialect: str) -> Condition:
-    values = [value for value in wanted if not isinstance(value, Mapping)]
-    listed = [_checked(column, value) for value in values if value is not None]
-    with_operators = [cast("object", one) for one in wanted if isinstance(one, Mapping)]
-    others = [_condition(column, one, dialect) for one in with_operators]
-    if any(value is None for value in values):
-        others.append(column.is_(None))
+    listed: list[object] = []
+    others: list[Condition] = []
+    for one in wanted:
+        if one is None or isinstance(one, Mapping):
+            others.append(_condition(column, cast("object", one), dialect))
+        else:
+            listed.append(_checked(column, one))
     # FALSE, because IN with an empty list would be evaluated for each row.
     return sa.or_(column.in_(listed) if listed else sa.false(), *others)
 
@@ -336,19 +324,14 @@ def _content_condition(wanted: object, dialect: str) -> Condition:
     """
     operators = cast("Mapping[str, object]", wanted if isinstance(wanted, Mapping) else {})
     fields = operators.get("$fields")
-    if list(operators) != ["$contains"] and not isinstance(fields, Mapping):
-        raise InvalidFilterError(
-            f"content can only be filtered by a text that it contains: {{'$contains': 'a text'}}, not {wanted!r:.80}"
-        )
     if isinstance(fields, Mapping):
         each = cast("Mapping[object, object]", fields).items()
         return sa.and_(sa.true(), *[may_match(name, limits, dialect) for name, limits in each])
+    if list(operators) != ["$contains"]:
+        raise InvalidFilterError(
+            f"content can only be filtered by a text that it contains: {{'$contains': 'a text'}}, not {wanted!r:.80}"
+        )
     return _compared(memories.c.content, "$contains", operators["$contains"], dialect)
-
-
-def _is_text(value: object) -> bool:
-    """Return whether *value* is a text, or a bound parameter for one that was checked already."""
-    return isinstance(value, str | sa.BindParameter)
 
 
 def _compared(column: sa.Column[Any], name: object, value: object, dialect: str) -> Condition:
@@ -357,11 +340,13 @@ def _compared(column: sa.Column[Any], name: object, value: object, dialect: str)
             f"no operator {name!r}; there are {', '.join(_OPERATORS)}, $contains"
         )
     takes = _FOR_TEXTS.get(str(name))
-    if takes and not (_is_text(value) and isinstance(column.type, sa.Text)):
+    # A bound parameter stands for a value that was checked already.
+    is_text = isinstance(value, str | sa.BindParameter)
+    if takes and not (is_text and isinstance(column.type, sa.Text)):
         raise InvalidFilterError(
             f"{name} takes {takes}, for a column with texts; not {value!r:.80} for {column.name}"
         )
-    if value is None and name not in _ACCEPT_NONE:
+    if value is None and name in _ORDERED:
         raise InvalidFilterError(
             f"operators of order do not take None; memories without {column.name} match {{{column.name!r}: None}}"
         )
@@ -399,9 +384,7 @@ def _checked(column: sa.Column[Any], value: object) -> object:
 
 def _has_tag(wanted: object, dialect: str) -> Condition:
     """Match records that have the tag, or at least one of the tags."""
-    words = [wanted]
-    if isinstance(wanted, _LISTS):
-        words = list(cast("Iterable[object]", wanted))
+    words = list(cast("Iterable[object]", wanted)) if isinstance(wanted, _LISTS) else [wanted]
     if not all(map(_is_word, words)):
         raise InvalidFilterError(
             f"tags are filtered by a word or a list of words, not {wanted!r:.80}"

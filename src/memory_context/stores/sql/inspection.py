@@ -11,12 +11,11 @@ from memory_context.stores.sql.dialects import is_sqlite
 from memory_context.stores.sql.index import fts5, keyword_index
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row
 from memory_context.stores.sql.schema import (
-    access,
+    MEMORY_IDS,
     belongs,
     count_rows,
     memories,
     metadata,
-    owners,
     passages,
     pending,
     this_memory,
@@ -31,6 +30,27 @@ SAMPLED = 20
 LARGEST_SAMPLED = 1_000_000
 LEXEMES_TRIED = 5
 DAMAGES_REPORTED = 5
+_UNINDEXED = """
+SELECT count(*) FROM agent_memories AS m
+WHERE NOT EXISTS (SELECT 1 FROM agent_memory_passages AS p WHERE p.user_id = m.user_id AND p.memory_id = m.id)
+    AND NOT EXISTS (SELECT 1 FROM agent_memory_pending AS p WHERE p.user_id = m.user_id AND p.memory_id = m.id)
+"""
+_ORPHANS = """
+SELECT count(*) FROM (
+    SELECT user_id, memory_id FROM agent_memory_passages
+    UNION ALL SELECT user_id, memory_id FROM agent_memory_pending
+    UNION ALL SELECT user_id, memory_id FROM agent_memory_access
+) AS owned
+WHERE NOT EXISTS (
+    SELECT 1 FROM agent_memories AS m WHERE m.user_id = owned.user_id AND m.id = owned.memory_id
+)
+"""
+_MISCOUNTED = """
+SELECT owners.user_id FROM agent_memory_owners AS owners LEFT JOIN (
+    SELECT user_id, count(*) AS passages, sum(length) AS length FROM agent_memory_passages GROUP BY user_id
+) AS found ON found.user_id = owners.user_id
+WHERE owners.passages <> coalesce(found.passages, 0) OR owners.length <> coalesce(found.length, 0)
+"""
 _SERVER = {
     "sqlite": "SELECT 'SQLite ' || sqlite_version()",
     "postgresql": "SELECT 'PostgreSQL ' || current_setting('server_version')",
@@ -90,36 +110,17 @@ def count_expired(connection: sa.Connection) -> int:
 
 def count_unindexed(connection: sa.Connection) -> int:
     """Return the number of memories that are neither in the index nor pending."""
-    lacks = [~sa.exists().select_from(table).where(belongs(table)) for table in (passages, pending)]
-    return count_rows(connection, memories, *lacks)
+    return int(connection.exec_driver_sql(_UNINDEXED).scalar_one())
 
 
 def count_orphans(connection: sa.Connection) -> int:
     """Return the number of rows that belong to memories that no longer exist."""
-    orphans = 0
-    for table in (passages, pending, access):
-        has_memory = sa.exists().select_from(memories).where(belongs(table))
-        orphans += count_rows(connection, table, ~has_memory)
-    return orphans
+    return int(connection.exec_driver_sql(_ORPHANS).scalar_one())
 
 
 def miscounted(connection: sa.Connection) -> list[str]:
     """Return the users whose chunk counts, which ranking uses, differ from the chunks in the index."""
-    found = (
-        sa.select(
-            passages.c.user_id,
-            sa.func.count().label("passages"),
-            sa.func.sum(passages.c.length).label("length"),
-        )
-        .group_by(passages.c.user_id)
-        .subquery()
-    )
-    wrong = (owners.c.passages != sa.func.coalesce(found.c.passages, 0)) | (
-        owners.c.length != sa.func.coalesce(found.c.length, 0)
-    )
-    joined = owners.outerjoin(found, found.c.user_id == owners.c.user_id)
-    statement = sa.select(owners.c.user_id).select_from(joined).where(wrong)
-    return list(connection.execute(statement).scalars())
+    return list(connection.exec_driver_sql(_MISCOUNTED).scalars())
 
 
 def unfindable(connection: sa.Connection) -> list[str]:
@@ -143,7 +144,7 @@ def _is_found(connection: sa.Connection, item: MemoryItem) -> bool:
     lexemes = [*analyze(text[: end_of_chunk(text, 0)]).counts, *card_of(item)]
     # A few lexemes, spread evenly over the list, because each of them is a query.
     spread = lexemes[:: max(len(lexemes) // LEXEMES_TRIED, 1)]
-    this = sa.select(memories.c.id).where(*this_memory(item.user_id, item.id))
+    this = MEMORY_IDS.where(*this_memory(item.user_id, item.id))
     return all(
         keyword_index.ranked(connection, item.user_id, [lexeme], this, 1) for lexeme in spread
     )

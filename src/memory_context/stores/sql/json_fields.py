@@ -13,10 +13,9 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from memory_context.exceptions import InvalidFilterError
 from memory_context.model.item import JSON
-from memory_context.stores.sql.schema import memories
+from memory_context.stores.sql.schema import Condition, memories
 
-_Condition: TypeAlias = sa.ColumnElement[bool]
-_Limit: TypeAlias = tuple[Callable[[Any, Any], _Condition], str]
+_Limit: TypeAlias = tuple[Callable[[Any, Any], Condition], str]
 _FIELD = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 # For each operator, the comparison, and the relative tolerance, because databases round numbers differently.
 _LIMITS: dict[str, _Limit] = {
@@ -30,7 +29,7 @@ def is_endless(value: object) -> bool:
     return isinstance(value, float) and not isfinite(value)
 
 
-def may_match(name: object, wanted: object, dialect: str) -> _Condition:
+def may_match(name: object, wanted: object, dialect: str) -> Condition:
     """Match JSON contents whose field *name* is within limits, such as ``{"$gt": 1, "$lte": 9}``.
 
     A name with dots may also be the path of a nested field. Contents that the database cannot read as JSON match, too,
@@ -65,7 +64,7 @@ def _limited(
     limit: _Limit,
     operand: Any,  # noqa: ANN401 - a value, or the bound parameter for one
     dialect: str,
-) -> _Condition:
+) -> Condition:
     """Match contents in which the value at the first existing one of *paths* is within a limit."""
     compare, tolerance = limit
     is_text = isinstance(operand, str) or isinstance(getattr(operand, "type", None), sa.Text)

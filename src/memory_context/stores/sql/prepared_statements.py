@@ -19,9 +19,6 @@ from sqlalchemy.sql.compiler import SQLCompiler
 Values: TypeAlias = Mapping[str, Any]
 AnyConnection: TypeAlias = sa.Connection | sa.PoolProxiedConnection
 _Processor: TypeAlias = Callable[[Any], Any]
-# The execution option that tells whether a connection's engine has listeners. Asking the engine for each statement would
-# take as long as a small statement.
-HAS_LISTENERS = "memory_context_heard"
 
 
 @dataclass(slots=True)
@@ -105,7 +102,11 @@ class Prepared:
         """Execute the statement with each of *values*; return the numbers of rows that they changed."""
         compiled = self._compiled_for(connection.dialect)
         parameters = list(map(compiled.parameters, values))
-        if len(parameters) < 2 or connection.dialect.name == "sqlite" or _has_listeners(connection):
+        if (
+            len(parameters) < 2
+            or connection.dialect.name == "sqlite"
+            or has_listeners(connection.engine)
+        ):
             return [execute(connection, compiled.text, one).rowcount for one in parameters]
         # A single round trip to the server for all of them.
         cursor = execute(connection, compiled.text, parameters, returning=True)
@@ -144,7 +145,7 @@ def _compile(
 
 def execute(connection: sa.Connection, text: str, parameters: Any = (), **options: bool) -> Any:  # noqa: ANN401 - a driver's parameters and cursor
     """Execute the driver's SQL with its parameters, or with each of a list of them; return a cursor or result."""
-    if _has_listeners(connection):
+    if has_listeners(connection.engine):
         return connection.exec_driver_sql(text, parameters or None)
     return _executed_by_driver(connection, connection.engine, text, parameters, **options)
 
@@ -193,10 +194,6 @@ def driver_of(connection: AnyConnection) -> Any:  # noqa: ANN401 - sqlite3's or 
     """Return the driver's own connection."""
     pooled = connection.connection if isinstance(connection, sa.Connection) else connection
     return pooled.driver_connection
-
-
-def _has_listeners(connection: sa.Connection) -> bool:
-    return bool(connection.get_execution_options().get(HAS_LISTENERS, True))
 
 
 def has_listeners(engine: sa.Engine) -> bool:

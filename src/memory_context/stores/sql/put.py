@@ -6,12 +6,15 @@ Every function works in the caller's transaction.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from datetime import timedelta
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
 from memory_context.exceptions import KeyExistsError, RecordChangedError
-from memory_context.model.item import MemoryItem, is_same, now, stored_again
+from memory_context.model.item import MemoryItem, is_same, now
+from memory_context.model.origin import lowest
 from memory_context.model.quota import Quota
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity
@@ -19,20 +22,21 @@ from memory_context.stores.sql.filters_as_sql import within
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import Batches, ChunkBatch
 from memory_context.stores.sql.prepared_statements import Prepared
-from memory_context.stores.sql.restore import insert_record, insert_records, twin_of
+from memory_context.stores.sql.restore_and_conflicts import insert_record, insert_records, twin_of
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, encode_row, format_of
-from memory_context.stores.sql.schema import memories, this_memory
+from memory_context.stores.sql.schema import MEMORY_IDS, memories, this_memory
 from memory_context.stores.sql.tier_capacity_and_quota import make_room, quota_kept
 from memory_context.text.index.chunks import searchable
 
+# A record that was changed less long ago is not written again for its time alone.
+FRESH = timedelta(minutes=1)
 # Prepared once, because a fold puts many records, and each one is first looked up by its identity.
 _OF_USER = RECORDS.where(memories.c.user_id == sa.bindparam("user"))
 _BY_IDENTITY = Prepared(_OF_USER.where(memories.c.identity == sa.bindparam("wanted")))
 _BY_KEY = Prepared(_OF_USER.where(memories.c.memory_key == sa.bindparam("wanted")))
 
 
-@dataclass(frozen=True, slots=True)
-class PutOptions:
+class PutOptions(NamedTuple):
     """The arguments of `MemoryStore.put`, and what the store adds to them.
 
     Attributes:
@@ -202,7 +206,7 @@ def _locked(connection: sa.Connection, holder: MemoryItem) -> bool:
     Without the lock, two transactions on PostgreSQL could both delete the old chunks, and insert their own under the
     same numbers.
     """
-    row = sa.select(memories.c.id).where(*this_memory(holder.user_id, holder.id))
+    row = MEMORY_IDS.where(*this_memory(holder.user_id, holder.id))
     return connection.execute(row.with_for_update(key_share=True)).first() is not None
 
 
@@ -214,7 +218,7 @@ def _overwrite(
     item = replace(new, id=old.id, created_at=old.created_at, updated_at=now())
     # The vectors stay if the text and the summary do, because the embedder is given nothing else.
     is_embedded = (searchable(old), old.summary) == (searchable(new), new.summary)
-    this = sa.select(memories.c.id).where(*this_memory(old.user_id, old.id))
+    this = MEMORY_IDS.where(*this_memory(old.user_id, old.id))
     indexing.remove(connection, old.user_id, this, vectors=not is_embedded)
     item = rewrite(connection, item)
     indexing.insert(connection, item.user_id, [(item, batch)])
@@ -233,8 +237,8 @@ def rewrite(connection: sa.Connection, item: MemoryItem) -> MemoryItem:
 
 
 def _store_again(connection: sa.Connection, known: MemoryItem, item: MemoryItem) -> MemoryItem:
-    """Update the record *known* after the equal *item* was put; see `stored_again`."""
-    again = stored_again(known, item)
+    """Update the record *known* after the equal *item* was put; see `_stored_again`."""
+    again = _stored_again(known, item)
     if again.origin != known.origin:
         # The whole row is written, because a codec binds the content to the origin.
         return rewrite(connection, again)
@@ -249,3 +253,21 @@ def _store_again(connection: sa.Connection, known: MemoryItem, item: MemoryItem)
             )
         )
     return again
+
+
+def _stored_again(held: MemoryItem, item: MemoryItem) -> MemoryItem:
+    """Return *held* as it is once the same *item* is stored again: active, and kept as long as either asks for.
+
+    Its origin is the less trusted one of both. If nothing of that changes *held*, and its last change is less than a
+    minute ago, *held* itself is returned.
+    """
+    expires_at = None
+    if held.expires_at is not None and item.expires_at is not None:
+        expires_at = max(held.expires_at, item.expires_at)
+    moment = now()
+    again = replace(
+        held, is_active=True, expires_at=expires_at, origin=lowest((held.origin, item.origin))
+    )
+    if again == held and moment - held.updated_at < FRESH:
+        return held
+    return replace(again, updated_at=moment)

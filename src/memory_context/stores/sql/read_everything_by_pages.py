@@ -13,22 +13,23 @@ from memory_context.model.batches import batches_of
 from memory_context.model.item import Deletion, MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.stores.sql.catalog import TableStore, rows_of
-from memory_context.stores.sql.filters_as_sql import Conditions, within
+from memory_context.stores.sql.filters_as_sql import within
 from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS, decode_row
-from memory_context.stores.sql.schema import UTCDateTime, deletions, memories
+from memory_context.stores.sql.schema import Conditions, UTCDateTime, deletions, memories
 
 PAGE = 1000
+_OLDEST_FIRST = (memories.c.created_at, memories.c.id)
 
 
 def scan(store: TableStore, scope: Scope) -> Iterator[MemoryItem]:
     """Yield the memories of *scope*, oldest first."""
     where = within(scope)
-    order = (memories.c.created_at, memories.c.id)
     # Lengths are read first, so that each batch of contents stays within a bounded size.
     size = sa.func.coalesce(
         sa.func.length(memories.c.content), sa.func.length(memories.c.content_bytes), 0
     )
-    statement = sa.select(*order, size.label("size")).where(*where).order_by(*order).limit(PAGE)
+    sizes = sa.select(*_OLDEST_FIRST, size.label("size")).where(*where)
+    statement = sizes.order_by(*_OLDEST_FIRST).limit(PAGE)
     page = statement
     while rows := rows_of(store, page):
         for batch in batches_of(rows, attrgetter("size")):
@@ -37,18 +38,15 @@ def scan(store: TableStore, scope: Scope) -> Iterator[MemoryItem]:
         last = rows[-1]
         # The next page is found by comparison, not by OFFSET, because rows may be inserted or deleted meanwhile.
         end = sa.tuple_(sa.literal(last.created_at, UTCDateTime), sa.literal(last.id, sa.Uuid))
-        page = statement.where(sa.tuple_(*order) > end)
+        page = statement.where(sa.tuple_(*_OLDEST_FIRST) > end)
 
 
 def _items_at(
     connection: sa.Connection, where: Conditions, ids: Sequence[UUID]
 ) -> list[MemoryItem]:
-    """Return the memories with these *ids*, in this order. Those that were deleted meanwhile are left out."""
-    found: dict[UUID, MemoryItem] = {}
-    for row in connection.execute(RECORDS.where(*where, memories.c.id.in_(ids))):
-        found[row.id] = decode_row(connection, row)
-    # IN returns rows in any order.
-    return [found[memory_id] for memory_id in ids if memory_id in found]
+    """Return the memories with these *ids*, oldest first. Those that were deleted meanwhile are left out."""
+    records = RECORDS.where(*where, memories.c.id.in_(ids)).order_by(*_OLDEST_FIRST)
+    return [decode_row(connection, row) for row in connection.execute(records)]
 
 
 def scan_deletions(store: TableStore, user_id: str) -> Iterator[Deletion]:

@@ -12,17 +12,17 @@ from memory_context.stores.sql.put import rewrite
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, format_of
 from memory_context.stores.sql.schema import memories, this_memory
 
-# Enough bytes of a sealed content for its head: the format's version, and the id of its key.
-_HEAD_BYTES = 300
+# 300 bytes of a sealed content are enough for its head: the format's version, and the id of its key.
+_HEADS = sa.text("""
+SELECT id, memory_key, media_type, substr(content_bytes, 1, 300) AS head FROM agent_memories WHERE user_id = :user
+""").columns(id=sa.Uuid())
 
 
 def outdated(connection: sa.Connection, user_id: str) -> list[UUID]:
     """Return the ids of a user's records that are not in the form the codec writes today."""
     codec = format_of(connection).codec
-    head = sa.func.substr(memories.c.content_bytes, 1, _HEAD_BYTES).label("head")
-    statement = sa.select(memories.c.id, memories.c.memory_key, memories.c.media_type, head)
     found: list[UUID] = []
-    for row in connection.execute(statement.where(memories.c.user_id == user_id)):
+    for row in connection.execute(_HEADS, {"user": user_id}):
         stored = MemoryItem(
             user_id=user_id,
             memory_key=row.memory_key,

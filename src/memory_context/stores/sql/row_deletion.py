@@ -7,9 +7,15 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from memory_context.model.item import now
 from memory_context.stores.sql.dialects import insert_into, is_postgresql, upsert
-from memory_context.stores.sql.filters_as_sql import Conditions
 from memory_context.stores.sql.index import indexing
-from memory_context.stores.sql.schema import UTCDateTime, access, deletions, memories
+from memory_context.stores.sql.schema import (
+    MEMORY_IDS,
+    Conditions,
+    UTCDateTime,
+    access,
+    deletions,
+    memories,
+)
 
 
 def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: str) -> list[str]:
@@ -17,13 +23,13 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
     if is_postgresql(connection):
         # The rows are locked first, so that memories that are stored from now on are not deleted. As
         # in `put`, they are locked in the order of their keys, and before the index, to avoid deadlocks.
-        by_key = sa.select(memories.c.id).where(*where).order_by(memories.c.memory_key.collate("C"))
+        by_key = MEMORY_IDS.where(*where).order_by(memories.c.memory_key.collate("C"))
         ids = connection.execute(by_key.with_for_update()).scalars().all()
         if not ids:
             return []
         these = sa.any_(sa.literal(ids, ARRAY(sa.Uuid())))
         where = (memories.c.user_id == user_id, memories.c.id == these)
-    doomed = sa.select(memories.c.id).where(*where)
+    doomed = MEMORY_IDS.where(*where)
     # Before the rows are deleted, because removing them from the index needs their texts.
     indexing.remove(connection, user_id, doomed)
     notes = sa.select(

@@ -6,6 +6,7 @@ analyzed words.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -16,17 +17,22 @@ from sqlalchemy.dialects.postgresql import TSVECTOR
 from memory_context.stores.sql.column_types import (
     NumberedKey,
     count,
+    entry_of_log,
     integer,
     json_type,
     moment,
     of_memory,
     path_type,
     required,
+    row_of_memory,
+    text,
 )
 from memory_context.stores.sql.column_types import UTCDateTime as UTCDateTime
 
 AnyRow: TypeAlias = sa.Row[*tuple[Any, ...]]
 AnySelect: TypeAlias = sa.Select[*tuple[Any, ...]]
+Condition: TypeAlias = sa.ColumnElement[bool]
+Conditions: TypeAlias = Sequence[Condition]
 
 metadata = sa.MetaData()
 
@@ -37,12 +43,12 @@ memories = sa.Table(
     metadata,
     required("id", sa.Uuid()),
     required("user_id", sa.Text),
-    sa.Column("agent_id", sa.Text),
-    sa.Column("thread_id", sa.Text),
+    text("agent_id"),
+    text("thread_id"),
     required("memory_key", sa.Text),
     required("memory_type", sa.Text, "tool_output"),
     required("tier", sa.Text, "detail"),
-    sa.Column("tier_id", sa.Text),
+    text("tier_id"),
     required("summary", sa.Text, ""),
     required("media_type", sa.Text, "text/plain"),
     required("content_metadata", json_type, "{}"),
@@ -54,14 +60,14 @@ memories = sa.Table(
     count("line_count"),
     count("byte_count"),
     required("content_hash", sa.Text, ""),
-    sa.Column("identity", sa.Text),
+    text("identity"),
     required("origin", sa.Text, "import"),
     required("generated_key", sa.Boolean, sa.false()),
     moment("created_at"),
     moment("updated_at"),
     sa.Column("expires_at", UTCDateTime),
     required("is_active", sa.Boolean, sa.true()),
-    sa.Column("content", sa.Text),
+    text("content"),
     sa.Column("content_bytes", sa.LargeBinary),
     sa.PrimaryKeyConstraint("user_id", "id"),
     sa.UniqueConstraint("user_id", "memory_key", name="uq_agent_memories_user_key"),
@@ -89,14 +95,15 @@ memories = sa.Table(
     ),
 )
 
+# Selects the ids of memories: of all, unless conditions are added.
+MEMORY_IDS = sa.select(memories.c.id)
+
 access = sa.Table(
     "agent_memory_access",
     metadata,
-    sa.Column("user_id", sa.Text, primary_key=True),
-    sa.Column("memory_id", sa.Uuid(), primary_key=True),
+    *row_of_memory("fk_agent_memory_access"),
     required("accessed_at", UTCDateTime),
     required("access_count", sa.BigInteger, sa.text("1")),
-    of_memory("fk_agent_memory_access"),
 )
 
 deletions = sa.Table(
@@ -166,10 +173,8 @@ HELD_COLUMNS = (
 pending = sa.Table(
     "agent_memory_pending",
     metadata,
-    sa.Column("user_id", sa.Text, primary_key=True),
-    sa.Column("memory_id", sa.Uuid(), primary_key=True),
+    *row_of_memory("fk_agent_memory_pending"),
     count("done"),
-    of_memory("fk_agent_memory_pending"),
 )
 
 # Facts about the database itself: the version of the analyzer that the index was built with, the
@@ -185,14 +190,9 @@ settings = sa.Table(
 audit = sa.Table(
     "agent_memory_audit",
     metadata,
-    sa.Column("id", integer, sa.Identity()),
-    required("at", UTCDateTime),
-    required("user_id", sa.Text),
-    sa.Column("agent_id", sa.Text),
-    sa.Column("thread_id", sa.Text),
+    *entry_of_log(),
     required("memory_key", sa.Text),
     required("action", sa.Text),
-    NumberedKey("id"),
     sa.Index("ix_agent_memory_audit_user_at", "user_id", "at"),
     sa.Index("ix_agent_memory_audit_user_key", "user_id", "memory_key"),
 )
@@ -201,20 +201,15 @@ audit = sa.Table(
 calls = sa.Table(
     "agent_memory_calls",
     metadata,
-    sa.Column("id", integer, sa.Identity()),
-    required("at", UTCDateTime),
-    required("user_id", sa.Text),
-    sa.Column("agent_id", sa.Text),
-    sa.Column("thread_id", sa.Text),
+    *entry_of_log(),
     required("kind", sa.Text),
     count("tokens_full"),
     count("tokens_sent"),
     count("tokens_spent"),
-    sa.Column("details", sa.Text),
+    text("details"),
     sa.Column("details_sealed", sa.LargeBinary),
-    sa.Column("prompt", sa.Text),
+    text("prompt"),
     sa.Column("prompt_sealed", sa.LargeBinary),
-    NumberedKey("id"),
     sa.Index("ix_agent_memory_calls_at", "at"),
     sa.Index("ix_agent_memory_calls_user_at", "user_id", "at"),
 )
@@ -228,26 +223,26 @@ version = sa.Table(
 )
 
 
-def belongs(table: sa.FromClause) -> sa.ColumnElement[bool]:
+def belongs(table: sa.FromClause) -> Condition:
     """Match the rows of *table* that belong to the memory of the enclosing or joined statement."""
     return (table.c.user_id == memories.c.user_id) & (table.c.memory_id == memories.c.id)
 
 
-def this_memory(user_id: str, memory_id: UUID) -> tuple[sa.ColumnElement[bool], ...]:
+def this_memory(user_id: str, memory_id: UUID) -> tuple[Condition, ...]:
     """Match the user's memory with this id."""
     return memories.c.user_id == user_id, memories.c.id == memory_id
 
 
-def narrowed(table: sa.FromClause, **values: object) -> list[sa.ColumnElement[bool]]:
+def narrowed(table: sa.FromClause, **values: object) -> list[Condition]:
     """Match the rows of *table* whose columns have the given values. A value of None is not a condition."""
     return [table.c[name] == value for name, value in values.items() if value is not None]
 
 
 def in_period(
     moment: sa.ColumnElement[Any], since: datetime | None, until: datetime | None
-) -> list[sa.ColumnElement[bool]]:
+) -> list[Condition]:
     """Match times from *since* on and before *until*; None sets no bound."""
-    bounds: list[sa.ColumnElement[bool]] = []
+    bounds: list[Condition] = []
     if since is not None:
         bounds.append(moment >= since)
     if until is not None:
@@ -267,7 +262,7 @@ def count_rows(
     connection: sa.Connection,
     /,
     table: sa.FromClause,
-    *where: sa.ColumnElement[bool],
+    *where: Condition,
     **values: object,
 ) -> int:
     """Return the number of rows of *table* that meet *where* and whose columns have the given values."""

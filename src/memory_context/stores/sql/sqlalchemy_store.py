@@ -39,15 +39,19 @@ from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.codec import Codec, check_embedder, url_prefix
 from memory_context.stores.protocol import Filters, Mode, Progress
 from memory_context.stores.sql import copy_sqlite_file as _backup
-from memory_context.stores.sql import forget_user_and_scrub, migrate, partitions, row_deletion, urls
+from memory_context.stores.sql import (
+    forget_user_and_scrub,
+    migrate,
+    partitions,
+    restore_and_conflicts,
+    row_deletion,
+    urls,
+)
 from memory_context.stores.sql import put as _put
 from memory_context.stores.sql import reencode_rows as recoding
-from memory_context.stores.sql import restore as _restore
 from memory_context.stores.sql.call_log import CallLog, recode_calls
 from memory_context.stores.sql.dialects import insert_into, upsert
 from memory_context.stores.sql.filters_as_sql import (
-    Condition,
-    Conditions,
     FilterShape,
     ScopeShape,
     conditions_by_shape,
@@ -64,11 +68,13 @@ from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.read_everything_by_pages import scan, scan_deletions
 from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS
 from memory_context.stores.sql.schema import (
+    MEMORY_IDS,
     AnySelect,
+    Condition,
+    Conditions,
     UTCDateTime,
     access,
     count_rows,
-    deletions,
     memories,
     total_of,
 )
@@ -154,9 +160,7 @@ class SQLAlchemyStore(ClosedAtExit):
         self.codec = codec or Codec()
         self.database = Database(store, password_variable, self.codec)
         self.call_log = CallLog(self.database, calls_kept)
-        self._embedding: EmbeddingWorker | None = None
-        if embedder is not None:
-            self._embedding = self.embedding_by(embedder, embedding_model)
+        self._embedding = None if embedder is None else self.embedding_by(embedder, embedding_model)
 
     def __repr__(self) -> str:
         """Name the database, without its password."""
@@ -424,12 +428,12 @@ class SQLAlchemyStore(ClosedAtExit):
                 _check_scope(scope, record)
         # As in `put`, texts are analyzed before the transaction, but only those that are not stored
         # yet. Of two versions of a memory, each has chunks of its own.
-        stored = self.database.read(_restore.stored_ids, scope.user_id, records)
-        runs = [(run, _prepared(run, stored)) for run in _restore.runs(records)]
+        stored = self.database.read(restore_and_conflicts.stored_ids, scope.user_id, records)
+        runs = [(run, _prepared(run, stored)) for run in restore_and_conflicts.runs(records)]
 
         def work(connection: sa.Connection) -> Restored:
             with quota_kept(connection, scope.user_id, self.quota):
-                return _restore.restore(connection, scope.user_id, runs)
+                return restore_and_conflicts.restore(connection, scope.user_id, runs)
 
         restored = self.database.write(work)
         self._complete_index(scope.user_id, *(batches for _, batches in runs))
@@ -453,8 +457,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def users(self) -> list[str]:
         """See `Administration.users`."""
-        with_records = sa.union(sa.select(memories.c.user_id), sa.select(deletions.c.user_id))
-        rows = self.database.rows(with_records)
+        rows = self.database.rows(_USERS)
         return sorted({*(row.user_id for row in rows), *self.callers()})
 
     @deadlines.waiting(None)
@@ -673,6 +676,11 @@ class SQLAlchemyStore(ClosedAtExit):
             self.database.write(indexing.extend, last_batches)
 
 
+_USERS = sa.text(
+    "SELECT user_id FROM agent_memories UNION SELECT user_id FROM agent_memory_deletions"
+)
+
+
 # Statements are kept, because making one takes longer than reading a record with it. They are kept
 # by shape and not by scope, because else each conversation would add its own.
 @lru_cache(maxsize=STATEMENTS)
@@ -720,7 +728,7 @@ def _page(
     if unlimited:
         return Prepared(RECORDS.where(*matching).order_by(*order).offset(skipped))
     # The ids of the page are selected first, so that wide columns are read for its records only.
-    page = sa.select(memories.c.id).where(*matching).order_by(*order).offset(skipped)
+    page = MEMORY_IDS.where(*matching).order_by(*order).offset(skipped)
     chosen = memories.c.id.in_(page.limit(sa.bindparam("limit", type_=sa.BigInteger)))
     mine = RECORDS.where(memories.c.user_id == sa.bindparam("scope_user_id"), chosen)
     return Prepared(mine.order_by(*order_of(order_by, dialect, hidden, by_index=False)))

@@ -13,9 +13,8 @@ from memory_context.model.quota import Quota, check_quota
 from memory_context.model.tiers_and_limits import Capacity, check_room
 from memory_context.runtime import events
 from memory_context.stores.sql.dialects import advisory_lock
-from memory_context.stores.sql.filters_as_sql import Conditions
 from memory_context.stores.sql.row_deletion import evict
-from memory_context.stores.sql.schema import memories, total_of
+from memory_context.stores.sql.schema import MEMORY_IDS, Conditions, memories, total_of
 
 # An arbitrary number that keeps our locks apart from those of other programs in the same database.
 _SEED = 4_051_722_093_184_611
@@ -106,5 +105,5 @@ def _evict(
     # At least one, or `make_room` would never end.
     share = max(int(capacity.evict * (capacity.max_items or items)), 1)
     order = (memories.c.importance, memories.c.created_at, memories.c.id)
-    least = sa.select(memories.c.id).where(*others).order_by(*order).limit(share)
+    least = MEMORY_IDS.where(*others).order_by(*order).limit(share)
     return evict(connection, (*others, memories.c.id.in_(least)))

@@ -24,7 +24,6 @@ from memory_context.stores.sql.blind_index_key import held_key
 from memory_context.stores.sql.engine_setup import Transaction
 from memory_context.stores.sql.index import keyword_index
 from memory_context.stores.sql.prepared_statements import (
-    HAS_LISTENERS,
     Prepared,
     Values,
     has_listeners,
@@ -103,7 +102,7 @@ class Database:
         """
         if urls.is_memory(self.url) or self._is_pool:
             return None
-        return urls.without_password(self.url)
+        return urls.shown_url(self.url._replace(password=None))
 
     @property
     def was_removed(self) -> bool:
@@ -147,10 +146,7 @@ class Database:
 
     @contextmanager
     def _transaction(self, kind: Transaction) -> Generator[sa.Connection]:
-        options: dict[str, Any] = {
-            ROW_FORMAT: self._row_format,
-            HAS_LISTENERS: has_listeners(self.engine),
-        }
+        options: dict[str, Any] = {ROW_FORMAT: self._row_format}
         # Not on a caller's pool: the engine's dialect did not open its connections, and cannot switch them to AUTOCOMMIT.
         if kind == "statement" and self.dialect == "postgresql" and not self._is_pool:
             # Without BEGIN and COMMIT, each of which is a round trip to the server.

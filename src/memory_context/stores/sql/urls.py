@@ -116,11 +116,6 @@ def file_of(url: sa.URL) -> Path | None:
     return Path(database)
 
 
-def without_password(url: sa.URL) -> str:
-    """Return *url* as text, without any password."""
-    return shown_url(url._replace(password=None))
-
-
 def shown_url(url: sa.URL) -> str:
     """Return *url* for people: with stars for the password, and without passwords in its query."""
     with_passwords = [name for name in url.query if "password" in name.lower()]

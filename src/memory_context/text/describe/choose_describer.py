@@ -20,7 +20,7 @@ from memory_context.text.describe.json_shapes import describe_json
 from memory_context.text.describe.logs import describe_log
 from memory_context.text.describe.markup import describe_markdown, describe_markup
 from memory_context.text.describe.plain_text import describe_encoded, describe_error, describe_plain
-from memory_context.text.describe.sample import Sample, sample_of
+from memory_context.text.describe.sample import Sample, path_in, sample_of
 from memory_context.text.describe.source_code import describe_source
 from memory_context.text.describe.tabular import describe_records, describe_table
 from memory_context.text.describe.test_runs import describe_test_run
@@ -45,8 +45,6 @@ _SURE: tuple[Callable[[Sample], Description | None], ...] = (
 _UNSURE = (describe_error, describe_yaml, describe_records, describe_markdown)
 # A line that introduces what follows: it ends with a colon or dots, or an empty line follows it.
 _LEAD = re.compile(r"[^\n]{1,300}(?:(?::|\.\.\.|…)[ \t]*\n+|\n\n+)")
-# A path in the arguments of a call, which are JSON. They are not parsed, so a path with escapes is not found.
-_PATH_ARGUMENT = re.compile(r'"(?:path|file_?path|file_?name|file|uri|url)": ?"([^"\\]{1,1000})"')
 _BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -73,8 +71,7 @@ def describe(content: Content, *, source: str = "", arguments: str | None = None
     if line:
         return line
     unwrapped = unwrap(text)
-    path = _PATH_ARGUMENT.search(arguments or "")
-    description = identify(unwrapped.text, path[1] if path else "")
+    description = identify(unwrapped.text, path_in(arguments))
     return replace(description, is_cut=description.is_cut or unwrapped.is_cut).line()
 
 
@@ -94,11 +91,8 @@ def identify(text: str, path: str = "") -> Description:
 def _first_of(
     describers: tuple[Callable[[Sample], Description | None], ...], sample: Sample
 ) -> Description | None:
-    for describer in describers:
-        description = describer(sample)
-        if description:
-            return description
-    return None
+    descriptions = (describer(sample) for describer in describers)
+    return next(filter(None, descriptions), None)
 
 
 def behind_lead(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from memory_context.text.lines import line_start
 from memory_context.text.ranges import Span
 from memory_context.text.words_and_names import STOP_WORDS
 
@@ -29,7 +30,7 @@ def closing_line(text: str) -> Span | None:
         text: A text, or the end of one.
     """
     stop = len(text.rstrip())
-    start = text.rfind("\n", 0, stop) + 1
+    start = line_start(text, stop)
     last = text[start:stop]
     if not 0 < len(last) <= LONGEST or not _DIGITS.search(last):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from memory_context.model.reference import one_line
+from memory_context.model.one_line import one_line
 from memory_context.runtime import events
 
 Describer: TypeAlias = Callable[[str], str | None]

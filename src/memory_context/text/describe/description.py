@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memory_context.model.reference import MAX_DESCRIPTION, one_line
+from memory_context.model.one_line import MAX_DESCRIPTION, one_line
 
 MOST_NAMES = 20
 LONGEST_NAME = 40

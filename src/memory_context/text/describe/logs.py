@@ -7,43 +7,26 @@ import re
 from memory_context.text.describe.description import Description, Kind, counted
 from memory_context.text.describe.sample import Sample
 from memory_context.text.describe.tracebacks import find_traceback
+from memory_context.text.lines import line_start
+from memory_context.text.log_levels import ERROR_MARKS, LEVELS, LONGEST_LINE, WARNING_MARKS
 
 LOOKED_AT = 60
-LONGEST_LINE = 200
 # Times in ISO 8601 or a similar form, as web servers write them, as syslog does, or the time of day alone.
 _TIME = (
     r"(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?|\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d"
     r"|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d|\d\d:\d\d:\d\d)"
 )
-_LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)"
 # A time after at most one word, a level after at most 60 characters, a web server's time, `level=info`, or npm's levels.
 _LINE = re.compile(
-    rf"\S{{0,60}}{_TIME}|.{{0,60}}\b{_LEVEL}\b|\S+ \S+ \S+ \[{_TIME}"
+    rf"\S{{0,60}}{_TIME}|.{{0,60}}\b(?:{LEVELS})\b|\S+ \S+ \S+ \[{_TIME}"
     r"|(?:level|lvl|ts|time)=\S|npm (?:warn|WARN|error|ERR!)"
 )
 # What precedes the message of a line: the time, perhaps with fractions and a zone, and the level.
 _PREFIX = re.compile(
     rf"^(?:[\s\[(]*{_TIME}[^\sA-Za-z]{{0,12}}(?:Z|[+-]\d\d:?\d\d)?[\s\])-]*)?"
-    rf"(?:[\[(<]?{_LEVEL}[\])>]?[\s:|-]+)?"
+    rf"(?:[\[(<]?(?:{LEVELS})[\])>]?[\s:|-]+)?"
 )
-# Plain strings, because searching a large text for them is much faster than searching it for a pattern.
-_ERROR_MARKS = (
-    *("ERROR", "FATAL", "CRITICAL", "SEVERE", "level=error", "level=fatal"),
-    *(" error: ", "ERR!", "[error]", "panic:", "*** ", "npm error"),
-)
-_FAILURE_MARKS = (*_ERROR_MARKS, "FAILED", "FAILURE", "FAIL:", "Traceback (most recent call last)")
-_WARNING_MARKS = ("WARN", "level=warn", " warning: ", "[warn", "npm warn")
-_DEBUG = re.compile(r"\b(?:TRACE|DEBUG)\b|level=debug")
-_FAILED_REQUEST = re.compile(r'" 5\d\d ')  # of a web server
-
-
-def level_of(line: str) -> str:
-    """Return the level of a line of a log: ``error``, ``warning``, ``debug``; empty for any other."""
-    if any(mark in line for mark in _ERROR_MARKS) or _FAILED_REQUEST.search(line):
-        return "error"
-    if any(mark in line for mark in _WARNING_MARKS):
-        return "warning"
-    return "debug" if _DEBUG.search(line[:LONGEST_LINE]) else ""
+_FAILURE_MARKS = (*ERROR_MARKS, "FAILED", "FAILURE", "FAIL:", "Traceback (most recent call last)")
 
 
 def describe_log(sample: Sample) -> Description | None:
@@ -59,12 +42,12 @@ def describe_log(sample: Sample) -> Description | None:
     if len(lines) < 2 or (stamped <= len(lines) / 2 and not has_traces):
         return None
     facts = f"log, {counted(sample.line_count, 'line')}"
-    errors = _count_lines(sample.text, _ERROR_MARKS)
-    warnings = _count_lines(sample.text, _WARNING_MARKS)
+    errors = _count_lines(sample.text, ERROR_MARKS)
+    warnings = _count_lines(sample.text, WARNING_MARKS)
     telling = lines[0]
     if errors:
         facts += f", {counted(errors, 'error')}"
-        telling = _first_line_with(sample.text, _ERROR_MARKS)
+        telling = _first_line_with(sample.text, ERROR_MARKS)
         traceback = find_traceback(sample)
         if traceback:
             telling = traceback.facts
@@ -82,7 +65,7 @@ def failures_in(text: str) -> tuple[int, str]:
 def _first_line_with(text: str, marks: tuple[str, ...]) -> str:
     """Return the first line that has one of `marks`, at least one of which must be in the text."""
     place = min(text.find(mark) for mark in marks if mark in text)
-    start = text.rfind("\n", 0, place) + 1
+    start = line_start(text, place)
     return text[start : start + LONGEST_LINE].partition("\n")[0]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 
-from memory_context.model.reference import one_line
+from memory_context.model.one_line import one_line
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.sample import Sample
 

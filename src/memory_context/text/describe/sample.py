@@ -11,6 +11,8 @@ LINES = 300
 LONGEST_LINE = 1_000
 COUNTED_AT_MOST = 8_000_000
 _LETTER = re.compile(r"[^\W\d_]")
+# A path in the arguments of a call, which are JSON. They are not parsed, so a path with escapes is not found.
+_PATH_ARGUMENT = re.compile(r'"(?:path|file_?path|file_?name|file|uri|url)": ?"([^"\\]{1,1000})"')
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -44,6 +46,12 @@ class Sample:
         return (first or self.text[:LONGEST_LINE]).strip()
 
 
+def path_in(arguments: str | None) -> str:
+    """Return the path that is an argument of a call, whose arguments are JSON; empty if there is none."""
+    path = _PATH_ARGUMENT.search(arguments or "")
+    return path[1] if path else ""
+
+
 def sample_of(text: str, path: str) -> Sample:
     """Return the sample of `text`, which was read from `path`."""
     if not text[:HEAD].strip():
@@ -64,14 +72,5 @@ def count_lines_starting(text: str, beginning: str) -> int:
 
 def matches_of(pattern: re.Pattern[str], lines: list[str], share: float) -> list[re.Match[str]]:
     """Return the matches at the beginnings of `lines`; empty if less than this share of the lines match."""
-    matches: list[re.Match[str]] = []
-    allowed = len(lines) - share * len(lines)
-    for line in lines:
-        match = pattern.match(line)
-        if match:
-            matches.append(match)
-            continue
-        allowed -= 1
-        if allowed < 0:
-            return []
-    return matches
+    matches = [match for match in map(pattern.match, lines) if match]
+    return matches if len(matches) >= share * len(lines) else []

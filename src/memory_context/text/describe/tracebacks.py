@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memory_context.model.reference import MAX_DESCRIPTION, one_line
+from memory_context.model.one_line import MAX_DESCRIPTION, one_line
 from memory_context.text.describe.description import Description, Kind, shortened
 from memory_context.text.describe.sample import Sample
 

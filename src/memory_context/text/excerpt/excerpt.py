@@ -25,7 +25,7 @@ from memory_context.text.excerpt.segments_within_budget import (
     price_of,
     with_more,
 )
-from memory_context.text.lines import line_end
+from memory_context.text.lines import line_end, line_start
 from memory_context.text.ranges import Span, joined
 from memory_context.text.read.line_ranges import LineNumbers
 from memory_context.wording_for_models import GAP, GAP_AT_LINE, MORE_MEMBERS
@@ -274,7 +274,7 @@ class ShownLines:
     def show(self, start: int, end: int) -> None:
         """Record the lines that ``text[start:end]`` holds whole."""
         text = self._text
-        before = text[text.rfind("\n", 0, start) + 1 : start]
+        before = text[line_start(text, start) : start]
         after = text[end : line_end(text, end)]
         ends_line = text[end - 1 : end] == "\n"
         first, last = self.number_at(start), self.number_at(end)

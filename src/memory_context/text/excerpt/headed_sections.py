@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from memory_context.text.lines import line_end, line_spans
 from memory_context.text.ranges import Span
@@ -25,12 +26,6 @@ BEFORE = 400
 # Kinds of headings that have a fixed order, outermost first.
 _OF_DIFFS = ("commit", "file", "hunk")
 _OF_HTML = ("<h1", "<h2", "<h3", "<h4", "<h5", "<h6")
-# What a heading begins with. These strings are searched first, because few texts have any, and the pattern is slower.
-_MARKS = (
-    *("====", "____", "----", "~~~~", "****", "@@ -", "diff --git ", "--- ", "commit "),
-    *_OF_HTML,
-    *map(str.upper, _OF_HTML),
-)
 _HEADING = re.compile(
     r"""
     ^(?: (?P<rule>[=_*~-])(?P=rule){3,}[ ]*[^\W_]
@@ -83,7 +78,7 @@ def section_at(text: str, start: int) -> Section | None:
     characters, only the lines around the given one are shown; if that is a heading, those around the reported failure.
     """
     headings = _headings(text, start)
-    last = bisect_right(headings, start, key=_place) - 1
+    last = bisect_right(headings, start, key=attrgetter("place")) - 1
     if last < 0:
         return None
     heading = headings[last]
@@ -113,8 +108,6 @@ def section_at(text: str, start: int) -> Section | None:
 def _headings(text: str, start: int) -> list[_Heading]:
     """Return the headings near a place, in order; the kind of heading that occurs first is the outermost."""
     begin = max(0, start - FARTHEST_HEADING)
-    if all(text.find(mark, begin, start + LONG_HEADING) < 0 for mark in _MARKS):
-        return []
     begin = text.find("\n", begin, start) + 1 if begin else 0
     found = list[tuple[int, str]]()
     for match in _HEADING.finditer(text, begin, start + FARTHEST_END):
@@ -124,17 +117,14 @@ def _headings(text: str, start: int) -> list[_Heading]:
             if found and found[-1][1] == kind:
                 continue  # the line `diff --git` above has already begun this file
         found.append((match.start(), kind))
-    ranks = {kind: rank for rank, kind in enumerate(dict.fromkeys(kind for _, kind in found))}
+    kinds = dict.fromkeys(kind for _, kind in found)
+    ranks = {kind: rank for rank, kind in enumerate(kinds)}
     # The first kind met is not always the outermost: reading may begin in the middle of a diff, at a hunk, and a page's
     # menu may have headings above the page's title. So kinds with a fixed order are put in that order.
     for ordered in (_OF_DIFFS, _OF_HTML):
         present = [kind for kind in ordered if kind in ranks]
         ranks |= zip(present, sorted(map(ranks.__getitem__, present)), strict=True)
     return [_Heading(place, kind, ranks[kind]) for place, kind in found]
-
-
-def _place(heading: _Heading) -> int:
-    return heading.place
 
 
 def _around(above: Sequence[_Heading], rank: int) -> list[_Heading]:

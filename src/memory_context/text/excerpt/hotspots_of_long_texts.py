@@ -26,9 +26,8 @@ def hotspots(text: str, question: str) -> list[Span]:
     They are whole lines, or plain blocks where lines are long.
     """
     words = terms(question)
-    blocks_of = dict[str, set[int]]()
-    for word, places in occurrences(text, {*words, *FAULTS}):
-        blocks_of[word] = {place // BLOCK for place in places}
+    found = occurrences(text, {*words, *FAULTS})
+    blocks_of = {word: {place // BLOCK for place in places} for word, places in found}
     scores: defaultdict[int, float] = defaultdict(float)
     for word in words:
         blocks = blocks_of.get(word, set())

@@ -15,6 +15,7 @@ from memory_context.model.selection import Cost
 from memory_context.text.excerpt.excerpt import Excerpt, ShownLines, gap_between
 from memory_context.text.excerpt.headed_sections import section_at
 from memory_context.text.excerpt.records_by_line_forms import (
+    LONG_HEAD,
     LONGEST_RECORD,
     depth_of,
     heads_above,
@@ -22,7 +23,7 @@ from memory_context.text.excerpt.records_by_line_forms import (
     repeated_block,
 )
 from memory_context.text.excerpt.segments import HEADER_LINES, end_of_header
-from memory_context.text.lines import line_end, line_spans
+from memory_context.text.lines import line_end, line_spans, line_start
 from memory_context.text.ranges import Span
 from memory_context.wording_for_models import GAP
 
@@ -33,7 +34,6 @@ ASKED = ('{"role": "user", "source": "', '{"role": "human", "text": "')
 # How a message begins that this library itself has added.
 NOTED = '{"role": "user", "source": "memory_context"'
 LONGEST_TURN = 2400
-LONG_HEAD = 160
 LEAST_CELLS = 3
 GAP_COST = 6
 LONG_LINE = 600
@@ -113,29 +113,28 @@ def record_at(text: str, start: int, stop: int) -> Record:
 
     It is whole unless it is longer than 1,200 characters (a turn of a conversation: 2,400).
     """
-    line_start = text.rfind("\n", 0, start) + 1
-    line_stop = line_end(text, stop)
-    if text.startswith(SAID, line_start):
-        turn = turn_at(text, line_start, line_stop)
+    line = line_start(text, start), line_end(text, stop)
+    if text.startswith(SAID, line[0]):
+        turn = turn_at(text, *line)
         if turn.stop - turn.start <= LONGEST_TURN:
             return turn
-    section = section_at(text, line_start)
+    section = section_at(text, line[0])
     if section is not None and section.is_of_diff:
         span = section.span
-        if line_stop - line_start > LONG_LINE:
-            span = _part_of_line((start, stop), (line_start, line_stop))
+        if line[1] - line[0] > LONG_LINE:
+            span = _part_of_line((start, stop), line)
         return Record(*span, section.heads, comes_again=True)
-    record = _object_or_row(text, (start, stop), (line_start, line_stop))
+    record = _object_or_row(text, (start, stop), line)
     if record is not None:
         return record
     if section is not None and section.is_record:
         return Record(*section.span, section.heads, comes_again=True)
-    repeated = repeated_block(text, line_start, line_stop)
+    repeated = repeated_block(text, *line)
     if repeated is not None:
-        (begin, end), heads = repeated
-        record = Record(begin, end, heads, comes_again=True)
+        span, heads = repeated
+        record = Record(*span, heads, comes_again=True)
     else:
-        record = _block_at(text, line_start, line_stop)
+        record = _block_at(text, *line)
     if section is not None and not record.heads:
         record = replace(record, heads=section.heads[-1:])
     return record
@@ -178,7 +177,7 @@ def _row_of_columns(text: str, start: int, stop: int) -> Record | None:
     # Either of the two is enough: below the last row may be a footer, above the first one a rule.
     adjacent_lines = (
         (stop + 1, line_end(text, stop + 1)),
-        (text.rfind("\n", 0, max(0, start - 1)) + 1, start - 1),
+        (line_start(text, max(0, start - 1)), start - 1),
     )
     if cells < LEAST_CELLS or cells not in (_cells(text, *line) for line in adjacent_lines):
         return None
@@ -199,7 +198,7 @@ def turn_at(text: str, start: int, stop: int) -> Record:
     It may be of any length.
     """
     while start and not text.startswith(ASKED, start):
-        start = text.rfind("\n", 0, start - 1) + 1
+        start = line_start(text, start - 1)
     while stop < len(text) and not text.startswith(ASKED, stop + 1):
         stop = line_end(text, stop + 1)
     return Record(start, stop)
@@ -281,22 +280,22 @@ def _head_of(text: str, begin: int) -> Span:
     return begin, stop
 
 
-def _block_at(text: str, line_start: int, line_stop: int) -> Record:
-    """Return the block of lines around a line: the paragraph between blank lines, or else an item by indentation."""
-    nearest = max(0, line_start - LONGEST_RECORD)
-    start = text.rfind("\n\n", nearest, line_start) + 2
+def _block_at(text: str, first: int, last: int) -> Record:
+    """Return the block around the line ``text[first:last]``: the paragraph between blank lines, or else an item."""
+    nearest = max(0, first - LONGEST_RECORD)
+    start = text.rfind("\n\n", nearest, first) + 2
     if start == 1:
         start = 0
-    stop = text.find("\n\n", line_stop, start + LONGEST_RECORD)
+    stop = text.find("\n\n", last, start + LONGEST_RECORD)
     if stop < 0 and len(text) - start <= LONGEST_RECORD:
         stop = len(text)
     is_below_blank = start > 0 or nearest == 0
     is_whole_text = (start, stop) == (0, len(text))
     is_paragraph = is_below_blank and stop >= 0 and not is_whole_text
-    if is_paragraph and not opens_block(text, line_start, line_stop):
+    if is_paragraph and not opens_block(text, first, last):
         heads = heads_above(text, start, depth_of(text, start))
         return Record(start, _end_of_headed(text, start, stop), heads)
-    return _item_at(text, line_start, line_stop)
+    return _item_at(text, first, last)
 
 
 def _end_of_headed(text: str, start: int, stop: int) -> int:
@@ -317,7 +316,7 @@ def _item_at(text: str, start: int, stop: int) -> Record:
     """
     depth = depth_of(text, start)
     below = stop + 1, line_end(text, stop + 1)
-    above = text.rfind("\n", 0, max(0, start - 1)) + 1, start - 1
+    above = line_start(text, max(0, start - 1)), start - 1
     begin = start
     if not opens_block(text, start, stop) and not _begins_alike(
         text, (start, stop), [above, below]

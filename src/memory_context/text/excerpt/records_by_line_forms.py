@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
-from memory_context.text.lines import line_spans
+from memory_context.text.lines import line_spans, line_start
 from memory_context.text.ranges import Span
 
 # So many characters at the beginning of a text show which forms open its records.
@@ -119,7 +119,7 @@ def _openers(text: str, lines: Sequence[_Line]) -> list[str]:
 
 def _is_below_gap(text: str, start: int) -> bool:
     """Return whether a line is the first one of the text, or the line above it has no words: it is blank or a rule."""
-    above = text.rfind("\n", 0, max(0, start - 1)) + 1
+    above = line_start(text, max(0, start - 1))
     return start == 0 or not _WORD_CHARACTER.search(text, above, start)
 
 
@@ -262,7 +262,7 @@ def heads_above(
     heads = list[Span]()
     rank, stop = len(openers), start - 1
     while (rank or depth) and stop > max(0, start - FARTHEST_HEAD) and len(heads) < MOST_HEADS:
-        begin = text.rfind("\n", 0, stop) + 1
+        begin = line_start(text, stop)
         if text[begin:stop].strip():
             line = _line(text, begin, stop, words)
             opens = line.form in openers[:rank]
@@ -282,5 +282,4 @@ def opens_block(text: str, start: int, stop: int) -> bool:
 
 def depth_of(text: str, start: int) -> int:
     """Return how far the line that begins at `start` is indented."""
-    match = _INDENTATION.match(text, start)
-    return len(match.group()) if match else 0
+    return _INDENTATION.match(text, start).end() - start  # type: ignore[union-attr] # matches anything

@@ -239,16 +239,14 @@ def _relevances(hits: Sequence[frozenset[str]], ranking: Ranking) -> list[float]
 
     The whole question is the six words that count most, or at least as much as one word that is in a single segment.
     """
-    rarity = dict[str, float]()
-    for word, count in Counter(chain.from_iterable(hits)).items():
-        rarity[word] = weight(word) * math.log((1 + len(hits)) / count)
+    held_by = Counter(chain.from_iterable(hits))
+    rarity = {
+        word: weight(word) * math.log((1 + len(hits)) / count) for word, count in held_by.items()
+    }
     best = sorted(rarity.values(), reverse=True)[:BEST_TERMS]
     # Without this lower bound, a segment that matches only common words would count as holding the whole question.
     most = max(sum(best), math.log(1 + len(hits)), SMALL)
-    shares = list[float]()
-    for held in hits:
-        # An exact sum, because sets have a different order in each process.
-        share = math.fsum(rarity[word] for word in held) / most
-        shares.append(min(1.0, share))
+    # Exact sums, because sets have a different order in each process.
+    shares = [min(1.0, math.fsum(map(rarity.__getitem__, held)) / most) for held in hits]
     least = ranking.share * max(shares, default=0.0)
     return [share if share >= least else 0.0 for share in shares]

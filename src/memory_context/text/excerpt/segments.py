@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
-from json.decoder import scanstring  # type: ignore[attr-defined] # where a JSON string ends, at the speed of C
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from memory_context.text.lines import line_spans
 from memory_context.text.python_literals import is_repr
@@ -57,15 +57,14 @@ _DEFINITION = re.compile(
     re.VERBOSE,
 )
 _SPACE = re.compile(r"[ \t\n\r]*")
-# The tokens of a Python repr: whole strings, and the punctuation around its members.
-_MARK_OF_REPR = re.compile(
+# The tokens of JSON and of a Python repr: whole strings, and the punctuation around members.
+_MARK = re.compile(
     r"""'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\](){},:=]""", re.DOTALL
 )
 _decoder = json.JSONDecoder()
 
 # Of a member: its step in a JSONPath, its start, its value's start, and its end.
 _Member: TypeAlias = tuple[str, int, int, int]
-_ReadMembers: TypeAlias = Callable[[str, int], Iterator[_Member]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +120,8 @@ class Segmentation:
 def split(text: str) -> Segmentation:
     """Split `text`, in time linear in its length; JSON and a Python repr are split along their members."""
     found = Segmentation(text, [(0, len(text))])
-    if _is_json(text):
+    if _is_json(text) or is_repr(text):
         _split_container(found, _skip_space(text, 0), "$", 0)
-        return found
-    if is_repr(text):
-        _split_container(found, _skip_space(text, 0), "$", 0, _members_of_repr)
         return found
     records = _starts_of_json_lines(text)
     for index, start in enumerate(records):
@@ -172,16 +168,13 @@ def _starts_of_json_lines(text: str) -> list[int]:
     return starts if len(starts) > 1 else []
 
 
-def _split_container(
-    found: Segmentation, start: int, path: str, depth: int, members: _ReadMembers | None = None
-) -> None:
+def _split_container(found: Segmentation, start: int, path: str, depth: int) -> None:
     """Split the container that begins at `start`: small members become segments, large ones are split in turn."""
     text, number = found.text, len(found.containers)
     found.containers.append(Container())  # replaced below, when its size is known
-    members = members or _members
     size = 0
     is_object = text[start] == "{"
-    for step, begin, value, end in members(text, start):
+    for step, begin, value, end in _members(text, start):
         size += 1
         is_object = is_object or not step.endswith(f"[{size - 1}]")
         length = end - value
@@ -190,7 +183,7 @@ def _split_container(
             found.containers.append(Container("text", path + step))
             _split_text(found, value + 1, end - 1, len(found.containers) - 1)
         elif length > LONG_VALUE and depth < DEEPEST and text[end - 1] in "}])":
-            _split_container(found, value, path + step, depth + 1, members)
+            _split_container(found, value, path + step, depth + 1)
         else:
             _add_member(found.segments, begin, end, number)
     found.containers[number] = Container("object" if is_object else "array", path, size)
@@ -207,38 +200,17 @@ def _add_member(segments: list[Segment], begin: int, end: int, container: int) -
 
 
 def _members(text: str, start: int) -> Iterator[_Member]:
-    """Yield each member of the JSON container that begins at `start`, as a `_Member`."""
-    is_object = text[start] == "{"
-    place = _skip_space(text, start + 1)
-    index = 0
-    while text[place] not in "}]":
-        begin = place
-        step = f"[{index}]"
-        if is_object:
-            name, place = cast("tuple[str, int]", scanstring(text, place + 1))
-            step = _step(name)
-            place = _skip_space(text, text.index(":", place) + 1)
-        # The decoder finds the end of a value faster than a loop in Python would, however deep the value is.
-        _, end = _decoder.raw_decode(text, place)
-        yield step, begin, place, end
-        place = _skip_space(text, end)
-        if text[place] == ",":
-            place = _skip_space(text, place + 1)
-        index += 1
-
-
-def _members_of_repr(text: str, start: int) -> Iterator[_Member]:
-    """Yield each member of a container in a Python repr, as `_members` does for JSON."""
-    opening = _MARK_OF_REPR.search(text, start)
+    """Yield each member of the container that begins at `start`, in JSON or a repr, as a `_Member`."""
+    opening = _MARK.search(text, start)
     begin = value = _skip_space(text, opening.end()) if opening else len(text)
     depth = index = 0
-    for match in _MARK_OF_REPR.finditer(text, begin):
+    for match in _MARK.finditer(text, begin):
         mark = match[0]
         if depth == 0 and mark in ",)]}":
-            if match.start() > begin:
-                name = text[begin:value].rstrip(" :=").strip("'\"")
-                step = f"[{index}]" if value == begin else _step(name)
-                yield step, begin, value, match.start()
+            member = text[begin : match.start()].rstrip()
+            if member:
+                step = f"[{index}]" if value == begin else _step(text[begin:value])
+                yield step, begin, value, begin + len(member)
             if mark != ",":
                 return
             begin = value = _skip_space(text, match.end())
@@ -249,8 +221,17 @@ def _members_of_repr(text: str, start: int) -> Iterator[_Member]:
             depth += (mark in "([{") - (mark in ")]}")
 
 
-def _step(name: str) -> str:
-    """Return the step of a JSONPath to a key: RFC 9535 allows the dot for names only, other keys go in brackets."""
+def _step(key: str) -> str:
+    """Return the step of a JSONPath to a key: RFC 9535 allows the dot for names only, other keys go in brackets.
+
+    Args:
+        key: The key as it stands before its value, with its quotes and the sign after it.
+    """
+    key = key.rstrip(" \t\r\n:=")
+    name = key.strip("'\"")
+    if "\\" in key and key.startswith('"'):
+        with suppress(ValueError):  # a repr may have other escapes than JSON
+            name = json.loads(key)
     return f".{name}" if name.isidentifier() else f"[{json.dumps(name)}]"
 
 

@@ -104,9 +104,7 @@ class SegmentPacker:
     def _worth(self, index: int) -> float:
         ranking, scores = self._ranking, self._scores
         relevance = scores.relevance[index]
-        # Every segment is rated once before anything is shown; looking up the worth is enough then.
-        value_of = self._novelty if self._shown else scores.worth.__getitem__
-        new = sum(map(value_of, scores.names[index]))
+        new = sum(map(self._novelty, scores.names[index]))
         worth = (
             (ranking.names * new + ranking.plain)
             * scores.near[index]

@@ -95,24 +95,18 @@ def wanted_by(query: str) -> list[str]:
     """
     # Single characters of a longer run occur in most texts; pairs distinguish texts.
     alone = {run for run in UNSPACED_RUN.findall(query) if len(run) == 1}
-    wanted = list[str]()
-    for lexeme in analyze(query).counts:
-        if len(lexeme) > 1 or lexeme in alone or not UNSPACED_RUN.match(lexeme):
-            wanted.append(lexeme)
-    return wanted
+    return [
+        lexeme
+        for lexeme in analyze(query).counts
+        if len(lexeme) > 1 or lexeme in alone or not UNSPACED_RUN.match(lexeme)
+    ]
 
 
 def held_by(text: str, wanted: Iterable[str]) -> set[str]:
     """Return the subset of the lexemes `wanted` that `text` has."""
-    missing = set(wanted)
-    found = set[str]()
     words = dict.fromkeys(COMPOUND.findall(text))
-    for lexemes in chain(map(lexemes_of, words), [_dates(text, words)]):
-        found |= missing.intersection(lexemes)
-        missing -= found
-        if not missing:
-            break
-    return found
+    lexemes = chain.from_iterable([*map(lexemes_of, words), _dates(text, words)])
+    return set(wanted).intersection(lexemes)
 
 
 def words_found_by(text: str, lexemes: Iterable[str]) -> list[str]:
@@ -173,9 +167,7 @@ def _of_compound(word: str) -> Iterator[str]:
 
 def _of_word(word: str) -> Iterator[str]:
     """Yield the word, and its parts divided at capitals and digits; hashes and encoded bytes have no parts."""
-    parts = list[str]()
-    for piece in _CAMEL.split(word):
-        parts += _PART.findall(piece)
+    parts = _PART.findall(_CAMEL.sub(" ", word))
     if len(parts) == 1 and not word[0].isdigit():
         yield from _stemmed(_folded(word))
         return

@@ -5,6 +5,7 @@ The *card* of a memory is the lexemes of its key, description, category, tags an
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -69,9 +70,8 @@ def chunks_of(item: MemoryItem, start: ChunkStart | None = None) -> Iterator[Chu
 def chunk_at(text: str, start: ChunkStart, stop: int, card: Iterable[str]) -> Chunk:
     """Return the chunk of `text` from `start` to the offset `stop`, with the lexemes of the `card` added."""
     analysis = analyze(text[start.offset : stop])
-    counts = dict(analysis.counts)
-    for lexeme in card:
-        counts[lexeme] = counts.get(lexeme, 0) + 1
+    counts = Counter(analysis.counts)
+    counts.update(card)
     length = length_at(step_of(analysis.length))
     return Chunk(start.ordinal, start.offset, stop, start.line, length, encoded(counts))
 

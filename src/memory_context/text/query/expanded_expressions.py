@@ -67,9 +67,7 @@ class ExpandedExpressions:
             return [exp.Paren(this=one.copy()) for one in self._expanded(node.this)]
         if isinstance(node, exp.AggFunc | exp.RowNumber) or is_total(node) or _asks_rows(node):
             return [] if isinstance(node, _GIVE_TEXTS) else [exp.Placeholder()]
-        return list(
-            _with_children(node, [self._expanded(child) for child in node.iter_expressions()])
-        )
+        return list(_with_children(node, list(map(self._expanded, node.iter_expressions()))))
 
     def ordered(self, node: exp.Ordered) -> list[exp.Expr]:
         """Expand a term of ORDER BY: first as the number or name of an output column, then as a column of a table."""

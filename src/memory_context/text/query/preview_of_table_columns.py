@@ -29,9 +29,8 @@ def table_line(text: str, counter: TokenCounter, budget: int) -> str:
     sample = list(islice(table.rows(), SAMPLED))
     if not sample:
         return ""
-    columns = list[str]()
-    for name, notation in zip(table.columns, notations_of(table, sample), strict=True):
-        columns.append(f"{name} {notation.kind if notation else 'text'}")
+    named = zip(table.columns, notations_of(table, sample), strict=True)
+    columns = [f"{name} {notation.kind if notation else 'text'}" for name, notation in named]
     row = ", ".join(" ".join(cell_text(cell)[:LONGEST_CELL].split()) for cell in sample[0])
     line = prompts.TABLE_COLUMNS.format(columns=listed(columns), row=row)
     return "" if counter.count(line) > budget // LARGEST_PART else line

@@ -1,6 +1,6 @@
 """Run one SELECT over the rows of texts, in an in-memory SQLite database that can reach nothing else.
 
-Before it runs, the statement is checked: by `ungrouped_columns`, `refused_comparisons` and `checked_casts`, for what
+Before it runs, the statement is checked: by `ungrouped_columns`, `refused_uses_of_texts` and `checked_casts`, for what
 SQLite would compute wrongly without an error.
 """
 
@@ -60,14 +60,6 @@ _FUNCTIONS: Final = frozenset(_ALLOWED_FUNCTIONS.split())
 _TABLES_OF_JSON: Final = frozenset({"json_each", "json_tree"})
 _OWN_TABLES: Final = ("dbstat", "pragma_", "sqlite_")
 _ABSENT: Final = ", ".join(f"'{text}'" for text in NO_VALUE)
-# Finds a cell that may not be a plain number in a column whose first thousand cells are: an id with a leading zero, more
-# than 15 digits, a phone number, a number that would not be shown as it was written (9.50, 1e5), or any other text.
-_NOT_PLAIN = (
-    "typeof({name}) = 'text' AND ("
-    "{name} GLOB '0[0-9]*' OR {name} GLOB '[-+]0[0-9]*' OR (length({name}) > 15 AND {name} NOT GLOB '*[^-+0-9]*') OR "
-    "{name} GLOB '+[0-9][0-9][0-9][0-9][0-9][0-9][0-9]*' OR {name} GLOB '*.[0-9]*0' OR {name} GLOB '*[eE]*' OR "
-    f"(CAST({{name}} AS NUMERIC) <> {{name}} AND lower(trim({{name}})) NOT IN ({_ABSENT})))"
-)
 # Finds a cell with decimals. A column that has one is REAL, so that its 9 is divided with decimals, as its 12.50 is.
 _HAS_DECIMALS = (
     "typeof({name}) = 'real' OR (typeof({name}) = 'text' AND {name} GLOB '*[{decimal}eE]*')"
@@ -146,7 +138,7 @@ class LockedDatabase:
         """
         # Imported here, because they load sqlglot: a tenth of the time of a command that runs no query.
         from memory_context.text.query import checked_casts  # noqa: PLC0415
-        from memory_context.text.query.refused_comparisons import check_numbers  # noqa: PLC0415
+        from memory_context.text.query.refused_uses_of_texts import check_numbers  # noqa: PLC0415
         from memory_context.text.query.ungrouped_columns import checked_statement  # noqa: PLC0415
 
         casts = None
@@ -242,30 +234,26 @@ class LockedDatabase:
         has_doubts = has_commas(table, sampled)
         found = dict[str, Notation]()
         for index, (column, notation) in enumerate(zip(table.columns, sampled, strict=True)):
-            is_known = notation is not None and notation.is_plain and self._are_plain(name, column)
-            is_empty = not any(is_filled(cell_text(row[index])) for row in sample)
-            checked = notation
-            if not is_known and (notation is not None or is_empty):
-                checked = self._notation_of_all(name, index)
+            has_texts = any(is_filled(cell_text(row[index])) for row in sample) and not notation
+            checked = None if has_texts else self._notation_of_all(name, index, notation)
             if checked is not None and not (checked.is_doubtful and has_doubts):
                 found[column] = checked
         return found
 
-    def _notation_of_all(self, name: str, index: int) -> Notation | None:
+    def _notation_of_all(self, name: str, index: int, sampled: Notation | None) -> Notation | None:
         """Return the notation of all cells of a column; if not plain, make a SQL function that converts the cells."""
         column = self.tables[name].columns[index]
         cells = set(self._cells(name, column, f"{quoted_name(column)} IS NOT NULL"))
-        notation = notation_of(cells)
+        texts = {cell for cell in cells if isinstance(cell, str)}
+        if not any(map(is_filled, texts)):
+            return sampled
+        notation = notation_of(texts)
         if notation is None or notation.is_plain:
             return notation
-        if not all(isinstance(cell, str) for cell in cells):
+        if len(texts) < len(cells):
             return None
-        self._database.create_function(f"numeral_{index}", 1, notation.numerals(cells).get)
+        self._database.create_function(f"numeral_{index}", 1, notation.numerals(texts).get)
         return notation
-
-    def _are_plain(self, name: str, column: str) -> bool:
-        condition = _NOT_PLAIN.format(name=quoted_name(column))
-        return not self._cells(name, column, f"{condition} LIMIT 1")
 
     def _cells(self, name: str, column: str, condition: str) -> list[Any]:
         self._limit.remaining()
@@ -281,7 +269,8 @@ class LockedDatabase:
     def given(self, expression: str, table: str) -> tuple[bool, list[str]]:
         """Evaluate an expression over all rows of a table; return whether some values are numbers, and the texts.
 
-        If it cannot be computed, the result is ``(False, [])``. If *table* is empty, the expression is evaluated once.
+        If it cannot be computed, the result is ``(False, [])``. *table* is empty for an expression without columns, which
+        is evaluated once.
         """
         rows = f"FROM {quoted_name(table)}" if table else ""
         values = f"SELECT value FROM (SELECT {expression} AS value {rows}) WHERE typeof(value)"  # noqa: S608
@@ -352,8 +341,8 @@ class LockedDatabase:
         longest = [f"max(length({quoted_name(column)}))" for column in self.tables[name].columns]
         found = self._database.execute(f"SELECT {', '.join(longest)} FROM {quoted_name(name)}")  # noqa: S608
         [lengths] = found
-        for length in lengths:
-            self._longest_cell = max(self._longest_cell, LONGEST_UTF8 * (length or 0))
+        longest_here = max(filter(None, lengths), default=0)
+        self._longest_cell = max(self._longest_cell, LONGEST_UTF8 * longest_here)
 
     def _within_limit(self, rows: Iterable[Row]) -> Iterator[Row]:
         """Yield rows until the time limit; it is checked once per thousand rows, as a check costs as much as a row."""
@@ -395,15 +384,13 @@ class LockedDatabase:
         return self._limit.is_over or _memory_used() - self._memory_before > MOST_MEMORY
 
     def _allow(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
-        allowed = False
-        if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
-            allowed = True
-        elif action == sqlite3.SQLITE_READ:
+        allowed = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE)
+        if action == sqlite3.SQLITE_READ and second:
             allowed = first in self.tables or first in _TABLES_OF_JSON
-            if not second:
-                # No column is read, so rows are counted, of a table or a WITH clause: the name may be either, and only
-                # SQLite's own tables are refused.
-                allowed = not str(first).lower().startswith(_OWN_TABLES)
+        elif action == sqlite3.SQLITE_READ:
+            # No column is read, so rows are counted, of a table or a WITH clause: the name may be either, and only
+            # SQLite's own tables are refused.
+            allowed = not str(first).lower().startswith(_OWN_TABLES)
         elif action == sqlite3.SQLITE_FUNCTION:
             allowed = str(second).lower() in _FUNCTIONS
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
@@ -424,10 +411,8 @@ class LockedDatabase:
 def columns_with_examples(table: TextTable) -> str:
     """Return the names of a table's columns, each with its cell in the first row as an example."""
     row = next(table.rows(), [None] * len(table.columns))
-    named = list[str]()
-    for name, cell in zip(table.columns, row, strict=True):
-        named.append(f"{name} ({cell_text(cell)[:LONGEST_EXAMPLE]})")
-    return listed(named)
+    named = zip(table.columns, row, strict=True)
+    return listed(f"{name} ({cell_text(cell)[:LONGEST_EXAMPLE]})" for name, cell in named)
 
 
 def cell_text(cell: object) -> str:
@@ -449,9 +434,7 @@ def _check_statement(sql: str) -> None:
 
 
 def _definition(name: str, table: TextTable, affinities: Mapping[str, str]) -> str:
-    columns = list[str]()
-    for column in table.columns:
-        columns.append(f"{quoted_name(column)} {affinities.get(column, '')}")
+    columns = (f"{quoted_name(name)} {affinities.get(name, '')}" for name in table.columns)
     return f"CREATE TABLE {quoted_name(name)} ({', '.join(columns)})"
 
 

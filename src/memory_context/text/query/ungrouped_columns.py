@@ -74,9 +74,8 @@ def _ungrouped(select: exp.Select) -> str | None:
     names = {
         one.alias.lower(): one.this for one in select.expressions if isinstance(one, exp.Alias)
     }
-    grouped = list[exp.Expr]()
-    for one in group.expressions if group else ():
-        grouped.append(_resolved(one, select.expressions, names))
+    terms = group.expressions if group else ()
+    grouped = [_resolved(term, select.expressions, names) for term in terms]
     for expression in checked:
         for column in _bare_columns(expression, grouped):
             is_output = expression not in select.expressions and column.lower() in names

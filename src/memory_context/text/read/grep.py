@@ -10,16 +10,12 @@ from typing import NamedTuple
 import regex
 
 from memory_context import wording_for_models as prompts
-from memory_context.exceptions import (
-    InvalidSelectionError,
-    NothingMatchedError,
-    SelectionTimeoutError,
-)
+from memory_context.exceptions import InvalidSelectionError, NothingMatchedError
 from memory_context.model.item import count_lines
 from memory_context.model.selection import Selection
 from memory_context.runtime.regexes import compiled
 from memory_context.text.json_documents import to_json
-from memory_context.text.lines import line_end
+from memory_context.text.lines import line_end, line_start
 from memory_context.text.read.nearest_lines import nearest_lines
 from memory_context.text.read.pattern_time_limit import TimeLimit, too_slow
 
@@ -94,7 +90,7 @@ class MatchingLines:
             next_match = self.matches[index + 1].number
         first = number
         while start > 0 and first > max(last_before + 1, number - self.context):
-            start = self.text.rfind("\n", 0, start - 1) + 1
+            start = line_start(self.text, start - 1)
             first -= 1
         for current in range(first, min(number + self.context + 1, next_match)):
             if current == number:
@@ -167,11 +163,10 @@ def _touched_lines(text: str, wanted: regex.Pattern[str]) -> Iterator[LineMatch]
     time_limit = TimeLimit()
     start, number, passed = 0, 1, 0
     while start < len(text):
+        seconds = time_limit.remaining()
         try:
             # `concurrent` releases the interpreter's lock, so that a slow pattern does not block other threads.
-            match = wanted.search(text, start, timeout=time_limit.remaining(), concurrent=True)
-        except SelectionTimeoutError:
-            raise
+            match = wanted.search(text, start, timeout=seconds, concurrent=True)
         except (TimeoutError, MemoryError, RecursionError) as error:
             raise too_slow() from error
         # An empty match after the last line break is in no line.
@@ -181,7 +176,7 @@ def _touched_lines(text: str, wanted: regex.Pattern[str]) -> Iterator[LineMatch]
         # A match that ends with a line break is not in the next line.
         last = max(hit, match.end() - 1)
         number += text.count("\n", passed, hit)
-        start = text.rfind("\n", 0, hit) + 1
+        start = line_start(text, hit)
         while start <= last:
             yield LineMatch(start, number, max(hit, start))
             start = line_end(text, start) + 1
@@ -198,10 +193,9 @@ def _wrong_pattern(pattern: str, error: Exception) -> str:
 
 
 def _nothing_matched(text: str, count: int, selection: Selection) -> str:
-    name, value = "contains", selection.contains
-    if value is None:
-        name, value = "pattern", selection.pattern or ""
-    message = prompts.NO_LINE.format(count=count, name=name, value=to_json(value[:80]))
+    value = selection.contains or selection.pattern or ""
+    shown = to_json(value[:80])
+    message = prompts.NO_LINE.format(count=count, name=selection.selector, value=shown)
     nearest = nearest_lines(text, value)
     if nearest:
         message += " " + prompts.NEAREST_LINES.format(lines="\n".join(nearest))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import regex
@@ -13,79 +12,15 @@ from jsonpath_rfc9535.function_extensions import Match
 from jsonpath_rfc9535.tokens import TokenStream
 
 from memory_context import wording_for_models as prompts
-from memory_context.exceptions import (
-    InvalidSelectionError,
-    NothingMatchedError,
-    SelectionTimeoutError,
-)
+from memory_context.exceptions import InvalidSelectionError, NothingMatchedError
 from memory_context.runtime.regexes import compiled
 from memory_context.text.json_documents import documents, is_json_lines, to_json
-from memory_context.text.python_literals import is_list, is_object
-from memory_context.text.read.abridged_values import LIMITS, abridged, gist
+from memory_context.text.python_literals import is_list
+from memory_context.text.read.abridged_values import gist
+from memory_context.text.read.pages_of_json import FoundValues
 from memory_context.text.read.pattern_time_limit import TimeLimit, too_slow
 
 LONGEST_PATH_SHOWN = 80
-DEEPEST = 6
-
-
-@dataclass(frozen=True, slots=True)
-class FoundValues:
-    """Values to page through, or the parts of one value that is too large for a page; written as JSON.
-
-    Attributes:
-        values: The values; or the elements, members or characters of one value.
-        single: Whether this is the one value that the path can find, which is written by itself and not in a list.
-        unit: What the parts of one value are called; empty for values.
-        keys: The names of members.
-    """
-
-    values: Sequence[Any]
-    single: bool = False
-    unit: str = ""
-    keys: Sequence[str] = ()
-
-    @property
-    def total(self) -> int:
-        """Return how many values or parts there are."""
-        return len(self.values)
-
-    def part(self, start: int, end: int) -> str:
-        """Return a phrase that says which of the values or parts these are."""
-        template = prompts.PART_VALUE if self.unit else prompts.PART_MATCHES
-        return template.format(unit=self.unit, first=start + 1, last=end, total=self.total)
-
-    def render(self, start: int, end: int) -> str:
-        """Render these parts as valid JSON: a list, an object or a string."""
-        return self._written(start, self.values[start:end])
-
-    def shorter_and_shorter(self, index: int) -> Iterator[str]:
-        """Yield the value with long texts, lists and objects cut more and more, then a note only; all valid JSON."""
-        if isinstance(self.values, str):
-            return
-        value = self.values[index]
-        for limit in LIMITS:
-            yield self._written(index, [abridged(value, limit, DEEPEST)])
-        yield self._written(index, [gist(value)])
-        yield self._written(index, [prompts.NO_ROOM])
-
-    def _written(self, start: int, values: Sequence[Any]) -> str:
-        if self.single and values:
-            return to_json(values[0])
-        if self.keys:
-            return to_json(dict(zip(self.keys[start : start + len(values)], values, strict=True)))
-        return to_json(values)
-
-
-def parts_of(found: FoundValues) -> FoundValues | None:
-    """Return the parts of the only value that was found; None if there are several values, or it has no parts."""
-    if found.total != 1 or not found.values[0]:
-        return None
-    value = found.values[0]
-    if is_object(value):
-        return FoundValues(list(value.values()), unit="members", keys=list(value))
-    if is_list(value):
-        return FoundValues(value, unit="elements")
-    return FoundValues(value, unit="characters") if isinstance(value, str) else None
 
 
 def found_values(text: str, path: str) -> FoundValues:
@@ -207,12 +142,10 @@ class _TimedPattern(Match):
         """Return whether `pattern` matches; not if one of both is not a string, or the pattern is invalid."""
         if not isinstance(string, str) or not isinstance(pattern, str):
             return False
+        seconds = self._environment.time_limit.remaining()
         try:
             wanted = compiled(_ATOM.sub(_dot, pattern))
-            seconds = self._environment.time_limit.remaining()
             match = getattr(wanted, self._method)(string, timeout=seconds, concurrent=True)
-        except SelectionTimeoutError:
-            raise
         except (TimeoutError, MemoryError) as error:
             raise too_slow() from error
         # By RFC 9535, sections 2.4.6 and 2.4.7, an invalid pattern is not an error: it matches nothing.

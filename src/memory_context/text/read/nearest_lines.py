@@ -6,7 +6,7 @@ import difflib
 
 import regex
 
-from memory_context.text.lines import line_end
+from memory_context.text.lines import line_end, line_start
 from memory_context.text.words_and_names import terms
 
 CHARACTERS_SEARCHED = 500_000
@@ -30,7 +30,7 @@ def nearest_lines(text: str, wanted: str) -> list[str]:
         vocabulary = list(dict.fromkeys(_WORD.findall(lower)))[:WORDS_COMPARED]
         for word in _WORD.findall(wanted.lower()[:200])[:4]:
             words += difflib.get_close_matches(word, vocabulary, 1, LEAST_LIKENESS)
-    starts = {head.rfind("\n", 0, lower.find(word)) + 1 for word in words}
+    starts = {line_start(head, lower.find(word)) for word in words}
     lines = list[str]()
     for start in sorted(starts)[:NEAREST_LINES]:
         number = text.count("\n", 0, start) + 1

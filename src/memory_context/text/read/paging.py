@@ -5,6 +5,7 @@ An *offset*, where the next page begins, counts characters of a text, or items o
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Protocol
@@ -107,6 +108,8 @@ def page_of_lines(
         InvalidSelectionError: `lines` is not a line range, or `offset` is beyond the end.
         BudgetTooSmallError: Nothing of them fits `budget`.
     """
+    if budget is None:
+        budget, cost = sys.maxsize, len
     count = count_lines(text)
     spans = [LineSpan(0, len(text), 1, count)]
     if lines is not None:
@@ -120,8 +123,6 @@ def page_of_lines(
         page = text[shown[0].start : shown[0].end]
         for span in shown[1:]:
             page += f"\n{_gap_before(span)}\n{text[span.start : span.end]}"
-        if budget is None:
-            break
         # A joined text may have more tokens than its parts together.
         excess = cost(page) - budget
         if excess <= 0:
@@ -141,32 +142,25 @@ def page_of_lines(
 
 
 def _spans_of_page(
-    text: str, spans: list[LineSpan], offset: int, budget: int | None, cost: Cost
+    text: str, spans: list[LineSpan], offset: int, budget: int, cost: Cost
 ) -> Iterator[LineSpan]:
     """Yield the parts of `spans` on a page from `offset` on; it ends before a span of which not even one line fits."""
     is_first = True
     for span in spans:
         if 0 < span.end <= offset:
             continue
-        if budget is not None and not is_first:
+        if not is_first:
             budget -= cost(_gap_before(span)) + 2
             if budget < 1:
                 return
-        start = max(span.start, offset)
-        if budget is not None:
-            shown = next_page(text, start, span.end, budget, cost)
-        elif start == span.start:
-            shown = span
-        else:
-            shown = next_page(text, start, span.end, len(text), len)
+        shown = next_page(text, max(span.start, offset), span.end, budget, cost)
         is_cut = shown.end < span.end
         if is_cut and not is_first and text[shown.end - 1] != "\n":
             return
         yield shown
         if is_cut:
             return
-        if budget is not None:
-            budget -= cost(text[shown.start : shown.end])
+        budget -= cost(text[shown.start : shown.end])
         is_first = False
 
 

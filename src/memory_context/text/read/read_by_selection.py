@@ -10,9 +10,8 @@ from memory_context.model.selection import Cost, Page, Selection
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.json_documents import to_json
 from memory_context.text.read.grep import matching_lines
+from memory_context.text.read.pages_of_json import page_of_values
 from memory_context.text.read.paging import (
-    CHARACTERS_TRIED_PER_TOKEN,
-    fits,
     line_numbers,
     page_of,
     page_of_lines,
@@ -47,7 +46,7 @@ def read_part(text: str, selection: Selection, offset: int, budget: int | None, 
             lines = matching_lines(text, selection, budget)
             return page_of(lines, offset, budget, cost)
         case "path":
-            return _page_of_values(text, selection.path or "", offset, budget, cost)
+            return page_of_values(text, selection.path or "", offset, budget, cost)
         case "where":
             rows = found_rows(text, selection, offset, budget)
             return page_of(rows, offset, budget, cost)
@@ -55,23 +54,6 @@ def read_part(text: str, selection: Selection, offset: int, budget: int | None, 
             return _excerpt_page(text, selection.query or "", budget, cost)
         case _:
             return page_of_lines(text, selection.lines, offset, budget, cost)
-
-
-def _page_of_values(text: str, path: str, offset: int, budget: int | None, cost: Cost) -> Page:
-    """Return a page of the values that `path` finds; if a single one is too large for a page, of its parts."""
-    # Imported here, because the JSONPath library takes longer to import than most commands take to answer.
-    from memory_context.text.read.jsonpath import found_values, parts_of  # noqa: PLC0415
-
-    found = found_values(text, path)
-    parts = parts_of(found)
-    if parts is None or (budget is None and not offset):
-        return page_of(found, offset, budget, cost)
-    if budget is None or offset:
-        return page_of(parts, offset, budget, cost)
-    # Each part has at least one character, so a value with too many parts need not be rendered to know its size.
-    may_fit = parts.total <= CHARACTERS_TRIED_PER_TOKEN * budget
-    is_whole = may_fit and fits(found.render(0, 1), budget, cost)
-    return page_of(found if is_whole else parts, 0, budget, cost)
 
 
 def _excerpt_page(text: str, query: str, budget: int | None, cost: Cost) -> Page:

@@ -123,10 +123,8 @@ def _selected(
         found = database.select(f"SELECT {row_number} {condition}", bounded=False)
         numbers = [number for (number,) in found.rows]
         wanted = set(numbers[window])
-        rows = list[Row]()
-        for number, row in enumerate(table.rows(), 1):
-            if number in wanted:
-                rows.append([row[index] for index in indexes])
+        chosen = (row for number, row in enumerate(table.rows(), 1) if number in wanted)
+        rows = [[row[index] for index in indexes] for row in chosen]
         return tuple(table.columns[index] for index in indexes), rows, len(numbers)
     named = "*" if columns is None else columns
     found = database.select(f"SELECT {named}\n{condition}", bounded=False)
@@ -153,8 +151,6 @@ def _column_indexes(table: TextTable, columns: str | None) -> list[int]:
 
 
 def _error_message(selection: Selection, error: InvalidQueryError) -> str:
-    given = list[str]()
-    for name, value in (("where", selection.where), ("columns", selection.columns)):
-        if value:
-            given.append(f"{name}={to_json(value[:LONGEST_SHOWN])}")
-    return f"{', '.join(given)} cannot be used: {error}"
+    named = (("where", selection.where), ("columns", selection.columns))
+    given = ", ".join(f"{name}={to_json(value[:LONGEST_SHOWN])}" for name, value in named if value)
+    return f"{given} cannot be used: {error}"

@@ -15,6 +15,15 @@ import regex
 
 from memory_context.text.ranges import Span
 from memory_context.text.redact.kinds_of_rules import Rule, SecretSpan
+from memory_context.text.redact.names_of_secrets import (
+    NAMED_SECRET,
+    PASSWORD,
+    PASSWORD_ELSEWHERE,
+    PASSWORD_NOT_IN_ASCII,
+    SECRET,
+    SORTS_OF_KEY,
+    TOKEN,
+)
 from memory_context.text.redact.value_looks_secret import (
     RELATIVE_PATH,
     is_code,
@@ -170,9 +179,8 @@ class AssignedRule(Rule):
         return not is_no_secret(value, is_cut=is_cut)
 
 
-_NOT_ASCII = ("密码", "密碼", "ароль", "パスワード", "비밀번호")
 _SAID = regex.compile(
-    rf"(?:{'|'.join(_NOT_ASCII)})[\s\"'`]{{0,2}}(?:[:\uff1a=—は是为為는]|[「“])[\s\"'`「“]{{0,4}}"
+    rf"(?:{PASSWORD_NOT_IN_ASCII})[\s\"'`]{{0,2}}(?:[:\uff1a=—は是为為는]|[「“])[\s\"'`「“]{{0,4}}"
     r"(?P<value>[A-Za-z0-9_!#$%*+./:=?@^~-]{5,64}+)(?!(?!です|입니다)\w)"
 )
 
@@ -183,7 +191,7 @@ class WordRule(Rule):
 
     def find_all(self, text: str, flat: bytes) -> Iterator[SecretSpan]:  # noqa: ARG002 - the protocol's
         """See `Rule.find_all`."""
-        if text.isascii() or not any(word in text for word in _NOT_ASCII):
+        if text.isascii():
             return
         for match in _SAID.finditer(text):
             value = match["value"].rstrip(".!?:")
@@ -306,20 +314,6 @@ def _planned(kind: str, name: str) -> AssignedRule:
     return AssignedRule(kind, '-> "', named)
 
 
-# The words before "token" in tokens that are not secret: positions in a list, locks of WebDAV, public keys.
-_CURSORS = (
-    "page|next|continuation|continue|cursor|sync|resume|pagination|skip|delta|starting|scroll|idempotency"
-    "|public[_-]?key|(?<!un)lock|(?-i:[Cc]lient(?=T))"
-)
-_OF_TOKENIZERS = "start|end|[beps]os|pad|unk|sep|cls|mask|stop"
-TOKEN = f"token(?<!(?:{_CURSORS}|{_OF_TOKENIZERS})[ _-]?token)"
-SORTS_OF_KEY = "using|api|access|private|account|auth|encryption|signing|master"
-PASSWORD, SECRET = (
-    "pass(?:word|wort|wd|phrase|code)",
-    "secret(?:[ ._-]?(?:access[ _-]?)?key(?:_base)?)?",
-)
-# Not the name of a secret that AWS keeps: arn:aws:secretsmanager:eu-west-1:111122223333:secret:prod/db-AbC123.
-NAMED_SECRET = f"(?<!:secretsmanager:[a-z0-9-]{{0,30}}:[0-9]{{0,12}}:){SECRET}"
 _KEY = f"(?:{SORTS_OF_KEY})[ _-]?key"
 
 ASSIGNED = (
@@ -331,10 +325,7 @@ ASSIGNED = (
     ),
     _assigned("password", "pwd"),
     _assigned("password", "identified by"),
-    _assigned("password", "kennwort"),
-    _assigned("password", "contrase.a"),
-    _assigned("password", "mot de passe"),
-    _assigned("password", "senha"),
+    *(_assigned("password", name) for name in PASSWORD_ELSEWHERE),
     _assigned("password", "psk"),
     WordRule("password", "password"),
     _assigned("secret", SECRET, NAMED_SECRET),

@@ -12,14 +12,15 @@ from dataclasses import dataclass
 import regex
 
 from memory_context.text.ranges import Span
-from memory_context.text.redact.assigned_secrets import (
+from memory_context.text.redact.kinds_of_rules import PatternRule
+from memory_context.text.redact.markers import MARKER_BEGINS
+from memory_context.text.redact.names_of_secrets import (
     NAMED_SECRET,
     PASSWORD,
     SECRET,
     SORTS_OF_KEY,
     TOKEN,
 )
-from memory_context.text.redact.kinds_of_rules import PatternRule
 from memory_context.text.redact.value_looks_secret import is_no_secret, is_surely_random
 
 _SHORTEST = 20
@@ -75,7 +76,7 @@ class NearRule(PatternRule):
         if self.kind in _SAID and _is_id_in_sentence(text, position, found):
             return None
         # A name inside a marker is about the secret that was there, not about what follows the marker.
-        before = text[max(0, position - _LONGEST_MARKER) : position].rpartition("[redacted ")
+        before = text[max(0, position - _LONGEST_MARKER) : position].rpartition(MARKER_BEGINS)
         return None if before[1] and "]" not in before[2] else found
 
 

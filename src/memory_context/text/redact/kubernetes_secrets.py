@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import regex
 
+from memory_context.text.lines import line_start
 from memory_context.text.redact.kinds_of_rules import Rule, SecretSpan
 from memory_context.text.redact.value_looks_secret import is_placeholder
 
@@ -63,7 +64,7 @@ def _lines_of_object(text: str, start: int, depth: int, least: int) -> Iterator[
     """Yield the lines of the object around *start*: those indented by *depth* or more, none of them before *least*."""
     first = start
     while first > least and not _begins_item(text, first, depth):
-        above = text.rfind("\n", 0, first - 1) + 1
+        above = line_start(text, first - 1)
         if _is_outside(text, above, depth):
             break
         first = above

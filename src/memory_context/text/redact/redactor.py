@@ -10,21 +10,22 @@ from typing import Literal, TypeAlias
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime import events
 from memory_context.text.redact.assigned_secrets import ASSIGNED
+from memory_context.text.redact.command_passwords import IN_COMMANDS
 from memory_context.text.redact.keys_near_names import NEAR
 from memory_context.text.redact.kinds_of_rules import Rule, Runs, SecretSpan, joint
 from memory_context.text.redact.kubernetes_secrets import KUBERNETES
-from memory_context.text.redact.prefixed_private_keys import PREFIXED_KEYS
-from memory_context.text.redact.private_keys import BLOCKS
-from memory_context.text.redact.record_texts import PASSES
-from memory_context.text.redact.secret_columns import COLUMNS
-from memory_context.text.redact.secret_pieces import Secret, without_pieces
-from memory_context.text.redact.spans import (
+from memory_context.text.redact.markers import (
     MARKER,
     merged,
     outside_markers,
     whole_json_values,
     without_spans,
 )
+from memory_context.text.redact.prefixed_private_keys import PREFIXED_KEYS
+from memory_context.text.redact.private_keys import BLOCKS
+from memory_context.text.redact.record_texts import PASSES
+from memory_context.text.redact.secret_columns import COLUMNS
+from memory_context.text.redact.secret_pieces import Secret, without_pieces
 from memory_context.text.redact.url_secrets import CARRIED
 from memory_context.text.redact.user_patterns import (
     Finder,
@@ -42,6 +43,7 @@ RULES: tuple[Rule, ...] = (
     *VENDOR_RULES,
     *PREFIXED_KEYS,
     *CARRIED,
+    *IN_COMMANDS,
     *ASSIGNED,
     *NEAR,
     *KUBERNETES,
@@ -178,9 +180,7 @@ class Redactor:
         if not found:
             return []
         outside = outside_markers(merged(found, self._ranks), text)
-        if self._own and text.lstrip().startswith(("{", "[")):
-            return whole_json_values(outside, text)
-        return outside
+        return whole_json_values(outside, text) if self._own else outside
 
     def _find_known(self, text: str) -> Iterator[SecretSpan]:
         # One byte for each character, so that offsets are the same in both.

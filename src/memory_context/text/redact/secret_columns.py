@@ -10,27 +10,46 @@ from typing import TypeAlias
 
 import regex
 
-from memory_context.text.lines import line_end, line_spans
+from memory_context.text.lines import line_end, line_spans, line_start
 from memory_context.text.ranges import Span
-from memory_context.text.redact.assigned_secrets import PASSWORD, SECRET, SORTS_OF_KEY, TOKEN
 from memory_context.text.redact.kinds_of_rules import Rule, SecretSpan, compiled_hint
+from memory_context.text.redact.names_of_secrets import (
+    PASSWORD,
+    PASSWORD_ELSEWHERE,
+    PASSWORD_NOT_IN_ASCII,
+    SECRET,
+    SORTS_OF_KEY,
+    TOKEN,
+)
 from memory_context.text.redact.value_looks_secret import is_made_up, is_no_secret, is_random
 
+_PASSWORD = "|".join((PASSWORD, "pwd", *PASSWORD_ELSEWHERE, PASSWORD_NOT_IN_ASCII))
 # A cell with only the name of a secret, perhaps with a word or two before it, between signs that separate cells.
 _CELL = regex.compile(
     rf"(?<=(?:^|[,;|\t])[ \"]*)(?:[A-Za-z]+[ _-]){{0,2}}"
-    rf"(?P<name>(?P<password>(?i:{PASSWORD}|pwd))|(?i:{SECRET}|{TOKEN}|(?:{SORTS_OF_KEY})[ _-]?key))"
+    rf"(?P<name>(?P<password>(?i:{_PASSWORD}))|(?i:{SECRET}|{TOKEN}|(?:{SORTS_OF_KEY})[ _-]?key))"
     rf"(?=[ \"]*(?P<after>[,;|\t]|\r?$))",
     regex.MULTILINE,
 )
 _PARTS = {
     sign: re.compile(rf'[ \t]*"(?:[^"]|"")*"[ \t]*|[^{re.escape(sign)}\r\n]*') for sign in ",;\t|"
 }
+_SHORT_NAMES = [
+    "password",
+    "passwort",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "pwd",
+    "secret",
+    "token",
+    "key",
+]
 # Such a name where a cell may end. Each hint begins with a literal, which is found much faster than alternatives.
 _HINTS = tuple(
-    rf'{name}[ "]{{0,40}}(?:[,;|\t]|\r?\n)'
-    for name in ("password", "passwd", "passphrase", "passcode", "pwd", "secret", "token", "key")
+    rf'{name}[ "]{{0,40}}(?:[,;|\t]|\r?\n)' for name in (*_SHORT_NAMES, *PASSWORD_ELSEWHERE)
 )
+_NOT_IN_ASCII = re.compile(PASSWORD_NOT_IN_ASCII)
 LONGEST_HEADER = 1000
 # A line with these signs is code, which may list such names too.
 _NO_HEADER = re.compile(r"[(){}=<>:]")
@@ -66,11 +85,10 @@ class ColumnRule(Rule):
 
     def _headers(self, text: str, flat: bytes) -> _Headers:
         """Return the lines that may be headers, in order, each with the names in it."""
-        lines = set[Span]()
-        for hint in _HINTS:
-            for match in compiled_hint(hint).finditer(flat):
-                start = text.rfind("\n", 0, match.start()) + 1
-                lines.add((start, line_end(text, match.start())))
+        places = [match.start() for hint in _HINTS for match in compiled_hint(hint).finditer(flat)]
+        if not text.isascii():
+            places += [match.start() for match in _NOT_IN_ASCII.finditer(text)]
+        lines = {(line_start(text, place), line_end(text, place)) for place in places}
         return {line: names for line in sorted(lines) if (names := self._names_in(text, line))}
 
     def _names_in(self, text: str, line: Span) -> list[_Name]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from memory_context.text.redact.kinds_of_rules import SecretSpan
-from memory_context.text.redact.spans import merged, outside_markers, without_spans
+from memory_context.text.redact.markers import merged, outside_markers, without_spans
 
 _PIECE = 6
 _SHORTEST_PIECE = 3

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from memory_context.text.lines import lines_of
+from memory_context.text.log_levels import LEVELS
 from memory_context.text.rows.rows_under_columns import Row, TextTable
 
 COLUMNS: Final = ("line", "time", "level", "source", "message")
@@ -14,16 +15,13 @@ _MONTHS: Final = (
     *("Jan", "Feb", "Mar", "Apr", "May", "Jun"),
     *("Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
 )
-_LEVEL = (
-    r"TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|FATAL|CRIT(?:ICAL)?|SEVERE|EMERG|ALERT|PANIC"
-)
 # 2026-01-31T12:00:00,123+01:00, perhaps in brackets, or the time of day alone.
 _STAMP = re.compile(
     r"[\[(]?(?P<day>\d{4}[-/]\d\d[-/]\d\d)?[T ]?(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
     r"\s?(?P<zone>Z|UTC|[+-]\d\d:?\d\d)?[\])]?[\s|:-]*"
 )
 # A level, perhaps in brackets. It may stand before or after the source.
-_LEVEL_FIRST = re.compile(rf"[\[(<|]?(?P<level>{_LEVEL})[\])>|]?(?:[\s:|-]+|$)", re.IGNORECASE)
+_LEVEL_FIRST = re.compile(rf"[\[(<|]?(?P<level>{LEVELS})[\])>|]?(?:[\s:|-]+|$)", re.IGNORECASE)
 # `[main]`, `app.orders:` or `app.orders -` before the message; the drive in `C:\` and the words of a sentence do not match.
 _SOURCE = re.compile(
     r"\[(?P<thread>[^\]\n]{1,80})\][\s:|-]*|(?P<name>[\w./$@#-]{1,80}(?:\[\d+\])?)(?::\s+|\s+[-|]\s+)"

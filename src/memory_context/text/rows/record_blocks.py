@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain, pairwise
 from typing import Final
 
 from memory_context.text.lines import lines_of
@@ -29,7 +30,7 @@ FIELD = re.compile(
     r" ?(?P<sign>:\*{0,2}(?:\s+|$)|=(?!=)\s*)(?:\*\*)?(?P<value>.*)"
 )
 # How `git log` begins a commit.
-_COMMIT = re.compile(r"commit (?=[0-9a-f]{40}\b)")
+_COMMIT = re.compile(r"^commit (?=[0-9a-f]{40}\b)")
 _SECTION = re.compile(r"\s*\[{1,2}(?P<title>[^\[\]]+)\]{1,2}\s*")
 # A title of Markdown, or one between hyphens or equals signs.
 _TITLE = re.compile(
@@ -127,8 +128,6 @@ def record_table(text: str) -> TextTable | None:
     if table:
         return table
     form = _form_of(text)
-    if form is None:
-        return None
     names = Counter[str]()
     has_headings = has_texts = False
     for block in _blocks(text, form):
@@ -160,22 +159,21 @@ def _pairs(text: str, form: _Form) -> Iterator[Row]:
 
 
 def _read(text: str) -> Iterator[_FieldLine]:
-    """Yield the lines; the first line of a commit in `git log` is read as a field."""
-    above: tuple[str, re.Match[str] | None] | None = None
-    for line in lines_of(text):
-        if line.startswith("commit "):
-            line = _COMMIT.sub("commit: ", line)  # noqa: PLW2901 - as if it were written so
-        # Most lines of prose have neither sign, and need not be matched.
-        match = FIELD.fullmatch(line) if ":" in line or "=" in line else None
-        if above:
-            yield _FieldLine(*above, match)
-        above = line, match
-    if above:
-        yield _FieldLine(*above, None)
+    """Yield the lines, each with the field in it and in the line below."""
+    after_last: tuple[str, re.Match[str] | None] = "", None
+    for (line, match), (_, below) in pairwise(chain(map(_matched, lines_of(text)), [after_last])):
+        yield _FieldLine(line, match, below)
 
 
-def _form_of(text: str) -> _Form | None:
-    """Return the form of a text's records; None if it has no fields."""
+def _matched(line: str) -> tuple[str, re.Match[str] | None]:
+    """Return a line and the match if it is a field; the first line of a commit as if it were written as one."""
+    line = _COMMIT.sub("commit: ", line)
+    # Most lines of prose have neither sign, and need not be matched.
+    return line, FIELD.fullmatch(line) if ":" in line or "=" in line else None
+
+
+def _form_of(text: str) -> _Form:
+    """Return the form of a text's records."""
     openers = Counter[str]()
     indent, sign = -1, ""
     has_sections = False
@@ -193,8 +191,6 @@ def _form_of(text: str) -> _Form | None:
         has_sections = has_sections or is_section
         is_title = is_section or _TITLE.fullmatch(line.text) is not None
         is_first = _ends_block(line.text) or is_title or _is_heading(line, is_first=is_first)
-    if indent < 0:
-        return None
     opener, count = openers.most_common(1)[0] if openers else ("", 0)
     return _Form(opener if count > 1 else "", indent, sign, has_sections or sign == "=")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise, takewhile
 from typing import Final
 
@@ -18,13 +18,26 @@ from memory_context.text.rows.rows_under_columns import (
 )
 
 LINES_TRIED = 6
+LINES_OF_NAMES = 4
+# Below the names: the types of DuckDB and polars.
+_TYPE: Final = re.compile(
+    r"(?:u?(?:tiny|small|big|huge)?int(?:eger|8|16|32|64|128)?|[iuf](?:8|16|32|64|128)|varchar|str|string|double|float"
+    r"|bool(?:ean)?|date|time|timestamp|datetime|interval|duration|uuid|blob|binary|json|bit|cat|object|null"
+    r"|(?:decimal|struct|map|enum|timestamp|datetime|duration|list)[\[( ].*|.*\[\])"
+)
 # The line below the names: `| --- |:--:|` in Markdown, `----+----` in psql, `--  ----` in sqlite; in mysql also above
 # them. The corners and crossings of frames are contiguous in Unicode.
 _RULE: Final = re.compile(r"[\s|:+┌-╋║-╰]*[-=─━═]{2,}(?:[ |+:┌-╋║-╰]+[-=─━═]{2,})*[ |:+┌-╋║-╰]*")
 # Only that of Markdown, which has at least one bar.
 DELIMITER_ROW: Final = re.compile(r"(?=.*\|)\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*+")
 _FOOT: Final = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰╘╚┗+].*")
-_BARS: Final = "|│║┃"
+_BARS: Final = "|│║┃┆"
+# A row of dots in the place of rows that were left out.
+_LEFT_OUT: Final = re.compile(
+    rf"^[ \t]*[{_BARS}]?(?:[ \t]*(?:[·⋮…]|\.{{2,3}})[ \t]*[{_BARS}])+[ \t·⋮….]*$", re.MULTILINE
+)
+# A rule with one of these ends all columns: below it is the foot, or nothing.
+_ENDS_COLUMNS: Final = re.compile("[┴┷┻╧╩]")
 _BAR: Final = re.compile(rf"(?<!\\)[{_BARS}]")
 _MARKDOWN_BAR: Final = re.compile(r"(?<!\\)\|")
 # A rule that begins with one of these is the top of a frame, and the names are below it.
@@ -34,9 +47,14 @@ _CROSSING: Final = re.compile("[+|┌-╋║-╰]")
 
 
 def ruled_table(text: str) -> TextTable | None:
-    """Return the table whose rule is in the first lines of a text; None if there is no rule."""
-    head = list(islice(lines_of(text), LINES_TRIED))
-    rule = next((index for index, line in enumerate(head) if _RULE.fullmatch(line)), None)
+    """Return the table whose rule is in the first lines of a text; None if there is no rule.
+
+    Between the names and the rule may be types. Other lines there belong to names that a frame has wrapped, which are not
+    read: None.
+    """
+    head = list(islice(lines_of(text), LINES_TRIED + LINES_OF_NAMES))
+    rules = (index for index, line in enumerate(head[:LINES_TRIED]) if _RULE.fullmatch(line))
+    rule = next(rules, None)
     if rule is None:
         return None
     is_frame = head[rule].lstrip().startswith(_CORNERS)
@@ -44,11 +62,33 @@ def ruled_table(text: str) -> TextTable | None:
     if place >= len(head):
         return None
     names, below = head[place], max(place, rule) + 1
+    if is_frame:
+        header = list(takewhile(_is_no_rule, head[place:]))
+        below_rule = head[place + len(header) + 1 :]
+        if len(header) > 1 and below_rule and _BAR.search(below_rule[0]):
+            if not _are_types(header[1:]):
+                return None
+            below += len(header)
     if _BAR.search(names.lstrip(_BARS)):
         table = _between_bars(text, names, below, head[rule])
     else:
         table = _below_dashes(text, names, below, head[rule])
     return table if len(table.columns) > 1 else None
+
+
+def leaves_rows_out(text: str) -> bool:
+    """Return whether a row between bars has only dots, in the place of rows that were left out."""
+    return _LEFT_OUT.search(text) is not None
+
+
+def _is_no_rule(line: str) -> bool:
+    return not _RULE.fullmatch(line)
+
+
+def _are_types(lines: Iterable[str]) -> bool:
+    """Return whether the lines below the names hold types only; polars separates them by hyphens."""
+    cells = [cell for line in lines for cell in _cells(line, _BAR, is_framed=True)]
+    return all(cell and (not cell.strip("-") or _TYPE.fullmatch(cell)) for cell in cells)
 
 
 def markdown_table(text: str) -> TextTable | None:
@@ -84,11 +124,15 @@ def _between_bars(text: str, names: str, below: int, rule: str = "") -> TextTabl
     def rows() -> Iterator[Row]:
         lines: Iterator[str] = islice(lines_of(text), below, None)
         if rule:
-            lines = (line for line in lines if not _RULE.fullmatch(line))
+            lines = filter(_is_no_rule, takewhile(_continues_columns, lines))
         cells = map(cells_of, takewhile(bar.search, lines))
         return map(with_nulls, evened(cells, len(columns), " | "))
 
     return TextTable(column_names(columns), rows, "the table" if rule else "the Markdown table")
+
+
+def _continues_columns(line: str) -> bool:
+    return not (_ENDS_COLUMNS.search(line) and _RULE.fullmatch(line))
 
 
 def _cells(line: str, bar: re.Pattern[str], *, is_framed: bool) -> Row:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Sequence
 from functools import partial
 from itertools import islice
@@ -15,6 +14,7 @@ from memory_context.exceptions import EmbedderError
 from memory_context.model.item import MemoryItem
 from memory_context.runtime import events
 from memory_context.runtime.after_fork import Lock, in_child
+from memory_context.runtime.circuit_breaker import Breaker
 from memory_context.runtime.deadlines import EXIT_SECONDS, within
 from memory_context.stores.sql.index import indexing, vector_index
 from memory_context.stores.sql.transactions import Database
@@ -49,7 +49,7 @@ class EmbeddingWorker:
         self._thread: threading.Thread | None = None
         self._waiting = set[str]()
         self._closing = False
-        self._paused_until = 0.0
+        self._breaker = Breaker(1, PAUSE)
         in_child(self)
 
     def after_fork(self) -> None:
@@ -63,14 +63,14 @@ class EmbeddingWorker:
         Raises:
             EmbedderError: The embedder failed, or took more than 3 seconds, now or within the last 30 seconds.
         """
-        if time.monotonic() < self._paused_until:
+        if not self._breaker.lets_ask:
             raise EmbedderError("the embedder failed a moment ago")
         try:
             vector = within(
                 QUERY_SECONDS, partial(self._model.query, query), "memory-context-query"
             )
         except Exception as error:
-            self._paused_until = time.monotonic() + PAUSE
+            self._breaker.note_failure()
             events.QUERY_NOT_EMBEDDED.log(error)
             # Without the embedder's own message, which may contain its API key or address: a
             # StoreError may be quoted in answers.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import sqlalchemy as sa
@@ -51,7 +52,7 @@ _REMOVE = sa.text(
 _REMOVE_ALL = "INSERT INTO agent_memory_index(agent_memory_index) VALUES ('delete-all')"
 OPTIMIZE = "INSERT INTO agent_memory_index(agent_memory_index) VALUES ('optimize')"
 _FREQUENCIES = sa.text(
-    "SELECT q.key, t.doc FROM json_each(:names) AS q JOIN agent_memory_terms AS t ON t.term = q.value"
+    "SELECT t.term, t.doc FROM json_each(:names) AS q JOIN agent_memory_terms AS t ON t.term = q.value"
 )
 # CROSS JOIN fixes SQLite's join order: from each name to its chunks in the index, and from these to
 # their rows.
@@ -151,13 +152,10 @@ def _frequencies(
     connection: sa.Connection, owner: Owner, wanted: Sequence[str]
 ) -> dict[str, list[int]]:
     """Return, for each lexeme, the numbers of chunks that contain it under each of its names."""
-    names = [name for lexeme in wanted for name in owner.names_of(lexeme)]
-    counts = [0] * len(names)
-    for row in connection.execute(_FREQUENCIES, {"names": json.dumps(names)}):
-        counts[row.key] = row.doc
-    # The names are in the order of the lexemes, each lexeme with the names of all its steps.
-    steps = len(bm25.STEPS)
+    names = {lexeme: owner.names_of(lexeme) for lexeme in wanted}
+    asked = json.dumps(list(chain.from_iterable(names.values())))
+    counts = {row.term: row.doc for row in connection.execute(_FREQUENCIES, {"names": asked})}
     frequencies: dict[str, list[int]] = {}
-    for position, lexeme in enumerate(wanted):
-        frequencies[lexeme] = counts[position * steps : (position + 1) * steps]
+    for lexeme, names_of_lexeme in names.items():
+        frequencies[lexeme] = [counts.get(name, 0) for name in names_of_lexeme]
     return frequencies

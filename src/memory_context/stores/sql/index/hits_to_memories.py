@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
 
 from memory_context.model.item import Match, MemoryItem, is_secret
-from memory_context.stores.sql.filters_as_sql import Conditions, checked_last
+from memory_context.stores.sql.filters_as_sql import checked_last
 from memory_context.stores.sql.index import indexing, keyword_index, vector_index
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row
-from memory_context.stores.sql.schema import AnySelect, memories
+from memory_context.stores.sql.schema import MEMORY_IDS, AnySelect, Conditions, memories
 from memory_context.text.index.analyzer import held_by, wanted_by, words_found_by
-from memory_context.text.index.bm25 import MAX_TERMS, MAX_TRIED
 from memory_context.text.index.chunks import card_of, searchable
 from memory_context.text.index.embedders import Vector
 from memory_context.text.index.keyword_and_vector_scores import fused
+from memory_context.text.index.lexemes_looked_up import MAX_TERMS, MAX_TRIED
 from memory_context.wording_for_models import HIDDEN
 
 # In characters. A caller may pass a whole document as a query; this much of it has more lexemes than
@@ -36,8 +37,7 @@ def wanted_of(query: str) -> list[str]:
     return wanted_by(query[:MAX_QUERY])
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
+class SearchRequest(NamedTuple):
     """A search, ready to be executed.
 
     Attributes:
@@ -76,13 +76,13 @@ def best(connection: sa.Connection, request: SearchRequest) -> list[tuple[Memory
         # A long query is reduced to the words that are rarest in all of the user's memories. If the
         # memories that meet the conditions lack these words, more of the query's words are tried.
         if len(hits) < request.limit and request.terms < len(request.wanted):
-            hits = _hits_under_conditions(connection, replace(request, terms=MAX_TRIED))
+            hits = _hits_under_conditions(connection, request._replace(terms=MAX_TRIED))
         return _with_items(connection, hits, request)
     hits = _hits(connection, request, None)
     found = _with_items(connection, hits, request)
     # Too many of the best memories did not meet the conditions, so rank only those that do.
     if len(found) < min(request.limit, len(hits)):
-        return best(connection, replace(request, narrowed=True))
+        return best(connection, request._replace(narrowed=True))
     return found
 
 
@@ -95,11 +95,11 @@ def _hits_under_conditions(
     """
     if request.vector is None and keyword_index.ranks_all_cheaply(connection):
         hits = _hits(connection, request, None)
-        statement = _restricted(sa.select(memories.c.id), hits, request)
+        statement = _restricted(MEMORY_IDS, hits, request)
         allowed = set(connection.execute(statement).scalars())
         if len(allowed) >= request.limit or len(hits) < request.limit:
             return {memory_id: hit for memory_id, hit in hits.items() if memory_id in allowed}
-    inside = sa.select(memories.c.id).where(*request.conditions)
+    inside = MEMORY_IDS.where(*request.conditions)
     return _hits(connection, request, inside)
 
 
@@ -131,7 +131,7 @@ def _hits(
     # A memory that was found by both is shown by the chunk in which its words were found.
     hits = by_vectors | by_keywords
     scores = fused(_scores(by_keywords), _scores(by_vectors), chance)
-    return {memory_id: replace(hits[memory_id], score=score) for memory_id, score in scores.items()}
+    return {memory_id: hits[memory_id]._replace(score=score) for memory_id, score in scores.items()}
 
 
 def _scores(hits: Mapping[UUID, ChunkHit]) -> dict[UUID, float]:

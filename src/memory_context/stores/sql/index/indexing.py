@@ -8,7 +8,6 @@ writers waiting for long. If the process dies in between, the next search contin
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
@@ -17,11 +16,13 @@ import sqlalchemy as sa
 
 from memory_context.model.item import MemoryItem
 from memory_context.stores.sql.dialects import insert_into, is_postgresql, is_sqlite, upsert
-from memory_context.stores.sql.filters_as_sql import Conditions
 from memory_context.stores.sql.index import fts5, keyword_index, vector_index
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row
 from memory_context.stores.sql.schema import (
+    MEMORY_IDS,
     AnySelect,
+    Condition,
+    Conditions,
     belongs,
     count_rows,
     memories,
@@ -47,8 +48,7 @@ BATCH = 500
 _SHORTEST_CHUNK = SIZE // 2
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkBatch:
+class ChunkBatch(NamedTuple):
     """Consecutive chunks of a memory, which are indexed together."""
 
     memory: MemoryItem
@@ -99,7 +99,7 @@ def insert(
         keyword_index.add(connection, user_id, chunks)
 
 
-_PENDING_OF_USER = sa.select(pending.c.memory_id).filter_by(user_id=sa.bindparam("user")).limit(1)
+_PENDING_OF_USER = sa.text("SELECT 1 FROM agent_memory_pending WHERE user_id = :user LIMIT 1")
 
 
 def is_pending(connection: sa.Connection, user_id: str) -> bool:
@@ -129,11 +129,13 @@ def pending_memories(connection: sa.Connection, user_id: str | None = None) -> l
     # Callers that put records of their own may not have counted the characters.
     size = sa.case((memories.c.char_count > 0, memories.c.char_count), else_=memories.c.byte_count)
     work = sa.case((memories.c.content_bytes.is_(None), size - pending.c.done), else_=1)
-    statement = sa.select(pending.c.user_id, pending.c.memory_id, size, work)
-    statement = statement.join(memories, belongs(pending))
-    statement = statement.where(*narrowed(pending, user_id=user_id))
-    rows = connection.execute(statement.order_by(memories.c.created_at.desc()))
-    return [PendingMemory(*row) for row in rows]
+    statement = (
+        sa.select(pending.c.user_id, pending.c.memory_id, size, work)
+        .join(memories, belongs(pending))
+        .where(*narrowed(pending, user_id=user_id))
+        .order_by(memories.c.created_at.desc())
+    )
+    return [PendingMemory(*row) for row in connection.execute(statement)]
 
 
 def unfinished(
@@ -172,7 +174,7 @@ def extend(connection: sa.Connection, next_ones: Sequence[ChunkBatch]) -> bool:
     if is_postgresql(connection):
         # To avoid deadlocks, rows are locked in the same order as by a deletion: memories by key, then
         # their pending rows, then the user's row.
-        rows = sa.select(memories.c.id).filter_by(user_id=user_id).where(memories.c.id.in_(ids))
+        rows = MEMORY_IDS.filter_by(user_id=user_id).where(memories.c.id.in_(ids))
         by_key = rows.order_by(memories.c.memory_key.collate("C"))
         connection.execute(by_key.with_for_update(read=True, key_share=True)).all()
     mine = (pending.c.user_id == user_id, pending.c.memory_id.in_(ids))
@@ -257,7 +259,7 @@ def with_many_chunks(connection: sa.Connection, user_id: str, where: Conditions)
 
     These are the ones with many chunks on SQLite: other writers would wait too long for a single transaction.
     """
-    doomed = sa.select(memories.c.id).where(*where)
+    doomed = MEMORY_IDS.where(*where)
     if not is_sqlite(connection) or _are_all(connection, user_id, doomed):
         return []
     statement = sa.select(passages.c.memory_id).where(
@@ -266,7 +268,7 @@ def with_many_chunks(connection: sa.Connection, user_id: str, where: Conditions)
     return list(connection.execute(statement).scalars())
 
 
-def _within(user_id: str, doomed: AnySelect) -> sa.ColumnElement[bool]:
+def _within(user_id: str, doomed: AnySelect) -> Condition:
     """Match the chunks of the user's memories *doomed*."""
     return (passages.c.user_id == user_id) & passages.c.memory_id.in_(doomed)
 

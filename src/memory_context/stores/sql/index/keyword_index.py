@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -25,18 +25,19 @@ from memory_context.stores.sql.dialects import (
     note_setting,
     setting,
 )
-from memory_context.stores.sql.filters_as_sql import Conditions, checked_last
+from memory_context.stores.sql.filters_as_sql import checked_last
 from memory_context.stores.sql.index import fts5, tsvector
 from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.row_encoding import format_of
 from memory_context.stores.sql.schema import (
     AnySelect,
+    Conditions,
     memories,
     owners,
     passages,
     pending,
 )
-from memory_context.text.index import bm25
+from memory_context.text.index import bm25, lexemes_looked_up
 from memory_context.text.index.analyzer import VERSION
 from memory_context.text.index.bm25 import Owner, Statistics
 from memory_context.text.index.chunks import Chunk
@@ -46,21 +47,26 @@ ANALYZER = "analyzer"
 # The size of a hashed lexeme: with 80 bits, no two words of a database will have the same hash.
 HASHED_BYTES = 10
 MemoryIds: TypeAlias = AnySelect
-_OF_USER = owners.c.user_id == sa.bindparam("user")
 _STATISTICS = Prepared(
-    sa.select(owners.c.number, owners.c.passages, owners.c.length).where(_OF_USER)
+    sa.select(owners.c.number, owners.c.passages, owners.c.length).filter_by(
+        user_id=sa.bindparam("user")
+    )
 )
-_NEW_TOTALS = {
-    "passages": owners.c.passages + sa.bindparam("more", type_=sa.BigInteger),
-    "length": owners.c.length + sa.bindparam("longer", type_=sa.BigInteger),
-}
-_COUNT = Prepared(sa.update(owners).where(_OF_USER).values(_NEW_TOTALS))
+_COUNT = Prepared(
+    sa.text(
+        "UPDATE agent_memory_owners SET passages = passages + :more, length = length + :longer WHERE user_id = :user"
+    )
+)
+# There must be a WHERE: without one, SQLite would parse the ON of ON CONFLICT as that of a join.
+_NOTE_ALL_AS_PENDING = """
+INSERT INTO agent_memory_pending (user_id, memory_id) SELECT user_id, id FROM agent_memories WHERE true
+ON CONFLICT DO NOTHING
+"""
 _CHUNK_FIELDS = ("ordinal", "start", "stop", "line", "length")
 _INDEXES = {"sqlite": fts5, "postgresql": tsvector}
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkHit:
+class ChunkHit(NamedTuple):
     """A chunk that a query found. The fields are those of `HIT_COLUMNS` after the id."""
 
     memory_id: UUID
@@ -118,12 +124,9 @@ def reset(connection: sa.Connection) -> None:
     connection.execute(sa.delete(passages))
     connection.execute(sa.update(owners).values(passages=0, length=0))
     connection.execute(sa.delete(pending))
-    # There must be a WHERE: without one, SQLite would parse the ON of ON CONFLICT as that of a join.
-    wanted = sa.true() if is_kept(connection) else sa.false()
-    everything = sa.select(memories.c.user_id, memories.c.id).where(wanted)
-    noted = insert_into(pending).from_select(["user_id", "memory_id"], everything)
-    # A large text that was stored a moment ago is noted already.
-    connection.execute(noted.on_conflict_do_nothing())
+    if is_kept(connection):
+        # A large text that was stored a moment ago is noted already: hence ON CONFLICT.
+        connection.exec_driver_sql(_NOTE_ALL_AS_PENDING)
     note_setting(connection, ANALYZER, str(VERSION))
 
 
@@ -195,7 +198,7 @@ def ranked(
     wanted: Sequence[str],
     inside: MemoryIds | None,
     limit: int,
-    terms: int = bm25.MAX_TERMS,
+    terms: int = lexemes_looked_up.MAX_TERMS,
 ) -> list[ChunkHit]:
     """Return the chunks that match the lexemes *wanted* best, by BM25, best first.
 
@@ -212,7 +215,9 @@ def ranked(
     if statistics is None:
         return []
     index = _INDEXES[connection.dialect.name]
-    values = index.values_of(connection, user_id, statistics, bm25.tried(wanted), terms, limit)
+    values = index.values_of(
+        connection, user_id, statistics, lexemes_looked_up.tried(wanted), terms, limit
+    )
     scored = index.BEST
     statement = sa.select(scored)
     if inside is not None:
@@ -239,7 +244,7 @@ def term_hits(
     index = _INDEXES[connection.dialect.name]
     holding = index.holding_of(connection, user_id, statistics, lexemes)
     names: list[tuple[str, str, float]] = []
-    readable = bm25.readable(holding, statistics.passages)
+    readable = lexemes_looked_up.readable(holding, statistics.passages)
     for lexeme in readable:
         names_of_lexeme = statistics.owner.names_of(lexeme)
         for name, (_, often) in zip(names_of_lexeme, bm25.STEPS, strict=True):

@@ -14,17 +14,18 @@ from typing import Any
 import sqlalchemy as sa
 
 from memory_context.stores.sql.prepared_statements import Prepared
-from memory_context.stores.sql.schema import HELD_COLUMNS, HIT_COLUMNS, passages
-from memory_context.text.index import bm25
+from memory_context.stores.sql.schema import HELD_COLUMNS, HIT_COLUMNS
+from memory_context.text.index import bm25, lexemes_looked_up
 from memory_context.text.index.bm25 import Owner, Statistics
 
 # A lexeme of a query is common if at least so many chunks contain it; counting stops there.
 ENOUGH = 300
 # array_to_tsvector takes lexemes as they are; to_tsvector would parse and stem them.
-_NAMES = sa.func.string_to_array(sa.bindparam("names", type_=sa.Text), " ")
-_INSERT = sa.insert(passages).values(lexemes=sa.func.array_to_tsvector(_NAMES))
 _ADD = Prepared(
-    _INSERT, [column.name for column in passages.c if column.name not in ("id", "lexemes")]
+    sa.text("""
+INSERT INTO agent_memory_passages (user_id, memory_id, ordinal, start, stop, line, length, lexemes) VALUES
+    (:user_id, :memory_id, :ordinal, :start, :stop, :line, :length, array_to_tsvector(string_to_array(:names, ' ')))
+""")
 )
 _FREQUENCIES = sa.text("""
 SELECT q.lexeme, (
@@ -102,9 +103,15 @@ def values_of(
     if len(wanted) > terms:
         # A second attempt (see `hits_to_memories.best`) tries more lexemes, and counts further, so that the ones that are
         # cheapest to read can be chosen.
-        enough = ENOUGH if terms == bm25.MAX_TERMS else bm25.MAX_READ // bm25.MAX_TERMS
+        enough = (
+            ENOUGH
+            if terms == lexemes_looked_up.MAX_TERMS
+            else lexemes_looked_up.MAX_READ // lexemes_looked_up.MAX_TERMS
+        )
         found = _counted(connection, user_id, statistics.owner, wanted, enough)
-        wanted = bm25.rarest({lexeme: [count] for lexeme, count in found.items()}, terms)
+        wanted = lexemes_looked_up.rarest(
+            {lexeme: [count] for lexeme, count in found.items()}, terms
+        )
     for term, lexeme in enumerate(wanted):
         names = statistics.owner.names_of(lexeme)
         for name, (_, often) in zip(names, bm25.STEPS, strict=True):
@@ -122,8 +129,8 @@ def values_of(
 def holding_of(
     connection: sa.Connection, user_id: str, statistics: Statistics, lexemes: Sequence[str]
 ) -> dict[str, int]:
-    """Return the number of the user's chunks that contain each lexeme. Counting stops after `bm25.MAX_HELD`."""
-    return _counted(connection, user_id, statistics.owner, lexemes, bm25.MAX_HELD)
+    """Return the number of the user's chunks that contain each lexeme. Counting stops after `lexemes_looked_up.MAX_HELD`."""
+    return _counted(connection, user_id, statistics.owner, lexemes, lexemes_looked_up.MAX_HELD)
 
 
 def _counted(

@@ -24,7 +24,9 @@ from memory_context.stores.sql.dialects import (
 )
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
 from memory_context.stores.sql.schema import (
+    MEMORY_IDS,
     AnyRow,
+    Condition,
     count_rows,
     memories,
     passages,
@@ -188,7 +190,7 @@ def incomplete(connection: sa.Connection, table: sa.Table, user_id: str) -> list
     return list(connection.execute(lacking.distinct()).scalars())
 
 
-def _lacks(connection: sa.Connection, table: sa.Table) -> sa.ColumnElement[bool]:
+def _lacks(connection: sa.Connection, table: sa.Table) -> Condition:
     """Match chunks without a vector. If somebody dropped the table, that is all of them."""
     if not sa.inspect(connection).has_table(table.name):
         return sa.true()
@@ -210,7 +212,7 @@ def add(
     Nothing is changed if the memory was deleted or changed meanwhile. Vectors that another process has stored first
     are kept.
     """
-    unchanged = sa.select(memories.c.id).where(
+    unchanged = MEMORY_IDS.where(
         *this_memory(item.user_id, item.id),
         # The memory may have been rewritten while the embedder ran, outside any transaction.
         memories.c.content_hash == item.content_hash,

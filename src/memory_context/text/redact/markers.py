@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter, itemgetter
@@ -12,11 +13,13 @@ from memory_context.text.ranges import Span
 from memory_context.text.redact.kinds_of_rules import SecretSpan
 from memory_context.text.redact.private_keys import JOINT
 
-MARKER = regex.compile(r"\[redacted [a-z][a-z0-9_]{0,39}\]")
+MARKER_BEGINS = "[redacted "
+MARKER = regex.compile(rf"{re.escape(MARKER_BEGINS)}[a-z][a-z0-9_]{{0,39}}\]")
 # Tokens of JSON. Only numbers and the words of JSON are wanted, in the group; strings match so that they are skipped.
 _JSON_TOKEN = regex.compile(
     r'"(?:[^"\\]|\\.)*+"?|(?P<bare>-?[0-9][0-9.eE+-]*+|true|false|null)(?=\s*[,}\]])|[a-zA-Z0-9.]++'
 )
+_BYTE_ORDER_MARK = "\ufeff"
 _BREAK = regex.compile(r"\r\n|[\n\r]")
 _BREAK_IN_KEY = regex.compile(rf"{JOINT}|\r\n|[\n\r]|\\+[nr]")
 
@@ -59,7 +62,12 @@ def _parts_between(span: SecretSpan, markers: Sequence[Span]) -> Iterator[Secret
 
 
 def whole_json_values(spans: Iterable[SecretSpan], text: str) -> list[SecretSpan]:
-    """Widen each span inside a number or a word of JSON to the whole of it, which a string will replace."""
+    """Return *spans*; in a text that is JSON, each inside a number or a word is widened to the whole of it.
+
+    The marker that replaces such a value is a string.
+    """
+    if not text.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(("{", "[")):
+        return list(spans)
     values = [token.span() for token in _JSON_TOKEN.finditer(text) if token["bare"]]
     widened = list[SecretSpan]()
     for span in spans:
@@ -83,7 +91,7 @@ def without_spans(text: str, spans: Iterable[SecretSpan]) -> str:
         breaks = "".join(line_break.findall(text[span.start : span.end]))
         quote = '"' if span.is_quoted else ""
         parts.append(text[position : span.start])
-        parts.append(f"{quote}[redacted {span.kind}]{breaks}{quote}")
+        parts.append(f"{quote}{MARKER_BEGINS}{span.kind}]{breaks}{quote}")
         position = span.end
     parts.append(text[position:])
     return "".join(parts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -34,7 +34,9 @@ from memory_context.text.query.units_and_cast_advice import (
     out_of_order,
     shown,
 )
-from memory_context.text.rows.rows_under_columns import TextTable
+
+if TYPE_CHECKING:
+    from memory_context.text.query.sandboxed_database import LockedDatabase
 
 _OF_NUMBERS = (
     *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg),
@@ -68,26 +70,6 @@ LEAST_YEAR = 4
 _STANDS_IN_NUMBERS = re.compile(r"[-0-9.e+]|^$")
 
 
-class LoadedTables(Protocol):
-    """The tables of a database and their contents."""
-
-    @property
-    def tables(self) -> Mapping[str, TextTable]:
-        """The tables that the statement names."""
-        ...
-
-    def notation(self, table: str, column: str) -> Notation | None:
-        """Return the notation of the numbers in a column; None for a column of texts."""
-        ...
-
-    def given(self, expression: str, table: str) -> tuple[bool, list[str]]:
-        """Evaluate an expression over all rows of a table; return whether some values are numbers, and the texts.
-
-        *table* is empty for an expression without columns.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class _Values:
     """The values of an expression over the rows that its query reads.
@@ -118,7 +100,7 @@ class _Values:
         return list(filter(is_filled, self.texts))
 
 
-def check_numbers(statement: exp.Expr, loaded: LoadedTables) -> None:
+def check_numbers(statement: exp.Expr, loaded: LockedDatabase) -> None:
     """Refuse ``sum(amount)``, ``amount > 250`` and ``ORDER BY amount`` if texts in ``amount`` make the result wrong.
 
     Raises:
@@ -132,7 +114,7 @@ def check_numbers(statement: exp.Expr, loaded: LoadedTables) -> None:
 class _Uses:
     """Checks how the nodes of one statement use the values of their expressions."""
 
-    def __init__(self, loaded: LoadedTables) -> None:
+    def __init__(self, loaded: LockedDatabase) -> None:
         self._loaded = loaded
         self._expanded = ExpandedExpressions(loaded.tables)
         self._computed = dict[tuple[str, str], tuple[bool, list[str]]]()
@@ -290,8 +272,6 @@ def _text_of(alternatives: list[exp.Expr]) -> str | None:
 
 
 def _used_as_numbers(node: exp.Expr) -> Iterable[exp.Expr]:
-    if isinstance(node, exp.If) and not _is_of_value(node):
-        return [node.this]
     is_used = isinstance(node, (*_OF_NUMBERS, *_OF_CONDITIONS)) or is_total(node)
     return node.iter_expressions() if is_used else ()
 
@@ -306,18 +286,10 @@ def _is_meant_as_text(expanded: exp.Expr) -> bool:
     return isinstance(joined, exp.DPipe) and _text_of([joined.expression]) == ""
 
 
-def _is_of_value(node: exp.If) -> bool:
-    """Return whether a node is a branch of ``CASE ok WHEN 1``, which holds a value and not a condition."""
-    return isinstance(node.parent, exp.Case) and node.parent.this is not None
-
-
 def _compared(node: exp.Expr) -> Iterator[tuple[exp.Expr, list[exp.Expr]]]:
     """Yield each expression that a node compares, with those that it is compared with."""
     if isinstance(node, _COMPARE):
-        sides = ([node.this], [node.expression])
-        if isinstance(node.this, exp.Tuple) and isinstance(node.expression, exp.Tuple):
-            sides = (node.this.expressions, node.expression.expressions)
-        yield from ((one, [other]) for one, other in zip(*sides, strict=False))
+        yield node.this, [node.expression]
     elif isinstance(node, exp.Between):
         yield node.this, [node.args["low"], node.args["high"]]
     elif isinstance(node, exp.In):

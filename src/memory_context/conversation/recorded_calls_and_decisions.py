@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
+from operator import attrgetter
 
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.message import Message
@@ -16,7 +18,6 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.model.call_records import Decision, KeptCalls, ModelCall
 from memory_context.model.drawers import Displayed
 from memory_context.model.item import now
-from memory_context.model.reference import leading_key
 
 KEPT_DECISIONS = 1000
 
@@ -91,36 +92,25 @@ def model_call(seen: Sequence[Message], prompt: Sequence[Message], ledger: Ledge
         tokens_full=sum(ledger.tokens_in_full(prompt)),
         tokens_sent=sum(ledger.tokens(prompt)),
         messages=len(prompt),
-        folded=_new(_folded_keys, seen, prompt),
+        folded=_new(attrgetter("keys_of_outputs"), seen, prompt),
         recalled=_new(_brought_keys, seen, prompt),
         compacted=_new(_compacted_keys, seen, prompt),
     )
 
 
 def _new(
-    keys_in: Callable[[Iterable[Message]], Iterable[str]],
-    before: Iterable[Message],
-    after: Iterable[Message],
+    keys_of: Callable[[Message], Iterable[str]], before: Iterable[Message], after: Iterable[Message]
 ) -> tuple[str, ...]:
-    """Return the keys that stand in the messages *after* and not in those *before*."""
-    known = set(keys_in(before))
-    return tuple(dict.fromkeys(key for key in keys_in(after) if key not in known))
+    """Return the keys of the messages *after* that are not keys of those *before*."""
+    known = set(chain.from_iterable(map(keys_of, before)))
+    keys = dict.fromkeys(chain.from_iterable(map(keys_of, after)))
+    return tuple(key for key in keys if key not in known)
 
 
-def _folded_keys(messages: Iterable[Message]) -> Iterable[str]:
-    for message in messages:
-        keys = [leading_key(message.texts[place]) for place in message.known.folded]
-        yield from filter(None, keys)
+def _brought_keys(message: Message) -> Iterable[str]:
+    """Return the keys of recalled memories and of notes. Those that a user layer lists are as far away as before."""
+    return message.known.lines if message.is_a("recall") or message.is_a("notes") else ()
 
 
-def _brought_keys(messages: Iterable[Message]) -> Iterable[str]:
-    """Yield the keys of recalled memories and of notes. Those that a user layer lists are as far away as before."""
-    for message in messages:
-        if message.is_a("recall") or message.is_a("notes"):
-            yield from message.known.lines
-
-
-def _compacted_keys(messages: Iterable[Message]) -> Iterable[str]:
-    for message in messages:
-        if message.known.stands_for:
-            yield message.known.stands_for
+def _compacted_keys(message: Message) -> Iterable[str]:
+    return filter(None, [message.known.stands_for])

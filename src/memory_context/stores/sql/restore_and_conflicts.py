@@ -20,7 +20,7 @@ from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import Batches, ChunkBatch
 from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.row_encoding import DELETIONS, encode_row, format_of
-from memory_context.stores.sql.schema import access, deletions, memories
+from memory_context.stores.sql.schema import MEMORY_IDS, access, deletions, memories
 
 Run: TypeAlias = tuple[Sequence[AnyRecord], Batches]
 """Records that can be written together (see `runs`), with the chunks of the memories among them."""
@@ -30,7 +30,7 @@ _NOT_COMPARED = {"match", "accessed_at", "access_count", "origin", "generated_ke
 _INSERT = Prepared(insert_into(memories).on_conflict_do_nothing(), memories.c.keys())
 _INSERT_READS = Prepared(sa.insert(access), access.c.keys())
 _REMOVE_DELETION = Prepared(
-    sa.delete(deletions).filter_by(user_id=sa.bindparam("user"), memory_key=sa.bindparam("wanted"))
+    sa.text("DELETE FROM agent_memory_deletions WHERE user_id = :user AND memory_key = :wanted")
 )
 
 
@@ -107,13 +107,13 @@ def _restore_run(
             total += _compare(connection, record)
         elif deletion and deletion.deleted_at >= record.updated_at:
             reason = f"it was deleted here on {_minute(deletion)}: {deletion.reason}"
-            total += _conflict(record, reason)
+            total += conflict(record, reason)
         else:
             new.append(record)
     written = insert_records(connection, new)
     for item in new:
         if item.id not in written:
-            total += _conflict(item, _clash(connection, item))
+            total += conflict(item, _clash(connection, item))
     for record in records:
         if isinstance(record, Deletion):
             total += _restore_deletion(connection, user_id, record, deleted)
@@ -123,7 +123,7 @@ def _restore_run(
 def stored_ids(connection: sa.Connection, user_id: str, records: Sequence[AnyRecord]) -> set[UUID]:
     """Return the ids of the records that are stored already, in any version."""
     ids = [record.id for record in records if isinstance(record, MemoryItem)]
-    stored = sa.select(memories.c.id).filter_by(user_id=user_id).where(memories.c.id.in_(ids))
+    stored = MEMORY_IDS.filter_by(user_id=user_id).where(memories.c.id.in_(ids))
     return set(connection.execute(stored).scalars())
 
 
@@ -148,7 +148,7 @@ def _clash(connection: sa.Connection, item: MemoryItem) -> str:
 
 
 def _id_under(connection: sa.Connection, user_id: str, key: str) -> UUID | None:
-    held = sa.select(memories.c.id).filter_by(user_id=user_id, memory_key=key)
+    held = MEMORY_IDS.filter_by(user_id=user_id, memory_key=key)
     return connection.execute(held).scalar()
 
 
@@ -168,12 +168,12 @@ def _compare(connection: sa.Connection, item: MemoryItem) -> Restored:
     if not differing:
         return Restored(unchanged=1)
     reason = f"another version of it is here, with other {', '.join(differing)}"
-    return _conflict(item, reason)
+    return conflict(item, reason)
 
 
-def _conflict(item: MemoryItem, reason: str) -> Restored:
-    conflict = Conflict(item.user_id, item.memory_key, reason, item.id)
-    return Restored(conflicts=(conflict,))
+def conflict(item: MemoryItem, reason: str) -> Restored:
+    """Return the outcome for a record that was not written, and why."""
+    return Restored(conflicts=(Conflict(item.user_id, item.memory_key, reason, item.id),))
 
 
 def differences(one: MemoryItem, other: MemoryItem) -> list[str]:

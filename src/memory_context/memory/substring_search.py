@@ -1,0 +1,52 @@
+"""Find memories by a part of a line, in any case, without an index."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from memory_context.model.item import Match, MemoryItem, is_secret
+from memory_context.model.one_line import one_line
+from memory_context.model.scope import Scope
+from memory_context.stores import Filters
+from memory_context.wording_for_models import HIDDEN
+
+if TYPE_CHECKING:
+    from memory_context.stores.protocol import MemoryStore
+
+# Only the newest 1,000 memories of at most 100,000 characters are read: 100 MB.
+SCANNED = 1000
+LONGEST_SCANNED = 100_000
+
+
+def containing(
+    store: MemoryStore, scope: Scope, part: str, limit: int, filters: Filters
+) -> list[MemoryItem]:
+    """Return the newest memories whose description or content contains *part*, in any case.
+
+    Secrets are found by their description only.
+
+    Raises:
+        StoreError: The store failed.
+    """
+    found = list[MemoryItem]()
+    wanted = {"char_count": {"$lte": LONGEST_SCANNED}, **filters}
+    part = part.casefold()
+    for item in store.query(scope, wanted, limit=SCANNED):
+        shown = replace(item, content=HIDDEN) if is_secret(item) else item
+        match = _match_of(part, shown)
+        if match is not None:
+            found.append(replace(shown, match=match))
+        if len(found) == limit:
+            break
+    return found
+
+
+def _match_of(part: str, item: MemoryItem) -> Match | None:
+    """Return the first line of *item* that contains *part*; its description is line 0."""
+    lines = f"{one_line(item.summary)}\n{item.text}".split("\n")
+    for number, line in enumerate(lines):
+        if part in line.casefold():
+            where = (number, number) if number else None
+            return Match(1.0, line if number else "", where, (part,))
+    return None

@@ -1,0 +1,31 @@
+"""Importance, 0 to 1, and priority, its ten steps."""
+
+from __future__ import annotations
+
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.whole_numbers import is_whole
+
+HIGHEST_PRIORITY = 10
+
+
+def check_importance(importance: float) -> None:
+    """Check the importance of a record.
+
+    Raises:
+        InvalidArgumentError: It is not between 0 and 1.
+    """
+    if not 0 <= importance <= 1:
+        raise InvalidArgumentError(f"importance lies between 0 and 1, not {importance!r}")
+
+
+def importance_of(priority: object) -> float:
+    """Return the importance, 0 to 1, of a priority of 1 to 10.
+
+    Raises:
+        InvalidArgumentError: It is not a whole number from 1 to 10.
+    """
+    if is_whole(priority) and 1 <= priority <= HIGHEST_PRIORITY:
+        return priority / HIGHEST_PRIORITY
+    raise InvalidArgumentError(
+        f"a priority is a whole number from 1 to {HIGHEST_PRIORITY}, not {priority!r:.80}"
+    )

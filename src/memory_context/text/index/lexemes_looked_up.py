@@ -1,0 +1,46 @@
+"""Choose the lexemes of a query that are looked up: the rarest ones, as many as cost little to read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+
+MAX_TERMS = 32
+MAX_TRIED = 256
+MAX_READ = 200_000
+# Lexemes are looked up, rarest first, as long as they are in no more than this many chunks together.
+MAX_HELD = 6_000
+# A lexeme in more than half of the chunks does not distinguish them: in the probabilistic model it would count against a
+# chunk (Robertson and Zaragoza, 3.5). If it is in no more than this many chunks, it is looked up all the same.
+FEW_CHUNKS = 300
+
+
+def rarest(frequencies: Mapping[str, Sequence[int]], terms: int = MAX_TERMS) -> list[str]:
+    """Return the lexemes to search for: those that the index has, rarest first, at most `terms` of them.
+
+    There are more than 32 only as long as they have at most 200,000 entries in the index together: reading a million
+    entries takes 1 s (`docs/search.md`).
+    """
+    held = {lexeme: sum(counts) for lexeme, counts in frequencies.items() if any(counts)}
+    rarest_first, cheap = _rarest_first(held, MAX_READ)
+    return rarest_first[: max(min(cheap, terms), MAX_TERMS)]
+
+
+def readable(holding: Mapping[str, int], chunks: int) -> list[str]:
+    """Return the lexemes that distinguish `chunks` and are in few enough of them to be looked up, rarest first."""
+    most = max(FEW_CHUNKS, chunks // 2)
+    telling = {lexeme: count for lexeme, count in holding.items() if count <= most}
+    rarest_first, cheap = _rarest_first(telling, MAX_HELD)
+    return rarest_first[:cheap]
+
+
+def _rarest_first(holding: Mapping[str, int], most: int) -> tuple[list[str], int]:
+    """Return the lexemes, rarest first, and how many of the first have at most *most* entries together."""
+    rarest_first = sorted(holding, key=holding.__getitem__)
+    read = accumulate(holding[lexeme] for lexeme in rarest_first)
+    return rarest_first, sum(entries <= most for entries in read)
+
+
+def tried(lexemes: Sequence[str]) -> list[str]:
+    """Return the lexemes of a long query whose rarity is looked up: the longest, which tend to be the rarest."""
+    return sorted(lexemes, key=len, reverse=True)[:MAX_TRIED]
