@@ -49,7 +49,12 @@ from langchain_memory_context.state_through_parent_graphs import (
     check_owner_of,
     graphs_around,
 )
-from langchain_memory_context.tool_results import ToolOutcome, folded_result, with_folded
+from langchain_memory_context.tool_results import (
+    ToolOutcome,
+    folded_result,
+    with_folded,
+    with_quotations_as_written,
+)
 from langchain_memory_context.tools import MemoryTool, ask_tools, memory_tools, note_tools
 from langchain_memory_context.user_of_a_run import RunUser, named, setting_of_run, user_of_run
 from memory_context import wording_for_models as prompts
@@ -282,6 +287,9 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             return filled
         with self._calling(request, conversation) as call:
             outcome = handler(filled)
+        outcome = with_quotations_as_written(
+            outcome, request.tool_call["args"], filled.tool_call["args"]
+        )
         return self._folded(request, outcome, conversation, call)
 
     async def awrap_tool_call(
@@ -294,6 +302,9 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             return filled
         with self._calling(request, conversation) as call:
             outcome = await handler(filled)
+        outcome = with_quotations_as_written(
+            outcome, request.tool_call["args"], filled.tool_call["args"]
+        )
         return await off_loop(self._folded, request, outcome, conversation, call)
 
     def wrap_model_call(

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import sys
 from typing import Annotated, Any, cast
 
@@ -91,8 +92,8 @@ def _print_error(error: Exception) -> None:
     from memory_context.display.terminal import harmless
 
     text: str = getattr(error, "format_message", error.__str__)()
-    # Some versions of typer write this before the choices of an option.
-    text = text.replace("Value error, ", "")
+    # Some versions of typer pass pydantic's prefix on: Invalid value for '--mode': Value error, 'x' is not one of …
+    text = re.sub(r"^(Invalid value for [^:]*: )Value error, ", r"\1", text)
     line = f"{NAME}: {' '.join(harmless(text).split())}"
     command = getattr(
         getattr(error, "ctx", None), "command_path", None
