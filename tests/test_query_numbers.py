@@ -160,6 +160,43 @@ def test_numbers_are_not_texts(text: str, sql: str, told: str) -> None:
         _memory(text).query(sql)
 
 
+IDS = {"a": "id,n\n1,x\n2,y\n10,z", "b": "id,n\n01,x\n02,y", "c": '[{"id": "10"}, {"id": "x1"}]'}
+BOTH = "(SELECT id FROM a UNION ALL SELECT id FROM b)"
+
+
+@for_each(
+    "sql, expected",
+    [
+        ("SELECT id FROM a EXCEPT SELECT id FROM b", None),
+        ("SELECT id FROM a INTERSECT SELECT id FROM c", None),
+        ("SELECT * FROM b UNION SELECT * FROM a", None),
+        (f"SELECT id FROM {BOTH} GROUP BY id", None),
+        (f"SELECT id, count(*) FROM {BOTH} GROUP BY 1", None),
+        (f"SELECT DISTINCT id FROM {BOTH}", None),
+        (f"SELECT count(DISTINCT id) FROM {BOTH}", None),
+        (f"SELECT count(*) OVER (PARTITION BY id) FROM {BOTH}", None),
+        ("SELECT id FROM a EXCEPT SELECT CAST(id AS REAL) FROM b", [10]),
+        ("SELECT CAST(id AS TEXT) FROM a INTERSECT SELECT id FROM c", ["10"]),
+        ("SELECT id FROM b UNION SELECT id FROM c WHERE id = '10'", ["01", "02", "10"]),
+        ("SELECT id FROM b UNION ALL SELECT id FROM a WHERE n = 'z'", ["01", "02", 10]),
+        ("SELECT id FROM a WHERE n = 'z' UNION SELECT 'all'", [10, "all"]),
+        ("SELECT id FROM b UNION SELECT count(*) FROM a", [3, "01", "02"]),
+    ],
+)
+def test_ids_as_texts_and_numbers(sql: str, expected: list[Any] | None) -> None:
+    """Where equal values become one, numbers beside texts of numbers are an error: SQLite finds none equal."""
+    memory = MemoryManager("sqlite://", user_id="ann")
+    for key, text in IDS.items():
+        memory.store(text, key=key)
+    if expected is None:
+        with pytest.raises(
+            InvalidQueryError, match=r"equal no number here: write CAST\(.*\.\"id\" AS"
+        ):
+            memory.query(sql)
+    else:
+        assert expected == [value for (value,) in memory.query(sql)]
+
+
 def test_partial_reads() -> None:
     """The short form selects by number, shows the cells as they stand in the text, and refuses the same."""
     shown = _memory(MONEY).retrieve("t", where="amount > 250")

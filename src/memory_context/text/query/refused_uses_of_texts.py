@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -67,6 +68,7 @@ _AGGREGATE = (exp.Count, exp.Sum, exp.Avg, exp.Max, exp.Min)
 _NAME_TEXTS = (*_AGGREGATE, exp.Group, exp.Ordered)
 _NAME_NUMBERS = (*_AGGREGATE, exp.Select, exp.Alias)
 LEAST_YEAR = 4
+_LIKE_NUMBER = re.compile(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\s*")
 _STANDS_IN_NUMBERS = re.compile(r"[-0-9.e+]|^$")
 
 
@@ -139,6 +141,8 @@ class _Uses:
             self._check_pattern(node.this)
         self._check_numbers(_used_as_numbers(node))
         self._check_dates(_read_as_dates(node))
+        for alternatives in self._expanded.made_distinct(node):
+            self._check_united(alternatives)
         for one, others in _compared(node):
             values = self._of(one)
             for other in others:
@@ -183,6 +187,22 @@ class _Uses:
         _check_with_number(other, one, is_ordering=is_ordering)
         if is_ordering:
             _check_order(one, other)
+
+    def _check_united(self, alternatives: list[exp.Expr]) -> None:
+        """Refuse to look for equal values in two expressions of which one gives the number 1 and the other a text 01."""
+        given = [
+            (of_all_rows(one), *self._given(one))
+            for one in alternatives
+            if not one.find(exp.Placeholder)
+        ]
+        for (one, has_numbers, _), (other, _, texts) in permutations(given, 2):
+            text = next(filter(_is_like_number, texts), None)
+            if has_numbers and text is not None and one != other:
+                of_numbers, of_texts = one.sql(dialect="sqlite"), other.sql(dialect="sqlite")
+                raise InvalidQueryError(
+                    f"{of_numbers} gives numbers, and {of_texts} gives texts such as {shown(text)}, which equal no "
+                    f"number here: write CAST({of_texts} AS REAL), or CAST({of_numbers} AS TEXT)"
+                )
 
     def _check_absent(self, column: exp.Expr, values: _Values, other: exp.Expr) -> None:
         """Refuse to look for ``''`` or ``'n/a'`` if no cell holds it, because such cells are NULL in the database."""
@@ -279,6 +299,11 @@ def _used_as_numbers(node: exp.Expr) -> Iterable[exp.Expr]:
 def _read_as_dates(node: exp.Expr) -> Iterable[exp.Expr]:
     is_named = isinstance(node, exp.Anonymous) and node.name.lower() in _NAMES_OF_DATES
     return node.iter_expressions() if is_named or isinstance(node, _OF_DATES) else ()
+
+
+def _is_like_number(text: str) -> bool:
+    """Return whether SQLite makes a number of a text that it compares with a column of numbers: 1 of 01."""
+    return _LIKE_NUMBER.fullmatch(text) is not None
 
 
 def _is_meant_as_text(expanded: exp.Expr) -> bool:
