@@ -479,3 +479,41 @@ def test_functions_of_dates(cell: str, expression: str) -> None:
     memory = _memory(json.dumps([{"x": "2025-02-28T10:00:00Z"}, {"x": "unknown"}]))
     [[found], [nothing]] = memory.query(f"SELECT {expression} FROM t")
     assert found is not None and nothing is None
+
+
+@for_each(
+    "number, expression",
+    [
+        (2024, "date(x)"),
+        (2024, "strftime('%Y', x)"),
+        (20250131, "date(max(x))"),
+        (1735689600, "datetime(x)"),
+        (1735689600, "strftime('%Y-%m', x, '+1 day')"),
+        (2024, "date(x, 'auto')"),
+        (1735689600000, "date(x, 'unixepoch')"),
+    ],
+)
+def test_numbers_are_not_dates(number: int, expression: str) -> None:
+    """A number that SQLite's date functions would take for another day, or for none, is an error."""
+    memory = _memory(json.dumps([{"x": number}]))
+    with pytest.raises(InvalidQueryError, match=f"{number} in .*write "):
+        memory.query(f"SELECT {expression} FROM t")
+
+
+@for_each(
+    "number, expression, expected",
+    [
+        (1735689600, "datetime(x, 'unixepoch')", "2025-01-01 00:00:00"),
+        (1735689600, "datetime(x, 'auto')", "2025-01-01 00:00:00"),
+        (1735689600, "strftime('%Y', x, 'unixepoch', '+1 day')", "2025"),
+        (1735689600000, "date(x / 1000, 'unixepoch')", "2025-01-01"),
+        (2460707, "date(x)", "2025-01-31"),
+        (2024, "date(x || '-01-01')", "2024-01-01"),
+        (20250131, "date(substr(x, 1, 4) || '-' || substr(x, 5, 2) || '-' || substr(x, 7))", "2025-01-31"),
+        (2, "time(julianday('2025-01-31') - julianday('2025-01-01') + x)", "12:00:00"),
+    ],
+)  # fmt: skip
+def test_numbers_as_dates(number: int, expression: str, expected: str) -> None:
+    """Seconds since 1970, days of SQLite's own, and texts made of numbers are dates."""
+    memory = _memory(json.dumps([{"x": number}]))
+    assert [(expected,)] == list(memory.query(f"SELECT {expression} FROM t"))

@@ -57,6 +57,7 @@ _OF_EXTREMES = (exp.Max, exp.Min, exp.Greatest, exp.Least)
 _OF_TEXTS = (exp.Like, exp.Glob, exp.Substring, exp.Lower, exp.Upper, exp.StrPosition)
 _OF_DATES = (exp.Date, exp.TimeToStr)
 _NAMES_OF_DATES = ("date", "datetime", "time", "julianday", "unixepoch", "strftime", "timediff")
+_UNITS_OF_TIME = ("unixepoch", "auto", "julianday")
 _COMPARE_ORDER = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 _COMPARE = (
     *(exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ),
@@ -141,6 +142,7 @@ class _Uses:
             self._check_pattern(node.this)
         self._check_numbers(_used_as_numbers(node))
         self._check_dates(_read_as_dates(node))
+        self._check_day_numbers(node)
         for alternatives in self._expanded.made_distinct(node):
             self._check_united(alternatives)
         for one, others in _compared(node):
@@ -179,6 +181,35 @@ class _Uses:
                     raise InvalidQueryError(
                         f"SQLite reads 2026-01-31 and 2026-01-31 09:05:00, and gives NULL for {shown(text)} "
                         f"in {values.name}: bring it into this form by substr({values.name}, …)"
+                    )
+
+    def _check_day_numbers(self, node: exp.Expr) -> None:
+        """Refuse date functions of 2024, 20250131 or 1735689600, which SQLite takes for days since 4714 BC."""
+        arguments = list(_read_as_dates(node))
+        if isinstance(node, exp.Anonymous) and node.name.lower() == "strftime":
+            del arguments[:1]
+        modifiers = {one.name.lower() for one in arguments[1:] if one.is_string}
+        unit = next((f", '{one}'" for one in _UNITS_OF_TIME if one in modifiers), "")
+        for time in arguments[:1]:
+            name = time.sql(dialect="sqlite")
+            for one in self._expanded.of(time):
+                number = one.sql(dialect="sqlite")
+                if "JULIANDAY(" in number.upper():
+                    continue  # a difference of days may be any number
+                is_wrong = (
+                    f"typeof({number}) <> 'text' AND ifnull(date({number}{unit}), '-') LIKE '-%'"
+                )
+                wrong = f"CASE WHEN {is_wrong} THEN CAST({number} AS TEXT) END"
+                _, found = self._given(exp.condition(wrong, dialect="sqlite"))
+                if found and "unixepoch" in unit:
+                    raise InvalidQueryError(
+                        f"{found[0]} in {name} is too large for seconds since 1970: write {name} / 1000 for milliseconds"
+                    )
+                if found:
+                    raise InvalidQueryError(
+                        f"SQLite takes a number for days since 4714 BC, and {found[0]} in {name} would be a wrong date: "
+                        f"write date({name}, 'unixepoch') if it counts seconds since 1970, or make a text such as "
+                        f"2026-01-31 of it: {name} || '-01-01' of a year, else each part by substr({name}, …)"
                     )
 
     def _check_comparison(self, one: _Values, other: _Values, node: exp.Expr) -> None:
