@@ -160,6 +160,43 @@ def test_numbers_are_not_texts(text: str, sql: str, told: str) -> None:
         _memory(text).query(sql)
 
 
+IDS = {"a": "id,n\n1,x\n2,y\n10,z", "b": "id,n\n01,x\n02,y", "c": '[{"id": "10"}, {"id": "x1"}]'}
+BOTH = "(SELECT id FROM a UNION ALL SELECT id FROM b)"
+
+
+@for_each(
+    "sql, expected",
+    [
+        ("SELECT id FROM a EXCEPT SELECT id FROM b", None),
+        ("SELECT id FROM a INTERSECT SELECT id FROM c", None),
+        ("SELECT * FROM b UNION SELECT * FROM a", None),
+        (f"SELECT id FROM {BOTH} GROUP BY id", None),
+        (f"SELECT id, count(*) FROM {BOTH} GROUP BY 1", None),
+        (f"SELECT DISTINCT id FROM {BOTH}", None),
+        (f"SELECT count(DISTINCT id) FROM {BOTH}", None),
+        (f"SELECT count(*) OVER (PARTITION BY id) FROM {BOTH}", None),
+        ("SELECT id FROM a EXCEPT SELECT CAST(id AS REAL) FROM b", [10]),
+        ("SELECT CAST(id AS TEXT) FROM a INTERSECT SELECT id FROM c", ["10"]),
+        ("SELECT id FROM b UNION SELECT id FROM c WHERE id = '10'", ["01", "02", "10"]),
+        ("SELECT id FROM b UNION ALL SELECT id FROM a WHERE n = 'z'", ["01", "02", 10]),
+        ("SELECT id FROM a WHERE n = 'z' UNION SELECT 'all'", [10, "all"]),
+        ("SELECT id FROM b UNION SELECT count(*) FROM a", [3, "01", "02"]),
+    ],
+)
+def test_ids_as_texts_and_numbers(sql: str, expected: list[Any] | None) -> None:
+    """Where equal values become one, numbers beside texts of numbers are an error: SQLite finds none equal."""
+    memory = MemoryManager("sqlite://", user_id="ann")
+    for key, text in IDS.items():
+        memory.store(text, key=key)
+    if expected is None:
+        with pytest.raises(
+            InvalidQueryError, match=r"equal no number here: write CAST\(.*\.\"id\" AS"
+        ):
+            memory.query(sql)
+    else:
+        assert expected == [value for (value,) in memory.query(sql)]
+
+
 def test_partial_reads() -> None:
     """The short form selects by number, shows the cells as they stand in the text, and refuses the same."""
     shown = _memory(MONEY).retrieve("t", where="amount > 250")
@@ -442,3 +479,41 @@ def test_functions_of_dates(cell: str, expression: str) -> None:
     memory = _memory(json.dumps([{"x": "2025-02-28T10:00:00Z"}, {"x": "unknown"}]))
     [[found], [nothing]] = memory.query(f"SELECT {expression} FROM t")
     assert found is not None and nothing is None
+
+
+@for_each(
+    "number, expression",
+    [
+        (2024, "date(x)"),
+        (2024, "strftime('%Y', x)"),
+        (20250131, "date(max(x))"),
+        (1735689600, "datetime(x)"),
+        (1735689600, "strftime('%Y-%m', x, '+1 day')"),
+        (2024, "date(x, 'auto')"),
+        (1735689600000, "date(x, 'unixepoch')"),
+    ],
+)
+def test_numbers_are_not_dates(number: int, expression: str) -> None:
+    """A number that SQLite's date functions would take for another day, or for none, is an error."""
+    memory = _memory(json.dumps([{"x": number}]))
+    with pytest.raises(InvalidQueryError, match=f"{number} in .*write "):
+        memory.query(f"SELECT {expression} FROM t")
+
+
+@for_each(
+    "number, expression, expected",
+    [
+        (1735689600, "datetime(x, 'unixepoch')", "2025-01-01 00:00:00"),
+        (1735689600, "datetime(x, 'auto')", "2025-01-01 00:00:00"),
+        (1735689600, "strftime('%Y', x, 'unixepoch', '+1 day')", "2025"),
+        (1735689600000, "date(x / 1000, 'unixepoch')", "2025-01-01"),
+        (2460707, "date(x)", "2025-01-31"),
+        (2024, "date(x || '-01-01')", "2024-01-01"),
+        (20250131, "date(substr(x, 1, 4) || '-' || substr(x, 5, 2) || '-' || substr(x, 7))", "2025-01-31"),
+        (2, "time(julianday('2025-01-31') - julianday('2025-01-01') + x)", "12:00:00"),
+    ],
+)  # fmt: skip
+def test_numbers_as_dates(number: int, expression: str, expected: str) -> None:
+    """Seconds since 1970, days of SQLite's own, and texts made of numbers are dates."""
+    memory = _memory(json.dumps([{"x": number}]))
+    assert [(expected,)] == list(memory.query(f"SELECT {expression} FROM t"))

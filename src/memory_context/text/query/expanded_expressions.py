@@ -72,17 +72,31 @@ class ExpandedExpressions:
     def ordered(self, node: exp.Ordered) -> list[exp.Expr]:
         """Expand a term of ORDER BY: first as the number or name of an output column, then as a column of a table."""
         query, term = node.parent and node.parent.parent, node.this
-        if not isinstance(query, exp.Query):
-            return self.of(term)
-        outputs = self._of_query(query)
-        if isinstance(term, exp.Literal):
-            number = int(term.this) if term.is_int else 0
-            return outputs[number - 1][1] if 0 < number <= len(outputs) else []
-        if isinstance(term, exp.Column) and not term.table:
-            for name, alternatives in outputs:
+        if isinstance(query, exp.Query) and isinstance(term, exp.Column) and not term.table:
+            for name, alternatives in self._of_query(query):
                 if name == term.name.lower():
                     return alternatives
-        return self.of(term)
+        return self._numbered(term, query)
+
+    def made_distinct(self, node: exp.Expr) -> list[list[exp.Expr]]:
+        """Expand each expression whose equal values *node* makes one: of GROUP BY, DISTINCT, EXCEPT and the like."""
+        if isinstance(node, exp.Group):
+            return [self._numbered(term, node.parent) for term in node.expressions]
+        if isinstance(node, exp.Distinct):
+            return list(map(self.of, node.expressions))
+        if isinstance(node, exp.Window):
+            return list(map(self.of, node.args.get("partition_by") or ()))
+        if isinstance(node, exp.Query) and node.args.get("distinct"):
+            return [alternatives for _, alternatives in self._of_query(node)]
+        return []
+
+    def _numbered(self, term: exp.Expr, query: exp.Expr | None) -> list[exp.Expr]:
+        """Expand a term that may be the number of an output column of *query*."""
+        if not isinstance(term, exp.Literal) or not isinstance(query, exp.Query):
+            return self.of(term)
+        outputs = self._of_query(query)
+        number = int(term.this) if term.is_int else 0
+        return outputs[number - 1][1] if 0 < number <= len(outputs) else []
 
     def _guarded(self, alternatives: list[exp.Expr], node: exp.Expr) -> list[exp.Expr]:
         """Make expressions NULL in rows for which a WHERE condition fails, other than the condition that holds *node*."""

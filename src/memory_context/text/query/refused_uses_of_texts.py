@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -56,6 +57,7 @@ _OF_EXTREMES = (exp.Max, exp.Min, exp.Greatest, exp.Least)
 _OF_TEXTS = (exp.Like, exp.Glob, exp.Substring, exp.Lower, exp.Upper, exp.StrPosition)
 _OF_DATES = (exp.Date, exp.TimeToStr)
 _NAMES_OF_DATES = ("date", "datetime", "time", "julianday", "unixepoch", "strftime", "timediff")
+_UNITS_OF_TIME = ("unixepoch", "auto", "julianday")
 _COMPARE_ORDER = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 _COMPARE = (
     *(exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ),
@@ -67,6 +69,7 @@ _AGGREGATE = (exp.Count, exp.Sum, exp.Avg, exp.Max, exp.Min)
 _NAME_TEXTS = (*_AGGREGATE, exp.Group, exp.Ordered)
 _NAME_NUMBERS = (*_AGGREGATE, exp.Select, exp.Alias)
 LEAST_YEAR = 4
+_LIKE_NUMBER = re.compile(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\s*")
 _STANDS_IN_NUMBERS = re.compile(r"[-0-9.e+]|^$")
 
 
@@ -139,6 +142,9 @@ class _Uses:
             self._check_pattern(node.this)
         self._check_numbers(_used_as_numbers(node))
         self._check_dates(_read_as_dates(node))
+        self._check_day_numbers(node)
+        for alternatives in self._expanded.made_distinct(node):
+            self._check_united(alternatives)
         for one, others in _compared(node):
             values = self._of(one)
             for other in others:
@@ -177,12 +183,57 @@ class _Uses:
                         f"in {values.name}: bring it into this form by substr({values.name}, …)"
                     )
 
+    def _check_day_numbers(self, node: exp.Expr) -> None:
+        """Refuse date functions of 2024, 20250131 or 1735689600, which SQLite takes for days since 4714 BC."""
+        arguments = list(_read_as_dates(node))
+        if isinstance(node, exp.Anonymous) and node.name.lower() == "strftime":
+            del arguments[:1]
+        modifiers = {one.name.lower() for one in arguments[1:] if one.is_string}
+        unit = next((f", '{one}'" for one in _UNITS_OF_TIME if one in modifiers), "")
+        for time in arguments[:1]:
+            name = time.sql(dialect="sqlite")
+            for one in self._expanded.of(time):
+                number = one.sql(dialect="sqlite")
+                if "JULIANDAY(" in number.upper():
+                    continue  # a difference of days may be any number
+                is_wrong = (
+                    f"typeof({number}) <> 'text' AND ifnull(date({number}{unit}), '-') LIKE '-%'"
+                )
+                wrong = f"CASE WHEN {is_wrong} THEN CAST({number} AS TEXT) END"
+                _, found = self._given(exp.condition(wrong, dialect="sqlite"))
+                if found and "unixepoch" in unit:
+                    raise InvalidQueryError(
+                        f"{found[0]} in {name} is too large for seconds since 1970: write {name} / 1000 for milliseconds"
+                    )
+                if found:
+                    raise InvalidQueryError(
+                        f"SQLite takes a number for days since 4714 BC, and {found[0]} in {name} would be a wrong date: "
+                        f"write date({name}, 'unixepoch') if it counts seconds since 1970, or make a text such as "
+                        f"2026-01-31 of it: {name} || '-01-01' of a year, else each part by substr({name}, …)"
+                    )
+
     def _check_comparison(self, one: _Values, other: _Values, node: exp.Expr) -> None:
         is_ordering = isinstance(node, _COMPARE_ORDER)
         _check_with_number(one, other, is_ordering=is_ordering)
         _check_with_number(other, one, is_ordering=is_ordering)
         if is_ordering:
             _check_order(one, other)
+
+    def _check_united(self, alternatives: list[exp.Expr]) -> None:
+        """Refuse to look for equal values in two expressions of which one gives the number 1 and the other a text 01."""
+        given = [
+            (of_all_rows(one), *self._given(one))
+            for one in alternatives
+            if not one.find(exp.Placeholder)
+        ]
+        for (one, has_numbers, _), (other, _, texts) in permutations(given, 2):
+            text = next(filter(_is_like_number, texts), None)
+            if has_numbers and text is not None and one != other:
+                of_numbers, of_texts = one.sql(dialect="sqlite"), other.sql(dialect="sqlite")
+                raise InvalidQueryError(
+                    f"{of_numbers} gives numbers, and {of_texts} gives texts such as {shown(text)}, which equal no "
+                    f"number here: write CAST({of_texts} AS REAL), or CAST({of_numbers} AS TEXT)"
+                )
 
     def _check_absent(self, column: exp.Expr, values: _Values, other: exp.Expr) -> None:
         """Refuse to look for ``''`` or ``'n/a'`` if no cell holds it, because such cells are NULL in the database."""
@@ -279,6 +330,11 @@ def _used_as_numbers(node: exp.Expr) -> Iterable[exp.Expr]:
 def _read_as_dates(node: exp.Expr) -> Iterable[exp.Expr]:
     is_named = isinstance(node, exp.Anonymous) and node.name.lower() in _NAMES_OF_DATES
     return node.iter_expressions() if is_named or isinstance(node, _OF_DATES) else ()
+
+
+def _is_like_number(text: str) -> bool:
+    """Return whether SQLite makes a number of a text that it compares with a column of numbers: 1 of 01."""
+    return _LIKE_NUMBER.fullmatch(text) is not None
 
 
 def _is_meant_as_text(expanded: exp.Expr) -> bool:
