@@ -127,6 +127,19 @@ def test_a_record_on_each_line(ann: Screen) -> None:
         assert "--json and --csv" in refused
 
 
+@for_each("form", ["--csv", "--jsonl", "--json", "--limit=50"])
+def test_a_reader_may_leave(file_url: str, form: str) -> None:
+    """When nobody reads the pipe any longer, as behind `head`, that is no failure, and not "nothing was found"."""
+    ours, theirs = os.pipe()
+    os.close(ours)
+    arguments = ["list", "--user", "ann", form, "--store", file_url]
+    with os.fdopen(theirs, "wb") as pipe:
+        done = subprocess.run(
+            [*COMMAND, *arguments], stdout=pipe, stderr=subprocess.PIPE, check=False
+        )
+    assert (0, b"") == (done.returncode, done.stderr)
+
+
 @pytest.mark.long
 def test_the_main_verbs_in_processes(url: str) -> None:
     """On both databases, piped: plain tables, exit code 0, one record a line however long; the JSON is one object."""
