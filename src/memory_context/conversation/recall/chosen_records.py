@@ -161,7 +161,7 @@ def relevant(
     certainty = max(certainty, _points_at_rare(message, found))
     weight, term_count = _most_held(found, map(terms_at, windows.values()))
     if _is_enough(weight, term_count, certainty):
-        for key, record, held in best_windows(found, windows, calls.recency):
+        for key, record, held in best_windows(found, windows):
             chosen.show(key, record, held)
     elif not chosen.covered:
         chosen.take_all(asked.place_of_rare_word(calls))
