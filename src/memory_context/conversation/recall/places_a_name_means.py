@@ -89,7 +89,7 @@ def is_distinctive(
     """Return whether a term identifies the records at *places*.
 
     A name does if they are few, or if all of them are structured, such as its rows or its lines in a log. A capitalised
-    word does if they are few and in mail addresses, or near something else of the message. Any other word does if they
+    word does if they are few and near something else of the message. Any other word does if they
     are few, it fills a value at each of them, and something else of the message stands near one.
 
     Args:
@@ -112,9 +112,8 @@ def is_distinctive(
         return may_mean_all and all(map(is_structured, places))
     if term.is_name:
         return True
-    is_in_address = all("@" in place.text[place.start : place.stop] for place in places)
     beside = found.held_near(places[0]) | found.held_above(places[0])
-    if term.is_capitalised and (is_in_address or len(beside) > 1):
+    if term.is_capitalised and len(beside) > 1:
         return True
     if any(place.names_a_column for place in places):
         return False
