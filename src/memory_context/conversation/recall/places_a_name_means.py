@@ -8,7 +8,7 @@ several of a kind: a row, an item, a line of a log. Prose is what is not structu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 
 from memory_context.conversation.recall.term_occurrences import (
@@ -103,9 +103,7 @@ def is_distinctive(
     different = {place.text[max(0, place.start - NEAR) : place.stop + NEAR] for place in places}
     if term.is_short_number or not different:
         return False
-    # One record may hold a name often: a diff has a file's name four times above the file's hunks.
-    is_in_few = term.is_name and len(places) <= MOST_COMPARED and len(_records_of(places)) <= FEW
-    if len(different) > FEW and not is_in_few:
+    if len(different) > FEW:
         # If as many are meant as were compared, there may be further ones.
         are_all = len(places) < _most_compared(found.of(number))
         may_mean_all = of_list and term.is_name and are_all
@@ -120,10 +118,6 @@ def is_distinctive(
     return all(map(_is_whole_value, places)) and any(
         _is_spoken_of(found, place) for place in places
     )
-
-
-def _records_of(places: Iterable[Occurrence]) -> set[tuple[str, int, int]]:
-    return {(place.key, place.record.start, place.record.stop) for place in places}
 
 
 def is_listed(place: Occurrence) -> bool:
