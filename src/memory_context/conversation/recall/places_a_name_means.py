@@ -104,10 +104,7 @@ def is_distinctive(
     if term.is_short_number or not different:
         return False
     if len(different) > FEW:
-        # If as many are meant as were compared, there may be further ones.
-        are_all = len(places) < _most_compared(found.of(number))
-        may_mean_all = of_list and term.is_name and are_all
-        return may_mean_all and all(map(is_structured, places))
+        return of_list and term.is_name and all(map(is_structured, places))
     if term.is_name:
         return True
     beside = found.held_near(places[0]) | found.held_above(places[0])
