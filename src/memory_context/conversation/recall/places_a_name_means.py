@@ -112,9 +112,7 @@ def is_distinctive(
         return True
     if any(place.names_a_column for place in places):
         return False
-    return all(map(_is_whole_value, places)) and any(
-        _is_spoken_of(found, place) for place in places
-    )
+    return all(map(is_value, places)) and any(_is_spoken_of(found, place) for place in places)
 
 
 def is_listed(place: Occurrence) -> bool:
@@ -157,13 +155,6 @@ def is_value(place: Occurrence) -> bool:
     before = place.text[max(0, place.start - 2) : place.start]
     opens = before[-1:] in VALUE_OPENS or before in (": ", "= ")
     return opens and place.text[place.stop : place.stop + 1] in VALUE_CLOSES
-
-
-def _is_whole_value(place: Occurrence) -> bool:
-    """Return whether a place fills a value; if a quote opens the value, the same quote must close it."""
-    before = place.text[max(0, place.start - 1) : place.start]
-    quote = before if before in ('"', "'") else ""
-    return is_value(place) and place.text.startswith(quote, place.stop)
 
 
 def _has_head_or_is_value(place: Occurrence) -> bool:
