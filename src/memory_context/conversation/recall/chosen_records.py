@@ -161,7 +161,7 @@ def relevant(
     certainty = max(certainty, _points_at_rare(message, found))
     weight, term_count = _most_held(found, map(terms_at, windows.values()))
     if _is_enough(weight, term_count, certainty):
-        for key, record, held in best_windows(found, windows, calls.recency):
+        for key, record, held in best_windows(found, windows):
             chosen.show(key, record, held)
     elif not chosen.covered:
         chosen.take_all(asked.place_of_rare_word(calls))
@@ -441,17 +441,16 @@ def _points_at_rare(message: str, found: FoundTerms) -> bool:
 
 
 def _most_held(found: FoundTerms, held: Iterable[Mapping[int, int]]) -> tuple[float, int]:
-    """Return the weight of the window that holds most of the message, and the number of its terms without short numbers.
+    """Return the weight of the window that holds most of the message, and the number of its terms.
 
     Args:
         found: The places of all terms.
         held: For each window, its terms with how often they stand there.
     """
-    numbers = {number for number, term in enumerate(found.terms) if term.is_short_number}
     most = (0.0, 0)
     for terms in held:
         weight = sum(found.weights[term] for term in terms)
-        most = max(most, (weight, len(terms.keys() - numbers)))
+        most = max(most, (weight, len(terms)))
     return most
 
 
