@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from autogen_core.models import AssistantMessage
+from autogen_core.models import AssistantMessage, LLMMessage
 from langchain.agents import create_agent
 from langchain.agents.middleware import SummarizationMiddleware
 from langchain_core.messages import ToolMessage
@@ -123,7 +123,7 @@ class TestAutoGen:
     async def test_a_compaction_takes_the_first_away(self) -> None:
         """A second one that no model has seen gets a preview if a compaction before that takes the first one away."""
         context = MemoryContext("ann", store="sqlite://", max_tokens=700, recall=False)
-        beginning = [user("Hello."), answer(5), user("Run it.")]
+        beginning: list[LLMMessage] = [user("Hello."), answer(5), user("Run it.")]
         await fill(context, *beginning, call("run", number=1), results(LOG, number=1))
         prompt = await fill(
             context,
@@ -193,7 +193,8 @@ def asked(script: list[Any], middleware: list[Any], *questions: str) -> tuple[li
     model = ScriptedChatModel(script)
     agent = create_agent(model, [read_log], middleware=middleware, checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "t"}}
-    states = [agent.invoke({"messages": [("user", one)]}, thread) for one in questions]
+    given: list[Any] = [{"messages": [("user", one)]} for one in questions]
+    states = [agent.invoke(one, thread) for one in given]
     return [str(one.content) for one in model.prompts[-1]], [
         str(one.content) for one in states[-1]["messages"]
     ]
