@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 from autogen_core.models import AssistantMessage, LLMMessage
 from langchain.agents import create_agent
-from langchain.agents.middleware import SummarizationMiddleware
+from langchain.agents.middleware import (
+    ClearToolUsesEdit,
+    ContextEditingMiddleware,
+    SummarizationMiddleware,
+)
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -161,6 +165,17 @@ class TestLangChain:
         script = [[lc_call("read_log")], "Done.", [lc_call("read_log")], "Done."]
         prompt, state = asked(script, middleware, "Read the log.", "Read it again.")
         assert "Summary." in prompt[0]
+        assert "(the same text came before)" not in prompt[-1]
+        assert "worker-777" in "\n".join(prompt[-1].splitlines()[1:])
+        assert prompt[-1] in state
+
+    def test_a_middleware_clears_the_first(self, store: MemoryStore) -> None:
+        """A second one has a preview if another middleware keeps the first one out of the prompt, though not of the state."""
+        clearing = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=100, keep=1)])
+        script = [[lc_call("read_log")], "Done.", [lc_call("read_log")], "Done."]
+        middleware = [clearing, memory_of(store)]
+        prompt, state = asked(script, middleware, "Read the log.", "Read it again.")
+        assert "[cleared]" in prompt[2]
         assert "(the same text came before)" not in prompt[-1]
         assert "worker-777" in "\n".join(prompt[-1].splitlines()[1:])
         assert prompt[-1] in state
