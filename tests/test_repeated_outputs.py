@@ -7,8 +7,12 @@ from typing import Any
 import pytest
 from autogen_core.models import AssistantMessage, LLMMessage
 from langchain.agents import create_agent
-from langchain.agents.middleware import SummarizationMiddleware
-from langchain_core.messages import HumanMessage, ToolMessage
+from langchain.agents.middleware import (
+    ClearToolUsesEdit,
+    ContextEditingMiddleware,
+    SummarizationMiddleware,
+)
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -165,6 +169,17 @@ class TestLangChain:
         assert "worker-777" in "\n".join(prompt[-1].splitlines()[1:])
         assert prompt[-1] in state
 
+    def test_a_middleware_clears_the_first(self, store: MemoryStore) -> None:
+        """A second one has a preview if another middleware keeps the first one out of the prompt, though not of the state."""
+        clearing = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=100, keep=1)])
+        script = [[lc_call("read_log")], "Done.", [lc_call("read_log")], "Done."]
+        middleware = [clearing, memory_of(store)]
+        prompt, state = asked(script, middleware, "Read the log.", "Read it again.")
+        assert "[cleared]" in prompt[2]
+        assert "(the same text came before)" not in prompt[-1]
+        assert "worker-777" in "\n".join(prompt[-1].splitlines()[1:])
+        assert prompt[-1] in state
+
     def test_what_a_model_has_seen_stays(self, store: MemoryStore) -> None:
         """A remark that a model has seen stays when a summary takes the first one away later."""
         middleware = [memory_of(store), summary_of(9, keep=4)]
@@ -193,7 +208,8 @@ def asked(script: list[Any], middleware: list[Any], *questions: str) -> tuple[li
     model = ScriptedChatModel(script)
     agent = create_agent(model, [read_log], middleware=middleware, checkpointer=InMemorySaver())
     thread: Any = {"configurable": {"thread_id": "t"}}
-    states = [agent.invoke({"messages": [HumanMessage(one)]}, thread) for one in questions]
+    given: list[Any] = [{"messages": [("user", one)]} for one in questions]
+    states = [agent.invoke(one, thread) for one in given]
     return [str(one.content) for one in model.prompts[-1]], [
         str(one.content) for one in states[-1]["messages"]
     ]

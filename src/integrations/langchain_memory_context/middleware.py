@@ -504,15 +504,15 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         self._watch(conversation.notes)
         notes = conversation.notes if self._hosted.has_notes else None
         before = conversation.carried
-        after, facts = await conversation.decides.before_model(
-            before.messages, before.note.facts, before.seen, notes
-        )
-        edits = edits_between(before.held, after)
-        note = note_of(facts, edits)
         state_messages = _messages_in(request.state)
         in_state = {
             one.id: message for one, message in zip(before.held, state_messages, strict=True)
         }
+        after, facts = await conversation.decides.before_model(
+            before.messages, before.note.facts, before.seen, notes, _hidden(request, in_state)
+        )
+        edits = edits_between(before.held, after)
+        note = note_of(facts, edits)
         prompt = request.override(
             messages=_prompt(request.messages, in_state, edits),
             tools=[
@@ -603,6 +603,13 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
 def _messages_of(answer: AnyAnswer) -> dict[str, Any]:
     """Return what `model_node` adds to its graph's state: the answer, which carries the decisions."""
     return {"messages": list(cast("AnyResponse", answer).result)}
+
+
+def _hidden(request: AnyRequest, in_state: Mapping[str, AnyMessage]) -> set[str]:
+    """Return the ids of the messages that another middleware has left out of the request or changed there."""
+    requested = zip(ids_of(request.messages), request.messages, strict=True)
+    contents = {message_id: message.content for message_id, message in requested}
+    return {one for one, message in in_state.items() if contents.get(one) != message.content}
 
 
 def _prompt(

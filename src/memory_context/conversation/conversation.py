@@ -199,6 +199,7 @@ class Conversation:
         facts: ConversationFacts,
         seen: int,
         notes: ScopedMemory | None = None,
+        hidden: AbstractSet[str] = frozenset(),
     ) -> tuple[list[Message], ConversationFacts]:
         """Return the messages as the model sees them now, and the facts of the conversation after that.
 
@@ -210,6 +211,7 @@ class Conversation:
             facts: What is known of it.
             seen: How many of the messages a model has seen.
             notes: The agent's notes; None without tiers.
+            hidden: The ids of the messages that the host will leave out or show otherwise.
 
         Raises:
             StateOwnerError: The conversation belongs to another user.
@@ -222,7 +224,7 @@ class Conversation:
         seen = len(without_notes_of_other_runs(shown_before, run_id))
         kept = _without_unanswered_recalls(kept, seen)
         prompt = await off_loop(self.folder.take_in_all, kept, seen)
-        prompt = await off_loop(self.folder.with_missing_previews, prompt, seen)
+        prompt = await off_loop(self.folder.with_missing_previews, prompt, seen, hidden)
         if seen == 0:
             prompt = await self._with_user_layer(prompt)
         prompt, unchanged = await off_loop(self._with_late_folds, prompt, seen)

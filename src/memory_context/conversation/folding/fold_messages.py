@@ -6,6 +6,7 @@ To *fold* a text is to store it and to put a placeholder, which is a reference w
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -196,7 +197,12 @@ class MessageFolder:
         )
 
     def with_missing_previews(
-        self, messages: Sequence[Message], seen: int, *, is_cut: bool = False
+        self,
+        messages: Sequence[Message],
+        seen: int,
+        hidden: AbstractSet[str] = frozenset(),
+        *,
+        is_cut: bool = False,
     ) -> list[Message]:
         """Return *messages* with a preview in each repeated output that refers to one that the prompt no longer shows.
 
@@ -206,17 +212,17 @@ class MessageFolder:
         Args:
             messages: The messages of the prompt.
             seen: How many of them a model has seen.
+            hidden: The ids of the messages that the host will leave out or show otherwise.
             is_cut: Whether the earlier ones are about to leave the prompt; then every repeated output gets a preview.
         """
         whole = list(messages)
         for index in range(seen, len(whole)):
-            message, before = whole[index], whole[:index]
-            for place, ref in repetitions_in(message):
+            for place, ref in repetitions_in(whole[index]):
+                before = [one for one in whole[:index] if one.id not in hidden]
                 if is_cut or not is_shown(ref.key, before):
-                    again = partial(self._preview_again, message, ref, before, is_late=is_cut)
+                    again = partial(self._preview_again, whole[index], ref, before, is_late=is_cut)
                     folded = self.fail_open.run(again)
-                    message = self._with_preview(message, place, ref, folded)
-            whole[index] = message
+                    whole[index] = self._with_preview(whole[index], place, ref, folded)
         return whole
 
     def _with_preview(
