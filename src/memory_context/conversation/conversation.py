@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from memory_context import wording_for_models as prompts
 from memory_context.conversation.ask_texts import LightModel
-from memory_context.conversation.compaction import Compactor, check_limit
+from memory_context.conversation.compaction import Compactor, check_limit, uncompacted
 from memory_context.conversation.conversation_facts import ConversationFacts
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.fold_recall_notes_policies import (
@@ -48,7 +48,7 @@ from memory_context.memory.assembler import ContextAssembler
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.user_layer import UserLayer, user_layer
-from memory_context.model.item import hash_content
+from memory_context.model.item import MemoryItem, hash_content
 from memory_context.model.reference import MemoryRef
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime.threads import off_loop
@@ -288,6 +288,14 @@ class Conversation:
         if taken.known.folded:
             self.cache.made[hash_content(taken.text)] = taken.known
         return taken
+
+    def restore(self, messages: Sequence[Message], item: MemoryItem) -> tuple[int, list[Message]]:
+        """Return the index of the note on a compaction, and the messages that belong in its place.
+
+        Raises:
+            StateError: *item* holds no messages, or its reference does not stand here.
+        """
+        return uncompacted(messages, item, self.new_id)
 
     def _with_late_folds(self, messages: list[Message], seen: int) -> tuple[list[Message], int]:
         """Fold the texts that were read in full, where that pays now; return the messages and how many are unchanged."""
