@@ -503,12 +503,10 @@ class _Chosen:
                 self._left_out += 1
 
     def take(self, place: Occurrence) -> None:
-        """Take the record of a place: it covers the terms in it, those that describe its text, and the place's phrase."""
-        record, terms = place.record, self._found.terms
+        """Take the record of a place: it covers the terms in it and those that describe its text."""
+        record = place.record
         held = self._found.held_in(place.key, record.start, record.stop)
         held |= self._found.described[place.key]
-        words = set(terms[place.term].words)
-        held |= {number for number, term in enumerate(terms) if words.issuperset(term.words)}
         self.covered |= held
         self.show(place.key, record, [place.term, *sorted(held)])
 
