@@ -56,9 +56,8 @@ from memory_context.text.index.bm25 import idf
 LEAST_HELD = ((3, 7.0), (2, 4.0), (1, 2.5))
 # If a window holds as much as would do for a message that may refer back, a model may see more in the message.
 UNSURE = 1
-# A record holds "all" of a message if it holds this share of the words' weight, and this share of their number.
-ALL_OF_IT = 0.9
-LEAST_WORDS_OF_IT = 0.8
+# A record holds "all" of a message if it holds this share of its words.
+ALL_OF_IT = 0.8
 # A message must have this many words to ask for a record by all of them; a question one less.
 LEAST_ASKED = 3
 # Two words alone must stand this near each other, in characters: in minutes of a parliament, "the Prime Minister" has
@@ -390,9 +389,7 @@ class _Asked:
             begin, end = place.start - BESIDE_ANOTHER, place.stop + BESIDE_ANOTHER
             beside = found.held_in(place.key, begin, end)
             held &= beside | above if required == self.words else beside
-        if not held >= phrases or len(held & required) < LEAST_WORDS_OF_IT * len(required):
-            return False
-        return found.weight_of(held & required) >= ALL_OF_IT * found.weight_of(required)
+        return held >= phrases and len(held & required) >= ALL_OF_IT * len(required)
 
 
 def _required_words(asked: AbstractSet[int], found: FoundTerms) -> AbstractSet[int]:
@@ -503,12 +500,10 @@ class _Chosen:
                 self._left_out += 1
 
     def take(self, place: Occurrence) -> None:
-        """Take the record of a place: it covers the terms in it, those that describe its text, and the place's phrase."""
-        record, terms = place.record, self._found.terms
+        """Take the record of a place: it covers the terms in it and those that describe its text."""
+        record = place.record
         held = self._found.held_in(place.key, record.start, record.stop)
         held |= self._found.described[place.key]
-        words = set(terms[place.term].words)
-        held |= {number for number, term in enumerate(terms) if words.issuperset(term.words)}
         self.covered |= held
         self.show(place.key, record, [place.term, *sorted(held)])
 
