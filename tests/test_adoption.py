@@ -183,7 +183,7 @@ class TestAdopted:
 
         with (
             SQLAlchemyStore(sqlite_url) as store,
-            pytest.raises(StoreError, match="no such column: user_id"),
+            pytest.raises(SchemaVersionError, match=r"lacks these columns, .*: user_id, agent_id,"),
         ):
             store.adopt()
 
