@@ -67,6 +67,13 @@ class TestRefused:
         assert [LOG] == await run_agent(MemoryContext(str(ANN), store=url))
         assert any("memory-context adopt" in line for line in warnings_of(caplog))
 
+    def test_by_the_doctor_alone(self, url: str) -> None:
+        """Of a table that is not ours, `doctor` reads no contents: it names no keys, whatever codec the URL names."""
+        said = said_by("doctor", "--store", f"redacted+{url}")
+        assert "memory-context adopt" in said
+        assert "contents" not in said
+        assert "keys" not in said
+
     @for_each("command", ["migrate", "stats", "doctor"])
     def test_by_commands(self, url: str, command: str) -> None:
         """`migrate` and the others end with an error; `doctor` finds the problem."""
@@ -200,6 +207,19 @@ class TestCommand:
 
         table = "agent_memories_before_adoption"
         assert {"memories": 5, "renamed": 2, "table": table} == json.loads(capsys.readouterr().out)
+
+    def test_columns_are_missing(self, url: str) -> None:
+        """All that are missing are named, and nothing is changed; with empty columns in their place it works."""
+        for column in ("agent_id", "is_active"):
+            execute(url, f"ALTER TABLE agent_memories DROP COLUMN {column}")
+        before = names_in(url)
+        said = said_by("adopt", "--store", url)
+        assert "lacks these columns, which adopt reads: agent_id, is_active." in said
+        assert before == names_in(url)
+
+        for column in ("agent_id INTEGER", "is_active BOOLEAN"):
+            execute(url, f"ALTER TABLE agent_memories ADD COLUMN {column}")
+        assert "5 memories taken over" in said_by("adopt", "--store", url)
 
     def test_into_a_redacted_store(self, url: str) -> None:
         """With `redacted+` the rows lose their secrets as soon as they are ours."""

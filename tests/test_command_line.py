@@ -127,6 +127,19 @@ def test_a_record_on_each_line(ann: Screen) -> None:
         assert "--json and --csv" in refused
 
 
+@for_each("form", ["--csv", "--jsonl", "--json", "--limit=50"])
+def test_a_reader_may_leave(file_url: str, form: str) -> None:
+    """When nobody reads the pipe any longer, as behind `head`, that is no failure, and not "nothing was found"."""
+    ours, theirs = os.pipe()
+    os.close(ours)
+    arguments = ["list", "--user", "ann", form, "--store", file_url]
+    with os.fdopen(theirs, "wb") as pipe:
+        done = subprocess.run(
+            [*COMMAND, *arguments], stdout=pipe, stderr=subprocess.PIPE, check=False
+        )
+    assert (0, b"") == (done.returncode, done.stderr)
+
+
 @pytest.mark.long
 def test_the_main_verbs_in_processes(url: str) -> None:
     """On both databases, piped: plain tables, exit code 0, one record a line however long; the JSON is one object."""
@@ -339,6 +352,42 @@ class TestSearch:
         assert ["night.log"] == ann.keys(*wanted)
         for wrong in ("models", "models:nothing", "nothing:at_all", ":x"):
             assert "MODULE:NAME" in ann.both("search", "x", "--embedder", wrong, code=2)[1]
+
+
+def test_an_error_quotes_what_was_given(ann: Screen) -> None:
+    """The prefix that typer takes over from pydantic is left out, and what a person has written stays."""
+    said = ann.both("search", "x", "--mode", "Value error, y", code=2)[1]
+    assert "Invalid value for '--mode': 'Value error, y' is not one of" in said
+
+
+class TestMistypedNames:
+    """Names of users, tiers and conversations under which nothing is stored."""
+
+    @for_each(
+        "user, arguments, said",
+        [
+            ("nobody", "list", "there are no memories of a user 'nobody' in this database"),
+            ("nobody", "threads", "no memories of a user 'nobody'"),
+            ("nobody", "stats", "no memories of a user 'nobody'"),
+            ("nobody", "calls", "no memories of a user 'nobody'"),
+            ("nobody", "audit", "no memories of a user 'nobody'"),
+            ("nobody", "search rockets", "no memories of a user 'nobody'"),
+            ("ann", "list --tier nope", "the user 'ann' has no memories in a tier 'nope'"),
+            ("ann", "list --thread t3", "the user 'ann' has no memories of a conversation 't3'"),
+            ("ann", "search rockets --thread t3", "of a conversation 't3'"),
+            ("ann", "calls --thread t3", "of a conversation 't3'"),
+            ("ann", "list --type decision", "no memories match"),
+        ],
+    )
+    def test_nothing_is_found(self, ann: Screen, user: str, arguments: str, said: str) -> None:
+        """A command that finds nothing for such a name says so."""
+        assert said in ann.both(*arguments.split(), user=user, code=1)[1]
+
+    def test_no_notes(self, ann: Screen) -> None:
+        """A tier without notes has nothing to merge, and the remark says why."""
+        shown, said = ann.both("consolidate", "nope", code=0)
+        assert "of 0 notes" in shown
+        assert "the user 'ann' has no memories in a tier 'nope'\n" == said
 
 
 class TestShow:

@@ -60,6 +60,9 @@ async def fill(context: ChatCompletionContext, *messages: LLMMessage) -> list[LL
     return await context.get_messages()
 
 
+FACTS = {"user_id": "ann", "thread_id": "t"}
+
+
 def shown(message: LLMMessage) -> str:
     """The text of a message, or of its first result."""
     if isinstance(message, FunctionExecutionResultMessage):
@@ -555,6 +558,9 @@ class TestState:
             None,
             "x",
             {"messages": [], "memory_context": 3},
+            {"messages": [], "memory_context": {**FACTS, "version": "99"}},
+            {"messages": [], "memory_context": {**FACTS, "version": 99.0}},
+            {"messages": [], "memory_context": {**FACTS, "version": 0}},
         ],
     )
     async def test_no_state(self, context: MemoryContext, state: object) -> None:

@@ -12,7 +12,7 @@ import tempfile
 import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -380,6 +380,26 @@ def test_read_only_file_with_its_log() -> None:
         url = f"sqlite:///{copy}/memory.db"
         with read_only(copy), MemoryManager(url, user_id="ann") as manager:
             assert "the harbour is closed" == manager.retrieve("note")
+
+
+def test_read_only_file_that_somebody_else_writes() -> None:
+    """Whoever has read a database that cannot be written here sees what others write to it later, after one error."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        url = f"sqlite:///{folder}/memory.db"
+        with MemoryManager(url, user_id="ann") as manager:
+            manager.store("the harbour is closed", "closed", key="note")
+        with MemoryManager(url, user_id="ann") as reader:
+            with read_only(folder):
+                assert "closed" == reader.get("note").summary
+            # As from another machine, which begins a log.
+            with closing(sqlite3.connect(folder / "memory.db")) as writer:
+                writer.execute("UPDATE agent_memories SET summary = 'open again'")
+                writer.commit()
+                with read_only(folder):
+                    with pytest.raises(StoreUnavailableError, match="while it was open"):
+                        reader.get("note")
+                    assert "open again" == reader.get("note").summary
 
 
 def test_statements_are_kept_by_shape(sqlite_url: str) -> None:

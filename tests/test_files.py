@@ -277,6 +277,13 @@ def test_rename_onto(service: AgentMemoryService, old: str, new: str, problem: s
     assert ["a", "a/b.md", "notes.md"] == paths(service)
 
 
+def test_rename_of_nothing(service: AgentMemoryService) -> None:
+    """What is missing is the old path, whatever stands under the new one."""
+    for new in ("z", "notes.md/z"):
+        with pytest.raises(AgentMemoryFileNotFoundError, match=r"has nothing under 'nope'$"):
+            service.rename("ann", "nope", new)
+
+
 def test_rename_out_of_reach(service: AgentMemoryService) -> None:
     """A move that would make a path too long or too deep to be used again is refused."""
     service.write_memory_file("ann", "/".join(["a"] * 20), "x")

@@ -36,6 +36,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.config import get_config
 from langgraph.types import Command
+from pydantic import BaseModel, field_validator
 
 from for_each import for_each
 from langchain_memory_context import ChatModelJudge, MemoryContextMiddleware, memory_tools
@@ -413,6 +414,37 @@ async def test_an_invalid_call_is_quoted_as_the_model_wrote_it(how: str) -> None
 
     said = str(result_in(messages, "login").content)
     assert "'password': '[MemoryRef: password]', 'port': 'https'" in said
+    assert "hunter2" not in said
+
+
+@for_each("how", ["invoke", "ainvoke"])
+async def test_an_error_of_a_tools_own_quotes_the_reference(how: str) -> None:
+    """What a tool's own validator says about an argument quotes the reference, not the text that it stands for."""
+
+    class Login(BaseModel):
+        password: list[str]
+
+        @field_validator("password")
+        @classmethod
+        def refused(cls, value: list[str]) -> list[str]:
+            message = f"no password of ours: {value[0]}"
+            raise ValueError(message)
+
+    @tool(args_schema=Login)
+    def login(password: list[str]) -> str:
+        """Log in."""
+        return password[0]
+
+    store = store_of()
+    MemoryManager(store, user_id="42").store("hunter2", "password", "secret", key="password")
+    policy = PassingPolicy(secrets_for=["login"])
+    middleware = MemoryContextMiddleware(store, user_id="42", pass_by_reference=policy)
+    model = ScriptedChatModel([[call("login", password=["[MemoryRef: password]"])], "."])
+    agent: Any = create_agent(model, [login], middleware=[middleware], checkpointer=InMemorySaver())
+    messages = await run(agent, "Log in with [MemoryRef: password].", how)
+
+    said = str(result_in(messages, "login").content)
+    assert "no password of ours: [MemoryRef: password]" in said
     assert "hunter2" not in said
 
 

@@ -525,3 +525,21 @@ def test_numbers_as_dates(number: int, expression: str, expected: str) -> None:
     """Seconds since 1970, days of SQLite's own, and texts made of numbers are dates."""
     memory = _memory(json.dumps([{"x": number}]))
     assert [(expected,)] == list(memory.query(f"SELECT {expression} FROM t"))
+
+
+@for_each(
+    "condition",
+    [
+        "(id, n) = (1, 5)",
+        "(n, id) = (5, 1)",
+        "CASE WHEN flag THEN 1 END",
+        "iif(flag, 1, 0)",
+    ],
+)
+def test_texts_in_rows_and_branches(condition: str) -> None:
+    """A text is refused as a number inside a row value, and as a condition of CASE and iif: SQLite would find nothing."""
+    with MemoryManager("sqlite://", user_id="ann") as manager:
+        manager.store("id,n,flag\n001,5,yes\n002,6,no\n003,7,yes", key="t")
+
+        with pytest.raises(InvalidQueryError, match="texts such as"):
+            manager.query(f"SELECT count(*) FROM t WHERE {condition}")

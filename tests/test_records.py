@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 from for_each import for_each
@@ -324,6 +325,26 @@ def _diff(files: int) -> str:
 def test_a_hunk_far_down_in_a_diff_has_its_file() -> None:
     """Where what is read before a hunk begins within a file, too."""
     assert "diff --git a/m35.py b/m35.py" in _shown(_diff(40), "+m35_5 = 1")
+
+
+def test_a_hunk_of_a_diff_without_git_has_its_file() -> None:
+    """`diff -u` names a file only by its old and its new name."""
+    text = "".join(
+        f"--- a/{name}.py\t2026\n+++ b/{name}.py\t2026\n@@ -1,2 +1,2 @@\n # of {name}\n-{name} = 1\n+{name} = 2\n"
+        for name in SERVICES
+    )
+    shown = _shown(text, "+redis = 2")
+    assert "--- a/redis.py" in shown
+    assert "postgres" not in shown
+
+
+def test_a_record_far_down_in_its_owner_has_the_owners_head() -> None:
+    """An order comes with the customer whose it is, even if more than eight thousand characters of orders are between."""
+    orders = [{"order": n, "note": "as ordered " * 30} for n in range(1000, 1060)]
+    text = json.dumps([{"customer": "Ann", "orders": orders}, {"customer": "Bob", "orders": []}])
+    shown = _shown(text, '"order": 1050')
+    assert '{"customer": "Ann"' in shown
+    assert "1049" not in shown
 
 
 def test_of_a_long_line_of_a_hunk_comes_what_is_near() -> None:

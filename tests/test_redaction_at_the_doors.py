@@ -786,3 +786,25 @@ def test_moving_in_what_differs_in_secrets(sqlite_url: str) -> None:
         shown = [MemoryManager(store, user_id="ann").retrieve(key) for key in keys]
         assert 1 == len(set(shown[3:]))
         assert not any(secret in repr(shown) for secret in (TOKEN, PASSWORD, "q8Jf2", "Zr5T"))
+
+
+async def test_words_of_a_question_in_a_decision(tmp_path: Path) -> None:
+    """A decision quotes words of the question, and a password among them reaches neither the file nor `decisions`."""
+    password = "Tr0ub4dor-and-3xyz"
+    file = tmp_path / "memory.db"
+    store = SQLAlchemyStore(f"sqlite:///{file}", redactor=Redactor())
+    with MemoryManager(store, user_id="ann") as manager:
+        manager.store("staging logs " * 200, type="tool_output", key="env")
+        context = MemoryContext("ann", store=store, thread_id="t")
+        await context.add_message(
+            UserMessage(content=f"what was DB_PASSWORD={password}?", source="user")
+        )
+        await context.get_messages()
+        decisions = context.decisions()
+        await context.aclose()
+    store.close()
+
+    assert decisions
+    assert password not in repr(list(decisions))
+    written = b"".join(path.read_bytes() for path in tmp_path.iterdir())  # noqa: ASYNC240 - nothing else runs
+    assert password.encode() not in written

@@ -5,9 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from autogen_core.models import AssistantMessage, LLMMessage
+from langchain.agents import create_agent
+from langchain.agents.middleware import (
+    ClearToolUsesEdit,
+    ContextEditingMiddleware,
+    SummarizationMiddleware,
+)
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
 
+from langchain_memory_context.testing import ScriptedChatModel
 from langchain_memory_context.testing import call as lc_call
 from memory_context import MemoryContext, MemoryRef
 from memory_context.stores import MemoryStore, SQLAlchemyStore
@@ -26,6 +35,11 @@ def assert_names_the_first(first: str, again: str) -> None:
     assert MemoryRef.parse(reference).key == key
     assert remark == "(the same text came before)"
     assert len(first.splitlines()) > 2
+
+
+def answer(words: int) -> AssistantMessage:
+    """An answer of that many words."""
+    return AssistantMessage(content="fine " * words, source="coder")
 
 
 class TestAutoGen:
@@ -110,6 +124,20 @@ class TestAutoGen:
         prompt = await fill(context, call("run"), results(LOG))
         assert "(the same text came before)" not in text_of(prompt[-1])
 
+    async def test_a_compaction_takes_the_first_away(self) -> None:
+        """A second one that no model has seen gets a preview if a compaction before that takes the first one away."""
+        context = MemoryContext("ann", store="sqlite://", max_tokens=700, recall=False)
+        beginning: list[LLMMessage] = [user("Hello."), answer(5), user("Run it.")]
+        await fill(context, *beginning, call("run", number=1), results(LOG, number=1))
+        prompt = await fill(
+            context,
+            *(answer(450), user("And now? Run it again.")),
+            *(call("run", number=2), results(LOG, number=2)),
+        )
+        assert "messages that stood here" in text_of(prompt[2])
+        assert "(the same text came before)" not in text_of(prompt[-1])
+        assert "worker-777" in "\n".join(text_of(prompt[-1]).splitlines()[1:])
+
 
 class TestLangChain:
     """In `MemoryContextMiddleware`."""
@@ -119,12 +147,6 @@ class TestLangChain:
         self, store: MemoryStore, how: str, nested: bool
     ) -> None:
         """The second placeholder has the first one's key and no preview."""
-
-        @tool
-        def read_log() -> str:
-            """Read the log."""
-            return LOG
-
         script: list[Any] = [[lc_call("read_log", "a")], [lc_call("read_log", "b")], "Done."]
         agent, model = agent_of(script, memory_of(store), tools=[read_log], nested=nested)
         await run(agent, "Run it twice.", how)
@@ -134,3 +156,60 @@ class TestLangChain:
             if isinstance(message, ToolMessage)
         )
         assert_names_the_first(first, again)
+
+    @pytest.mark.parametrize("is_first", [True, False])
+    def test_a_summary_takes_the_first_away(self, store: MemoryStore, is_first: bool) -> None:
+        """A second one that no model has seen gets a preview if LangChain's summary takes the first one away before that."""
+        memory, summary = memory_of(store), summary_of(6, keep=3)
+        middleware = [memory, summary] if is_first else [summary, memory]
+        script = [[lc_call("read_log")], "Done.", [lc_call("read_log")], "Done."]
+        prompt, state = asked(script, middleware, "Read the log.", "Read it again.")
+        assert "Summary." in prompt[0]
+        assert "(the same text came before)" not in prompt[-1]
+        assert "worker-777" in "\n".join(prompt[-1].splitlines()[1:])
+        assert prompt[-1] in state
+
+    def test_a_middleware_clears_the_first(self, store: MemoryStore) -> None:
+        """A second one has a preview if another middleware keeps the first one out of the prompt, though not of the state."""
+        clearing = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=100, keep=1)])
+        script = [[lc_call("read_log")], "Done.", [lc_call("read_log")], "Done."]
+        middleware = [clearing, memory_of(store)]
+        prompt, state = asked(script, middleware, "Read the log.", "Read it again.")
+        assert "[cleared]" in prompt[2]
+        assert "(the same text came before)" not in prompt[-1]
+        assert "worker-777" in "\n".join(prompt[-1].splitlines()[1:])
+        assert prompt[-1] in state
+
+    def test_what_a_model_has_seen_stays(self, store: MemoryStore) -> None:
+        """A remark that a model has seen stays when a summary takes the first one away later."""
+        middleware = [memory_of(store), summary_of(9, keep=4)]
+        script = [[lc_call("read_log")], "Done.", [lc_call("read_log")], "Done.", "Fine."]
+        questions = ("Read the log.", "Read it again.", "And now?")
+        prompt, _ = asked(script, middleware, *questions)
+        assert "Summary." in prompt[0]
+        assert "(the same text came before)" in prompt[2]
+
+
+@tool
+def read_log() -> str:
+    """Read the log."""
+    return LOG
+
+
+def summary_of(messages: int, keep: int) -> SummarizationMiddleware:
+    """LangChain's summary in place of all but the newest messages, once there are that many."""
+    return SummarizationMiddleware(
+        ScriptedChatModel(["Summary."]), trigger=("messages", messages), keep=("messages", keep)
+    )
+
+
+def asked(script: list[Any], middleware: list[Any], *questions: str) -> tuple[list[str], list[str]]:
+    """Ask an agent with that middleware, and return the texts of its last prompt and of its messages."""
+    model = ScriptedChatModel(script)
+    agent = create_agent(model, [read_log], middleware=middleware, checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "t"}}
+    given: list[Any] = [{"messages": [("user", one)]} for one in questions]
+    states = [agent.invoke(one, thread) for one in given]
+    return [str(one.content) for one in model.prompts[-1]], [
+        str(one.content) for one in states[-1]["messages"]
+    ]

@@ -124,12 +124,17 @@ def test_a_run_as_json(runs: Path) -> None:
     "arguments, said",
     [
         (["--call=1"], "--call needs --run NAME, the run of the call"),
+        (
+            ["--run=first", "--policy=mask", "--policy=memory"],
+            "--run replays a run by one policy, not by 2: give --policy once",
+        ),
+        (["--run=first", "--report=r.html"], "--report compares all runs: leave out --run"),
         (["--run=third"], "no run of the files is called 'third'; there are first, second"),
         (["--run=first", "--call=9"], "the run has 4 model calls; there is no call 9"),
     ],
 )
 def test_runs_and_calls_that_are_not_there(runs: Path, arguments: list[str], said: str) -> None:
-    """The error says what there is."""
+    """The error says what there is, or which options do not go together."""
     done = replay(runs, *arguments)
     assert (2, True) == (done.returncode, said in done.stderr)
 

@@ -92,6 +92,33 @@ def test_forms(text: str, columns: tuple[str, ...], rows: list[list[Any]]) -> No
 
 
 @for_each(
+    "names, line",
+    [
+        ("order_id,created_at,total", "{0},2026-01-01 12:00:{0:02},{0}.5"),
+        ("time,latency_ms", "2026-01-01T12:00:{0:02}Z,{0}"),
+        ("time;host", "2026-01-01 12:00:{0:02};h{0}"),
+        ("time\tn", "2026-01-01 12:00:{0:02}\t{0}"),
+        ("ticket,severity,hours", "{0},ERROR,{0}"),
+        ("Found 9:\nid,at", '{0},"2026-01-01 12:00:{0:02}"'),
+    ],
+)
+def test_times_and_levels_in_a_table(names: str, line: str) -> None:
+    """A table with times or levels in its cells is a table and not a log: it has names above them."""
+    text = "\n".join([names, *map(line.format, range(9))])
+    columns, rows = rows_of(text)
+    assert columns == tuple(re.split("[,;\t]", names.rpartition("\n")[2]))
+    assert len(rows) == 9
+
+
+@for_each("first", ["Log started, version 2", "starting", ""])
+def test_a_log_with_a_comma_in_each_line(first: str) -> None:
+    """A log is a log although a comma before its milliseconds divides each line in two."""
+    lines = [f"2026-01-01 12:00:{number:02},123 INFO worker {number} ok" for number in range(9)]
+    columns, _ = rows_of("\n".join([first, *lines]))
+    assert columns == LOG
+
+
+@for_each(
     "text",
     [
         "┌───────┬─────────┐\n│  id   │  name   │\n│ int64 │ varchar │\n├───────┼─────────┤\n│     1 │ a       │\n│     2 │ b       │\n├───────┴─────────┤\n│ 2 rows          │\n└─────────────────┘\n",

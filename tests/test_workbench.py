@@ -469,6 +469,24 @@ class TestPassing:
         assert result.is_error
         assert "There is no memory with the key" in text_of(result)
 
+    async def test_error_of_a_tools_own(self, context: MemoryContext) -> None:
+        """A tool's error that quotes an argument quotes the reference, not the text that it stands for."""
+
+        def login(password: str) -> None:
+            message = f"wrong password: {password}"
+            raise ValueError(message)
+
+        key = await context.store("hunter2", type="secret")
+        ref = f"[MemoryRef: {key}]"
+        await context.add_message(UserMessage(content=f"log in with {ref}", source="user"))
+        workbench = MemoryWorkbench(
+            [login], context, pass_by_reference=PassingPolicy(secrets_for=["login"])
+        )
+        result = await workbench.call_tool("login", {"password": ref})
+
+        assert result.is_error
+        assert f"wrong password: {ref}" == text_of(result)
+
     async def test_secret(self, context: MemoryContext) -> None:
         """A secret that a person names goes to no tool that is not on the list."""
         key = await context.store("hunter2", type="secret")

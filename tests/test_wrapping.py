@@ -486,18 +486,15 @@ async def test_one_of_several_dies() -> None:
 
 async def test_a_server_that_hangs() -> None:
     """A call without a sign of life is given up and cancelled; others go on meanwhile."""
-    async with wrapped() as client:
-        await client.tools()
-        usual, client.wrapper.settings = client.wrapper.settings, WrapSettings(patience=0.3)
+    async with wrapped(patience=4) as client:
         number = await client.ask("tools/call", name="deaf", arguments={})
         await client.until(method="notifications/message")
-        client.wrapper.settings = usual
         assert '{"text": "x"}' == await client.text("got", text="x")
         result = (await client.until(id=number))["result"]
 
         assert result["isError"]
         assert (
-            "demo gave no sign for 0.3 seconds; tools/call was cancelled"
+            "demo gave no sign for 4 seconds; tools/call was cancelled"
             in result["content"][0]["text"]
         )
         assert 1 == len(json.loads(await client.text("cancelled")))

@@ -49,7 +49,12 @@ from langchain_memory_context.state_through_parent_graphs import (
     check_owner_of,
     graphs_around,
 )
-from langchain_memory_context.tool_results import ToolOutcome, folded_result, with_folded
+from langchain_memory_context.tool_results import (
+    ToolOutcome,
+    folded_result,
+    with_folded,
+    with_quotations_as_written,
+)
 from langchain_memory_context.tools import MemoryTool, ask_tools, memory_tools, note_tools
 from langchain_memory_context.user_of_a_run import RunUser, named, setting_of_run, user_of_run
 from memory_context import wording_for_models as prompts
@@ -282,6 +287,9 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             return filled
         with self._calling(request, conversation) as call:
             outcome = handler(filled)
+        outcome = with_quotations_as_written(
+            outcome, request.tool_call["args"], filled.tool_call["args"]
+        )
         return self._folded(request, outcome, conversation, call)
 
     async def awrap_tool_call(
@@ -294,6 +302,9 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             return filled
         with self._calling(request, conversation) as call:
             outcome = await handler(filled)
+        outcome = with_quotations_as_written(
+            outcome, request.tool_call["args"], filled.tool_call["args"]
+        )
         return await off_loop(self._folded, request, outcome, conversation, call)
 
     def wrap_model_call(
@@ -493,15 +504,15 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         self._watch(conversation.notes)
         notes = conversation.notes if self._hosted.has_notes else None
         before = conversation.carried
-        after, facts = await conversation.decides.before_model(
-            before.messages, before.note.facts, before.seen, notes
-        )
-        edits = edits_between(before.held, after)
-        note = note_of(facts, edits)
         state_messages = _messages_in(request.state)
         in_state = {
             one.id: message for one, message in zip(before.held, state_messages, strict=True)
         }
+        after, facts = await conversation.decides.before_model(
+            before.messages, before.note.facts, before.seen, notes, _hidden(request, in_state)
+        )
+        edits = edits_between(before.held, after)
+        note = note_of(facts, edits)
         prompt = request.override(
             messages=_prompt(request.messages, in_state, edits),
             tools=[
@@ -592,6 +603,13 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
 def _messages_of(answer: AnyAnswer) -> dict[str, Any]:
     """Return what `model_node` adds to its graph's state: the answer, which carries the decisions."""
     return {"messages": list(cast("AnyResponse", answer).result)}
+
+
+def _hidden(request: AnyRequest, in_state: Mapping[str, AnyMessage]) -> set[str]:
+    """Return the ids of the messages that another middleware has left out of the request or changed there."""
+    requested = zip(ids_of(request.messages), request.messages, strict=True)
+    contents = {message_id: message.content for message_id, message in requested}
+    return {one for one, message in in_state.items() if contents.get(one) != message.content}
 
 
 def _prompt(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.runnables import RunnableConfig
@@ -99,7 +99,8 @@ def check_owner_of(saved: CheckpointTuple | None, name: str, user_id: str) -> No
     """
     channels = saved.checkpoint["channel_values"] if saved else {}
     for value in channels.values():
-        for message in value if isinstance(value, list) else [value]:
+        messages = cast("Sequence[object]", value if isinstance(value, list) else [value])
+        for message in messages:
             for place, carried in _notes_on(message) if isinstance(message, AIMessage) else ():
                 if place.startswith(f"{name}@"):
                     carried.facts.check_owner(user_id)

@@ -689,8 +689,8 @@ def _has_expired(item: MemoryItem) -> bool:
 
 def _matches(value: Any, wanted: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
     """Return whether a value matches a filter by LangGraph's rules: on fields, lists of the same length, and operators."""
+    fields = members_of(wanted)
     if isinstance(wanted, Mapping):
-        fields = members_of(wanted)
         if any(name.startswith("$") for name in fields):
             return all(_holds(value, name, operand) for name, operand in fields.items())
         members = members_of(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -18,6 +18,7 @@ from memory_context.conversation.folding.fold_messages import MessageFolder
 from memory_context.conversation.message import Message
 from memory_context.conversation.nested_json import elements_of, members_of
 from memory_context.conversation.references.key_trust import RunningCall
+from memory_context.conversation.references.pass_by_reference import with_references_again
 from memory_context.model.origin import TOOL
 from memory_context.model.tool_names import MEMORY_TOOLS
 
@@ -38,6 +39,21 @@ def with_folded(outcome: ToolOutcome, fold: Callable[[ToolMessage], ToolMessage]
         messages = [messages]
     folded = [fold(one) if isinstance(one, ToolMessage) else one for one in messages]
     return replace(outcome, update={**changes, "messages": folded})
+
+
+def with_quotations_as_written(
+    outcome: ToolOutcome, written: Mapping[str, Any], filled: Mapping[str, Any]
+) -> ToolOutcome:
+    """Return a tool's outcome; an error in it quotes the references in *written*, not the texts of *filled*."""
+
+    def quoted(message: ToolMessage) -> ToolMessage:
+        content: object = message.content
+        if message.status != "error" or not isinstance(content, str):
+            return message
+        content = with_references_again(content, written, filled)
+        return message.model_copy(update={"content": content})
+
+    return outcome if filled is written else with_folded(outcome, quoted)
 
 
 def folded_result(

@@ -337,8 +337,9 @@ class AgentMemoryService:
             raise
         except (FileNotFoundError, NotADirectoryError) as error:
             events.FILE_NOT_FOUND.log(verb=verb, path=what, agent=agent)
+            # A second path is where to move it: that nothing stands there is no error.
             raise AgentMemoryFileNotFoundError(
-                f"the agent {agent} has nothing under {what}"
+                f"the agent {agent} has nothing under {brief(paths[0])}"
             ) from error
         except (OSError, RecursionError, AgentNotFoundError) as error:
             events.FILE_FAILED.log(error, verb=verb, path=what, agent=agent)

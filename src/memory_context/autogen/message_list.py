@@ -12,7 +12,6 @@ from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, User
 from memory_context.autogen.cancelled_calls import is_late, with_answers
 from memory_context.autogen.messages import hosts_id, made_of, neutral_of, sendable
 from memory_context.autogen.saved_state_format import ContextFacts
-from memory_context.conversation.compaction import uncompacted
 from memory_context.conversation.held_conversation import HeldConversation
 from memory_context.conversation.message import Message, MessageFacts
 from memory_context.exceptions import StateError
@@ -116,7 +115,7 @@ class MessageList(HeldConversation):
         Raises:
             StateError: *item* holds no compacted messages, or this conversation has no reference to it.
         """
-        index, messages = uncompacted(self.messages, item, self.conversation.new_id)
+        index, messages = self.conversation.restore(self.messages, item)
         restored = self._with_ids(messages)
         self.messages[index : index + 1] = restored
         if self.seen > index:

@@ -28,7 +28,7 @@ class ContextFacts(BaseModel):
         messages: The facts about each message (`MessageFacts`), or about each result where a message holds several.
     """
 
-    version: int = VERSION
+    version: int = Field(default=VERSION, ge=1, strict=True)
     user_id: str
     thread_id: str
     run_id: str | None = None

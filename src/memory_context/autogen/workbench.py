@@ -35,7 +35,11 @@ from memory_context.autogen.toolbox import (
     sorted_tools,
 )
 from memory_context.conversation.references.key_trust import RunningCall
-from memory_context.conversation.references.pass_by_reference import NotPassedError, PassingPolicy
+from memory_context.conversation.references.pass_by_reference import (
+    NotPassedError,
+    PassingPolicy,
+    with_references_again,
+)
 from memory_context.conversation.references.reference_files import with_references_filled
 from memory_context.exceptions import StateError
 from memory_context.runtime import events
@@ -282,7 +286,9 @@ class MemoryWorkbench(StaticStreamWorkbench):
         for kind, run in groupby(result.result, type):
             parts = list(run)
             if issubclass(kind, TextResultContent):
-                text = "\n".join(str(part.content) for part in parts)
+                whole = text = "\n".join(str(part.content) for part in parts)
+                if result.is_error:
+                    text = with_references_again(text, call.running.written, call.arguments)
                 shown = await call.context.fold_output(
                     text,
                     tool=call.name,
@@ -291,7 +297,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
                     ),
                     is_error=result.is_error,
                 )
-                if shown != text:
+                if shown != whole:
                     parts = [TextResultContent(content=shown)]
             contents += parts
         return result.model_copy(update={"result": contents})

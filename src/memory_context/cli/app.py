@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import sys
 from typing import Annotated, Any, cast
 
@@ -25,7 +26,21 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # typer does not e
 
 
 class GroupedVerbs(TyperGroup):
-    """A group whose help lists the commands under headings; in plain text, typer itself would print one list."""
+    """A group whose help lists the commands under headings; in plain text, typer itself would print one list.
+
+    It ends well if the reader closes the pipe, as `head` does. Typer itself would exit with 1.
+    """
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override] # noqa: ANN401 - as click says
+        """Run the command; return its exit code, or 0 if nobody reads what it prints any longer."""
+        try:
+            code = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Otherwise Python would complain when it flushes at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        return code
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override] # noqa: ANN401 - typer exports neither type
         """Write a section for each heading, with the commands in the order of their registration."""
@@ -81,18 +96,14 @@ def run(arguments: list[str]) -> int:
         return FAILED
     except (KeyboardInterrupt, typer.Abort):  # progress_and_ctrl_c.py says what state things are in
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader closed the pipe, as `head` does; otherwise Python would complain when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
 
 
 def _print_error(error: Exception) -> None:
     from memory_context.display.terminal import harmless
 
     text: str = getattr(error, "format_message", error.__str__)()
-    # Some versions of typer write this before the choices of an option.
-    text = text.replace("Value error, ", "")
+    # Some versions of typer pass pydantic's prefix on: Invalid value for '--mode': Value error, 'x' is not one of …
+    text = re.sub(r"^(Invalid value for [^:]*: )Value error, ", r"\1", text)
     line = f"{NAME}: {' '.join(harmless(text).split())}"
     command = getattr(
         getattr(error, "ctx", None), "command_path", None

@@ -8,7 +8,7 @@ import typer
 from memory_context.cli import options as opt
 from memory_context.cli.app import KEEP, NOTHING_FOUND, app
 from memory_context.cli.completion import complete_users
-from memory_context.cli.open_store_and_user import login, opened, opened_store
+from memory_context.cli.open_store_and_user import login, missing_name, opened, opened_store
 from memory_context.cli.progress_and_ctrl_c import interruptible
 from memory_context.cli.screen import confirm, print_json, print_paged, say
 from memory_context.exceptions import StoreError
@@ -223,6 +223,11 @@ def consolidate(
         done = consolidation.consolidate(
             memory, tier, tier_id, similarity=similarity, dry_run=dry_run, progress=report
         )
+        missing = None
+        if not done.notes:
+            missing = missing_name(memory.memory_store, memory.scope.user_id, tier=tier)
+    if missing:
+        say(missing)
     if as_json:
         print_json(asdict(done) | {"tokens_saved": done.tokens_saved})
         return

@@ -12,6 +12,7 @@ from memory_context.cli.app import FAILED, MOVE, app
 from memory_context.cli.open_store_and_user import check_given, opened_store
 from memory_context.cli.progress_and_ctrl_c import interruptible
 from memory_context.cli.screen import print_json, print_paged, say
+from memory_context.exceptions import InvalidArgumentError
 
 if TYPE_CHECKING:
     from memory_context.memory.export_file_format import DamagedLine
@@ -42,6 +43,8 @@ def export_(
     from memory_context.memory.transfer import ALL_USERS, export_memories
     from memory_context.text.describe.description import counted
 
+    if str(file) == "-":
+        raise InvalidArgumentError("export writes a file, not standard output: give its name")
     with (
         opened_store(store, "export") as database,
         interruptible(

@@ -15,7 +15,7 @@ from memory_context.cli import options as opt
 from memory_context.cli.app import FIND, NOTHING_FOUND, app
 from memory_context.cli.completion import complete_keys
 from memory_context.cli.filter_options import read_filters
-from memory_context.cli.open_store_and_user import only_user, opened, opened_store
+from memory_context.cli.open_store_and_user import missing_name, only_user, opened, opened_store
 from memory_context.cli.screen import (
     LINE,
     NAME,
@@ -102,6 +102,7 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
         scope = Scope(user or only_user(database))
         entries = catalog.entries(scope, filters, sort=sort, limit=limit, offset=offset)
         total = database.count(scope, filters)
+        missing = None if total else missing_name(database, scope.user_id, tier=tier, thread=thread)
     records = [_record(entry) for entry in entries]
     if as_json:
         print_json({"memories": records, **page_facts(limit, offset, total)})
@@ -115,7 +116,7 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
         if rows:
             kinds = ("key", NAME), ("type", NAME), ("tokens", NUMBER), ("stored", TIME)
             print_paged(table([*kinds, ("summary", LINE)], rows))
-        say_page(len(rows), offset, total, "memories")
+        say_page(len(rows), offset, total, "memories", missing)
     return 0 if entries else NOTHING_FOUND
 
 
@@ -155,6 +156,8 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
     filters = read_filters(types, tier, category, tags, thread, since, until, where)
     with opened(store, user, "search", embedder, audit=audit) as memory:
         hits = memory.search(query, limit, mode=mode, filters=filters)
+        names = {"tier": tier, "thread": thread}
+        missing = None if hits else missing_name(memory.memory_store, memory.scope.user_id, **names)
     records = [{**_record(hit), "match": hit.match and asdict(hit.match)} for hit in hits]
     if as_json:
         print_json({"query": query, "memories": records})
@@ -163,7 +166,7 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
     elif hits:
         print_paged(*(part for hit in hits for part in _hit_parts(hit)))
     else:
-        say("nothing found")
+        say(missing or "nothing found")
     return 0 if hits else NOTHING_FOUND
 
 
@@ -361,16 +364,15 @@ def _print_content(
         InvalidArgumentError: The file cannot be written.
     """
     from memory_context.display.terminal import harmless
+    from memory_context.runtime.atomic_file import draft_of
 
     content = item.data
     if page and not is_whole:
         content = (page.text.removesuffix("\n") + "\n").encode("utf-8", "surrogatepass")
     if output:
         try:
-            if is_whole:
-                item.save_to(output)
-            else:
-                output.write_bytes(content)
+            with draft_of(output) as draft:
+                draft.write_bytes(content)
         except OSError as error:
             raise InvalidArgumentError(f"the content cannot be written: {error}") from error
     elif not sys.stdout.isatty():

@@ -7,6 +7,7 @@ import typer
 
 from memory_context.cli import options as opt
 from memory_context.cli.app import RUN, app
+from memory_context.cli.completion import complete_users
 from memory_context.cli.open_store_and_user import check_given, login, opened_store
 
 _PORT = "Serve streamable HTTP on this port (0: any free one) instead of standard input and output."
@@ -23,7 +24,15 @@ _PRICE = "What tokens cost: a model's name, or dollars per million input and cac
 def ui(
     *,
     store: opt.Store = None,
-    user: opt.OneUser = None,
+    user: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID",
+            envvar="MEMORY_CONTEXT_USER",
+            help="Whose memories are shown first, instead of those of the user with the most.",
+            autocompletion=complete_users,
+        ),
+    ] = None,
     port: Annotated[
         int,
         typer.Option(
@@ -45,7 +54,12 @@ def mcp(  # noqa: PLR0913 - each is a setting of the server, with a default
     store: opt.Store = None,
     user: Annotated[
         str,
-        typer.Option(envvar="MEMORY_CONTEXT_USER", metavar="ID", help="Whose memories."),
+        typer.Option(
+            envvar="MEMORY_CONTEXT_USER",
+            metavar="ID",
+            help="Whose memories.",
+            callback=opt.check_user,
+        ),
     ],
     session: Annotated[
         str,
@@ -145,7 +159,9 @@ def replay(  # noqa: PLR0913 - each is an option
     ] = None,
     run: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Replay this run alone, and show it call by call."),
+        typer.Option(
+            metavar="NAME", help="Replay this run alone, by one policy, and show it call by call."
+        ),
     ] = None,
     call: Annotated[
         int | None,

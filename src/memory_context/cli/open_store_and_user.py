@@ -161,3 +161,23 @@ def only_user(store: MemoryStore) -> str:
             f"there are several users; choose one with --user ID: {names}{more}"
         )
     return next(iter(users))
+
+
+def missing_name(
+    store: MemoryStore, user: str, *, tier: str | None = None, thread: str | None = None
+) -> str | None:
+    """Say under which of these names nothing is stored; None if something is under each. Only this user's rows are read.
+
+    For a command that has found nothing: the name may be mistyped.
+    """
+    from memory_context.memory.filters_from_keywords import ANY_STATE
+    from memory_context.model.scope import Scope
+
+    scope = Scope(user)
+    if not store.count(scope, ANY_STATE):
+        return f"there are no memories of a user {user!r} in this database"
+    if tier is not None and not store.count(scope, {**ANY_STATE, "tier": tier}):
+        return f"the user {user!r} has no memories in a tier {tier!r}"
+    if thread is not None and not store.count(scope, {**ANY_STATE, "thread_id": thread}):
+        return f"the user {user!r} has no memories of a conversation {thread!r}"
+    return None

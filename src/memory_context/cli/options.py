@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from memory_context.cli.completion import complete_keys, complete_users
+from memory_context.exceptions import InvalidArgumentError
 
 URLS = "sqlite:///memory.db or postgresql+psycopg://host/database"
 _USER = "Whose memories; not needed if only one user has stored something."
@@ -14,6 +15,19 @@ MOMENT = "2026-01-31, 2026-01-31T12:00 (local time), or how long ago: 30m, 24h, 
 _FILTER = "A condition on a column of the record: importance>=0.8, agent_id=coder (= != < <= > >=); repeatable."
 
 _EMBEDDER = "The object that computes vectors for searches by meaning, by its import path: my.models:embedder."
+
+
+def check_user(user: str | None) -> str | None:
+    """Return the id that was given, or None.
+
+    Raises:
+        InvalidArgumentError: It is empty, as a variable that a script has not set. Not to be taken for "not given": then
+            the only user's memories would be shown to whoever it is.
+    """
+    if user == "":
+        raise InvalidArgumentError("--user is empty: give the id of a user, or leave it out")
+    return user
+
 
 Store = Annotated[
     str | None,
@@ -29,6 +43,7 @@ User = Annotated[
         envvar="MEMORY_CONTEXT_USER",
         help=_USER,
         autocompletion=complete_users,
+        callback=check_user,
     ),
 ]
 OneUser = Annotated[
@@ -39,6 +54,7 @@ OneUser = Annotated[
         envvar="MEMORY_CONTEXT_USER",
         help="Whose memories; without it, those of all users.",
         autocompletion=complete_users,
+        callback=check_user,
     ),
 ]
 Audited = Annotated[

@@ -173,11 +173,14 @@ def page_facts(limit: int, offset: int, total: int) -> dict[str, object]:
     return {"total": total, "offset": offset, "next_offset": end if end < total else None}
 
 
-def say_page(shown: int, offset: int, total: int, things: str) -> None:
-    """Say on standard error which part was shown, and how to get more; nothing if that was all."""
+def say_page(shown: int, offset: int, total: int, things: str, missing: str | None = None) -> None:
+    """Say on standard error which part was shown, and how to get more; nothing if that was all.
+
+    If there was nothing to show, *missing* says which name nothing is stored under.
+    """
     end = offset + shown
     if not total:
-        say(f"no {things} match")
+        say(missing or f"no {things} match")
     elif not shown:
         say(f"there are only {total:,} {things}")
     elif shown < total:

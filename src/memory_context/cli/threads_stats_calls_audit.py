@@ -10,7 +10,7 @@ from memory_context.cli import options as opt
 from memory_context.cli.app import FIND, NOTHING_FOUND, app
 from memory_context.cli.completion import complete_keys
 from memory_context.cli.filter_options import moment
-from memory_context.cli.open_store_and_user import only_user, opened, opened_store
+from memory_context.cli.open_store_and_user import missing_name, only_user, opened, opened_store
 from memory_context.cli.screen import (
     LINE,
     NAME,
@@ -53,6 +53,7 @@ def threads(
         scope = Scope(user or only_user(database))
         found = catalog.threads(scope, limit=limit, offset=offset)
         total = catalog.count_threads(scope.user_id)
+        missing = None if total else missing_name(database, scope.user_id)
     if as_json:
         conversations = [asdict(thread) for thread in found]
         print_json({"threads": conversations, **page_facts(limit, offset, total)})
@@ -65,7 +66,7 @@ def threads(
             counts = ("memories", NUMBER), ("tokens", NUMBER)
             columns = [("conversation", NAME), *counts, ("first", TIME), ("last", TIME)]
             print_paged(table(columns, rows))
-        say_page(len(rows), offset, total, "conversations")
+        say_page(len(rows), offset, total, "conversations", missing)
     return 0 if found else NOTHING_FOUND
 
 
@@ -96,6 +97,9 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
             "not_indexed": catalog.count_pending(user_id),
             **_sums_of_calls(database, [total.name for total in totals["users"]]),
         }
+        missing = missing_name(database, user_id) if user_id and not sums["memories"] else None
+    if missing:
+        say(missing)
     if as_json:
         tables = {name: [asdict(total) for total in rows] for name, rows in totals.items()}
         print_json({"database_bytes": database_bytes, **sums, **tables})
@@ -153,12 +157,16 @@ def calls(
             if thread is None
             else memory.calls(thread_id=thread, limit=limit + 1)
         )
+        missing = None
+        if not found:
+            missing = missing_name(memory.memory_store, memory.scope.user_id, thread=thread)
     shown = found[:limit]
     if as_json:
         print_json({"calls": [asdict(one) for one in shown], "more": len(found) > limit})
     elif not shown:
         say(
-            "no calls are kept: agents that run on this store add them, and they are kept for 30 days"
+            missing
+            or "no calls are kept: agents that run on this store add them, and they are kept for 30 days"
         )
     else:
         print_paged(_call_table(shown))
@@ -239,8 +247,9 @@ def audit(
     from memory_context.stores import SQLAuditTrail
 
     with opened_store(store, "audit") as database:
+        user_id = user or only_user(database)
         entries = SQLAuditTrail(database).entries(
-            user or only_user(database),
+            user_id,
             key=key,
             action=action,
             since=moment(since) if since else None,
@@ -249,6 +258,7 @@ def audit(
         found = list(
             islice(entries, limit + 1)
         )  # one more than wanted, to know whether there are more
+        missing = None if found else missing_name(database, user_id)
     shown = found[:limit]
     more = len(found) > limit
     if as_json:
@@ -269,5 +279,5 @@ def audit(
         if more:
             say(f"the newest {limit:,}; for more: --limit, or --until")
     else:
-        say("no entries match")
+        say(missing or "no entries match")
     return 0 if shown else NOTHING_FOUND

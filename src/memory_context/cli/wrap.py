@@ -77,7 +77,10 @@ def wrap(  # noqa: PLR0913 - each is an option
         typer.Option(metavar="URL", envvar="MEMORY_CONTEXT_STORE", help=_STORE),
     ] = None,
     user: Annotated[
-        str | None, typer.Option(metavar="ID", envvar="MEMORY_CONTEXT_USER", help=_USER)
+        str | None,
+        typer.Option(
+            metavar="ID", envvar="MEMORY_CONTEXT_USER", help=_USER, callback=opt.check_user
+        ),
     ] = None,
     threshold: Annotated[
         int, typer.Option(min=50, metavar="TOKENS", help="Fold larger results.")

@@ -168,7 +168,9 @@ class Compactor:
         with operation(
             "compact", self.folder.manager.who, limit=self.limit, messages=len(messages)
         ) as compacting:
-            compacted = self._with_folded_calls(self._cut(messages, tokens, seen))
+            # What is cut off may hold the output that a later one only refers to.
+            whole = self.folder.with_missing_previews(messages, seen, is_cut=True)
+            compacted = self._with_folded_calls(self._cut(whole, self._tokens(whole), seen))
             compacted = self._squeezed(compacted)
             saved = sum(tokens) - sum(self._tokens(compacted))
             is_changed = compacted != messages

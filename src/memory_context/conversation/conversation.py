@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from memory_context import wording_for_models as prompts
 from memory_context.conversation.ask_texts import LightModel
-from memory_context.conversation.compaction import Compactor, check_limit
+from memory_context.conversation.compaction import Compactor, check_limit, uncompacted
 from memory_context.conversation.conversation_facts import ConversationFacts
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.fold_recall_notes_policies import (
@@ -48,7 +48,7 @@ from memory_context.memory.assembler import ContextAssembler
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.user_layer import UserLayer, user_layer
-from memory_context.model.item import hash_content
+from memory_context.model.item import MemoryItem, hash_content
 from memory_context.model.reference import MemoryRef
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime.threads import off_loop
@@ -199,6 +199,7 @@ class Conversation:
         facts: ConversationFacts,
         seen: int,
         notes: ScopedMemory | None = None,
+        hidden: AbstractSet[str] = frozenset(),
     ) -> tuple[list[Message], ConversationFacts]:
         """Return the messages as the model sees them now, and the facts of the conversation after that.
 
@@ -210,6 +211,7 @@ class Conversation:
             facts: What is known of it.
             seen: How many of the messages a model has seen.
             notes: The agent's notes; None without tiers.
+            hidden: The ids of the messages that the host will leave out or show otherwise.
 
         Raises:
             StateOwnerError: The conversation belongs to another user.
@@ -222,6 +224,7 @@ class Conversation:
         seen = len(without_notes_of_other_runs(shown_before, run_id))
         kept = _without_unanswered_recalls(kept, seen)
         prompt = await off_loop(self.folder.take_in_all, kept, seen)
+        prompt = await off_loop(self.folder.with_missing_previews, prompt, seen, hidden)
         if seen == 0:
             prompt = await self._with_user_layer(prompt)
         prompt, unchanged = await off_loop(self._with_late_folds, prompt, seen)
@@ -285,6 +288,14 @@ class Conversation:
         if taken.known.folded:
             self.cache.made[hash_content(taken.text)] = taken.known
         return taken
+
+    def restore(self, messages: Sequence[Message], item: MemoryItem) -> tuple[int, list[Message]]:
+        """Return the index of the note on a compaction, and the messages that belong in its place.
+
+        Raises:
+            StateError: *item* holds no messages, or its reference does not stand here.
+        """
+        return uncompacted(messages, item, self.new_id)
 
     def _with_late_folds(self, messages: list[Message], seen: int) -> tuple[list[Message], int]:
         """Fold the texts that were read in full, where that pays now; return the messages and how many are unchanged."""

@@ -73,7 +73,7 @@ class HeldConversation:
         return list(self.messages)
 
     def open_notes(self, notes: ScopedMemory, *, shown: bool) -> None:
-        """Let the agent see the places that are open in *notes*, and no others; have the prompt show *notes*, if *shown*."""
+        """Let the agent see the places that are open in *notes*, and no others; if *shown*, the prompt shows the notes."""
         self.conversation.manager.set_places(notes.places, offered_places(notes))
         self.notes = notes if shown else None
 

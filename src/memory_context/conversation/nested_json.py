@@ -45,11 +45,11 @@ def with_strings(
         case Mapping():
             return {
                 name: with_strings(one, changed, _inside(schema, name))
-                for name, one in members_of(value).items()
+                for name, one in cast("Mapping[str, Any]", value).items()
             }
         case list():
             inside = _inside(schema, None)
-            return [with_strings(one, changed, inside) for one in elements_of(value)]
+            return [with_strings(one, changed, inside) for one in cast("list[object]", value)]
         case _:
             return value
 

@@ -53,7 +53,7 @@ def decisions(made: Sequence[Decision]) -> Html:
     drawn = table(columns, rows, (5, 6))
     earlier = len(made) - SHOWN
     if earlier > 0:
-        return joined((soft(f"⋯ {earlier:,} earlier ones"), drawn))
+        return joined(soft(f"⋯ {earlier:,} earlier ones"), drawn)
     return drawn
 
 
@@ -61,14 +61,12 @@ def _decision(decision: Decision) -> list[str]:
     asked = decision.asked
     if len(asked) > ASKED:
         asked = f"{asked[:ASKED]}…"
-    keys = list[str]()
-    for key in decision.opened or decision.found:
-        keys.append(tag("code", key, cls="key"))
-        keys.append(" ")
+    opened = decision.opened or decision.found
+    keys = [joined(tag("code", key, cls="key"), " ") for key in opened]
     return [
         asked,
         decision.judge,
-        joined(keys) if keys else soft("nothing"),
+        joined(*keys) if keys else soft("nothing"),
         decision.searched or "",
         decision.why,
         f"{decision.tokens:,}",
@@ -96,7 +94,7 @@ def stats(done: ContextStats) -> Html:
         return drawn
     share = (done.tokens_shown + done.tokens_recalled) / done.tokens_folded
     caption = f"{share:.1%} of the folded tokens still stand in the prompt"
-    return joined((drawn, tag("div", bar(share), " ", soft(caption))))
+    return joined(drawn, tag("div", bar(share), " ", soft(caption)))
 
 
 def calls(kept: Sequence[CallRecord]) -> Html:
@@ -106,7 +104,7 @@ def calls(kept: Sequence[CallRecord]) -> Html:
     rows = [_call(record) for record in kept[:SHOWN]]
     drawn = table(("at", "conversation", "sent", "in full", "what happened"), rows, (2, 3))
     more = len(kept) - SHOWN
-    return joined((drawn, soft(f"⋯ {more:,} more"))) if more > 0 else drawn
+    return joined(drawn, soft(f"⋯ {more:,} more")) if more > 0 else drawn
 
 
 def _call(record: CallRecord) -> list[str]:
@@ -115,7 +113,7 @@ def _call(record: CallRecord) -> list[str]:
     at = f"{what.at.astimezone():%Y-%m-%d %H:%M:%S}"
     if isinstance(what, Decision):
         _, judge, keys, _, why, *_ = _decision(what)
-        return [at, thread, "", "", joined((judge, soft(" brought back "), keys, f": {why}"))]
+        return [at, thread, "", "", joined(judge, soft(" brought back "), keys, f": {why}")]
     changes = "; ".join(f"{verb} {', '.join(keys)}" for verb, keys in what.changes())
     return [at, thread, f"{what.tokens_sent:,}", f"{what.tokens_full:,}", changes]
 
@@ -155,18 +153,17 @@ def package(made: ContextPackage) -> Html:
     for entry in made.entries:
         key = tag("code", entry.item.memory_key, cls="key")
         size = soft(f"· {entry.tier}, {entry.form}, {entry.tokens:,} tokens")
-        title = joined((key, f" {entry.item.summary} ", size))
+        title = joined(key, f" {entry.item.summary} ", size)
         parts.append(folded(title, tag("pre", entry.text)))
     if made.left_out:
-        rows = list[Sequence[str]]()
-        for omitted in made.left_out[:SHOWN]:
-            rank = f"{omitted.rank:,}"
-            tokens = f"{omitted.tokens:,}"
-            rows.append((rank, omitted.tier, omitted.key, tokens, omitted.reason))
+        rows = [
+            (f"{one.rank:,}", one.tier, one.key, f"{one.tokens:,}", one.reason)
+            for one in made.left_out[:SHOWN]
+        ]
         columns = ("rank", "tier", "key", "tokens", "why")
         drawn = table(columns, rows, (0, 3))
         parts.append(folded(f"{len(made.left_out):,} left out", drawn))
-    return joined(parts)
+    return joined(*parts)
 
 
 def _tiers(made: ContextPackage) -> Html:

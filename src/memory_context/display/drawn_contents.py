@@ -72,7 +72,7 @@ def _value(value: Any, text: str) -> Html:  # noqa: ANN401 - whatever JSON holds
     rows = _rows(text) if _is_table(value) else None
     if rows is None:
         return tree
-    return joined((rows_of(rows), folded("as JSON", tree)))
+    return joined(rows_of(rows), folded("as JSON", tree))
 
 
 def _is_table(value: object) -> bool:

@@ -80,7 +80,7 @@ def conversation(view: Transcript) -> Html:
     facts = " · ".join(f"{name} {value}" for name, value in view.facts)
     head = tag("div", tag("b", view.title), soft(f" {facts}"), cls="head")
     body = tag("table", tag("tbody", *rows)) if rows else soft("no messages yet")
-    return joined((head, _totals(view), body))
+    return joined(head, _totals(view), body)
 
 
 def _totals(view: Transcript) -> Html:
@@ -127,7 +127,7 @@ def _row(entry: TranscriptEntry, view: Transcript, largest: int) -> Html:
 def _folded_text(ref: MemoryRef, preview: str, stored: int) -> Html:
     """Draw a reference, and below it the preview that the model sees."""
     key = tag("code", ref.key, cls="key")
-    title = joined((key, f" {ref.description} ", soft(f"· {stored:,} tokens in the store")))
+    title = joined(key, f" {ref.description} ", soft(f"· {stored:,} tokens in the store"))
     if not preview.strip():
         return tag("div", title)
     return folded(title, tag("pre", preview.rstrip("\n")))
@@ -142,5 +142,5 @@ def _plain_text(text: str) -> Html:
     size = f"{len(lines):,} lines"
     if len(lines) == 1:
         size = f"{len(text):,} characters"
-    title = joined((shortened(lines[0], most=CELL), " ", soft(f"· {size}")))
+    title = joined(shortened(lines[0], most=CELL), " ", soft(f"· {size}"))
     return folded(title, text_of(text, len(lines)))

@@ -31,7 +31,7 @@ AROUND = 2
 def memory(item: MemoryItem) -> Html:
     """Draw a memory: its title, its content, and its other facts."""
     head = tag("div", *_title(item), cls="head")
-    return joined((head, content_of(item), folded("facts", table(("", ""), _facts(item)))))
+    return joined(head, content_of(item), folded("facts", table(("", ""), _facts(item))))
 
 
 def _title(item: MemoryItem) -> list[str]:
@@ -80,7 +80,7 @@ def memories(items: Sequence[MemoryItem]) -> Html:
         parts = [_table(shown)]
     if len(items) > SHOWN:
         parts.append(soft(f"⋯ {len(items) - SHOWN:,} more"))
-    return joined(parts)
+    return joined(*parts)
 
 
 def _table(items: Sequence[MemoryItem]) -> Html:
@@ -110,7 +110,7 @@ def _hit(item: MemoryItem, *, is_open: bool) -> Html:
         found = f" · lines {match.lines[0]:,}-{match.lines[1]:,}"
     if match and match.why:
         found = f"{found} · found by {', '.join(match.why)}"
-    title = joined((*_title(item), soft(found)))
+    title = joined(*_title(item), soft(found))
     if is_secret(item):
         return folded(title, soft(SECRET_NOTE), is_open=is_open)
     if match and match.passage:

@@ -68,7 +68,7 @@ def escaped(text: str) -> Html:
     return text if isinstance(text, Html) else Html(html.escape(visible(text)))
 
 
-def joined(parts: Iterable[str]) -> Html:
+def joined(*parts: str) -> Html:
     """Join texts and markup into one piece of markup."""
     return Html("".join(map(escaped, parts)))
 
@@ -77,7 +77,7 @@ def tag(name: str, /, *parts: str, cls: str = "", **attributes: str) -> Html:
     """Return an element with texts and markup in it."""
     given = {"class": cls, **attributes} if cls else attributes
     written = "".join(f' {key}="{html.escape(visible(value))}"' for key, value in given.items())
-    return Html(f"<{name}{written}>{joined(parts)}</{name}>")
+    return Html(f"<{name}{written}>{joined(*parts)}</{name}>")
 
 
 def image(data_url: str) -> Html:
@@ -88,7 +88,7 @@ def image(data_url: str) -> Html:
 def folded(summary: str, *parts: str, is_open: bool = False) -> Html:
     """Return a summary that opens to show the parts."""
     start = Html("<details open>" if is_open else "<details>")
-    return joined((start, tag("summary", summary), *parts, Html("</details>")))
+    return joined(start, tag("summary", summary), *parts, Html("</details>"))
 
 
 def soft(text: str) -> Html:

@@ -40,7 +40,7 @@ def rows_of(found: TextTable) -> Html:
         left_out.append(f"{len(found.columns) - COLUMNS:,} more columns")
     drawn = table(columns, cells, numbers)
     if left_out:
-        return joined((drawn, soft(f"⋯ {' and '.join(left_out)}")))
+        return joined(drawn, soft(f"⋯ {' and '.join(left_out)}"))
     return drawn
 
 
@@ -73,7 +73,7 @@ class JsonTree:
         opening, closing = "{}" if isinstance(value, dict) else "[]"
         size = soft(f"{opening}{len(members):,}{closing}")
         is_open = depth == 0 or (depth < OPEN_LEVELS and len(members) <= OPEN_MEMBERS)
-        return folded(joined((*label, size)), *self._draw_members(members, depth), is_open=is_open)
+        return folded(joined(*label, size), *self._draw_members(members, depth), is_open=is_open)
 
     def _draw_members(self, members: Sequence[tuple[str, Any]], depth: int) -> Iterator[Html]:
         drawn = 0

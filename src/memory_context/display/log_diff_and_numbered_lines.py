@@ -57,7 +57,7 @@ def numbered(
         if line.number > before + 1:
             parts.append(_gap(line.number - before - 1, width))
         number = tag("span", f"{line.number:>{width}} ", cls="n")
-        parts.append(joined((number, draw(line.text), "\n")))
+        parts.append(joined(number, draw(line.text), "\n"))
         before = line.number
     if total > before:
         parts.append(_gap(total - before, width))
@@ -125,6 +125,6 @@ def marked_line(words: Sequence[str]) -> Callable[[str], Html]:
         for match in pattern.finditer(shown):
             parts += [shown[end : match.start()], tag("mark", match[0])]
             end = match.end()
-        return joined([*parts, shown[end:]])
+        return joined(*parts, shown[end:])
 
     return draw

@@ -215,11 +215,10 @@ def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = (
     problems = {name: _problem_with(entry) for name, entry in entries.items() if name != our_name}
     for name in problems.keys() & {*place.disabled}:
         problems[name] = problems[name] or "it is switched off"
-    chosen = [
-        name for name, problem in problems.items() if not problem and (not only or name in only)
-    ]
+    skipped = {name: problem for name, problem in problems.items() if problem}
+    chosen = [name for name in problems if name not in skipped and (not only or name in only)]
     if not chosen:
-        reasons = "".join(f"; {name}: {problem}" for name, problem in problems.items() if problem)
+        reasons = "".join(f"; {name}: {problem}" for name, problem in skipped.items())
         raise InvalidArgumentError(f"{place} has no server to wrap{reasons}")
     wrapped = {name: entries[name] for name in chosen}
     # Wrapping again keeps what the user has added to our entry, such as environment variables.
@@ -242,7 +241,7 @@ def wrap_in(place: ServerList, command: Sequence[str], only: Collection[str] = (
     _write(wrapped_file, {"mcpServers": {**wrapped_before, **wrapped}}, file)
     owner[_list_name(owner)] = new_entries
     _write(file, config, file)
-    return Change(place, chosen, {name: problem for name, problem in problems.items() if problem})
+    return Change(place, chosen, skipped)
 
 
 def unwrap_in(place: ServerList) -> Change:

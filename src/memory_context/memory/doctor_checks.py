@@ -86,6 +86,7 @@ def _token_counting() -> Check:
 
 def _database(url: str) -> Iterator[Check]:
     innermost_url = database_url(url)
+    has_our_schema = True
     try:
         if innermost_url.startswith(FILES):
             yield from _folder(innermost_url)
@@ -98,12 +99,15 @@ def _database(url: str) -> Iterator[Check]:
             with cast("SQLAlchemyStore", as_store(url.removeprefix("redacted+"))) as store:
                 server = store.database.run_as_it_is(inspection.server)
                 yield _access(f"{server}, {store.url or 'in memory'}", store.database)
-                yield from _schema_and_index(store.database)
+                for check in _schema_and_index(store.database):
+                    if check.name == "schema" and check.status is CheckStatus.PROBLEM:
+                        has_our_schema = False
+                    yield check
     except MemoryContextError as error:
         remedy = "check the URL, the server, and the rights of this user"
         yield Check("database", str(error), CheckStatus.PROBLEM, remedy)
         return
-    if innermost_url != url:
+    if has_our_schema and innermost_url != url:
         yield _encoded_contents(url)
 
 

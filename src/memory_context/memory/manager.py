@@ -482,12 +482,16 @@ class MemoryManager(ClosedAtExit):
     def fetch(self, key: str) -> MemoryItem:
         """Return the record as `read` does, but leave the entry in the audit trail to the caller."""
         item = self.get(key)
-        try:
-            self.memory_store.touch(self.scope, [key])
-        except StoreError as error:
-            # The text is here already: a count that fails must not keep it from the reader.
-            events.READ_NOT_COUNTED.log(error, user_id=self.scope.user_id, memory_key=key)
+        self._count_reads([key])
         return item
+
+    def _count_reads(self, keys: Sequence[str]) -> None:
+        """Count a read of each memory; a failure is logged only, since the reader has the texts already."""
+        try:
+            self.memory_store.touch(self.scope, keys)
+        except StoreError as error:
+            read = ", ".join(keys)
+            events.READ_NOT_COUNTED.log(error, user_id=self.scope.user_id, memory_key=read)
 
     def retrieve(  # noqa: PLR0913 - one of them selects
         self,
@@ -704,7 +708,7 @@ class MemoryManager(ClosedAtExit):
         with operation("query", self.who) as asking:
             result = query(self.memory_store, self.scope, sql)
             asking.note(hits=len(result), keys=result.sources)
-        self.memory_store.touch(self.scope, result.sources)
+        self._count_reads(result.sources)
         self.audit("expanded", *result.sources)
         if save_as is None:
             return result
@@ -725,9 +729,17 @@ class MemoryManager(ClosedAtExit):
             ) from error
         return with_changes(result, key=kept.memory_key)
 
+    def without_secrets(self, query: str) -> str:
+        """Return the words of *query* without secrets, if the store has a redactor.
+
+        Raises:
+            RedactionTimeoutError: A user's pattern took too long.
+        """
+        return self.redactor.words(query) if self.redactor else query
+
     def hits(self, scope: Scope, query: str, **how: Any) -> list[MemoryItem]:  # noqa: ANN401 - see `MemoryStore.search`
         """Return what `MemoryStore.search` finds; the store and its embedder get the query without secrets."""
-        words = self.redactor.words(query) if self.redactor else query
+        words = self.without_secrets(query)
         # A query of nothing but secrets has no words left, and a search without words lists everything.
         if query.strip() and not words:
             return []

@@ -32,6 +32,7 @@ from memory_context.replay.recording_files import Watch, stream_recordings
 from memory_context.replay.terminal_report import report
 from memory_context.replay.token_meter import TokenMeter
 from memory_context.replay.verdict_and_json import Summary, verdict
+from memory_context.runtime.atomic_file import draft_of
 
 PIPED_WIDTH = 110
 # How many runs an error names at most.
@@ -50,13 +51,13 @@ class ReplayOptions:
         report: The file of the HTML report; None for no report.
         json: Whether JSON is printed instead of the table.
         explain: Whether the definitions are printed; without files, nothing else is.
-        run: The id of the only run to replay, call by call, by the first named policy, or by this library's default.
+        run: The id of the only run to replay, call by call, by the policy, or by this library's default.
         call: The number of the call of that run whose prompt is shown.
         skip_damaged: Whether a damaged file is reported and the others are replayed.
 
     Raises:
-        InvalidArgumentError: There is nothing to do; a file or the report's folder does not exist; or the report would
-            replace a recording.
+        InvalidArgumentError: There is nothing to do; options do not go together; a file or the report's folder does not
+            exist; or the report would replace a recording.
     """
 
     files: tuple[Path, ...] = ()
@@ -78,6 +79,12 @@ class ReplayOptions:
             )
         if self.call is not None and self.run is None:
             raise InvalidArgumentError("--call needs --run NAME, the run of the call")
+        if self.run is not None and len(self.policies) > 1:
+            raise InvalidArgumentError(
+                f"--run replays a run by one policy, not by {len(self.policies)}: give --policy once"
+            )
+        if self.run is not None and self.report:
+            raise InvalidArgumentError("--report compares all runs: leave out --run")
         for file in self.files:
             if not file.exists() or file.is_dir():
                 raise InvalidArgumentError(
@@ -231,7 +238,8 @@ def _show(options: ReplayOptions, summary: Summary, console: Console) -> None:
             _show_worst(summary, console)
     if options.report:
         try:
-            options.report.write_text(page(summary), encoding="utf-8", errors="replace")
+            with draft_of(options.report) as draft:
+                draft.write_text(page(summary), encoding="utf-8", errors="replace")
         except OSError as error:
             raise InvalidArgumentError(f"the report cannot be written: {error}") from error
 

@@ -67,7 +67,7 @@ def _named(mark: Mark) -> Html:
     line = tag("path", cls=mark.style, d="M0,4H26")
     swatch = tag("svg", line, cls="swatch", viewBox="0 0 26 8", **{"aria-hidden": "true"})
     name = re.sub("([:,])", r"\1<wbr>", escaped(mark.name))
-    return joined((swatch, f"{mark.number} ", Html(name)))
+    return joined(swatch, f"{mark.number} ", Html(name))
 
 
 def _chart(summary: Summary, marks: Sequence[Mark]) -> Html:
@@ -101,6 +101,6 @@ def _worst(summary: Summary) -> list[Html]:
 def _explanations() -> list[Html]:
     parts = list[Html]()
     for title, texts in (("Definitions", DEFINITIONS), ("Policies", POLICIES)):
-        terms = [joined((tag("dt", term), tag("dd", text))) for term, text in texts]
+        terms = [joined(tag("dt", term), tag("dd", text)) for term, text in texts]
         parts += [tag("h2", title), tag("dl", *terms)]
     return parts

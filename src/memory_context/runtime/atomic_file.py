@@ -2,32 +2,65 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
+SQLITE_HEADER = b"SQLite format 3\0"
+
 
 @contextmanager
-def draft_of(path: Path) -> Generator[Path]:
+def draft_of(path: Path, *, is_database: bool = False) -> Generator[Path]:
     """Yield the path of a file beside *path* that replaces it at the end, and is removed after an error.
 
+    A link stays: the file that it leads to is replaced. The new file has the permissions of the old one.
+
+    Args:
+        path: The file to write.
+        is_database: Whether a SQLite database is written. Nothing else may replace one: its memories would be lost.
+
     Raises:
-        OSError: It cannot be written; the error names *path*, not the file beside it.
+        OSError: It cannot be written, because it is a folder, a device or a database, for example; the error names *path*,
+            not the file beside it.
     """
+    target = Path(os.path.realpath(path))
+    _check_replaceable(target, path, is_database=is_database)
     # In the same folder: a rename is atomic only within one file system.
-    draft = path.with_name(f".{uuid4().hex}.tmp")
+    draft = target.with_name(f".{uuid4().hex}.tmp")
     try:
         try:
             yield draft
-            draft.replace(path)
+            if target.exists():
+                shutil.copymode(target, draft)
+            draft.replace(target)
         finally:
             draft.unlink(missing_ok=True)
     except OSError as error:
         if error.filename in (draft, str(draft)):
             raise type(error)(error.errno, error.strerror, str(path)) from error
         raise
+
+
+def _check_replaceable(target: Path, path: Path, *, is_database: bool) -> None:
+    """Check that *target*, to which *path* leads, does not exist, or is a file that may be replaced.
+
+    Raises:
+        OSError: It may not be replaced.
+    """
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
+    if not target.exists():
+        return
+    if not target.is_file():
+        raise OSError(errno.EINVAL, "it is a device or a pipe, not a file", str(path))
+    with target.open("rb") as file:
+        if file.read(len(SQLITE_HEADER)) == SQLITE_HEADER and not is_database:
+            message = "it is a SQLite database, whose contents would be lost"
+            raise FileExistsError(errno.EEXIST, message, str(path))
 
 
 def replace_in(directory: int, name: str, data: bytes, mode: int, draft: str) -> None:

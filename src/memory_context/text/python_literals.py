@@ -92,7 +92,7 @@ def parse_literal(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
         if len(text) > REPR_AT_MOST or not _has_literals_alone(text):
             return None
         value = _evaluate(text)
-        return value if isinstance(value, dict | list) else None
+        return value if is_object(value) or is_list(value) else None
 
 
 def is_repr(text: str) -> bool:

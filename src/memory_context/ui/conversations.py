@@ -49,7 +49,7 @@ def overview(visit: Visit) -> Html:
     columns = ("conversation", "calls", "sent", "in full", "avoided", "memories", "last")
     listed = listing(columns, rows, (1, 2, 3, 5)) if rows else soft("no conversations yet")
     parts = [tag("h1", "Conversations"), _figures(totals), _days(visit), listed]
-    return joined((*parts, visit.pages(len(rows), ROWS, len(threads))))
+    return joined(*parts, visit.pages(len(rows), ROWS, len(threads)))
 
 
 def _last(stored: ThreadSummary | None, total: CallTotals | None) -> datetime:
@@ -135,7 +135,7 @@ def timeline(visit: Visit) -> Html:
         tag("p", visit.link("what it has stored", "memories", thread=thread)),
     ]
     if not records:
-        return joined((*parts, tag("p", NO_CALLS, cls="soft")))
+        return joined(*parts, tag("p", NO_CALLS, cls="soft"))
     if len(points) > 1:
         parts.append(_chart("Tokens per call", points, "number of the call"))
     start = visit.number("from")
@@ -143,7 +143,7 @@ def timeline(visit: Visit) -> Html:
     rows = [_record_row(visit, thread, record) for record in shown]
     columns = ("at", "sent", "in full", "avoided", "what happened")
     parts.append(listing(columns, rows, (1, 2)))
-    return joined((*parts, visit.pages(len(rows), ROWS, len(records), id=thread)))
+    return joined(*parts, visit.pages(len(rows), ROWS, len(records), id=thread))
 
 
 def _record_row(visit: Visit, thread: str, record: CallRecord) -> list[str]:
@@ -159,7 +159,7 @@ def _record_row(visit: Visit, thread: str, record: CallRecord) -> list[str]:
 def _changes(visit: Visit, call: ModelCall) -> Html:
     """Draw what changed before a call: for each kind of change the keys."""
     lines = [tag("div", soft(f"{verb} "), visit.keys(keys)) for verb, keys in call.changes()]
-    return joined(lines) if lines else soft("nothing new")
+    return joined(*lines) if lines else soft("nothing new")
 
 
 def _decision(visit: Visit, decision: Decision) -> Html:
@@ -167,7 +167,7 @@ def _decision(visit: Visit, decision: Decision) -> Html:
     keys = (*decision.opened, *decision.found)
     opened = visit.keys(keys) if keys else soft("nothing")
     cost = soft(f" · {decision.tokens:,} tokens") if decision.tokens else ""
-    return joined((decision.judge, soft(" opened "), opened, f": {decision.why}", cost))
+    return joined(decision.judge, soft(" opened "), opened, f": {decision.why}", cost)
 
 
 def one_call(visit: Visit) -> Html:
@@ -216,7 +216,7 @@ def one_call(visit: Visit) -> Html:
     hidden = _behind_references(call, earlier)
     if hidden:
         parts += [tag("h2", "Behind references, out of sight"), tag("p", visit.keys(hidden))]
-    return joined((*parts, tag("h2", "The prompt"), _prompt(visit, prompt, messages, known)))
+    return joined(*parts, tag("h2", "The prompt"), _prompt(visit, prompt, messages, known))
 
 
 def _prompt_of(visit: Visit, thread: str, at: datetime, until: datetime) -> str:
@@ -255,7 +255,7 @@ def _texts(
         if item is None:
             parts.append(tag("div", visit.key(key), soft(" is deleted")))
             continue
-        head = joined((visit.key(key), f" {item.summary} ", soft(f"· {item.token_count:,} tokens")))
+        head = joined(visit.key(key), f" {item.summary} ", soft(f"· {item.token_count:,} tokens"))
         stored = content_of(item)
         if previews and key in previews:
             preview = tag("div", soft("what the model sees"), tag("pre", previews[key]))
@@ -275,7 +275,7 @@ def _prompt(
     view = Transcript("", (), tuple(entries_of(messages, count)), stored_behind(messages, known))
     lines = map(json.loads, prompt.split("\n"))
     exact = [json.dumps(line, ensure_ascii=False, indent=1) for line in lines]
-    return joined((conversation(view), folded("as it was kept", tag("pre", "\n".join(exact)))))
+    return joined(conversation(view), folded("as it was kept", tag("pre", "\n".join(exact))))
 
 
 def _moment_and_next(text: str) -> tuple[datetime, datetime]:

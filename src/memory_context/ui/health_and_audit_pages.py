@@ -18,7 +18,7 @@ def health(visit: Visit) -> Html:
     for check in examined(visit.url):
         status = tag("b", check.status, cls=f"status {check.status}")
         remedy = tag("div", f"→ {check.remedy}") if check.remedy else ""
-        checks.append([status, check.name, joined((check.found, remedy))])
+        checks.append([status, check.name, joined(check.found, remedy)])
     parts = [tag("h1", "Health"), listing(("", "check", "found"), checks)]
     catalog = Catalog(visit.memory.memory_store)
     parts.append(tag("h2", f"Stored: {catalog.size() / 1e6:,.1f} MB, all users together"))
@@ -30,7 +30,7 @@ def health(visit: Visit) -> Html:
             [one.name, f"{one.memories:,}", f"{one.tokens:,}", when(one.newest)] for one in totals
         ]
         parts.append(listing((name, "memories", "tokens", "newest"), rows, (1, 2)))
-    return joined(parts)
+    return joined(*parts)
 
 
 def audit(visit: Visit) -> Html:
@@ -50,9 +50,9 @@ def audit(visit: Visit) -> Html:
     parts = [tag("h1", "Audit trail")]
     if not rows:
         reason = "no entries: the trail is kept where audit=True is set"
-        return joined((*parts, tag("p", reason, cls="soft")))
+        return joined(*parts, tag("p", reason, cls="soft"))
     parts.append(listing(("at", "what", "key", "agent", "conversation"), rows))
     links = [visit.link("← newer", "audit", **{"from": max(start - ROWS, 0)})] if start else []
     if len(found) > ROWS:
         links.append(visit.link("older →", "audit", **{"from": start + ROWS}))
-    return joined((*parts, tag("p", *(joined((one, " ")) for one in links))))
+    return joined(*parts, tag("p", *(joined(one, " ") for one in links)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from memory_context.display.escaped_html import STYLE as DRAWN
 from memory_context.display.escaped_html import Html, tag
 from memory_context.display.html_page_and_style import document
-from memory_context.ui.visit_and_page_parts import Visit, button, options_of
+from memory_context.ui.visit_and_page_parts import Visit, button, option
 
 PAGES = {
     "": "Conversations",
@@ -69,7 +69,7 @@ def page(visit: Visit, body: Html, title: str = "") -> str:
 
 def _users(visit: Visit) -> Html:
     """Draw a form to choose another user."""
-    options = options_of(visit.users, visit.user)
+    options = [option(name, visit.user) for name in visit.users]
     chosen = tag("select", *options, name="user", **{"aria-label": "user"})
     return tag("form", chosen, button("Show"), method="get", action=f"{visit.base}/{visit.page}")
 

@@ -65,7 +65,7 @@ def found(visit: Visit) -> Html:
     if asked["q"]:
         hits = visit.memory.search(asked["q"], HITS, filters=filters)
         drawn = [_hit(visit, item) for item in hits] or [tag("p", "nothing found", cls="soft")]
-        return joined((tag("h1", "Memories"), form, tag("div", *drawn, id="found")))
+        return joined(tag("h1", "Memories"), form, tag("div", *drawn, id="found"))
     total = visit.memory.memory_store.count(visit.memory.scope, filters)
     start = visit.number("from")
     entries = catalog.entries(visit.memory.scope, filters, limit=ROWS, offset=start)
@@ -80,9 +80,7 @@ def found(visit: Visit) -> Html:
         for one in entries
     ]
     listed = listing(("key", "type", "tokens", "stored", "summary"), rows, (2,)) if rows else ""
-    return joined(
-        (tag("h1", "Memories"), form, listed, visit.pages(len(rows), ROWS, total, **asked))
-    )
+    return joined(tag("h1", "Memories"), form, listed, visit.pages(len(rows), ROWS, total, **asked))
 
 
 def _filters(asked: dict[str, str]) -> dict[str, Any]:
@@ -116,7 +114,7 @@ def _hit(visit: Visit, item: MemoryItem) -> Html:
     match = item.match
     why = soft(f" · found by {', '.join(match.why)}") if match and match.why else ""
     size = soft(f"· {item.memory_type} · {item.token_count:,} tokens")
-    head = joined((visit.key(item.memory_key), f" {item.summary} ", size, why))
+    head = joined(visit.key(item.memory_key), f" {item.summary} ", size, why)
     if match and match.passage and not is_secret(item):
         return folded(head, passage(match), is_open=True)
     return tag("div", head)
@@ -139,7 +137,7 @@ def one_memory(visit: Visit) -> Html:
         _actions(visit, item),
         tag("h2", "Where it was used"),
     ]
-    return joined((*parts, _uses(visit, item)))
+    return joined(*parts, _uses(visit, item))
 
 
 def _whole_text(visit: Visit, item: MemoryItem, content: str) -> Html:
@@ -152,7 +150,7 @@ def _whole_text(visit: Visit, item: MemoryItem, content: str) -> Html:
     head = tag("h1", "Text of ", visit.key(item.memory_key))
     cut = any(len(line) > LONGEST for line in shown)
     remarks = [tag("p", f"lines are cut at {LONGEST:,} characters", cls="soft")] if cut else []
-    return joined((head, *remarks, tag("pre", text), pages))
+    return joined(head, *remarks, tag("pre", text), pages)
 
 
 def _actions(visit: Visit, item: MemoryItem) -> Html:
@@ -169,7 +167,7 @@ def _actions(visit: Visit, item: MemoryItem) -> Html:
     forms.append(folded("expire", act("expire", ends, button("Set"))))
     warning = tag("p", "It is deleted for good; references to it will say when.")
     forget = act("forget", warning, button("Forget it", "danger"))
-    return joined((*forms, folded("forget", forget)))
+    return joined(*forms, folded("forget", forget))
 
 
 def _uses(visit: Visit, item: MemoryItem) -> Html:
@@ -219,7 +217,7 @@ def notes(visit: Visit) -> Html:
             parts.append(tag("p", visit.link(f"all {total:,}", "memories", tier=tier)))
     if not tiers:
         parts.append(tag("p", "no notes yet", cls="soft"))
-    return joined(parts)
+    return joined(*parts)
 
 
 def edit(visit: Visit) -> str:
@@ -291,4 +289,4 @@ def query(visit: Visit) -> Html:
             sources = visit.keys(result.sources)
             size = tag("p", soft(f"{counted(len(result), 'row')}, from "), sources)
             parts += [answer(result), size]
-    return joined(parts)
+    return joined(*parts)

@@ -79,12 +79,7 @@ class Visit:
 
     def keys(self, keys: Sequence[str]) -> Html:
         """Return keys as links to their memories, separated by commas."""
-        parts = list[Html]()
-        for key in keys:
-            if parts:
-                parts.append(Html(", "))
-            parts.append(self.key(key))
-        return joined(parts)
+        return Html(", ".join(map(self.key, keys)))
 
     def form(self, page: str, *fields: str, method: str = "get", **hidden: str) -> Html:
         """Return a form that is sent to a page of this user, with *hidden* fields."""
@@ -102,7 +97,7 @@ class Visit:
             parts.append(self.link("← before", self.page, **asked, **{"from": str(before)}))
         if start + shown < total:
             parts.append(self.link("more →", self.page, **asked, **{"from": str(start + size)}))
-        return tag("p", *(joined((part, " ")) for part in parts))
+        return tag("p", *(joined(part, " ") for part in parts))
 
 
 def listing(
@@ -124,14 +119,14 @@ def labelled(label: str, *parts: str) -> Html:
 
 def choice(name: str, options: Sequence[str], chosen: str) -> Html:
     """Return a list to choose from; its first option is "any"."""
-    anything = tag("option", "any", value="")
-    return tag("select", anything, *options_of(options, chosen), name=name)
+    drawn = [option(one, chosen) for one in options]
+    return tag("select", tag("option", "any", value=""), *drawn, name=name)
 
 
-def options_of(names: Sequence[str], chosen: str) -> list[Html]:
-    """Return the options of a list to choose from, of which *chosen* is selected."""
-    states: dict[str, dict[str, str]] = {chosen: {"selected": ""}}
-    return [tag("option", name, value=name, **states.get(name, {})) for name in names]
+def option(name: str, chosen: str) -> Html:
+    """Return an option of a list to choose from, which is selected if it is *chosen*."""
+    state = {"selected": ""} if name == chosen else {}
+    return tag("option", name, value=name, **state)
 
 
 def button(text: str, cls: str = "") -> Html:

@@ -6,6 +6,7 @@ To *fold* a text is to store it and to put a placeholder, which is a reference w
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -19,7 +20,13 @@ from memory_context.conversation.fold_recall_notes_policies import (
     FoldPolicy,
 )
 from memory_context.conversation.folding.fold_text import Folded, PreviewFocus, fold
-from memory_context.conversation.folding.repeated_outputs import earlier_outputs, shown_before
+from memory_context.conversation.folding.repeated_outputs import (
+    earlier_outputs,
+    is_shown,
+    remark_of,
+    repetitions_in,
+    shown_before,
+)
 from memory_context.conversation.message import (
     NO_FACTS,
     Message,
@@ -142,20 +149,9 @@ class MessageFolder:
         # Finding out what a text is read for is the expensive part, so its tokens are counted first.
         if threshold is None or not self.manager.counter.exceeds(text, threshold):
             return None
-        known_names = set[str]() if is_late else self.ledger.names(before)
-        arguments = _arguments_of(message, before)
         tool = message.source if message.role == "tool" else None
-        earlier = earlier_outputs(tool, before, self.manager) if tool and not is_late else {}
-        focus = PreviewFocus(
-            _question(message, arguments, before),
-            known_names,
-            by_person=message.source == PERSON and message.is_question,
-            as_table=self.policy.queries,
-            earlier=earlier,
-        )
-
         named_in = [message] if message.role == "assistant" else []
-        facts = _record_facts(message, arguments)
+        facts = _record_facts(message, _arguments_of(message, before))
         commit = partial(self.store, message, facts=facts, named_in=named_in)
         with operation("fold", self.manager.who, tool=tool, characters=len(text)) as folding:
             folded = fold(
@@ -163,8 +159,8 @@ class MessageFolder:
                 commit,
                 self.manager.counter,
                 threshold=threshold,
-                preview_tokens=self.policy.preview_budget(None if tool else message.source),
-                focus=focus,
+                preview_tokens=self._preview_tokens(message),
+                focus=self._focus(message, before, is_late=is_late),
             )
             if folded is not None and not is_late:
                 folded = shown_before(folded, before, self.manager)
@@ -178,6 +174,90 @@ class MessageFolder:
                     tokens_shown=folded.tokens,
                 )
         return folded
+
+    def _preview_tokens(self, message: Message) -> int:
+        """Return the most tokens that a preview of a text of *message* may have."""
+        return self.policy.preview_budget(None if message.role == "tool" else message.source)
+
+    def _focus(
+        self, message: Message, before: Sequence[Message], *, is_late: bool = False
+    ) -> PreviewFocus:
+        """Return what decides which lines a preview in *message* shows; the arguments are those of `fold_text`.
+
+        Raises:
+            StoreError: The store failed.
+        """
+        tool = message.source if message.role == "tool" else None
+        return PreviewFocus(
+            _question(message, _arguments_of(message, before), before),
+            set[str]() if is_late else self.ledger.names(before),
+            by_person=message.source == PERSON and message.is_question,
+            as_table=self.policy.queries,
+            earlier=earlier_outputs(tool, before, self.manager) if tool and not is_late else {},
+        )
+
+    def with_missing_previews(
+        self,
+        messages: Sequence[Message],
+        seen: int,
+        hidden: AbstractSet[str] = frozenset(),
+        *,
+        is_cut: bool = False,
+    ) -> list[Message]:
+        """Return *messages* with a preview in each repeated output that refers to one that the prompt no longer shows.
+
+        A host may have removed the earlier output since the later one came. The first *seen* messages, which a model
+        has seen, stay as they are. Store failures do not raise: then the reference stands alone.
+
+        Args:
+            messages: The messages of the prompt.
+            seen: How many of them a model has seen.
+            hidden: The ids of the messages that the host will leave out or show otherwise.
+            is_cut: Whether the earlier ones are about to leave the prompt; then every repeated output gets a preview.
+        """
+        whole = list(messages)
+        for index in range(seen, len(whole)):
+            for place, ref in repetitions_in(whole[index]):
+                before = [one for one in whole[:index] if one.id not in hidden]
+                if is_cut or not is_shown(ref.key, before):
+                    again = partial(self._preview_again, whole[index], ref, before, is_late=is_cut)
+                    folded = self.fail_open.run(again)
+                    whole[index] = self._with_preview(whole[index], place, ref, folded)
+        return whole
+
+    def _with_preview(
+        self, message: Message, place: int, ref: MemoryRef, folded: Folded | None
+    ) -> Message:
+        """Return *message* with *folded*, else with the reference alone, in place of the remark that a text came before."""
+        remark = remark_of(ref)
+        shown = folded.text if folded else ref.render()
+        ranges = folded.preview.ranges if folded else ()
+        count = self.manager.counter.count
+        self.fail_open.stats.add(tokens_shown=max(0, count(shown) - count(remark)))
+        note_made(self.manager.scope.user_id, shown)
+        facts = replace(message.known, lines={**message.known.lines, ref.key: ranges})
+        # The explanation of references may follow the remark.
+        return message.with_texts({place: shown + message.texts[place][len(remark) :]}, facts)
+
+    def _preview_again(
+        self, message: Message, ref: MemoryRef, before: Sequence[Message], *, is_late: bool
+    ) -> Folded | None:
+        """Return reference and preview of a stored text; None if it is gone. The arguments are those of `fold_text`.
+
+        Raises:
+            StoreError: The store failed.
+        """
+        item = self.manager.memory_store.get(self.manager.scope, ref.key)
+        if item is None:
+            return None
+        return fold(
+            item.text,
+            lambda _: item,
+            self.manager.counter,
+            threshold=0,
+            preview_tokens=self._preview_tokens(message),
+            focus=self._focus(message, before, is_late=is_late),
+        )
 
     def store(
         self,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from memory_context import wording_for_models as prompts
 from memory_context.conversation.folding.fold_text import Folded
 from memory_context.conversation.message import Message
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.reference import leading_key
+from memory_context.model.reference import MemoryRef, leading_key
 from memory_context.text.excerpt.changed_lines import MOST_CHARACTERS
 from memory_context.text.excerpt.excerpt import NOTHING_SHOWN
 
@@ -21,13 +21,30 @@ def shown_before(folded: Folded, before: Sequence[Message], manager: MemoryManag
 
     Lines that were recalled do not count, because they were chosen for another question.
     """
-    key = folded.item.memory_key
-    shown = [one for one in before if one.known.lines.get(key)]
-    if not any(key in one.keys_of_outputs for one in shown):
+    if not is_shown(folded.item.memory_key, before):
         return folded
-    text = f"{folded.item.ref.render()}\n{prompts.SHOWN_BEFORE}"
+    text = remark_of(folded.item.ref)
     tokens = manager.counter.count(text)
     return Folded(text, folded.item, NOTHING_SHOWN, tokens) if tokens < folded.tokens else folded
+
+
+def is_shown(key: str, before: Iterable[Message]) -> bool:
+    """Return whether one of the messages *before* is an output with this key, and shows lines of it."""
+    return any(one.known.lines.get(key) and key in one.keys_of_outputs for one in before)
+
+
+def remark_of(ref: MemoryRef) -> str:
+    """Return what stands for an output that came before."""
+    return f"{ref.render()}\n{prompts.SHOWN_BEFORE}"
+
+
+def repetitions_in(message: Message) -> Iterator[tuple[int, MemoryRef]]:
+    """Yield the texts of *message* that only refer to an earlier output: their places and their references."""
+    for place in message.known.folded:
+        text = message.texts[place]
+        ref = next(iter(MemoryRef.find_all(text)), None)
+        if ref and not message.known.lines.get(ref.key) and text.startswith(remark_of(ref)):
+            yield place, ref
 
 
 def earlier_outputs(tool: str, before: Sequence[Message], manager: MemoryManager) -> dict[str, str]:

@@ -29,15 +29,14 @@ from memory_context.conversation.recall.places_a_name_means import (
     is_distinctive,
     is_listed,
     is_structured,
-    is_value,
     names_its_record,
     places_meant,
 )
 from memory_context.conversation.recall.question_terms import (
+    AskedTerm,
     asks,
     asks_about_kind,
     content_terms,
-    describes_next,
     is_definite,
     is_pointed_at,
     refers_back,
@@ -50,6 +49,7 @@ from memory_context.conversation.recall.windows_of_text import (
     windows_of,
 )
 from memory_context.text.excerpt.record_around_place import Record
+from memory_context.text.index.bm25 import idf
 
 # How many terms of the message a window must hold at least, and the least sum of their weights: for a message that does
 # not refer back, one that may, and one that surely does (`refers_back`).
@@ -76,8 +76,11 @@ MANY_CHUNKS = 100
 MOST_RARE = 2
 # A rare word must have this many letters, unless it is a name.
 SHORTEST_RARE = 3
-# The record of a question's rare word must hold this share of all the question's words.
-LEAST_BESIDE_RARE = 0.5
+# The record of a question's rare word must hold more than this share of what the question tells.
+LEAST_SHARE = 0.5
+# The factors of what a word tells: if the question takes it as known, and if it stands nowhere.
+TAKEN_AS_KNOWN = 3.0
+MET_NOWHERE = 0.5
 
 IsSeen: TypeAlias = Callable[[str, int, int], bool]
 """Returns whether a part of a text, given by its key, start and stop, stands in the prompt already."""
@@ -158,7 +161,7 @@ def relevant(
     certainty = max(certainty, _points_at_rare(message, found))
     weight, term_count = _most_held(found, map(terms_at, windows.values()))
     if _is_enough(weight, term_count, certainty):
-        for key, record, held in best_windows(found, windows, calls.recency):
+        for key, record, held in best_windows(found, windows):
             chosen.show(key, record, held)
     elif not chosen.covered:
         chosen.take_all(asked.place_of_rare_word(calls))
@@ -277,16 +280,12 @@ class _Asked:
         return 1 if is_meant else LEAST_ASKED - 1
 
     def places_with_all_words(self, calls: Calls) -> list[Occurrence]:
-        """Return the places whose records hold all the words, best first; if there are none, for a question all but one.
+        """Return the places whose records hold all the words, best first.
 
         Where prose holds the words, at most three places of the rarest word are returned.
         """
         found = self.found
-        compared = self._compared_places(calls)
-        best = list(filter(self._holds_all, compared))
-        if self.is_question and not best:
-            best = list(filter(self._holds_all_but_one, compared))
-        best = calls.newest(best)
+        best = calls.newest(filter(self._holds_all, self._compared_places(calls)))
         listed = list(filter(is_listed, best))
         if len(listed) == len(best):
             return listed
@@ -295,45 +294,49 @@ class _Asked:
         return [place for place in best if place.term == rarest][:FEW]
 
     def place_of_rare_word(self, calls: Calls) -> list[Occurrence]:
-        """Return the best place of the question's rare words, if its record holds half of the question's words; else nothing.
+        """Return the best place of the question's rare words, if its record holds more than half of what the question tells.
 
         People ask in words of their own: "Where do I find the moonpetal?" means the line "In the Sunken Chapel grows the
-        moonpetal". But if a subject of the question stands nowhere, such as the sky in "Why is the sky over moonpetal
-        blue?", the question is about something else.
+        moonpetal". But "Why is the sky over moonpetal blue?" tells more about the sky. A name, a number or a kind of thing
+        that stands nowhere ("What is a prime number?") shows that the question is about something else.
         """
         found = self.found
-        if not self.is_question:
-            return []
-        not_met = [number for number in range(len(found.terms)) if number not in found.met]
-        if any(map(self._is_subject, not_met)):
-            return []
-        rare = list(
-            chain.from_iterable(self._places_in_few_records(one, calls) for one in self.words)
-        )
-        if not rare:
+        not_met = [term for number, term in enumerate(found.terms) if number not in found.met]
+        if not (self.is_question and all(map(self._may_be_own, not_met))):
             return []
 
         def worth(place: Occurrence) -> tuple[float, float, int, int]:
-            held = found.weight_of(found.held_by_record(place))
             near = found.weight_of(found.held_near(place))
-            return held, near, calls.recency_of(place), -place.start
+            return self._share_held(place), near, calls.recency_of(place), -place.start
 
-        best = max(rare, key=worth)
-        held = found.held_by_record(best) & self.words
-        telling = [one for one in self.words if one in found.met or not found.terms[one].is_vague]
-        return [best] if len(held) >= LEAST_BESIDE_RARE * len(telling) else []
+        rare = chain.from_iterable(self._places_in_few_records(one, calls) for one in self.words)
+        best = sorted(rare, key=worth)[-1:]
+        return best if best and self._share_held(best[0]) > LEAST_SHARE else []
 
-    def _is_subject(self, number: int) -> bool:
-        """Return whether the message is about a term: a name, a number, or a noun as in "the sky" or "What is a prime?"."""
-        message, terms = self.message, self.found.terms
-        term = terms[number]
-        if not term.is_plain:
-            return True
-        following = number + 1
-        if following in self.found.met and describes_next(message, term, terms[following]):
-            return False
-        is_meant = is_definite(message, term) or asks_about_kind(message, term)
-        return is_meant and not term.is_vague
+    def _may_be_own(self, term: AskedTerm) -> bool:
+        """Return whether a term that stands nowhere may be the asker's own word for something."""
+        return term.is_plain and not asks_about_kind(self.message, term)
+
+    def _share_held(self, place: Occurrence) -> float:
+        """Return the share of what the question tells that stands in the record of a place or in the record's heads."""
+        held = self.found.held_by_record(place) & self.words
+        return sum(map(self._information, held)) / sum(map(self._information, self.words))
+
+    def _information(self, number: int) -> float:
+        """Return how much a word tells: the more, the rarer it is, and the most if the question takes it as known.
+
+        A word that stands nowhere may be the asker's own, and tells half as much.
+        """
+        message, found, term = self.message, self.found, self.found.terms[number]
+        rarity = min(found.weights[number], idf(1, found.chunks))
+        if number in found.met:
+            # In much text every rare word must be taken as known, so there this tells nothing more.
+            is_named = term.is_name or term.is_capitalised or is_definite(message, term)
+            is_known = is_named and found.chunks <= MANY_CHUNKS
+            return rarity * (TAKEN_AS_KNOWN if is_known else 1.0)
+        is_subject = is_definite(message, term, may_be_described=True)
+        rarity *= TAKEN_AS_KNOWN if is_subject else 1.0
+        return 0.0 if term.is_vague else rarity * MET_NOWHERE
 
     def _places_in_few_records(self, number: int, calls: Calls) -> list[Occurrence]:
         """Return the places of a word if it stands in one or two records only, and not by chance; else nothing."""
@@ -391,38 +394,6 @@ class _Asked:
             return False
         return found.weight_of(held & required) >= ALL_OF_IT * found.weight_of(required)
 
-    def _holds_all_but_one(self, place: Occurrence) -> bool:
-        """Return whether the record of a place holds all words but one, which must not be a name or a number.
-
-        "What is the salary expectation of the candidate?" means "Salary expectation 78k" though no candidate is mentioned.
-        If only two words are held, the missing one must stand nowhere in any text, and no other word of the question may
-        stand between the two; in the record they must be near each other.
-        """
-        found = self.found
-        held = {number for number in self.words if not found.terms[number].is_short_number}
-        held &= found.held_by_record(place)
-        missing = self.words - held - found.held_above(place)
-        if len(missing) != 1 or len(held) < LEAST_ASKED - 1:
-            return False
-        (missing_word,) = missing
-        if not found.terms[missing_word].is_plain:
-            return False
-        if len(held) >= LEAST_ASKED:
-            return is_structured(place)
-        first, last = min(held), max(held)
-        between = self.words & set(range(first + 1, last)) - missing
-        begin, end = place.start - BESIDE_ANOTHER, place.stop + BESIDE_ANOTHER
-        beside = [
-            other
-            for other in found.places_in(place.key, begin, end)
-            if other.term in held and not other.names_a_field
-        ]
-        is_near = {other.term for other in beside} >= held
-        # A missing word between the two may be the very subject: "What does the word serendipity mean?". It may not if
-        # the two fill cells: "Who of support lives in Graz?" means the row with both, though it does not say "lives".
-        is_aside = missing_word > last or all(map(is_value, beside))
-        return is_near and is_aside and not between and not found.of(missing_word)
-
 
 def _required_words(asked: AbstractSet[int], found: FoundTerms) -> AbstractSet[int]:
     """Return the words of a question that stand anywhere, if they are most of them; else all that are *asked*.
@@ -470,17 +441,16 @@ def _points_at_rare(message: str, found: FoundTerms) -> bool:
 
 
 def _most_held(found: FoundTerms, held: Iterable[Mapping[int, int]]) -> tuple[float, int]:
-    """Return the weight of the window that holds most of the message, and the number of its terms without short numbers.
+    """Return the weight of the window that holds most of the message, and the number of its terms.
 
     Args:
         found: The places of all terms.
         held: For each window, its terms with how often they stand there.
     """
-    numbers = {number for number, term in enumerate(found.terms) if term.is_short_number}
     most = (0.0, 0)
     for terms in held:
         weight = sum(found.weights[term] for term in terms)
-        most = max(most, (weight, len(terms.keys() - numbers)))
+        most = max(most, (weight, len(terms)))
     return most
 
 

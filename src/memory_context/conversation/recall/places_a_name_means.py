@@ -8,7 +8,7 @@ several of a kind: a row, an item, a line of a log. Prose is what is not structu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 
 from memory_context.conversation.recall.term_occurrences import (
@@ -89,7 +89,7 @@ def is_distinctive(
     """Return whether a term identifies the records at *places*.
 
     A name does if they are few, or if all of them are structured, such as its rows or its lines in a log. A capitalised
-    word does if they are few and in mail addresses, or near something else of the message. Any other word does if they
+    word does if they are few and near something else of the message. Any other word does if they
     are few, it fills a value at each of them, and something else of the message stands near one.
 
     Args:
@@ -103,28 +103,16 @@ def is_distinctive(
     different = {place.text[max(0, place.start - NEAR) : place.stop + NEAR] for place in places}
     if term.is_short_number or not different:
         return False
-    # One record may hold a name often: a diff has a file's name four times above the file's hunks.
-    is_in_few = term.is_name and len(places) <= MOST_COMPARED and len(_records_of(places)) <= FEW
-    if len(different) > FEW and not is_in_few:
-        # If as many are meant as were compared, there may be further ones.
-        are_all = len(places) < _most_compared(found.of(number))
-        may_mean_all = of_list and term.is_name and are_all
-        return may_mean_all and all(map(is_structured, places))
+    if len(different) > FEW:
+        return of_list and term.is_name and all(map(is_structured, places))
     if term.is_name:
         return True
-    is_in_address = all("@" in place.text[place.start : place.stop] for place in places)
     beside = found.held_near(places[0]) | found.held_above(places[0])
-    if term.is_capitalised and (is_in_address or len(beside) > 1):
+    if term.is_capitalised and len(beside) > 1:
         return True
     if any(place.names_a_column for place in places):
         return False
-    return all(map(_is_whole_value, places)) and any(
-        _is_spoken_of(found, place) for place in places
-    )
-
-
-def _records_of(places: Iterable[Occurrence]) -> set[tuple[str, int, int]]:
-    return {(place.key, place.record.start, place.record.stop) for place in places}
+    return all(map(is_value, places)) and any(_is_spoken_of(found, place) for place in places)
 
 
 def is_listed(place: Occurrence) -> bool:
@@ -167,13 +155,6 @@ def is_value(place: Occurrence) -> bool:
     before = place.text[max(0, place.start - 2) : place.start]
     opens = before[-1:] in VALUE_OPENS or before in (": ", "= ")
     return opens and place.text[place.stop : place.stop + 1] in VALUE_CLOSES
-
-
-def _is_whole_value(place: Occurrence) -> bool:
-    """Return whether a place fills a value; if a quote opens the value, the same quote must close it."""
-    before = place.text[max(0, place.start - 1) : place.start]
-    quote = before if before in ('"', "'") else ""
-    return is_value(place) and place.text.startswith(quote, place.stop)
 
 
 def _has_head_or_is_value(place: Occurrence) -> bool:

@@ -83,8 +83,6 @@ _BEGINS_TO_ASK = re.compile(
 _ASKS_IN_JAPANESE = re.compile(
     "\u4f55|\u8ab0|\u3044\u3064|\u3069\u3053|\u3069\u3046|\u306a\u305c|\u3044\u304f\u3089|\u3044\u304f\u3064"
 )
-_PICKS_ONE = re.compile(r"first|last|next|previous|worst|\w{3,}est", re.IGNORECASE)
-_ASKS_IF_IT_IS = re.compile(r"\W*(?:why|is|are|was|were)\b", re.IGNORECASE)
 TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 _DEFINITE = "the|this|that|my|our|your|his|her|their"
 _TAKEN_AS_KNOWN = rf"\b(?:{_DEFINITE}|which)\s+(?:[\w-]+\s+)?{{word}}\b"
@@ -185,27 +183,20 @@ def is_pointed_at(message: str, term: AskedTerm) -> bool:
     return re.search(known, message[:READ_AT_MOST], re.IGNORECASE | re.DOTALL) is not None
 
 
-def is_definite(message: str, term: AskedTerm) -> bool:
-    """Return whether *term* stands right behind a definite article or the like: "the sky", "our landlord"."""
-    pattern = rf"\b(?:{_DEFINITE})\s+{re.escape(term.text)}\b"
-    return re.search(pattern, message[:READ_AT_MOST], re.IGNORECASE) is not None
+def is_definite(message: str, term: AskedTerm, *, may_be_described: bool = False) -> bool:
+    """Return whether *term* stands right behind a definite article or the like: "the sky", "our landlord".
 
-
-def describes_next(message: str, term: AskedTerm, other: AskedTerm) -> bool:
-    """Return whether *term* is an adjective right before *other*: "new" in "the new intern".
-
-    An adjective that picks one of several, as in "the last test", does not only describe it. In "Why is the sky blue?"
-    the second word describes the first.
+    If it *may_be_described*, a word may stand between them: "our old landlord".
     """
-    if _PICKS_ONE.fullmatch(term.text) or _ASKS_IF_IT_IS.match(message):
-        return False
-    pattern = rf"\b{re.escape(term.text)}\s+{re.escape(other.text)}\b"
+    between = r"(?:[\w-]+\s+)?" if may_be_described else ""
+    pattern = rf"\b(?:{_DEFINITE})\s+{between}{re.escape(term.text)}\b"
     return re.search(pattern, message[:READ_AT_MOST], re.IGNORECASE) is not None
 
 
 def asks_about_kind(message: str, term: AskedTerm) -> bool:
-    """Return whether a message asks about any thing of a kind, *term*: "What is a prime number?"."""
-    pattern = rf"\W*(?:(?!there\b)\w+\s+){{1,2}}an?\s+(?:[\w-]+\s+)?{re.escape(term.text)}\b"
+    """Return whether a message asks about any thing of a kind, *term*: "What is a prime number?", "¿Qué es una alergia?"."""
+    article = r"(?:an?|une?|una|eine?[mnrs]?)"
+    pattern = rf"\W*(?:(?!there\b)\w+\s+){{1,2}}{article}\s+(?:[\w-]+\s+)?{re.escape(term.text)}\b"
     return re.match(pattern, message, re.IGNORECASE) is not None
 
 

@@ -121,6 +121,11 @@ class Recaller:
 
     async def _decide(self, request: RecallRequest, recalling: operation) -> Recall | None:
         """Return what the judge opens or finds, with what a person has named; keep the decision in the log."""
+        if self.manager.redactor:
+            cleared = await off_loop(self.fail_open.run_without_store, self._cleared, request)
+            if cleared is None:
+                return None
+            request = cleared
         gathered = await off_loop(self.fail_open.run, self._gather, request)
         if gathered is None:
             return None
@@ -144,6 +149,14 @@ class Recaller:
         if recall:
             recalling.note(keys=tuple(recall.ranges), hits=len(recall.ranges), tokens=recall.tokens)
         return recall
+
+    def _cleared(self, request: RecallRequest) -> RecallRequest:
+        """Return *request* without the secrets in its message.
+
+        No stored text holds them, and a judge quotes words of the message, of which a secret may be one: by itself, without
+        the name before it, it would not be recognised in the record of the decision.
+        """
+        return replace(request, message=self.manager.without_secrets(request.message))
 
     def _gather(self, request: RecallRequest) -> tuple[list[MemoryItem], Question]:
         """Return the memories that a person has named, which are opened without a judge, and the question for the judge."""

@@ -20,12 +20,9 @@ WINDOW = 800
 OWN_FACTOR = 2.0
 FACTORS_BESIDE = (0.8, 0.6, 0.4, 0.2)
 # Windows with less than this share of the best score are not shown.
-LEAST_OF_BEST = 0.3
+LEAST_OF_BEST = 0.5
 # The parameter k1 of BM25: the second occurrence of a word in a window counts less than the first.
 SATURATION = 1.2
-# In recorded agent runs, the three newest texts hold what the next step uses in nine of ten cases. The factor for these.
-NEWEST = 3
-NEWER = 1.1
 # How many characters are shown. A question in plain words needs more context; if something with a number in its name
 # stands in many windows, the best of them say enough.
 PROSE_CHARACTERS = 7000
@@ -51,17 +48,15 @@ def terms_at(places: Iterable[Occurrence]) -> Counter[int]:
 
 
 def best_windows(
-    found: FoundTerms, windows: Mapping[Window, Sequence[Occurrence]], recency: Mapping[str, int]
+    found: FoundTerms, windows: Mapping[Window, Sequence[Occurrence]]
 ) -> Iterator[tuple[str, Record, list[int]]]:
     """Yield the windows that hold most of the message, best first, each as key, record and terms in it.
 
     Args:
         found: The places of all terms.
         windows: The places in each window, as `windows_of` returns them.
-        recency: For each key, a number that is higher for newer texts. The windows of the three newest count a little
-            more.
     """
-    scores = _scores(found, windows, recency)
+    scores = _scores(found, windows)
     ranked = sorted(scores, key=lambda window: -scores[window])
     names = "".join(term.text for term in found.terms if term.is_name)
     characters_left = NAMED_CHARACTERS if any(map(str.isdigit, names)) else PROSE_CHARACTERS
@@ -75,7 +70,7 @@ def best_windows(
 
 
 def _scores(
-    found: FoundTerms, windows: Mapping[Window, Sequence[Occurrence]], recency: Mapping[str, int]
+    found: FoundTerms, windows: Mapping[Window, Sequence[Occurrence]]
 ) -> dict[Window, float]:
     """Return the score of each window: the weight of its terms, with a share of the weight in the windows around it."""
     weights = defaultdict[Window, float](float)
@@ -83,13 +78,12 @@ def _scores(
         for term, count in terms_at(places).items():
             saturated = count * (SATURATION + 1) / (count + SATURATION)
             weights[window] += found.weights[term] * saturated
-    newest = sorted(recency, key=lambda key: -recency[key])[:NEWEST]
     scores = dict[Window, float]()
     for key, index in windows:
         score = OWN_FACTOR * weights[key, index]
         for distance, share in enumerate(FACTORS_BESIDE, 1):
             score += share * (weights[key, index - distance] + weights[key, index + distance])
-        scores[key, index] = score * (NEWER if key in newest else 1.0)
+        scores[key, index] = score
     return scores
 
 

@@ -29,6 +29,7 @@ from memory_context.text.python_literals import parse_literal
 DEFAULT_ARGUMENT_BYTES = 10_000_000
 MAX_NEAR_KEYS = 3
 _OPENING = "[MemoryRef:"
+LEAST_QUOTED = 4
 
 TrustedKeys: TypeAlias = Callable[[], Collection[str]]
 """Returns the keys that may be passed on to tools; called only if there are references to pass on."""
@@ -258,6 +259,32 @@ def with_texts(arguments: Any, texts: Mapping[str, str], schema: Schema) -> Any:
         return text if key is None else _as_wanted(texts[key], key, schema)
 
     return with_strings(arguments, changed, schema)
+
+
+def with_references_again(text: str, written: Any, filled: Any) -> str:  # noqa: ANN401 - whatever JSON holds
+    """Return *text*, an error about a call, with references where it quotes the texts that the tool got for them.
+
+    Texts below `LEAST_QUOTED` characters stay, since they may stand there for another reason.
+
+    Args:
+        text: The error.
+        written: The arguments as the model wrote them.
+        filled: The arguments as the tool got them.
+    """
+    match written, filled:
+        case str(), str() if filled != written and len(filled) >= LEAST_QUOTED:
+            return text.replace(filled, written.strip())
+        case Mapping(), Mapping():
+            members = cast("Mapping[str, Any]", filled)
+            named = cast("Mapping[str, Any]", written).items()
+            pairs = [(one, members.get(name)) for name, one in named]
+        case [*values], [*filled_values]:
+            pairs = [*zip(values, filled_values, strict=False)]
+        case _:
+            return text
+    for part, filled_part in pairs:
+        text = with_references_again(text, part, filled_part)
+    return text
 
 
 def _as_wanted(text: str, key: str, schema: Schema) -> Any:  # noqa: ANN401 - whatever JSON holds

@@ -69,14 +69,16 @@ def text_of_content(content: object, *, calls: bool = False) -> str:
         return content or ""
     if not isinstance(content, list):
         return json.dumps(content)
-    parts = [part for part in elements_of(content) if not (calls and _kind(part) in _CALLS)]
+    parts = [
+        part for part in cast("list[object]", content) if not (calls and _kind(part) in _CALLS)
+    ]
     return "\n".join(filter(None, map(_text_of_part, parts)))
 
 
 def _text_of_part(part: object) -> str:
+    fields = members_of(part)
     if not isinstance(part, dict):
         return text_of_content(part)
-    fields = members_of(part)
     kind = _kind(fields)
     if kind in _CALLS or kind in _RESULTS:
         raise InvalidArgumentError(f"a {kind} where none is allowed: {json.dumps(part)[:60]}")
@@ -96,10 +98,10 @@ def _text_of_part(part: object) -> str:
 def _readable(value: object) -> object:
     """Return a part, or a value in it, without types and ids, and without encrypted or base64 data."""
     if isinstance(value, list):
-        return [_readable(one) for one in elements_of(value)]
+        return [_readable(one) for one in cast("list[object]", value)]
     if not isinstance(value, dict):
         return value
-    fields = members_of(value)
+    fields = cast("Json", value)
     hidden = {"type", "id", "tool_use_id", *(["data"] if _kind(fields) == "base64" else [])}
     return {
         name: _readable(inner)

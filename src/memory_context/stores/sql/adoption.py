@@ -56,6 +56,10 @@ SELECT json_object(
     'is_active', json(CASE WHEN coalesce(is_active, TRUE) THEN 'true' ELSE 'false' END)
 ) AS record FROM agent_memories_before_adoption ORDER BY created_at DESC""",
 }
+_COLUMNS = (
+    *("id", "user_id", "agent_id", "thread_id", "memory_key", "memory_type"),
+    *("summary", "content", "content_metadata", "created_at", "is_active"),
+)
 _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_.\-]")
 _LONGEST_START = (
     200  # so many characters of a key leave room for an id, within the 255 characters of a key
@@ -82,7 +86,7 @@ def adopt(connection: sa.Connection) -> Adopted:
     """Create our schema, and copy the rows of the existing table `agent_memories` into it.
 
     Raises:
-        SchemaVersionError: There is no such table of another program.
+        SchemaVersionError: There is no such table of another program, or it lacks columns.
         StoreError: A row cannot be taken over.
     """
     advisory_lock(connection, LOCK)
@@ -90,6 +94,7 @@ def adopt(connection: sa.Connection) -> Adopted:
         raise SchemaVersionError(
             "there is no table agent_memories of another program; nothing to adopt"
         )
+    _check_columns(connection)
     connection.exec_driver_sql(
         "ALTER TABLE agent_memories RENAME TO agent_memories_before_adoption"
     )
@@ -109,6 +114,21 @@ def adopt(connection: sa.Connection) -> Adopted:
     # Marks all memories as pending: the next searches, or `memory-context reindex`, index them.
     keyword_index.reset(connection)
     return Adopted(adopted, renamed)
+
+
+def _check_columns(connection: sa.Connection) -> None:
+    """Check that the table of another program has all columns that are read.
+
+    Raises:
+        SchemaVersionError: It lacks some.
+    """
+    found = {column["name"] for column in sa.inspect(connection).get_columns("agent_memories")}
+    missing = [name for name in _COLUMNS if name not in found]
+    if missing:
+        raise SchemaVersionError(
+            f"the table agent_memories lacks these columns, which adopt reads: {', '.join(missing)}. "
+            "Add them; all but id, user_id and memory_key may be empty"
+        )
 
 
 def _item(record: dict[str, Any]) -> MemoryItem:

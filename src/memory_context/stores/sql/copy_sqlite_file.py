@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -31,8 +32,11 @@ def copy(connection: sa.Connection, path: Path, progress: Progress | None) -> No
     # This read starts the snapshot: in SQLite, BEGIN alone does not.
     connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
     source = cast("sqlite3.Connection", connection.connection.driver_connection)
+    database = connection.engine.url.database
     try:
-        with draft_of(path) as draft, closing(sqlite3.connect(draft)) as target:
+        with draft_of(path, is_database=True) as draft, closing(sqlite3.connect(draft)) as target:
+            if database and Path(database).is_file():
+                shutil.copymode(database, draft)
             source.backup(target, pages=PAGES, progress=report)
     except (sqlite3.Error, OSError) as error:
         raise StoreError(f"the backup {path} cannot be written: {error}") from error

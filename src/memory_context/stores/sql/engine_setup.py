@@ -6,7 +6,6 @@ import sqlite3
 import time
 from collections import Counter
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from weakref import WeakValueDictionary
@@ -45,16 +44,16 @@ _SQLITE_PRAGMAS: tuple[str, ...] = (
 )
 
 
-@dataclass
 class EngineRegistry:
     """The engines of this process, one for each URL.
 
     Each engine lives until the last store that uses it releases it.
     """
 
-    _engines: dict[sa.URL, sa.Engine] = field(default_factory=dict[sa.URL, sa.Engine])
-    _users: Counter[sa.URL] = field(default_factory=Counter[sa.URL])
-    lock: Lock = field(default_factory=Lock)
+    def __init__(self) -> None:
+        self._engines = dict[sa.URL, sa.Engine]()
+        self._users = Counter[sa.URL]()
+        self.lock = Lock()
 
     def acquire(self, url: sa.URL) -> sa.Engine:
         """Return the engine for *url*. Each call for an in-memory database returns a new one."""

@@ -12,7 +12,6 @@ import os
 import sqlite3
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, cast
 from weakref import WeakValueDictionary
@@ -106,22 +105,20 @@ class WatchedConnection(sqlite3.Connection):
             super().close()
 
 
-@dataclass(slots=True)
 class FileWatch:
     """Opens the connections of an engine to the file at a path, and keeps track of the files that they have open.
 
-    Attributes:
+    Args:
         path: The absolute path of the database.
         set_up: Called with each new connection.
     """
 
-    path: str
-    set_up: Callable[[sqlite3.Connection], object]
-    _connections: WeakValueDictionary[int, WatchedConnection] = field(
-        default_factory=WeakValueDictionary[int, WatchedConnection]
-    )
-    _known: set[FileId] = field(default_factory=set[FileId])
-    _kept: list[WatchedConnection] = field(default_factory=list[WatchedConnection])
+    def __init__(self, path: str, set_up: Callable[[sqlite3.Connection], object]) -> None:
+        self.path = path
+        self.set_up = set_up
+        self._connections = WeakValueDictionary[int, WatchedConnection]()
+        self._known = set[FileId]()
+        self._kept = list[WatchedConnection]()
 
     def connect(
         self,

@@ -769,7 +769,12 @@ def _prepared(records: Iterable[AnyRecord], stored: AbstractSet[UUID]) -> indexi
 def _touch(connection: sa.Connection, where: Conditions) -> int:
     """Count a read of each memory that meets *where*; return the number of these memories."""
     ids = (memories.c.user_id, memories.c.id)
-    reads = sa.select(*ids, sa.literal(now(), UTCDateTime), sa.literal(1)).where(*where)
+    # Locked in PostgreSQL, so that one that is deleted meanwhile is left out: its count would violate the foreign key.
+    reads = (
+        sa.select(*ids, sa.literal(now(), UTCDateTime), sa.literal(1))
+        .where(*where)
+        .with_for_update(key_share=True, of=memories)
+    )
     insert = insert_into(access).from_select(access.c.keys(), reads)
     counted = upsert(insert, access_count=access.c.access_count + 1)
     return len(connection.execute(counted.returning(access.c.memory_id)).all())

@@ -6,7 +6,6 @@ follows, such as ``Found 3 items:``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -20,7 +19,7 @@ from memory_context.text.describe.json_shapes import describe_json
 from memory_context.text.describe.logs import describe_log
 from memory_context.text.describe.markup import describe_markdown, describe_markup
 from memory_context.text.describe.plain_text import describe_encoded, describe_error, describe_plain
-from memory_context.text.describe.sample import Sample, path_in, sample_of
+from memory_context.text.describe.sample import Sample, behind_lead, path_in, sample_of
 from memory_context.text.describe.source_code import describe_source
 from memory_context.text.describe.tabular import describe_records, describe_table
 from memory_context.text.describe.test_runs import describe_test_run
@@ -43,8 +42,6 @@ _SURE: tuple[Callable[[Sample], Description | None], ...] = (
 )
 # Their signs also occur in other kinds of text, so they are tried last.
 _UNSURE = (describe_error, describe_yaml, describe_records, describe_markdown)
-# A line that introduces what follows: it ends with a colon or dots, or an empty line follows it.
-_LEAD = re.compile(r"[^\n]{1,300}(?:(?::|\.\.\.|…)[ \t]*\n+|\n\n+)")
 _BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -93,12 +90,6 @@ def _first_of(
 ) -> Description | None:
     descriptions = (describer(sample) for describer in describers)
     return next(filter(None, descriptions), None)
-
-
-def behind_lead(text: str) -> str:
-    """Return the text after an introducing line such as ``Found 3 items:``; empty without such a line."""
-    lead = _LEAD.match(text)
-    return text[lead.end() :] if lead else ""
 
 
 def _behind_lead(sample: Sample) -> Description | None:

@@ -18,7 +18,6 @@ from memory_context.text.describe.sample import Sample, count_lines_starting
 from memory_context.text.python_literals import (
     BEGINNING,
     Literal,
-    begins_value,
     is_list,
     is_object,
     objects_in,
@@ -38,8 +37,6 @@ _ERROR_LEVEL = re.compile(r'"(?:error|fatal|critical)"[ ,}]', re.IGNORECASE)
 
 def describe_json(sample: Sample) -> Description | None:
     """Describe a text that is JSON, a repr, or several JSON objects in sequence, even if it is cut."""
-    if not begins_value(sample.head):
-        return None
     objects, _ = objects_in(sample.head)
     if len(objects) > 1:
         return _describe_objects(objects, sample)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from memory_context.text.describe.description import Description, Kind, counted
-from memory_context.text.describe.sample import Sample
+from memory_context.text.describe.sample import Sample, behind_lead
 from memory_context.text.describe.tracebacks import find_traceback
 from memory_context.text.lines import line_start
 from memory_context.text.log_levels import ERROR_MARKS, LEVELS, LONGEST_LINE, WARNING_MARKS
+from memory_context.text.rows.separated_values import begins_with_names
 
 LOOKED_AT = 60
 # Times in ISO 8601 or a similar form, as web servers write them, as syslog does, or the time of day alone.
@@ -40,6 +41,11 @@ def describe_log(sample: Sample) -> Description | None:
     below = sum(1 for line in lines if line.startswith((" ", "\t", "Traceback", "Caused by")))
     has_traces = stamped > 1 and stamped + below >= 0.8 * len(lines)
     if len(lines) < 2 or (stamped <= len(lines) / 2 and not has_traces):
+        return None
+    # A table may have times or levels in its cells. The names above them have none.
+    if not _LINE.match(lines[0]) and any(
+        map(begins_with_names, (sample.head, behind_lead(sample.head)))
+    ):
         return None
     facts = f"log, {counted(sample.line_count, 'line')}"
     errors = _count_lines(sample.text, ERROR_MARKS)

@@ -13,6 +13,8 @@ COUNTED_AT_MOST = 8_000_000
 _LETTER = re.compile(r"[^\W\d_]")
 # A path in the arguments of a call, which are JSON. They are not parsed, so a path with escapes is not found.
 _PATH_ARGUMENT = re.compile(r'"(?:path|file_?path|file_?name|file|uri|url)": ?"([^"\\]{1,1000})"')
+# A line that introduces what follows: it ends with a colon or dots, or an empty line follows it.
+_LEAD = re.compile(r"[^\n]{1,300}(?:(?::|\.\.\.|…)[ \t]*\n+|\n\n+)")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -74,3 +76,9 @@ def matches_of(pattern: re.Pattern[str], lines: list[str], share: float) -> list
     """Return the matches at the beginnings of `lines`; empty if less than this share of the lines match."""
     matches = [match for match in map(pattern.match, lines) if match]
     return matches if len(matches) >= share * len(lines) else []
+
+
+def behind_lead(text: str) -> str:
+    """Return the text after an introducing line such as ``Found 3 items:``; empty without such a line."""
+    lead = _LEAD.match(text)
+    return text[lead.end() :] if lead else ""

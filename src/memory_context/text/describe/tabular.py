@@ -29,7 +29,7 @@ _HAS_DIGIT = re.compile(r"\d")
 
 def describe_table(sample: Sample) -> Description | None:
     """Describe a text that is a table."""
-    if len(sample.lines) < 2 or leaves_rows_out(sample.text):
+    if leaves_rows_out(sample.text):
         return None
     return _ruled(sample) or _separated(sample) or _in_columns(sample)
 

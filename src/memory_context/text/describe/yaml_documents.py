@@ -27,7 +27,7 @@ def describe_yaml(sample: Sample) -> Description | None:
         return Description(Kind.YAML, facts, unique_names(key for one in documents for key in one))
     names = list[str]()
     for key, value in documents[0].items():
-        size = len(value) if isinstance(value, dict | list) else 0
+        size = len(value) if is_list(value) or is_object(value) else 0
         names.append(f"{key} ({size:,})" if size > 1 else key)
     return Description(Kind.YAML, facts, unique_names(names))
 

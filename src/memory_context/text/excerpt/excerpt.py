@@ -28,9 +28,9 @@ from memory_context.text.excerpt.segments_within_budget import (
 from memory_context.text.lines import line_end, line_start
 from memory_context.text.ranges import Span, joined
 from memory_context.text.read.line_ranges import LineNumbers
+from memory_context.text.read.paging import fits
 from memory_context.wording_for_models import GAP, GAP_AT_LINE, MORE_MEMBERS
 
-CHARACTERS_PER_UNIT = 8
 # With READING, a fifth of the budget (at least 400) goes to the best segments, wherever they are. The rest goes to the
 # regions that hold most of the question.
 BEST_PART = 5
@@ -119,8 +119,7 @@ def excerpt(
     chosen = packed(question, ranking)
     is_answer = bool(chosen)
     if not chosen:
-        # The length is compared first, so that the tokens of a far too large text are not counted.
-        if len(text) <= CHARACTERS_PER_UNIT * budget and cost(text) <= budget:
+        if fits(text, budget, cost):
             whole = text.removesuffix("\n")
             lines = (first_line, first_line + whole.count("\n"))
             return Excerpt(whole, (lines,), is_answer=False)

@@ -323,6 +323,8 @@ def _text_of(alternatives: list[exp.Expr]) -> str | None:
 
 
 def _used_as_numbers(node: exp.Expr) -> Iterable[exp.Expr]:
+    if isinstance(node, exp.If) and not _is_of_value(node):
+        return [node.this]
     is_used = isinstance(node, (*_OF_NUMBERS, *_OF_CONDITIONS)) or is_total(node)
     return node.iter_expressions() if is_used else ()
 
@@ -342,10 +344,18 @@ def _is_meant_as_text(expanded: exp.Expr) -> bool:
     return isinstance(joined, exp.DPipe) and _text_of([joined.expression]) == ""
 
 
+def _is_of_value(node: exp.If) -> bool:
+    """Return whether a node is a branch of ``CASE ok WHEN 1``, which holds a value and not a condition."""
+    return isinstance(node.parent, exp.Case) and node.parent.this is not None
+
+
 def _compared(node: exp.Expr) -> Iterator[tuple[exp.Expr, list[exp.Expr]]]:
     """Yield each expression that a node compares, with those that it is compared with."""
     if isinstance(node, _COMPARE):
-        yield node.this, [node.expression]
+        sides = ([node.this], [node.expression])
+        if isinstance(node.this, exp.Tuple) and isinstance(node.expression, exp.Tuple):
+            sides = (node.this.expressions, node.expression.expressions)
+        yield from ((one, [other]) for one, other in zip(*sides, strict=False))
     elif isinstance(node, exp.Between):
         yield node.this, [node.args["low"], node.args["high"]]
     elif isinstance(node, exp.In):

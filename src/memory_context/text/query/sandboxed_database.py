@@ -341,8 +341,8 @@ class LockedDatabase:
         longest = [f"max(length({quoted_name(column)}))" for column in self.tables[name].columns]
         found = self._database.execute(f"SELECT {', '.join(longest)} FROM {quoted_name(name)}")  # noqa: S608
         [lengths] = found
-        longest_here = max(filter(None, lengths), default=0)
-        self._longest_cell = max(self._longest_cell, LONGEST_UTF8 * longest_here)
+        for length in lengths:
+            self._longest_cell = max(self._longest_cell, LONGEST_UTF8 * (length or 0))
 
     def _within_limit(self, rows: Iterable[Row]) -> Iterator[Row]:
         """Yield rows until the time limit; it is checked once per thousand rows, as a check costs as much as a row."""

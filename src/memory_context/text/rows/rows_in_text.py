@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memory_context.exceptions import InvalidSelectionError
-from memory_context.text.describe.choose_describer import behind_lead, identify
+from memory_context.text.describe.choose_describer import identify
 from memory_context.text.describe.description import Kind
-from memory_context.text.describe.sample import HEAD
+from memory_context.text.describe.sample import HEAD, behind_lead
 from memory_context.text.describe.unwrap import unwrap
 from memory_context.text.json_documents import NOTHING, is_json_lines, parse, records
 from memory_context.text.lines import lines_of

@@ -34,6 +34,7 @@ DELIMITERS: Final = {"\t": "TSV", ",": "CSV", ";": "CSV", "|": "CSV"}
 LEAST_LINES = 3
 LEAST_BARS = 2
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
+_MILLISECONDS: Final = re.compile(r"\d{3}\b.*\s\S")
 _CODE_ENDS = (".", ";", "{", ":", ")", "(", ",")
 
 
@@ -84,6 +85,21 @@ def _holds_other_tables(text: str, delimiter: str, names: Row) -> bool:
 
 def _is_blank(row: Row) -> bool:
     return not any(map(str.strip, row))
+
+
+def begins_with_names(head: str) -> bool:
+    """Return whether the beginning of a text is a line of names above lines with as many cells.
+
+    The cells may be times and levels, so that the lines look like those of a log. But a log may have one comma in each line,
+    before its milliseconds.
+    """
+    table = separated_table(head)
+    if table is None:
+        return False
+    first = head.partition("\n")[0]
+    last_cells = [str(row[-1] or "") for row in islice(table.rows(), LINES_TRIED)]
+    is_log = len(table.columns) == 2 and all(map(_MILLISECONDS.match, last_cells))
+    return not is_log and all(name in first for name in table.columns)
 
 
 def table_between_bars(text: str) -> TextTable | None:
