@@ -145,6 +145,45 @@ def test_what_is_not_all_rows_is_lines(text: str) -> None:
 
 
 @for_each(
+    "text",
+    [
+        "id,name\n1,ann\n2,bob\nid,name\n3,cem\n",
+        "id;name\n" + "1;ann\n" * 5000 + "id;name\n2;bob\n",
+        '"id"\t"name"\n1\tann\nid\tname\n3\tcem\n',
+        "id,name\n1,ann\n2,bob\n\nid,city\n1,Rome\n2,Oslo\n",
+        "id,name\r\n1,ann\r\n\r\norder,city\r\n1,Rome\r\n",
+        "==> a.csv <==\n\nid,name\n1,ann\n\n==> b.csv <==\nid,name\n2,bob\n",
+        "name,land\nann,Peru\n\nname,city\nann,Rome\n",
+        "id,name\n1,ann\n\ncity,land\nRome,Italy\nOslo,Norway\n",
+        "id,name\n" + "1,ann\n" * 5000 + "\norder,city\n1,Rome\n",
+        "a | b | c\n1 | 2 | 3\na | b | c\n7 | 8 | 9\n",
+        "NAME    READY   STATUS\nweb-1   1/1     Running\nNAME    READY   STATUS\nweb-1   0/1     Pending\n",
+    ],
+)  # fmt: skip
+def test_several_tables_are_lines(text: str) -> None:
+    """A text with the names of a table again, or with those of another behind a blank line, has only its lines."""
+    columns, rows = rows_of(text)
+    assert columns == ("line", "text")
+    assert text.splitlines() == [line for _, line in rows]
+    assert f"{len(rows):,} lines" in describe(text)
+
+
+@for_each(
+    "text, rows",
+    [
+        ("id,name\n\n1,ann\n\n2,bob\n", [["1", "ann"], ["2", "bob"]]),
+        ("item,n\ntea,3\n\nrum,n/a\ngin,4\n", [["tea", "3"], ["rum", "n/a"], ["gin", "4"]]),
+        ("name,city\nann,Rome\n\nbob,Oslo\n", [["ann", "Rome"], ["bob", "Oslo"]]),
+        ("1,5\n2,6\n\n1,5\n", [["1", "5"], ["2", "6"], ["1", "5"]]),
+        ('id,note\n1,"x\n\nid,note"\n2,y\n', [["1", "x\nid,note"], ["2", "y"]]),
+    ],
+)
+def test_blank_lines_between_rows(text: str, rows: list[list[str]]) -> None:
+    """Blank lines between the rows of one table are left out."""
+    assert rows == rows_of(text)[1]
+
+
+@for_each(
     "form", ["csv", "tsv", "markdown", "json", "wrapped", "json lines", "repr", "blocks", "psql", "introduced"]
 )  # fmt: skip
 def test_descriptions_agree(form: str) -> None:

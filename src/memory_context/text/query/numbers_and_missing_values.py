@@ -26,6 +26,8 @@ _PLAIN = re.compile(
 )
 # In a column with decimals, numbers are REAL, which loses digits of an integer as long as this.
 _LONG_WHOLE = re.compile(r"[-+]?[0-9]{16,}")
+# More digits than each REAL keeps.
+_MANY_DIGITS = re.compile(r"(?:[0-9][^0-9]?){16}")
 _CURRENCY = (
     r"(?:[$€£¥₹₩₽₺₪₫฿]|(?:US|CA|AU|NZ|HK|A|C|S|R)\$|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|ILS|INR|JPY|"
     r"KRW|MXN|NOK|NZD|PLN|RON|RUB|SEK|SGD|THB|TRY|UAH|USD|ZAR)"
@@ -99,6 +101,14 @@ def is_filled(cell: str) -> bool:
     return cell.strip().lower() not in NO_VALUE
 
 
+def _is_kept_by_real(numeral: str) -> bool:
+    """Return whether a REAL, written with as many decimals as a numeral, is this numeral; one with an exponent is."""
+    if "e" in numeral.lower():
+        return True
+    written = f"{float(numeral):.{len(numeral.partition('.')[2])}f}"
+    return written.lstrip("-+0") == numeral.lstrip("-+0")
+
+
 def is_plain_number(cell: str) -> bool:
     """Return whether a cell is a number that SQLite reads correctly as it is."""
     return _PLAIN.fullmatch(cell.strip()) is not None
@@ -145,6 +155,16 @@ def notation_of(cells: Iterable[Any]) -> Notation | None:
     shapes = set(filter(is_filled, shapes))
     if not shapes:
         return None
+    notation = _of_shapes(shapes)
+    if notation and any(map(_MANY_DIGITS.search, shapes)):
+        is_real = notation.unit or any(notation.decimal in shape for shape in shapes)
+        longest = {text.strip() for text in texts if _MANY_DIGITS.search(text)}
+        numerals = longest if notation.is_plain else notation.numerals(longest).values()
+        return None if is_real and not all(map(_is_kept_by_real, numerals)) else notation
+    return notation
+
+
+def _of_shapes(shapes: set[str]) -> Notation | None:
     if all(map(_PLAIN.fullmatch, shapes)):
         return _of_plain(shapes)
     if all(shape.lower() in _TRUTHS for shape in shapes):

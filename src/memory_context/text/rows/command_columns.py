@@ -162,9 +162,13 @@ def _lines_below(text: str) -> Iterator[str]:
 
 
 def _has_more_than_rows(text: str) -> bool:
-    """Return whether a blank line divides the rows below the names, or dots stand for rows that were left out."""
+    """Return whether rows are divided by a blank line or the names again, or dots stand for rows that were left out."""
     is_below_blank = False
-    for line in lines_of(text.strip("\n")):
+    lines = lines_of(text.strip("\n"))
+    names = next(lines, "")
+    for line in lines:
+        if line == names:
+            return True
         if not line.strip():
             is_below_blank = True
         elif (is_below_blank and not _SIZE.fullmatch(line)) or not line.strip(" ."):

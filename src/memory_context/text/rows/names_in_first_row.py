@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from operator import eq
+
+from memory_context.text.query.numbers_and_missing_values import is_filled
 
 SAMPLED = 30
 # A run of fewer numbers from 0 or 1 on may be anything.
@@ -39,6 +42,20 @@ def names_numbers(rows: Sequence[Sequence[str]]) -> bool:
         below and not is_number(first) and all(map(is_number, below))
         for first, below in _columns(rows)
     )
+
+
+def names_another_table(rows: Sequence[Sequence[str]], above: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first of the rows after a blank line holds the names of another table than *above*.
+
+    It does if each of its cells is a text, and one of them has numbers below it, or the same name at the same place
+    above; or if none of these rows has a number in it, and the table above has a column of numbers.
+    """
+    if not rows or any(is_number(cell) or not is_filled(cell) for cell in rows[0]):
+        return False
+    if names_numbers(rows) or any(map(eq, rows[0], above[0])):
+        return True
+    has_numbers = any(is_number(cell) for row in rows for cell in row)
+    return len(rows) > 1 and not has_numbers and names_numbers([rows[0], *above[1:]])
 
 
 def _is_like_those_below(rows: Sequence[Sequence[str]]) -> bool:

@@ -34,7 +34,7 @@ _FOOT: Final = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰╘╚┗+].*")
 _BARS: Final = "|│║┃┆"
 # A row of dots in the place of rows that were left out.
 _LEFT_OUT: Final = re.compile(
-    rf"^[ \t]*[{_BARS}]?(?:[ \t]*(?:[·⋮…]|\.{{2,3}})[ \t]*[{_BARS}])+[ \t·⋮….]*$", re.MULTILINE
+    rf"^[ \t]*+[{_BARS}]?(?:[ \t]*+(?:[·⋮…]|\.{{2,3}})[ \t]*+[{_BARS}])+[ \t·⋮….]*$", re.MULTILINE
 )
 # A rule with one of these ends all columns: below it is the foot, or nothing.
 _ENDS_COLUMNS: Final = re.compile("[┴┷┻╧╩]")

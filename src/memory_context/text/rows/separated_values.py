@@ -14,7 +14,11 @@ from typing import Final
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.lines import lines_of
 from memory_context.text.query.units_and_cast_advice import is_quantity
-from memory_context.text.rows.names_in_first_row import has_names, names_numbers
+from memory_context.text.rows.names_in_first_row import (
+    has_names,
+    names_another_table,
+    names_numbers,
+)
 from memory_context.text.rows.rows_under_columns import (
     Row,
     TextTable,
@@ -29,6 +33,7 @@ DELIMITERS: Final = {"\t": "TSV", ",": "CSV", ";": "CSV", "|": "CSV"}
 # A header and two rows, of three cells each, cannot be chance.
 LEAST_LINES = 3
 LEAST_BARS = 2
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _MILLISECONDS: Final = re.compile(r"\d{3}\b.*\s\S")
 _CODE_ENDS = (".", ";", "{", ":", ")", "(", ",")
 
@@ -51,6 +56,8 @@ def separated_table(text: str) -> TextTable | None:
             continue
         width = len(head[0])
         is_named = has_names(head)
+        if _holds_other_tables(text, delimiter, head[0] if is_named else []):
+            return None
         is_padded = any(cell != cell.strip() for cell in head[0])
 
         rows = partial(_cells, text, delimiter, width, int(is_named), is_padded=is_padded)
@@ -58,6 +65,26 @@ def separated_table(text: str) -> TextTable | None:
         name = f"the {DELIMITERS[delimiter]}"
         return TextTable(names, rows, name, by_semicolons=delimiter == ";")
     return None
+
+
+def _holds_other_tables(text: str, delimiter: str, names: Row) -> bool:
+    """Return whether a later row is the names again, or a blank line is followed by the names of another table."""
+    may_be_again = names and text.count(max(names, key=len)) > 1
+    if may_be_again and names in islice(_rows(text, delimiter), 1, None):
+        return True
+    if not _BLANK_LINE.search(text.strip()):
+        return False
+    blocks = groupby(_rows(text, delimiter, keeps_blank=True), key=_is_blank)
+    tables = (list(islice(block, LINES_TRIED)) for is_blank, block in blocks if not is_blank)
+    _, *above = next(tables, [[]])
+    return any(
+        names_another_table([row for row in table if len(row) > 1], [names, *above])
+        for table in tables
+    )
+
+
+def _is_blank(row: Row) -> bool:
+    return not any(map(str.strip, row))
 
 
 def begins_with_names(head: str) -> bool:
@@ -122,15 +149,15 @@ def _are_sentences(text: str, rows: list[list[str]], delimiter: str) -> bool:
     return len(rows[0]) == 2 and all(f"{delimiter} " in line for line in lines)
 
 
-def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
-    """Yield the rows, without blank lines.
+def _rows(text: str, delimiter: str, *, keeps_blank: bool = False) -> Iterator[list[str]]:
+    """Yield the rows, without blank lines unless they are kept.
 
     Raises:
         InvalidSelectionError: A row cannot be read.
     """
     # Only a line feed ends a line, as everywhere in this package.
     lines = io.StringIO(text, newline="\n")
-    filled = (line for line in lines if not line.isspace())
+    filled = (line for line in lines if keeps_blank or not line.isspace())
     try:
         yield from csv.reader(filled, delimiter=delimiter, skipinitialspace=delimiter != "\t")
     except csv.Error as error:
