@@ -76,7 +76,10 @@ def _holds_other_tables(text: str, delimiter: str, names: Row) -> bool:
         return False
     blocks = groupby(_rows(text, delimiter, keeps_blank=True), key=_is_blank)
     tables = (list(islice(block, LINES_TRIED)) for is_blank, block in blocks if not is_blank)
-    _, *above = next(tables, [[]])
+    first_table = next(tables, None)
+    if first_table is None:
+        return False
+    above = first_table[1:]
     return any(
         names_another_table([row for row in table if len(row) > 1], [names, *above])
         for table in tables
