@@ -135,11 +135,13 @@ def test_types_are_no_row(text: str) -> None:
     [
         "┌────┬───┐\n│ id │ n │\n├────┼───┤\n│  1 │ 5 │\n│  · │ · │\n│ 99 │ 8 │\n└────┴───┘\n",
         "| id | n |\n|---|---|\n| 1 | 5 |\n| ... | ... |\n| 9 | 7 |\n",
+        "| id | n |\n|---|---|\n| 1 | 5 |\n\n| id | m |\n|---|---|\n| 1 | 7 |\n",
+        "# A\n\n| id | n |\n|---|---|\n| 1 | 5 |\n\n# B\n\n| id | n |\n|---|---|\n| 2 | 7 |\n",
         "+----+---+\n| my | n |\n| id |   |\n+====+===+\n|  1 | 5 |\n+----+---+\n|  2 | 6 |\n+----+---+\n",
     ],
 )  # fmt: skip
 def test_what_is_not_all_rows_is_lines(text: str) -> None:
-    """A table that leaves rows out, or wraps its names, has its lines only: its rows would be wrong."""
+    """A table that leaves rows out or wraps its names, and several tables, have their lines only: rows would be wrong or missing."""
     columns, _ = rows_of(text)
     assert columns == ("line", "text")
 

@@ -14,7 +14,7 @@ from memory_context.text.rows.names_in_first_row import SAMPLED, is_number
 from memory_context.text.rows.pair_lines import pair_table
 from memory_context.text.rows.record_blocks import HEADING, TEXT, record_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable
-from memory_context.text.rows.ruled_tables import leaves_rows_out, ruled_table
+from memory_context.text.rows.ruled_tables import is_no_single_table, ruled_table
 from memory_context.text.rows.separated_values import separated_table
 from memory_context.text.rows.values_as_rows import KEY, PAIRS
 
@@ -29,7 +29,7 @@ _HAS_DIGIT = re.compile(r"\d")
 
 def describe_table(sample: Sample) -> Description | None:
     """Describe a text that is a table."""
-    if leaves_rows_out(sample.text):
+    if is_no_single_table(sample.text):
         return None
     return _ruled(sample) or _separated(sample) or _in_columns(sample)
 

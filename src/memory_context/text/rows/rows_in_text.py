@@ -17,7 +17,7 @@ from memory_context.text.rows.configuration_values import configuration_table
 from memory_context.text.rows.log_lines import log_table
 from memory_context.text.rows.record_blocks import record_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
-from memory_context.text.rows.ruled_tables import leaves_rows_out, markdown_table, ruled_table
+from memory_context.text.rows.ruled_tables import is_no_single_table, markdown_table, ruled_table
 from memory_context.text.rows.separated_values import separated_table, table_between_bars
 from memory_context.text.rows.values_as_rows import rows_of_values, table_of_value
 
@@ -69,9 +69,9 @@ def _of_other_text(text: str) -> TextTable | None:
             return record_table(text)
         case Kind.YAML:
             return configuration_table(text)
+        case _ if is_no_single_table(text):
+            return None
         case Kind.TABLE | Kind.TEXT | Kind.FILES:
-            if leaves_rows_out(text):
-                return None
             return (
                 markdown_table(text)
                 or ruled_table(text)

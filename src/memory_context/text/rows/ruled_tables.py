@@ -76,9 +76,20 @@ def ruled_table(text: str) -> TextTable | None:
     return table if len(table.columns) > 1 else None
 
 
-def leaves_rows_out(text: str) -> bool:
-    """Return whether a row between bars has only dots, in the place of rows that were left out."""
+def is_no_single_table(text: str) -> bool:
+    """Return whether a text holds several Markdown tables, or a row between bars with dots in the place of other rows."""
+    if "|" in text and len(list(islice(_markdown_rules(text), 2))) > 1:
+        return True
     return _LEFT_OUT.search(text) is not None
+
+
+def _markdown_rules(text: str) -> Iterator[str]:
+    """Yield the line of hyphens of each Markdown table: the second of the lines with bars."""
+    before = names = ""
+    for line in lines_of(text):
+        if "|" in names and "|" not in before and "-" in line and DELIMITER_ROW.fullmatch(line):
+            yield line
+        before, names = names, line
 
 
 def _is_no_rule(line: str) -> bool:
