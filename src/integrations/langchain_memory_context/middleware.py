@@ -346,6 +346,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             )
 
         def requested(state: Any) -> AnyRequest:  # noqa: ANN401 - whatever schema the graph has
+            """Return the request for the model that a node with this state makes."""
             if named(state, "messages") is None:
                 raise InvalidArgumentError(
                     "the state of a model_node has no messages: the graph's state needs the key messages, as in MessagesState"
@@ -354,6 +355,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             return ModelRequest(model=shown, messages=_messages_in(state), tools=[], state=state)
 
         def ask(state: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+            """Ask the model, and return the messages for the state."""
             request = requested(state)
             conversation = self._opened(state, carries=True)
             prompt, decided = wait_for(self._prepared(request, conversation))
@@ -361,6 +363,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             return _messages_of(wait_for(decided(ModelResponse([answer]))))
 
         async def aask(state: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+            """As `ask`, asynchronously."""
             request = requested(state)
             conversation = await self._aopened(state, carries=True)
             prompt, decided = await self._prepared(request, conversation)
@@ -525,6 +528,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
         )
 
         async def decided(response: AnyResponse) -> AnyAnswer:
+            """Return the node's result: the model's response with what is kept of the decisions."""
             for answer in response.result:
                 if isinstance(answer, AIMessage):
                     await conversation.decides.hear(neutral_of(answer), after, facts)

@@ -299,6 +299,7 @@ class _StoredItems:
         return Scope(self.manager.scope.user_id, tier=TIER)
 
     def batch(self, ops: Sequence[Op]) -> list[Result]:
+        """Perform the operations in order, and return their results (see `BaseStore.batch`)."""
         for op in ops:
             _check(op)
         refreshed: dict[str, MemoryItem] = {}

@@ -47,6 +47,7 @@ def with_quotations_as_written(
     """Return a tool's outcome; an error in it quotes the references in *written*, not the texts of *filled*."""
 
     def quoted(message: ToolMessage) -> ToolMessage:
+        """Return an error with references in place of the texts it quotes; any other message as it is."""
         content: object = message.content
         if message.status != "error" or not isinstance(content, str):
             return message

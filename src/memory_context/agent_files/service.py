@@ -111,6 +111,7 @@ class AgentMemoryService:
         """
 
         def only_new(read: Read) -> str:
+            """Return the content, if there is no such file yet."""
             if read() is not None:
                 raise FileOperationError(
                     f"the file {brief(relative_file_path)} exists already; change it, or delete it first"

@@ -78,6 +78,7 @@ def _metered(
         options: Mapping[str, Any],
         **others: Any,  # noqa: ANN401 - the framework's
     ) -> ChatResponse[Any]:
+        """Ask the model, and meter the prompt and the answer."""
         tools: Sequence[FunctionTool] = options.get("tools") or ()
         schemas = {tool.name: json.dumps(tool.to_json_schema_spec()) for tool in tools}
         meter.prompt(_neutral(messages), schemas, memory.decisions())

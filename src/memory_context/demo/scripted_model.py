@@ -47,6 +47,8 @@ def script(
     """
 
     def of_host(step: ScriptStep) -> Callable[[Sequence[Shown]], str | Called]:
+        """Return a step of the script that reads and gives the host's messages."""
+
         def reply(messages: Sequence[Shown]) -> str | Called:
             answer = step(neutral(messages))
             return answer if isinstance(answer, str) else called(answer)

@@ -111,6 +111,7 @@ def table(
     names = list(columns)
 
     def row_of(cell: str, texts: Iterable[str]) -> Html:
+        """Return a row of the table."""
         cells = list[Html]()
         for index, text in enumerate(texts):
             of = {"data-of": names[index]} if labels and cell == "td" and text else {}

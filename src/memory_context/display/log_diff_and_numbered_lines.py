@@ -117,6 +117,7 @@ def marked_line(words: Sequence[str]) -> Callable[[str], Html]:
     pattern = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE)
 
     def draw(text: str) -> Html:
+        """Draw a line with what matched marked, beginning near the first match."""
         first = pattern.search(text)
         start = first.start() - BEFORE_MARK if first and first.end() > LONGEST_LINE else 0
         shown = shortened(text, start)

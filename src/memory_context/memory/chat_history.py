@@ -240,6 +240,7 @@ class _SessionsInProcess:
         added: _Added,
         moment: datetime,
     ) -> str:
+        """Add the turns to a session, and return the key of the memory that holds them; empty if it is none."""
         with self._lock:
             self._drop_idle(moment)
             _, kept = self._sessions.pop(session, (moment, deque[str](maxlen=self._limit)))
@@ -280,6 +281,7 @@ class _SessionsInStore:
         added: _Added,
         moment: datetime,  # noqa: ARG002 - stands in the lines
     ) -> str:
+        """Add the turns to a session, and return the key of the memory that holds them; empty if it is none."""
         said, recalled = list[str](), list[tuple[int, str]]()
         for place, (line, turn) in enumerate(zip(added.lines, added.turns, strict=True)):
             if turn.is_recalled:

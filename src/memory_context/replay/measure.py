@@ -140,6 +140,7 @@ async def replay(
     seconds = 0.0
 
     async def timed(work: Awaitable[T]) -> T:
+        """Await *work*, and add the seconds that it took."""
         nonlocal seconds
         start = perf_counter()
         result = await work

@@ -195,6 +195,7 @@ class Catalog:
             raise InvalidArgumentError(f"records are sorted by {', '.join(SORTS)}, not {sort!r}")
 
         def read(connection: sa.Connection) -> list[MemoryItem]:
+            """Read the page of records in one transaction."""
             hidden = format_of(connection).codec.hidden
             # A codec keeps the columns that it hides (such as the summary) inside the encoded content.
             columns = RECORDS if hidden else _WITHOUT_CONTENTS

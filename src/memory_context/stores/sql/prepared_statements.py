@@ -49,6 +49,7 @@ class _Compiled:
         return bound if self.order is None else tuple([bound[name] for name in self.order])
 
     def decoded(self, cursor: Any, dialect: sa.Dialect) -> list[list[Any]]:  # noqa: ANN401 - a driver's or SQLAlchemy's
+        """Return the rows of *cursor*, with each value converted as SQLAlchemy's types convert it."""
         if self.results is None:
             found: list[tuple[int, _Processor]] = []
             description = getattr(cursor, "cursor", cursor).description

@@ -30,6 +30,7 @@ def give_up(connection: Connection[Any], _record: object = None) -> None:
     reference = ref(connection)
 
     def bounded(steps: Generator[Any, Any, T], *args: Any, **options: Any) -> T:  # noqa: ANN401 - psycopg's
+        """Wait for the server as psycopg does, but close the connection once it has been silent for too long."""
         this: Any = reference()
         seconds = deadlines.patience()
         if seconds is None:

@@ -527,6 +527,7 @@ class SQLAlchemyStore(ClosedAtExit):
         """
 
         def work(connection: sa.Connection) -> str | None:
+            """Migrate, and partition the tables if that is asked for; return the revision before."""
             before = migrate.migrate(connection)
             if parts is not None:
                 vectors = [str(table.name) for table in vector_index.tables(connection)]

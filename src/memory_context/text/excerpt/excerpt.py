@@ -108,6 +108,7 @@ def excerpt(
             ends, room = outer, budget - price
 
     def packed(question: str, ranking: Ranking) -> list[int]:
+        """Return the segments that fit the budget best, given a question and a ranking."""
         scores = score(found, question, ranking, known)
         if not ranking.fills:
             return SegmentPacker(found, scores, ranking, cost).pack(room)
@@ -204,6 +205,7 @@ def _runs(found: Segmentation, indexes: list[int]) -> Iterator[list[Segment]]:
     regions = [start for start, _ in found.regions]
 
     def run_of(numbered: tuple[int, int]) -> tuple[int, ...]:
+        """Return what the segments of one run have in common."""
         place, index = numbered
         segment = found.segments[index]
         if found.containers[segment.container].path:

@@ -25,6 +25,7 @@ _YEAR_LAST = re.compile(
 _FORMS: Final = (
     _YEAR_FIRST,
     _YEAR_LAST,
+    # 3 Nov 2025, and Nov 3, 2025
     re.compile(rf"{_DAY}[\s./-]*{_MONTH}[\s.,/-]*(?P<year>[0-9]{{4}}|[0-9]{{2}})", re.IGNORECASE),
     re.compile(rf"{_MONTH}[\s./-]*{_DAY}[\s,/-]+(?P<year>[0-9]{{4}})", re.IGNORECASE),
 )

@@ -69,6 +69,7 @@ _AGGREGATE = (exp.Count, exp.Sum, exp.Avg, exp.Max, exp.Min)
 _NAME_TEXTS = (*_AGGREGATE, exp.Group, exp.Ordered)
 _NAME_NUMBERS = (*_AGGREGATE, exp.Select, exp.Alias)
 LEAST_YEAR = 4
+# What SQLite would read as a number: digits with a point and an exponent, and blanks around them.
 _LIKE_NUMBER = re.compile(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\s*")
 _STANDS_IN_NUMBERS = re.compile(r"[-0-9.e+]|^$")
 

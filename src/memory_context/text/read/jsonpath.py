@@ -93,6 +93,7 @@ class _TimedNode(JSONPathNode):
     time_limit: TimeLimit
 
     def new_child(self, value: object, key: int | str, parent: JSONPathNode | None) -> _TimedNode:
+        """Return the node of a child, with the same time limit."""
         child = _TimedNode(
             value=value, location=(*self.location, key), parent=parent, root=self.root
         )

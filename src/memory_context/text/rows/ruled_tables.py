@@ -125,6 +125,7 @@ def _between_bars(text: str, names: str, below: int, rule: str = "") -> TextTabl
         edges = [-1, *edges]
 
     def cells_of(line: str) -> Row:
+        """Return the cells of a line."""
         cells = _cells(line, bar, is_framed=is_framed)
         # If a cell holds a bar, the rule shows where the cells begin.
         if rule and len(cells) > len(columns) and _has_bars_at(line, edges):

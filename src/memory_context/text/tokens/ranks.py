@@ -123,6 +123,7 @@ def _downloaded(file: RankFile) -> bytes | None:
     arrived: list[bytes] = []
 
     def download() -> None:
+        """Download the file, and keep it if it is the right one."""
         try:
             response = requests.get(file.url, timeout=DOWNLOAD_SECONDS)
             response.raise_for_status()

@@ -123,6 +123,7 @@ class EmbeddingWorker:
         table = self._own_table()
 
         def keep(connection: sa.Connection) -> None:
+            """Write the vectors of the chosen memories."""
             remaining = iter(vectors)
             for item, texts_of_item in chosen:
                 these = list(islice(remaining, len(texts_of_item)))
