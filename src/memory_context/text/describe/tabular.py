@@ -29,9 +29,9 @@ _HAS_DIGIT = re.compile(r"\d")
 
 def describe_table(sample: Sample) -> Description | None:
     """Describe a text that is a table."""
-    if is_no_single_table(sample.text):
-        return None
-    return _ruled(sample) or _separated(sample) or _in_columns(sample)
+    found = _ruled(sample) or _separated(sample) or _in_columns(sample)
+    # Looked at last, because the whole text is searched for it.
+    return None if found is None or is_no_single_table(sample.text) else found
 
 
 def _ruled(sample: Sample) -> Description | None:

@@ -23,6 +23,7 @@ from memory_context.text.redact.names_of_secrets import (
     SECRET,
     SORTS_OF_KEY,
     TOKEN,
+    names_password,
 )
 from memory_context.text.redact.value_looks_secret import (
     RELATIVE_PATH,
@@ -191,7 +192,7 @@ class WordRule(Rule):
 
     def find_all(self, text: str, flat: bytes) -> Iterator[SecretSpan]:  # noqa: ARG002 - the protocol's
         """See `Rule.find_all`."""
-        if text.isascii():
+        if not names_password(text):
             return
         for match in _SAID.finditer(text):
             value = match["value"].rstrip(".!?:")

@@ -20,6 +20,7 @@ from memory_context.text.redact.names_of_secrets import (
     SECRET,
     SORTS_OF_KEY,
     TOKEN,
+    names_password,
 )
 from memory_context.text.redact.value_looks_secret import is_made_up, is_no_secret, is_random
 
@@ -34,20 +35,10 @@ _CELL = regex.compile(
 _PARTS = {
     sign: re.compile(rf'[ \t]*"(?:[^"]|"")*"[ \t]*|[^{re.escape(sign)}\r\n]*') for sign in ",;\t|"
 }
-_SHORT_NAMES = [
-    "password",
-    "passwort",
-    "passwd",
-    "passphrase",
-    "passcode",
-    "pwd",
-    "secret",
-    "token",
-    "key",
-]
 # Such a name where a cell may end. Each hint begins with a literal, which is found much faster than alternatives.
 _HINTS = tuple(
-    rf'{name}[ "]{{0,40}}(?:[,;|\t]|\r?\n)' for name in (*_SHORT_NAMES, *PASSWORD_ELSEWHERE)
+    rf'{name}[ "]{{0,40}}(?:[,;|\t]|\r?\n)'
+    for name in (PASSWORD, "pwd", "secret", "token", "key", *PASSWORD_ELSEWHERE)
 )
 _NOT_IN_ASCII = re.compile(PASSWORD_NOT_IN_ASCII)
 LONGEST_HEADER = 1000
@@ -86,7 +77,7 @@ class ColumnRule(Rule):
     def _headers(self, text: str, flat: bytes) -> _Headers:
         """Return the lines that may be headers, in order, each with the names in it."""
         places = [match.start() for hint in _HINTS for match in compiled_hint(hint).finditer(flat)]
-        if not text.isascii():
+        if names_password(text):
             places += [match.start() for match in _NOT_IN_ASCII.finditer(text)]
         lines = {(line_start(text, place), line_end(text, place)) for place in places}
         return {line: names for line in sorted(lines) if (names := self._names_in(text, line))}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise, takewhile
 from typing import Final
 
-from memory_context.text.lines import lines_of
+from memory_context.text.lines import line_end, line_start, lines_of
 from memory_context.text.rows.rows_under_columns import (
     Row,
     TextTable,
@@ -32,6 +32,9 @@ _RULE: Final = re.compile(r"[\s|:+┌-╋║-╰]*[-=─━═]{2,}(?:[ |+:┌-�
 DELIMITER_ROW: Final = re.compile(r"(?=.*\|)\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+\|?\s*+")
 _FOOT: Final = re.compile(r"\s*\(?\d+ rows?\b.*|[└╰╘╚┗+].*")
 _BARS: Final = "|│║┃┆"
+# What the line of hyphens begins with, below another line.
+_MAY_BE_RULE: Final = re.compile(r"(?<=\n)[ \t]*+\|?[ \t]*+:?-")
+_DOTS: Final = ("..", "·", "⋮", "…")
 # A row of dots in the place of rows that were left out.
 _LEFT_OUT: Final = re.compile(
     rf"^[ \t]*+[{_BARS}]?(?:[ \t]*+(?:[·⋮…]|\.{{2,3}})[ \t]*+[{_BARS}])+[ \t·⋮….]*$", re.MULTILINE
@@ -78,18 +81,20 @@ def ruled_table(text: str) -> TextTable | None:
 
 def is_no_single_table(text: str) -> bool:
     """Return whether a text holds several Markdown tables, or a row between bars with dots in the place of other rows."""
-    if "|" in text and len(list(islice(_markdown_rules(text), 2))) > 1:
+    if len(list(islice(_markdown_rules(text), 2))) > 1:
         return True
-    return _LEFT_OUT.search(text) is not None
+    return any(dots in text for dots in _DOTS) and _LEFT_OUT.search(text) is not None
 
 
-def _markdown_rules(text: str) -> Iterator[str]:
-    """Yield the line of hyphens of each Markdown table: the second of the lines with bars."""
-    before = names = ""
-    for line in lines_of(text):
-        if "|" in names and "|" not in before and "-" in line and DELIMITER_ROW.fullmatch(line):
-            yield line
-        before, names = names, line
+def _markdown_rules(text: str) -> Iterator[int]:
+    """Yield the place of the line of hyphens of each Markdown table: the second of the lines with bars."""
+    for match in _MAY_BE_RULE.finditer(text) if "|" in text else ():
+        start = match.start()
+        names = line_start(text, start - 1)
+        before = line_start(text, max(0, names - 1))
+        is_second = "|" in text[names:start] and "|" not in text[before:names]
+        if is_second and DELIMITER_ROW.fullmatch(text, start, line_end(text, start)):
+            yield start
 
 
 def _is_no_rule(line: str) -> bool:
