@@ -52,6 +52,20 @@ def test_permissions_stay(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+def test_permissions_while_it_is_written(tmp_path: Path) -> None:
+    """The file beside a private file is private before anything is in it; permissions that the caller sets win."""
+    file = tmp_path / "file"
+    file.write_text("old")
+    file.chmod(0o600)
+
+    with draft_of(file) as draft:
+        assert stat.S_IMODE(draft.stat().st_mode) == 0o600
+        draft.write_text("new")
+        draft.chmod(0o640)
+
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+
+
 def test_a_pipe_stays(tmp_path: Path) -> None:
     """A device or a pipe is not replaced by a file."""
     pipe = tmp_path / "pipe"

@@ -362,10 +362,9 @@ def _write(file: Path, config: Wire, like: Path) -> None:
     indent = re.search(r"\n([ \t]+)\S", template)
     text = json.dumps(config, indent=indent[1] if indent else 2, ensure_ascii=False)
     text += "\n" if template.endswith("\n") else ""
-    target = file.resolve()
     try:
-        with draft_of(target) as draft:
-            draft.touch(like.stat().st_mode & 0o777)
+        with draft_of(file) as draft:
+            draft.chmod(like.stat().st_mode & 0o777)
             draft.write_text(text, "utf-8")
     except OSError as error:
-        raise InvalidArgumentError(f"cannot write {target}: {error.strerror}") from error
+        raise InvalidArgumentError(f"cannot write {file}: {error.strerror}") from error

@@ -190,7 +190,7 @@ def new_file(path: Path) -> Generator[IO[bytes]]:
         StoreError: It cannot be written.
     """
     try:
-        with draft_of(path) as draft, draft.open("xb") as raw:
+        with draft_of(path) as draft, draft.open("wb") as raw:
             if path.suffix == ".gz":
                 # Without a time in it, equal exports are equal files.
                 with gzip.GzipFile(path.stem, "wb", fileobj=raw, mtime=0) as file:

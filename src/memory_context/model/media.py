@@ -7,6 +7,8 @@ import binascii
 import re
 from typing import Final, NamedTuple
 
+from memory_context.runtime.atomic_file import SQLITE_HEADER
+
 BINARY: Final = "application/octet-stream"
 LEAST_BASE64 = 256
 SHORTEST_LINE = 60
@@ -23,7 +25,7 @@ _SIGNATURES: Final = (
     (b"%PDF-", "application/pdf"),
     (b"PK\x03\x04", "application/zip"),
     (b"\x1f\x8b\x08", "application/gzip"),
-    (b"SQLite format 3\x00", "application/vnd.sqlite3"),
+    (SQLITE_HEADER, "application/vnd.sqlite3"),
     (b"\x7fELF", "application/x-elf"),
     (b"ID3", "audio/mpeg"),
     (b"OggS", "application/ogg"),

@@ -17,7 +17,8 @@ SQLITE_HEADER = b"SQLite format 3\0"
 def draft_of(path: Path, *, is_database: bool = False) -> Generator[Path]:
     """Yield the path of a file beside *path* that replaces it at the end, and is removed after an error.
 
-    A link stays: the file that it leads to is replaced. The new file has the permissions of the old one.
+    The file beside it exists and is empty. It has the permissions of the old file, unless the caller changes them. If *path*
+    is a link, it stays, and the file that it leads to is replaced.
 
     Args:
         path: The file to write.
@@ -33,9 +34,11 @@ def draft_of(path: Path, *, is_database: bool = False) -> Generator[Path]:
     draft = target.with_name(f".{uuid4().hex}.tmp")
     try:
         try:
-            yield draft
+            draft.touch()
+            # Before anything is written, so that nobody else can read it meanwhile.
             if target.exists():
                 shutil.copymode(target, draft)
+            yield draft
             draft.replace(target)
         finally:
             draft.unlink(missing_ok=True)

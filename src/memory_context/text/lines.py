@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 from memory_context.text.ranges import Span
 
+# What some programs on Windows put before a text. It is not part of the first line.
+BYTE_ORDER_MARK = "\ufeff"
+
 
 def lines_of(text: str) -> Iterator[str]:
     """Yield the lines of `text`, one at a time, without their line breaks."""

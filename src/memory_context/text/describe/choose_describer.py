@@ -26,6 +26,7 @@ from memory_context.text.describe.test_runs import describe_test_run
 from memory_context.text.describe.tracebacks import describe_traceback
 from memory_context.text.describe.unwrap import unwrap
 from memory_context.text.describe.yaml_documents import describe_yaml
+from memory_context.text.lines import BYTE_ORDER_MARK
 
 # The order matters: a test run holds tracebacks, a log may hold both, and a listing has columns like a table.
 _SURE: tuple[Callable[[Sample], Description | None], ...] = (
@@ -42,7 +43,6 @@ _SURE: tuple[Callable[[Sample], Description | None], ...] = (
 )
 # Their signs also occur in other kinds of text, so they are tried last.
 _UNSURE = (describe_error, describe_yaml, describe_records, describe_markdown)
-_BYTE_ORDER_MARK = "\ufeff"
 
 
 def describe(content: Content, *, source: str = "", arguments: str | None = None) -> str:
@@ -76,7 +76,7 @@ def identify(text: str, path: str = "") -> Description:
     """Return the description of `text`, which must be unwrapped, and was read from `path`."""
     if not text.strip():
         return Description(Kind.TEXT, "blank text" if text else "empty text")
-    sample = sample_of(text.removeprefix(_BYTE_ORDER_MARK), path)
+    sample = sample_of(text.removeprefix(BYTE_ORDER_MARK), path)
     return (
         _first_of(_SURE, sample)
         or _behind_lead(sample)

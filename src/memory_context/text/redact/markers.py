@@ -9,6 +9,7 @@ from operator import attrgetter, itemgetter
 
 import regex
 
+from memory_context.text.lines import BYTE_ORDER_MARK
 from memory_context.text.ranges import Span
 from memory_context.text.redact.kinds_of_rules import SecretSpan
 from memory_context.text.redact.private_keys import JOINT
@@ -19,7 +20,6 @@ MARKER = regex.compile(rf"{re.escape(MARKER_BEGINS)}[a-z][a-z0-9_]{{0,39}}\]")
 _JSON_TOKEN = regex.compile(
     r'"(?:[^"\\]|\\.)*+"?|(?P<bare>-?[0-9][0-9.eE+-]*+|true|false|null)(?=\s*[,}\]])|[a-zA-Z0-9.]++'
 )
-_BYTE_ORDER_MARK = "\ufeff"
 _BREAK = regex.compile(r"\r\n|[\n\r]")
 _BREAK_IN_KEY = regex.compile(rf"{JOINT}|\r\n|[\n\r]|\\+[nr]")
 
@@ -66,7 +66,7 @@ def whole_json_values(spans: Iterable[SecretSpan], text: str) -> list[SecretSpan
 
     The marker that replaces such a value is a string.
     """
-    if not text.removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(("{", "[")):
+    if not text.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(("{", "[")):
         return list(spans)
     values = [token.span() for token in _JSON_TOKEN.finditer(text) if token["bare"]]
     widened = list[SecretSpan]()

@@ -10,7 +10,7 @@ from memory_context.text.describe.description import Kind
 from memory_context.text.describe.sample import HEAD, behind_lead
 from memory_context.text.describe.unwrap import unwrap
 from memory_context.text.json_documents import NOTHING, is_json_lines, parse, records
-from memory_context.text.lines import lines_of
+from memory_context.text.lines import BYTE_ORDER_MARK, lines_of
 from memory_context.text.python_literals import is_object, objects_in
 from memory_context.text.rows.command_columns import command_table
 from memory_context.text.rows.configuration_values import configuration_table
@@ -32,7 +32,7 @@ def table_of(text: str) -> TextTable:
     Raises:
         InvalidSelectionError: The text is empty, or a row cannot be read.
     """
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    text = text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n")
     if not text.strip():
         raise InvalidSelectionError(NO_TABLE)
     table = _rows_in(text)
