@@ -31,6 +31,7 @@ def ui(
             envvar="MEMORY_CONTEXT_USER",
             help="Whose memories are shown first, instead of those of the user with the most.",
             autocompletion=complete_users,
+            callback=opt.check_user,
         ),
     ] = None,
     port: Annotated[
