@@ -411,3 +411,23 @@ def test_statements_are_kept_by_shape(sqlite_url: str) -> None:
             places = frozenset({("session", f"t{number}")})
             store.get(Scope(f"user-{number}", thread_id=f"t{number}", places=places), "k")
         assert kept == sqlalchemy_store._by_key.cache_info().currsize  # noqa: SLF001
+
+
+def test_a_read_of_what_is_being_deleted(postgres_url: str) -> None:
+    """Reads are counted while another process deletes one of the memories: that one is left out, and nothing fails."""
+    waiting = sa.text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+    with SQLAlchemyStore(postgres_url) as store, ThreadPoolExecutor(1) as pool:
+        manager = MemoryManager(store, user_id="ann")
+        for key in ("doomed", "kept"):
+            manager.store("text", key=key)
+        engine = sa.create_engine(postgres_url)
+        # Within a transaction, the server would always show the same activity.
+        watcher = engine.execution_options(isolation_level="AUTOCOMMIT")
+        with engine.connect() as deleting, watcher.connect() as watching:
+            deleting.execute(sa.text("DELETE FROM agent_memories WHERE memory_key = 'doomed'"))
+            touched = pool.submit(store.touch, ANN, ["doomed", "kept"])
+            while not watching.execute(waiting).scalar_one():
+                assert not touched.done()
+            deleting.commit()
+            assert touched.result() == 1
+        engine.dispose()
