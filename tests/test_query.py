@@ -227,6 +227,15 @@ def test_errors_say_what_there_is(memory: MemoryManager) -> None:
     assert 2 == len(memory.query('SELECT * FROM "x.csv"'))
 
 
+def test_capitals_matter_in_keys(memory: MemoryManager) -> None:
+    """Two tables whose names differ only in capitals are an error; a column or a string may look like the table."""
+    memory.store("d,Y\n2026-01-31,1\n2025-02-01,2", key="y")
+    memory.store("d,Y\n2024-01-31,1\n2023-02-01,2", key="Y")
+    assert (("2026",),) == memory.query("SELECT strftime('%Y', d) FROM y WHERE Y = 1").rows
+    with pytest.raises(InvalidQueryError, match="Y and y would be one table"):
+        memory.query("SELECT y.d FROM y JOIN Y USING (d)")
+
+
 def test_behind_walls(memory: MemoryManager) -> None:
     """Notes of a project that is not open here are no table."""
     memory.store("a,b\n1,2\n3,4", key="plans", tier="project", tier_id="p1")

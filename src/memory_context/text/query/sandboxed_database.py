@@ -137,6 +137,8 @@ class LockedDatabase:
             SelectionTimeoutError: It took too long, or too much memory.
         """
         # Imported here, because they load sqlglot: a tenth of the time of a command that runs no query.
+        from sqlglot import exp  # noqa: PLC0415
+
         from memory_context.text.query import checked_casts  # noqa: PLC0415
         from memory_context.text.query.refused_uses_of_texts import check_numbers  # noqa: PLC0415
         from memory_context.text.query.ungrouped_columns import checked_statement  # noqa: PLC0415
@@ -149,6 +151,7 @@ class LockedDatabase:
             for name in self.tables.keys() - self._notations.keys():
                 self._fill(name)
             if statement is not None:
+                self._check_capitals(table.name for table in statement.find_all(exp.Table))
                 check_numbers(statement, self)
             casts = checked_casts.CheckedCasts(sql)
             self._database.create_function(checked_casts.FUNCTION, 2, casts.number)
@@ -181,30 +184,35 @@ class LockedDatabase:
                 missing = _MISSING.fullmatch(str(error))
                 if missing is None:
                     raise
-                self._create(missing[1], sql)
+                self._create(missing[1])
             else:
                 return
 
-    def _create(self, name: str, sql: str) -> None:
+    def _create(self, name: str) -> None:
         """Create the table *name*, still empty.
 
         Raises:
-            InvalidQueryError: There is no such table, there are too many, or the statement names it in two spellings.
+            InvalidQueryError: There is no such table, or there are too many.
         """
         if name in self.tables:
             raise InvalidQueryError(f'write the table {name} in double quotes: "{name}"')
         if len(self.tables) == MOST_TABLES:
             raise InvalidQueryError(f"a statement reads {MOST_TABLES} tables at most")
-        for written in re.findall(rf"(?<!\w){re.escape(name)}(?!\w)", sql, re.IGNORECASE):
-            if written != name:
-                raise InvalidQueryError(
-                    f"{written} and {name} would be one table here: capitals matter in keys"
-                )
         table = self._table_named(name)
         if table is None:
             raise InvalidQueryError(f"no such table: {name}")
         self.tables[name] = table
         self._database.execute(_definition(name, table, {}))
+
+    def _check_capitals(self, names: Iterable[str]) -> None:
+        """Refuse two names that differ only in capitals: SQLite would read one table for both."""
+        loaded = {name.lower(): name for name in self.tables}
+        for name in names:
+            other = loaded.get(name.lower(), name)
+            if other != name:
+                raise InvalidQueryError(
+                    f"{name} and {other} would be one table here: capitals matter in keys"
+                )
 
     def _fill(self, name: str) -> None:
         """Load the rows of a table."""
