@@ -631,6 +631,17 @@ async def test_a_plain_run() -> None:
     assert context.notes.get() == []
 
 
+async def test_shown_notes_are_not_recalled_too() -> None:
+    """A note of the run stands in the prompt once, also before the first message of a person."""
+    context = context_of()
+    tools = context.workbench([])
+    await tools.call_tool("save_memory", {"content": "Bergen rotates on Tuesdays", "tier": "run"})
+    question = UserMessage(content="On which day does Bergen rotate?", source="planner")
+    await context.add_message(question)
+    texts = [str(message.content) for message in await context.get_messages()]
+    assert 1 == "\n".join(texts).count("Bergen rotates on Tuesdays")
+
+
 async def test_a_plain_run_in_a_state() -> None:
     """Notes of a plain run stay in a saved state, and still end at the next message of a person."""
     store = SQLAlchemyStore("sqlite://")

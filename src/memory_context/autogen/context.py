@@ -65,6 +65,7 @@ from memory_context.conversation.fold_recall_notes_policies import (
 from memory_context.conversation.message import Message, references_of, trusted_keys
 from memory_context.conversation.recorded_calls_and_decisions import Decisions, stats_of_thread
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
+from memory_context.conversation.run_notes import offered_places
 from memory_context.conversation.transcript_entries import entries_of, stored_behind
 from memory_context.exceptions import InvalidArgumentError, StateOwnerError
 from memory_context.memory.manager import MemoryManager
@@ -182,7 +183,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self._closed_with_this = list[Callable[[], object]]()
         self._in_run = False
         self._notes = self._notes_between_runs()
-        self._view = self._owner.within(self._notes.places)
+        self._view = self._owner.within(self._notes.places, offered_places(self._notes))
         self._view.gate = self._notes.manager.gate
         self._view.needing_ids = self._notes.manager.needing_ids
         self._manager = self._view if self._has_notes else self._owner
