@@ -161,8 +161,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing pauses after a slow failure, and no database is given up soon: on a machine with much to do any is slow."""
-    monkeypatch.setattr("memory_context.conversation.fail_open.SLOW_FAILURE", 3600)
-    monkeypatch.setattr("memory_context.model.audit.SLOW_FAILURE", 3600)
+    monkeypatch.setattr("memory_context.runtime.circuit_breaker.SLOW_FAILURE", 3600)
     monkeypatch.setattr("memory_context.stores.sql.file_watch.WAIT_SECONDS", 60)
     monkeypatch.setattr("memory_context.stores.sql.index.embedding_worker.QUERY_SECONDS", 60)
     monkeypatch.setattr(engine_setup, "CONNECT_SECONDS", 60)

@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from memory_context.conversation import fail_open
+from memory_context.runtime import circuit_breaker
 from patient import PATIENT
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
@@ -14,6 +14,6 @@ load = import_module("load")
 
 if __name__ == "__main__":
     exec(PATIENT)
-    fail_open.SLOW_FAILURE = 3600
+    circuit_breaker.SLOW_FAILURE = 3600
     load.__file__ = __file__  # what it starts processes with
     sys.exit(load.main())

@@ -49,8 +49,8 @@ from memory_context.exceptions import (
     StoreUnavailableError,
 )
 from memory_context.memory.gc_by_retention_rules import delete_expired
-from memory_context.model import audit as audit_module
 from memory_context.model.audit import ACTIONS, WAITING, Auditor
+from memory_context.runtime import circuit_breaker
 from memory_context.stores import Compressed
 from messages import LOG, results, user
 
@@ -340,12 +340,12 @@ def test_slow_failures_are_not_repeated(
             message = "timeout"
             raise OSError(message)
 
-    monkeypatch.setattr(audit_module, "SLOW_FAILURE", 0.0)
-    monkeypatch.setattr(audit_module, "PAUSE", 0.0)
+    monkeypatch.setattr(circuit_breaker, "SLOW_FAILURE", 0.0)
+    monkeypatch.setattr(circuit_breaker, "PAUSE", 0.0)
     auditor = Auditor(Slow())
     for _ in range(2):
         auditor.note("stored", memory.who, ["k"])
-    monkeypatch.setattr(audit_module, "PAUSE", 1000.0)
+    auditor._breaker.pause = 1000.0  # noqa: SLF001
     for _ in range(5):
         auditor.note("stored", memory.who, ["k"])
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from pytest_mock import MockerFixture
 
 from memory_context import FoldPolicy, MemoryContext, MemoryRef, RecallPolicy, SQLAlchemyStore
-from memory_context.conversation import fail_open
-from memory_context.runtime import circuit_breaker as breaker
+from memory_context.runtime import circuit_breaker
+from memory_context.runtime.circuit_breaker import SLOW_FAILURE
 from memory_context.stores import Codec, Compressed, Encrypted
 from memory_context.testing import Fault, FaultyStore, check_prompt
 from messages import LOG, conversations, dumps, results, texts_of
@@ -98,16 +98,16 @@ def test_any_faults(told: Callable[[str], None], codec: Codec | None, examples: 
     told(f"{kind}: {len(met)} conversations met {sum(met)} faults")
 
 
-@pytest.mark.parametrize("pause", [None, pytest.param(breaker.PAUSE, marks=SOAK)])
+@pytest.mark.parametrize("pause", [None, pytest.param(circuit_breaker.PAUSE, marks=SOAK)])
 async def test_slow_failures_are_few(mocker: MockerFixture, pause: float | None) -> None:
     """After a failure that was slow the store is left alone for a while, each text stays; then it is tried again."""
-    store = FaultyStore("sqlite://", delay=breaker.SLOW_FAILURE * 1.1 if pause else 0)
+    store = FaultyStore("sqlite://", delay=SLOW_FAILURE * 1.1 if pause else 0)
     context = MemoryContext("ann", store=store, recall=False)
     guard = context._conversation.fail_open  # noqa: SLF001
-    mocker.patch.object(fail_open, "SLOW_FAILURE", breaker.SLOW_FAILURE)
+    mocker.patch.object(circuit_breaker, "SLOW_FAILURE", SLOW_FAILURE)
     if pause is None:
-        mocker.patch.object(fail_open, "SLOW_FAILURE", -1)  # any failure is slow
-        mocker.patch.object(fail_open, "PAUSE", 3600)
+        mocker.patch.object(circuit_breaker, "SLOW_FAILURE", -1)  # any failure is slow
+        guard.breaker.pause = 3600
     store.inject(repeat(Fault.LOCKED))
     for number in range(5):
         assert f"{number} {LOG}" == shown((await fill(context, results(f"{number} {LOG}")))[-1])
@@ -116,8 +116,8 @@ async def test_slow_failures_are_few(mocker: MockerFixture, pause: float | None)
 
     store.inject(())
     if pause is None:
-        guard.closed_until = 0
+        guard.breaker.paused_until = 0
     else:
-        await asyncio.sleep(guard.closed_until - time.monotonic())
+        await asyncio.sleep(guard.breaker.paused_until - time.monotonic())
     messages = await fill(context, results(LOG))
     assert LOG == await context.retrieve(MemoryRef.find_all(shown(messages[-1]))[0].key)

@@ -77,7 +77,7 @@ async def test_agent_goes_on_without_frozen_server(server: OwnServer) -> None:
     assert f"second {LOG}" == shown(messages[-1])
     assert context.stats().store_failures
 
-    context._conversation.fail_open.closed_until = 0.0  # noqa: SLF001 - the pause after a slow failure
+    context._conversation.fail_open.breaker.paused_until = 0.0  # noqa: SLF001 - the pause after a slow failure
     messages = await fill(context, results(f"third {LOG}", number=3))
     assert shown(messages[-1]).startswith("[MemoryRef: ")
     await context.aclose()

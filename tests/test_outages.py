@@ -53,7 +53,7 @@ def output(number: int) -> str:
 
 def until_open(*guards: FailOpen) -> None:
     """Wait until the store is tried again, where a failure was slow."""
-    time.sleep(max(0, *(guard.closed_until - time.monotonic() for guard in guards)))
+    time.sleep(max(0, *(guard.breaker.paused_until - time.monotonic() for guard in guards)))
 
 
 class Job:

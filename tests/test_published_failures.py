@@ -96,7 +96,7 @@ async def test_no_reference_to_what_was_never_written(sqlite_url: str, share: fl
     context = MemoryContext("ann", store=store, recall=False)
     given = [output(number) for number in range(20)]
     for number, text in enumerate(given):
-        context._conversation.fail_open.closed_until = 0.0  # noqa: SLF001 - no pause after a slow failure
+        context._conversation.fail_open.breaker.paused_until = 0.0  # noqa: SLF001 - no pause after a slow failure
         await fill(context, call("run", number=number), results(text, number=number))
     texts = [
         shown(message)

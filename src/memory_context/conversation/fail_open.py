@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.runtime import events
-from memory_context.runtime.circuit_breaker import PAUSE as PAUSE
-from memory_context.runtime.circuit_breaker import SLOW_FAILURE as SLOW_FAILURE
+from memory_context.runtime.circuit_breaker import Breaker, breaker_of_a_store
 from memory_context.runtime.deadlines import unless_hung
 
 T = TypeVar("T")
@@ -26,18 +24,17 @@ class FailOpen:
     """Lets work fail without stopping the run: one warning for each outage, every failure counted.
 
     An outage ends when the store succeeds at what it failed to do: where a write failed, as on a full disk, successful
-    reads do not end it. After a failure that took more than 2 seconds, such as a locked database or a silent server,
-    nothing is tried for 15 seconds.
+    reads do not end it. After a slow failure, such as that of a locked database or a silent server, the breaker pauses.
     """
 
     stats: ContextStats
     warned: bool = False
     write_failed: bool = False
-    closed_until: float = 0.0
+    breaker: Breaker = field(default_factory=breaker_of_a_store)
 
     def run(self, work: Callable[..., T], *args: Any) -> T | None:  # noqa: ANN401 - passes through
         """Return ``work(*args)``; None if it fails, or while nothing is tried after a slow failure."""
-        if time.monotonic() < self.closed_until:
+        if not self.breaker.lets_ask:
             self.stats.add(store_failures=1)
             return None
         return self.run_without_store(
@@ -46,13 +43,12 @@ class FailOpen:
 
     def run_without_store(self, work: Callable[..., T], *args: Any) -> T | None:  # noqa: ANN401 - passes through
         """Return ``work(*args)``; None if it fails. For work that needs no store, such as counting tokens."""
-        started = time.monotonic()
+        started = self.breaker.clock()
         try:
             return work(*args)
         except Exception as error:  # noqa: BLE001 - whatever fails here, the agent's run goes on
             self.stats.add(store_failures=1)
-            if time.monotonic() - started > SLOW_FAILURE:
-                self.closed_until = time.monotonic() + PAUSE
+            self.breaker.note_slow_failure(started)
             if not self.warned:
                 events.STORE_FAILED.log(error, where=True)
             self.warned = True

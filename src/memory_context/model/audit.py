@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 from memory_context.model.item import now
 from memory_context.runtime import events
 from memory_context.runtime.after_fork import Lock
-from memory_context.runtime.circuit_breaker import PAUSE, SLOW_FAILURE
+from memory_context.runtime.circuit_breaker import Breaker, breaker_of_a_store
 from memory_context.runtime.telemetry import Who, count
 
 Action: TypeAlias = Literal["stored", "recalled", "expanded", "passed", "confirmed", "deleted"]
@@ -59,8 +58,7 @@ class Auditor:
     """Writes entries to an audit trail, whose failures never stop the work. Safe under threads.
 
     Entries are written after the fact. Each outage of the trail is one warning, every failure is counted, and the
-    newest 1,000 entries wait for the next attempt. After a failure that took more than 2 seconds, nothing is tried for
-    15 seconds.
+    newest 1,000 entries wait for the next attempt. After a slow failure, the breaker pauses.
 
     Attributes:
         trail: The audit trail.
@@ -74,7 +72,7 @@ class Auditor:
     failures: int = 0
     waiting: deque[AuditEntry] = field(default_factory=lambda: deque[AuditEntry](maxlen=WAITING))
     _warned: bool = False
-    _paused_until: float = 0.0
+    _breaker: Breaker = field(default_factory=breaker_of_a_store)
     _lock: Lock = field(default_factory=Lock)
 
     def note(self, action: Action, who: Who, keys: Iterable[str]) -> None:
@@ -91,9 +89,9 @@ class Auditor:
             self.closes()
 
     def _write(self, entries: Sequence[AuditEntry]) -> None:
-        started = time.monotonic()
+        started = self._breaker.clock()
         with self._lock:
-            if started < self._paused_until:
+            if not self._breaker.lets_ask:
                 self.waiting.extend(entries)
                 return
             entries = [*self.waiting, *entries]
@@ -107,8 +105,7 @@ class Auditor:
             with self._lock:
                 self.failures += 1
                 self.waiting = deque((*entries, *self.waiting), WAITING)
-                if time.monotonic() - started > SLOW_FAILURE:
-                    self._paused_until = time.monotonic() + PAUSE
+                self._breaker.note_slow_failure(started)
                 was_warned, self._warned = self._warned, True
             if not was_warned:
                 events.AUDIT_FAILED.log(error, where=True, entries=len(entries))

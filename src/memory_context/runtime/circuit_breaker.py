@@ -13,6 +13,11 @@ PAUSE = 15.0
 """After a failure that took more than `SLOW_FAILURE` seconds, a store or a trail is left alone for `PAUSE` seconds."""
 
 
+def breaker_of_a_store() -> Breaker:
+    """Return a breaker for a store or an audit trail, to be told of failures by `Breaker.note_slow_failure`."""
+    return Breaker(failures=1, pause=PAUSE)
+
+
 @dataclass(slots=True)
 class Breaker:
     """Counts failures in a row, and says whether to ask again.
@@ -39,6 +44,11 @@ class Breaker:
     def note_success(self) -> None:
         """Count from zero again."""
         self.in_a_row = 0
+
+    def note_slow_failure(self, started: float) -> None:
+        """Count a failure if it took more than `SLOW_FAILURE` seconds from *started*: to try again at once costs time."""
+        if self.clock() - started > SLOW_FAILURE:
+            self.note_failure()
 
     def note_failure(self) -> None:
         """Count one more failure; after as many as are allowed, pause."""

@@ -27,7 +27,7 @@ from memory_context.model.call_records import (
 from memory_context.model.item import now
 from memory_context.runtime import deadlines, events
 from memory_context.runtime.after_fork import Lock, in_child
-from memory_context.runtime.circuit_breaker import PAUSE
+from memory_context.runtime.circuit_breaker import breaker_of_a_store
 from memory_context.runtime.telemetry import count
 from memory_context.stores.codec import Codec
 from memory_context.stores.sql.row_encoding import format_of
@@ -72,7 +72,8 @@ class CallLog:
         self._lock = Lock()
         self._writing = Lock(deadlines.patience)
         self._timer: threading.Timer | None = None
-        self._paused_until = 0.0
+        self._breaker = breaker_of_a_store()
+        self._is_failing = False
         self._swept_at: float | None = None
         _open_logs.add(self)
         in_child(self)
@@ -90,7 +91,7 @@ class CallLog:
             if len(self._waiting) == MAX_WAITING:
                 count("calls_dropped")
             self._waiting.append(record)
-            if time.monotonic() >= self._paused_until:
+            if self._breaker.lets_ask:
                 self._write_soon()
 
     def _write_soon(self) -> None:
@@ -184,13 +185,13 @@ class CallLog:
         except Exception as error:  # noqa: BLE001 - else the thread would die, and no other one start
             with self._lock:
                 self._waiting = deque((*taken, *self._waiting), MAX_WAITING)
-                was_paused = self._paused_until > 0
-                self._paused_until = time.monotonic() + PAUSE
-            if not was_paused:
+                was_failing, self._is_failing = self._is_failing, True
+                self._breaker.note_failure()
+            if not was_failing:
                 events.CALLS_NOT_KEPT.log(error, calls=len(taken))
             return False
         with self._lock:
-            self._paused_until = 0.0
+            self._is_failing = False
             # The timer for records that arrived meanwhile may have given up waiting for this write.
             if self._waiting:
                 self._write_soon()
