@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from memory_context import FileStore, MemoryManager, MemoryStore, Scope, SQLAlchemyStore
-from memory_context.memory.transfer import copy_memories, export_memories
+from memory_context.memory.copy_export_import import copy_memories, export_memories
 
 WORDS = [f"word{number}" for number in range(3000)]
 SCOPE = Scope("ann")

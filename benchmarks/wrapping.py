@@ -32,8 +32,8 @@ from memory_context import FoldPolicy, MemoryManager
 from memory_context.conversation import ConversationSettings, Message
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
 from memory_context.mcp.memory_beside_servers import WrappedMemory
-from memory_context.mcp.wrapped_servers import WrappedServer
-from memory_context.mcp.wrapper import Wrapper
+from memory_context.mcp.upstream_connections import WrappedServer
+from memory_context.mcp.wrapping_proxy import Wrapper
 from memory_context.replay import (
     Figures,
     Policy,
@@ -44,7 +44,7 @@ from memory_context.replay import (
     parse_policy,
     stream_recordings,
 )
-from memory_context.replay.remembering_context import RememberingContext
+from memory_context.replay.memory_context_policy import RememberingContext
 from memory_context.text.tokens.counter import TokenCounter
 
 # Without an SDK: it starts 94 times.

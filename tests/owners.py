@@ -35,17 +35,17 @@ from memory_context import (
     ScopedMemory,
 )
 from memory_context.exceptions import MemoryContextError
-from memory_context.mcp.requests import RequestError
 from memory_context.mcp.resources import Resources
 from memory_context.mcp.tool_list import Tools
+from memory_context.mcp.wire_types_and_errors import RequestError
 from memory_context.memory.consolidation import consolidate
-from memory_context.memory.transfer import export_memories, import_memories
+from memory_context.memory.copy_export_import import export_memories, import_memories
 from memory_context.model.item import Deletion, MemoryItem, now
 from memory_context.stores import MemoryStore
-from memory_context.stores.sql.catalog import Catalog
+from memory_context.stores.sql.overviews_of_records import Catalog
 from memory_context.tools.note_tools import NOTE_VERBS
-from memory_context.tools.verbs import MemoryToolError
-from memory_context.tools.verbs_of_an_agent import memory_verbs
+from memory_context.tools.tool_calls_and_answers import MemoryToolError
+from memory_context.tools.tools_of_an_agent import memory_verbs
 from messages import call, results, user
 
 _HEX = re.compile(

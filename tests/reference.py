@@ -111,7 +111,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "transfer": (
         "Moving: exports and imports",
-        "memory_context.memory.transfer",
+        "memory_context.memory.copy_export_import",
         ("export_memories", "import_memories", "copy_memories"),
     ),
     "backups": (

@@ -19,7 +19,7 @@ from for_each import for_each
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryContext, MemoryManager, RecallPolicy, Redactor, SQLAlchemyStore
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.agent_framework import MemoryContextProvider
 from memory_context.conversation.ask_a_users_memories import MemoryReader
 from memory_context.conversation.ask_texts import (
@@ -35,7 +35,7 @@ from memory_context.conversation.ask_texts import (
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.testing import ScriptedChatClient, ScriptedProvider, calling
 from memory_context.tools.ask_memory import ASKING, AskArgs
-from memory_context.tools.verbs import MemoryToolError
+from memory_context.tools.tool_calls_and_answers import MemoryToolError
 
 MEETING = "\n".join(
     f"Speaker {n % 4}: we talk about item {n}, which has number {n * 7}." for n in range(4000)

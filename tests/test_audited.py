@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from examples import examples
 from for_each import for_each
 from memory_context import MemoryContext, MemoryManager, MemoryRef, ScopedMemory
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.conversation.run_notes import unseen_notes
 from memory_context.exceptions import StateError
 from memory_context.model.item import is_secret
 from memory_context.testing import ScriptedChatClient
-from memory_context.text.quoting import FRAMES, MARK, quoted
+from memory_context.text.frames_around_stored_text import FRAMES, MARK, quoted
 from messages import results, user
 from test_context import fill
 

@@ -27,7 +27,7 @@ from for_each import for_each
 from memory_context import MemoryManager, __version__
 from memory_context.cli import run
 from memory_context.conversation.message import FunctionCall, Message
-from memory_context.conversation.recorded_calls_and_decisions import Decisions
+from memory_context.conversation.recording_to_call_log import Decisions
 from memory_context.demo.meter import Meter
 from memory_context.display.terminal import plain
 from memory_context.stores.sql.migrate import HEAD

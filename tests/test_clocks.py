@@ -11,8 +11,8 @@ import pytest
 
 from memory_context import MemoryContext, MemoryManager, MemoryRef
 from memory_context.exceptions import MemoryDeletedError
+from memory_context.memory.copy_export_import import ALL_USERS, export_memories, import_memories
 from memory_context.memory.gc_by_retention_rules import delete_expired
-from memory_context.memory.transfer import ALL_USERS, export_memories, import_memories
 from memory_context.model import item as item_module
 from memory_context.testing import check_prompt
 from messages import LOG, call, results, user

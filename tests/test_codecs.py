@@ -22,8 +22,8 @@ from memory_context.exceptions import (
     InvalidRecordError,
     SealError,
 )
+from memory_context.memory.copy_export_import import copy_memories
 from memory_context.memory.gc_by_retention_rules import delete_expired
-from memory_context.memory.transfer import copy_memories
 from memory_context.model.item import MemoryItem, now
 from memory_context.model.scope import Scope
 from memory_context.stores import (
@@ -35,7 +35,7 @@ from memory_context.stores import (
     SQLAlchemyStore,
     compression,
 )
-from memory_context.stores.sql.catalog import Catalog
+from memory_context.stores.sql.overviews_of_records import Catalog
 from memory_context.testing import MemoryStoreContract
 from memory_context.testing.sample_memories import ANN, memory
 from records import memories

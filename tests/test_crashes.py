@@ -30,7 +30,7 @@ from memory_context.memory.gc_by_retention_rules import delete_expired
 from memory_context.model.item import hash_content, now
 from memory_context.stores import SQLAlchemyStore, as_store
 from memory_context.stores.encryption_keys import KEYS_VARIABLE
-from memory_context.stores.sql import inspection
+from memory_context.stores.sql import database_diagnosis
 
 pytestmark = pytest.mark.long
 
@@ -177,9 +177,9 @@ def check_kept(url: str, ledger: Ledger, keys: Iterable[str], random: random.Ran
 def check_index(url: str) -> None:
     """The index holds what is stored or waits for it, and nothing else."""
     with cast("SQLAlchemyStore", as_store(url)) as store:
-        assert not store.database.run_as_it_is(inspection.count_orphans)
-        assert not store.database.run_as_it_is(inspection.count_unindexed)
-        assert [] == store.database.run_as_it_is(inspection.miscounted)
+        assert not store.database.run_as_it_is(database_diagnosis.count_orphans)
+        assert not store.database.run_as_it_is(database_diagnosis.count_unindexed)
+        assert [] == store.database.run_as_it_is(database_diagnosis.miscounted)
 
 
 def check_all(url: str, ledger: Ledger) -> None:

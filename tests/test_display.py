@@ -39,7 +39,7 @@ from memory_context import (
     ScopedMemory,
 )
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.recorded_calls_and_decisions import Decisions
+from memory_context.conversation.recording_to_call_log import Decisions
 from memory_context.display.drawn_conversation import split_at_references
 from memory_context.display.escaped_html import as_text, bar
 from memory_context.model.drawers import Displayed

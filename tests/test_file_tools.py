@@ -34,11 +34,11 @@ from memory_context import (
     MemoryRef,
     default_counter,
 )
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.autogen import AgentFilesTool, file_tools
 from memory_context.testing import ScriptedChatClient
 from memory_context.tools.file_tools import FILES, AgentFiles, FileArgs
-from memory_context.tools.verbs import MemoryToolError
+from memory_context.tools.tool_calls_and_answers import MemoryToolError
 
 NOTES = "# Notes\n\nTabs, not spaces.\n"
 

@@ -40,7 +40,7 @@ from memory_context.cli import run
 from memory_context.exceptions import InvalidKeyError, MemoryContextError
 from memory_context.mcp.resources import Resources
 from memory_context.mcp.tool_list import Tools
-from memory_context.memory.transfer import export_memories, import_memories
+from memory_context.memory.copy_export_import import export_memories, import_memories
 from memory_context.model.item import MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.stores import FileStore
@@ -48,7 +48,7 @@ from memory_context.testing import ScriptedChatClient, check_prompt
 from memory_context.text.describe import describe
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.tools.note_tools import NOTE_VERBS
-from memory_context.tools.verbs_of_an_agent import memory_verbs
+from memory_context.tools.tools_of_an_agent import memory_verbs
 from messages import LOG, call, results, user
 
 PASSWORD = "hunter2-is-the-password"

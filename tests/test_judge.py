@@ -16,17 +16,17 @@ from for_each import for_each
 from memory_context.conversation.message import Message, MessageFacts
 from memory_context.conversation.recall import numbers_with_names as named_numbers
 from memory_context.conversation.recall import places_a_name_means, term_occurrences
+from memory_context.conversation.recall.judge_question_and_verdict import (
+    Expansion,
+    Question,
+    Ranges,
+    RecallCandidate,
+)
 from memory_context.conversation.recall.keyword_judge import is_answered, judge_by_keywords
 from memory_context.conversation.recall.question_terms import (
     AskedTerm,
     asked_terms,
     is_pointed_at,
-)
-from memory_context.conversation.recall.questions_and_verdicts import (
-    Expansion,
-    Question,
-    Ranges,
-    RecallCandidate,
 )
 from memory_context.conversation.recall.recall_request import recall_request
 from memory_context.model.item import SECRET, Content, MemoryItem

@@ -15,9 +15,13 @@ from pydantic import BaseModel
 from for_each import for_each
 from memory_context import MemoryContext, MemoryRef, RecallPolicy, exceptions
 from memory_context.autogen import LLMJudge
+from memory_context.conversation.recall.judge_question_and_verdict import (
+    Expansion,
+    Question,
+    Verdict,
+)
 from memory_context.conversation.recall.judge_within_limits import JudgeLimits, LexicalJudge
 from memory_context.conversation.recall.model_judge import JudgeAnswer, parse_answer
-from memory_context.conversation.recall.questions_and_verdicts import Expansion, Question, Verdict
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG, call, results, user
 from test_context import fill, shown

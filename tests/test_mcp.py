@@ -23,8 +23,8 @@ from for_each import for_each
 from mcp_clients import SDK, Client, RefusedError, http_server, on_stdio, session_with
 from memory_context import MemoryItem, MemoryManager
 from memory_context.autogen.agent_tools import memory_tools
-from memory_context.mcp.requests import INVALID_PARAMS, on_wire
 from memory_context.mcp.resources import SCHEME, Resources, key_of
+from memory_context.mcp.wire_types_and_errors import INVALID_PARAMS, on_wire
 from memory_context.model.tool_names import ASK, QUERY, READING_TOOLS
 from messages import LOG
 

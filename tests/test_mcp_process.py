@@ -39,7 +39,7 @@ from pydantic import BaseModel
 from memory_context import MemoryManager
 from memory_context.mcp.server_on_either_sdk import mcp_server
 from memory_context.mcp.stdio_server import serve_stdio
-from memory_context.tools.verbs import ToolAnswer, Verb
+from memory_context.tools.tool_calls_and_answers import ToolAnswer, Verb
 
 class Nothing(BaseModel):
     pass

@@ -57,8 +57,8 @@ from memory_context.exceptions import (
     InvalidThresholdError,
     StoreError,
 )
+from memory_context.prompts_and_tool_descriptions import ABOUT_REFERENCES
 from memory_context.testing import seeded_keys
-from memory_context.wording_for_models import ABOUT_REFERENCES
 
 LOG = "\n".join(f"02:{i // 60:02}:{i % 60:02} worker-{i} done" for i in range(3000))
 THREAD = {"configurable": {"thread_id": "t"}}

@@ -15,9 +15,9 @@ from for_each import for_each
 from langchain_memory_context import ChatModelJudge
 from langchain_memory_context.testing import ScriptedChatModel
 from memory_context import MemoryContext
+from memory_context.conversation.recall.judge_question_and_verdict import Question, RecallCandidate
 from memory_context.conversation.recall.judge_within_limits import BoundedJudge
 from memory_context.conversation.recall.model_judge import JudgeAnswer, judge_prompt
-from memory_context.conversation.recall.questions_and_verdicts import Question, RecallCandidate
 from memory_context.model.item import MemoryItem
 from memory_context.testing import ScriptedChatClient
 from messages import LOG, call, results, user

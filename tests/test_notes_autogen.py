@@ -39,7 +39,7 @@ from memory_context.exceptions import (
 )
 from memory_context.model.tiers_and_limits import GLOBAL
 from memory_context.testing import ScriptedChatClient, check_prompt
-from memory_context.tools.verbs import MemoryToolError
+from memory_context.tools.tool_calls_and_answers import MemoryToolError
 from messages import LOG, call, dumps, results, user
 from test_context import fill
 

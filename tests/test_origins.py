@@ -33,7 +33,7 @@ from memory_context import (
 )
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.consolidation import consolidate
-from memory_context.memory.transfer import export_memories, import_memories
+from memory_context.memory.copy_export_import import export_memories, import_memories
 from memory_context.model.item import MemoryItem
 from memory_context.model.origin import ORIGINS, Origin, lowest
 from memory_context.stores import Encrypted, FileStore, SQLAuditTrail

@@ -27,7 +27,7 @@ from langchain_memory_context.state_through_parent_graphs import carried_by
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryManager, MemoryRef, SQLAlchemyStore
 from memory_context.conversation import ConversationFacts
-from memory_context.conversation.inserted_and_folded_messages import DecisionNote
+from memory_context.conversation.decisions_beside_messages import DecisionNote
 from memory_context.exceptions import StateOwnerError
 from memory_context.stores import MemoryStore
 

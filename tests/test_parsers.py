@@ -35,11 +35,11 @@ from memory_context.exceptions import (
     StateError,
     StoreError,
 )
-from memory_context.mcp.requests import RequestError
 from memory_context.mcp.resources import Resources, key_of
 from memory_context.mcp.tool_list import Tools
+from memory_context.mcp.wire_types_and_errors import RequestError
+from memory_context.memory.copy_export_import import import_memories
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.memory.transfer import import_memories
 from memory_context.model.category import check_category
 from memory_context.model.item import Deletion, MemoryItem
 from memory_context.model.record_fields_in_json import deletion_from, item_from
@@ -59,8 +59,8 @@ from memory_context.tools.note_tools import (
 )
 from memory_context.tools.query_memory import QueryArgs
 from memory_context.tools.retrieve_search_store import RetrieveArgs, SearchArgs, StoreArgs
-from memory_context.tools.verbs import Verb
-from memory_context.tools.verbs_of_an_agent import memory_verbs
+from memory_context.tools.tool_calls_and_answers import Verb
+from memory_context.tools.tools_of_an_agent import memory_verbs
 from messages import LOG, call, results, user
 
 pytestmark = pytest.mark.long

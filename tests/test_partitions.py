@@ -15,7 +15,7 @@ from memory_context import MemoryManager
 from memory_context.exceptions import InvalidArgumentError, StoreError, UnsupportedDatabaseError
 from memory_context.model.scope import Scope
 from memory_context.stores import MemoryStore, SQLAlchemyStore
-from memory_context.stores.sql import inspection
+from memory_context.stores.sql import database_diagnosis
 from memory_context.stores.sql.partitions import parts_of
 from memory_context.stores.sql.schema import metadata
 from memory_context.testing import MemoryStoreContract
@@ -60,8 +60,8 @@ def test_plain_tables_become_partitioned(postgres_url: str) -> None:
     with _opened(postgres_url) as store:
         assert before == {user: list(store.list_all(Scope(user))) for user in store.users()}
         assert store.deletion(Scope("ann"), "bed-0")
-        assert [] == store.database.run_as_it_is(inspection.missing)
-        assert [] == store.database.run_as_it_is(inspection.miscounted)
+        assert [] == store.database.run_as_it_is(database_diagnosis.missing)
+        assert [] == store.database.run_as_it_is(database_diagnosis.miscounted)
         new = MemoryManager(store, user_id="zoe", audit=True)
         new.store("a cab", key="cab")
         for user, query, key in (("zoe", "cab", "cab"), ("ann", "number 3", "bed-3")):

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from examples import examples
 from for_each import for_each
 from memory_context import MemoryManager, exceptions
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.model.item import MemoryItem, count_lines
 from memory_context.model.selection import Cost, Page, Selection
 from memory_context.text.read.read_by_selection import answer, read_part
@@ -249,7 +249,7 @@ def test_pattern_that_is_none(pattern: str, said: str) -> None:
 def test_catastrophic_patterns_end(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pattern that would run for ever is stopped, also on one line of ten megabytes."""
     monkeypatch.setattr(
-        "memory_context.text.read.pattern_time_limit.TimeLimit.__init__.__defaults__", (0.3,)
+        "memory_context.text.read.read_time_limit.TimeLimit.__init__.__defaults__", (0.3,)
     )
     with pytest.raises((exceptions.SelectionTimeoutError, exceptions.NothingMatchedError)):
         read("a" * 10_000_000 + "!", pattern=pattern)
@@ -331,7 +331,7 @@ def test_path_that_is_none(path: str) -> None:
 def test_paths_that_take_long_end(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A path that would visit the same values again and again, or holds a bad pattern, is stopped."""
     monkeypatch.setattr(
-        "memory_context.text.read.pattern_time_limit.TimeLimit.__init__.__defaults__", (0.3,)
+        "memory_context.text.read.read_time_limit.TimeLimit.__init__.__defaults__", (0.3,)
     )
     value = [[[{"s": "a" * 5000 + "!"}, *range(200)] for _ in range(20)] for _ in range(20)]
     value.append({"s": "a" * 5000 + "!"})  # type: ignore[arg-type]
@@ -501,7 +501,7 @@ def test_conditions_that_are_refused(where: str) -> None:
 def test_expressions_that_take_long_end(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One row with a long text is enough for many a bomb; each one ends."""
     monkeypatch.setattr(
-        "memory_context.text.read.pattern_time_limit.TimeLimit.__init__.__defaults__", (0.3,)
+        "memory_context.text.read.read_time_limit.TimeLimit.__init__.__defaults__", (0.3,)
     )
     text = json.dumps([{"s": "a" * 1_000_000, "i": i} for i in range(3)])
     with pytest.raises(exceptions.MemoryContextError):
@@ -511,7 +511,7 @@ def test_expressions_that_take_long_end(expression: str, monkeypatch: pytest.Mon
 def test_a_query_that_takes_long_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many rows under an expensive expression end with the deadline."""
     monkeypatch.setattr(
-        "memory_context.text.read.pattern_time_limit.TimeLimit.__init__.__defaults__", (0.05,)
+        "memory_context.text.read.read_time_limit.TimeLimit.__init__.__defaults__", (0.05,)
     )
     text = "s,t\n" + "\n".join("abcabc,x" for _ in range(100_000))
     costly = " OR ".join(f"upper(lower(s)) LIKE '%{i}%'" for i in range(40))

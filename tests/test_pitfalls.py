@@ -38,9 +38,13 @@ from memory_context import (
     exceptions,
 )
 from memory_context.conversation.message_tokens import Ledger
+from memory_context.conversation.recall.judge_question_and_verdict import (
+    Expansion,
+    Question,
+    Verdict,
+)
 from memory_context.conversation.recall.judge_within_limits import Judge
 from memory_context.conversation.recall.model_judge import JudgeAnswer
-from memory_context.conversation.recall.questions_and_verdicts import Expansion, Question, Verdict
 from memory_context.model.item import is_secret
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG, call, dumps, neutral, results, user

@@ -31,7 +31,7 @@ from memory_context.memory import sql_over_memories as queries
 from memory_context.testing import ScriptedChatClient, ScriptedProvider, calling
 from memory_context.text.query import sandboxed_database as locked_database
 from memory_context.tools.query_memory import QUERYING, QueryArgs
-from memory_context.tools.verbs import MemoryToolError
+from memory_context.tools.tool_calls_and_answers import MemoryToolError
 from query_tables import FORMS, as_csv, questions, shop
 
 

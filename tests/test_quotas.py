@@ -17,7 +17,7 @@ from examples import examples
 from for_each import for_each
 from memory_context import MemoryContext, MemoryItem, MemoryManager, Quota
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError, QuotaExceededError
-from memory_context.memory.transfer import copy_memories
+from memory_context.memory.copy_export_import import copy_memories
 from memory_context.stores import FileStore, MemoryStore, SQLAlchemyStore
 from memory_context.stores.sql.tier_capacity_and_quota import quota_kept
 from memory_context.testing.sample_memories import ANN, BOB, memory

@@ -19,8 +19,8 @@ from types import ModuleType
 import pytest
 from tiktoken.load import load_tiktoken_bpe
 
-from memory_context.text.tokens import ranks
-from memory_context.text.tokens.ranks import (
+from memory_context.text.tokens import rank_file_download
+from memory_context.text.tokens.rank_file_download import (
     O200K,
     RankFile,
     cache_folder,
@@ -43,7 +43,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     folder.mkdir()
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(folder))
     monkeypatch.setenv("NO_PROXY", "*")
-    monkeypatch.setattr(ranks, "DOWNLOAD_SECONDS", 60)
+    monkeypatch.setattr(rank_file_download, "DOWNLOAD_SECONDS", 60)
     yield folder
     assert _downloads_end()
 
@@ -298,7 +298,7 @@ def test_an_address_that_is_none_is_no_error(url: str) -> None:
 @pytest.mark.usefixtures("cache")
 def test_a_silent_server_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that takes the connection and never answers costs the deadline, and leaves no thread behind."""
-    monkeypatch.setattr(ranks, "DOWNLOAD_SECONDS", 0.5)
+    monkeypatch.setattr(rank_file_download, "DOWNLOAD_SECONDS", 0.5)
     with _silent_server() as file:
         assert load_encoding(file) is None
         assert _downloads_end()
@@ -306,7 +306,7 @@ def test_a_silent_server_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_slow_file_serves_the_next_process(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that drips is left at the deadline too, and what arrives later is kept for the next time."""
-    monkeypatch.setattr(ranks, "DOWNLOAD_SECONDS", 4)
+    monkeypatch.setattr(rank_file_download, "DOWNLOAD_SECONDS", 4)
     is_left = threading.Event()
 
     # Each piece comes within it, all of them do not.

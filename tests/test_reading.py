@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from examples import examples
 from for_each import for_each
 from memory_context import FoldPolicy, MemoryContext, MemoryRef, exceptions
-from memory_context.conversation.folding.fold_after_reading import ReadText, late_fold_start
+from memory_context.conversation.folding.late_folds import ReadText, late_fold_start
 from memory_context.model.item import encodable
 from memory_context.testing import check_prompt
 from messages import LOG, call, conversations, dumps, results, user

@@ -55,8 +55,8 @@ from memory_context.conversation.folding.fold_text import fold
 from memory_context.conversation.message import from_lines
 from memory_context.exceptions import NotSerializableError, RedactionTimeoutError
 from memory_context.memory.consolidation import consolidate
+from memory_context.memory.copy_export_import import copy_memories, export_memories, import_memories
 from memory_context.memory.redacted_records import redact_memories
-from memory_context.memory.transfer import copy_memories, export_memories, import_memories
 from memory_context.model.item import Deletion, hash_content, now
 from memory_context.stores import SQLAlchemyStore
 from memory_context.testing import ScriptedChatClient
@@ -447,10 +447,10 @@ def test_no_other_door() -> None:
         ("manager.py", "search"),  # `hits`
         ("memories_notes_and_sql.py", "put"),  # what was there, with another end
         ("assembler.py", "put"),
-        ("tier_notes.py", "put"),  # redacted in `update`; `promote` writes what was there
+        ("open_tiers.py", "put"),  # redacted in `update`; `promote` writes what was there
         ("consolidation.py", "put"),  # what was there, with the key of the merged note
         ("redacted_records.py", "put"),
-        ("transfer.py", "restore"),
+        ("copy_export_import.py", "restore"),
     } == doors
 
 

@@ -38,6 +38,7 @@ from memory_context.agent_framework.messages import held_by
 from memory_context.autogen.messages import neutral_of
 from memory_context.conversation.message import Message
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
+from memory_context.prompts_and_tool_descriptions import ABOUT_REFERENCES
 from memory_context.replay import (
     Comparing,
     Comparison,
@@ -61,18 +62,17 @@ from memory_context.replay.compacting_contexts import (
     CompactingContext,
     SummarizingContext,
 )
-from memory_context.replay.measure import StoredTexts, figures_of, sight_of
-from memory_context.replay.needed_values import passages, shows
+from memory_context.replay.memory_context_policy import RememberingContext
+from memory_context.replay.needed_and_visible_values import passages, shows
 from memory_context.replay.needs_by_call import NeededValue, needs_by_call
 from memory_context.replay.policies_by_name import Policy, Replayed, check_policy
 from memory_context.replay.prices import ChargedMessage, charged, tokens_of, tokens_of_prefix
 from memory_context.replay.recording_as_messages import to_messages, together
-from memory_context.replay.remembering_context import RememberingContext
+from memory_context.replay.replay_one_policy import StoredTexts, figures_of, sight_of
 from memory_context.replay.shortening_contexts import GONE, removed
 from memory_context.replay.terminal_report import report
 from memory_context.testing import ScriptedChatClient
 from memory_context.text.tokens.counter import CallableCounter, TokenCounter
-from memory_context.wording_for_models import ABOUT_REFERENCES
 from messages import restored
 
 OUTPUT = "the build of job-4711 has failed on host alpha.example"

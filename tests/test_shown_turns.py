@@ -12,8 +12,8 @@ from for_each import for_each
 from memory_context import MemoryContext
 from memory_context.conversation.message import FunctionCall, Message, as_lines
 from memory_context.conversation.recall import relevant_turns
+from memory_context.conversation.recall.judge_question_and_verdict import Question, RecallCandidate
 from memory_context.conversation.recall.keyword_judge import judge_by_keywords
-from memory_context.conversation.recall.questions_and_verdicts import Question, RecallCandidate
 from memory_context.conversation.recall.shown_turns import least_cost, show_turns
 from memory_context.model.item import CONVERSATION, MemoryItem
 from memory_context.text.excerpt.record_around_place import Record, turn_at

@@ -46,21 +46,21 @@ from memory_context.exceptions import KeyExistsError
 from memory_context.mcp.resources import Resources
 from memory_context.mcp.tool_list import Tools
 from memory_context.memory.consolidation import consolidate
-from memory_context.memory.gc_by_retention_rules import delete_expired
-from memory_context.memory.transfer import (
+from memory_context.memory.copy_export_import import (
     ALL_USERS,
     copy_memories,
     export_memories,
     import_memories,
 )
-from memory_context.model.call_records import CallFilter, CallRecord, Decision
+from memory_context.memory.gc_by_retention_rules import delete_expired
+from memory_context.model.call_log_records import CallFilter, CallRecord, Decision
 from memory_context.model.item import Deletion
-from memory_context.stores.sql.catalog import Catalog, Expiry, happened_by
+from memory_context.stores.sql.overviews_of_records import Catalog, Expiry, happened_by
 from memory_context.stores.sql.partitions import parts_of
 from memory_context.testing import ScriptedChatClient
 from memory_context.tools.note_tools import NOTE_VERBS
-from memory_context.tools.verbs import MemoryToolError
-from memory_context.tools.verbs_of_an_agent import memory_verbs
+from memory_context.tools.tool_calls_and_answers import MemoryToolError
+from memory_context.tools.tools_of_an_agent import memory_verbs
 from messages import LOG, call, results, user
 from statements import ALLOWED, Shape, watching
 

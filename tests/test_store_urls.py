@@ -23,7 +23,7 @@ from memory_context.stores import (
     SQLAuditTrail,
     as_store,
 )
-from memory_context.stores.sql.catalog import Catalog
+from memory_context.stores.sql.overviews_of_records import Catalog
 from memory_context.testing import FaultyStore
 from memory_context.testing.sample_memories import ANN, memory
 from messages import LOG

@@ -23,7 +23,7 @@ from pydantic import BaseModel
 from for_each import for_each
 from memory_context import FoldPolicy, MemoryContext, MemoryManager, RecallPolicy
 from memory_context.exceptions import SealError
-from memory_context.memory.transfer import copy_memories, export_memories, import_memories
+from memory_context.memory.copy_export_import import copy_memories, export_memories, import_memories
 from memory_context.stores import Encrypted, SQLAlchemyStore
 from memory_context.testing import Fault, FaultyStore, ScriptedChatClient
 from memory_context.text.quotations_of_people import without_quotations

@@ -26,7 +26,7 @@ from memory_context.tools.retrieve_search_store import (
     RetrieveArgs,
     SearchArgs,
 )
-from memory_context.tools.verbs import MemoryToolError
+from memory_context.tools.tool_calls_and_answers import MemoryToolError
 
 TIERS = ("run", "plan", "session", "task", "project", "global")
 LIVES = {"run": "run", "plan": "run", "session": "session", "task": "task", "project": "project"}

@@ -31,7 +31,7 @@ from memory_context.text.tokens.counter import (
     estimating_counter,
     set_default_counter,
 )
-from memory_context.text.tokens.ranks import O200K, load_encoding
+from memory_context.text.tokens.rank_file_download import O200K, load_encoding
 
 RUNS = [*"a \n中𒀀\0\ud800\udfffé0=", "<|endoftext|>", "word ", "\t\n", "aB3+/", "👩‍👩‍👧"]
 

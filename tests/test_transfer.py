@@ -24,7 +24,7 @@ from examples import examples
 from memory_context import MemoryManager
 from memory_context.exceptions import InvalidArgumentError, InvalidRecordError, StoreError
 from memory_context.memory.backup_files import backup_database
-from memory_context.memory.transfer import (
+from memory_context.memory.copy_export_import import (
     ALL_USERS,
     copy_memories,
     export_memories,

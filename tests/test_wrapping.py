@@ -19,10 +19,10 @@ from memory_context import FoldPolicy, MemoryManager, ModelCall
 from memory_context.conversation import ConversationSettings
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
 from memory_context.mcp.memory_beside_servers import WrappedMemory
-from memory_context.mcp.requests import RequestError
 from memory_context.mcp.server_on_either_sdk import message_of, wire_of
-from memory_context.mcp.wrapped_servers import WrappedServer
-from memory_context.mcp.wrapper import Wrapper, WrapSettings
+from memory_context.mcp.upstream_connections import WrappedServer
+from memory_context.mcp.wire_types_and_errors import RequestError
+from memory_context.mcp.wrapping_proxy import Wrapper, WrapSettings
 from memory_context.model.reference import MemoryRef
 
 SERVER = str(Path(__file__).with_name("scripted_mcp_server.py"))

@@ -16,7 +16,7 @@ from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.exceptions import StoreError
 from memory_context.memory.backup_files import backup_database
-from memory_context.memory.transfer import export_memories
+from memory_context.memory.copy_export_import import export_memories
 from memory_context.runtime.atomic_file import draft_of
 from memory_context.stores import SQLAlchemyStore
 

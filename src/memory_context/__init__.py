@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from memory_context.memory.summarizer_within_limits import Summaries, Summarizer, SummaryLimits
     from memory_context.memory.usage_gauges import Observed, observe
     from memory_context.model.audit import AuditEntry, AuditTrail
-    from memory_context.model.call_records import CallRecord, CallTotals, Decision, ModelCall
+    from memory_context.model.call_log_records import CallRecord, CallTotals, Decision, ModelCall
     from memory_context.model.category import Category
     from memory_context.model.item import Deletion, Match, MemoryItem, MemoryList
     from memory_context.model.query_result import QueryResult
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from memory_context.model.scope import Scope
     from memory_context.model.selection import Page, Selection
     from memory_context.model.tiers_and_limits import Confirmation, Room, TierPolicy, Usage
+    from memory_context.prompts_and_tool_descriptions import MEMORY_INSTRUCTIONS
     from memory_context.runtime.telemetry import identify_users
     from memory_context.stores import (
         Codec,
@@ -79,7 +80,6 @@ if TYPE_CHECKING:
         default_counter,
         set_default_counter,
     )
-    from memory_context.wording_for_models import MEMORY_INSTRUCTIONS
 
 __all__ = [
     "MEMORY_INSTRUCTIONS",
@@ -155,7 +155,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "MEMORY_INSTRUCTIONS": "wording_for_models",
+    "MEMORY_INSTRUCTIONS": "prompts_and_tool_descriptions",
     "AgentMemoryService": "agent_files.service",
     "AuditEntry": "model.audit",
     "AuditTrail": "model.audit",
@@ -166,10 +166,10 @@ _HOMES = {
     "Codec": "stores",
     "Compressed": "stores",
     "Confirmation": "model.tiers_and_limits",
-    "CallRecord": "model.call_records",
-    "CallTotals": "model.call_records",
-    "Decision": "model.call_records",
-    "ModelCall": "model.call_records",
+    "CallRecord": "model.call_log_records",
+    "CallTotals": "model.call_log_records",
+    "Decision": "model.call_log_records",
+    "ModelCall": "model.call_log_records",
     "Deletion": "model.item",
     "Encrypted": "stores",
     "FileEntry": "agent_files.service",

@@ -29,7 +29,7 @@ from memory_context.conversation.fold_recall_notes_policies import (
 )
 from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message
 from memory_context.conversation.recall.recall_request import recall_request
-from memory_context.conversation.recorded_calls_and_decisions import DecisionLog, Decisions
+from memory_context.conversation.recording_to_call_log import DecisionLog, Decisions
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.chat_history import ChatTurn, ConversationMemory
 from memory_context.memory.manager import MemoryManager

@@ -57,7 +57,7 @@ from langchain_memory_context.tool_results import (
 )
 from langchain_memory_context.tools import MemoryTool, ask_tools, memory_tools, note_tools
 from langchain_memory_context.user_of_a_run import RunUser, named, setting_of_run, user_of_run
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.conversation.conversation import (
     Conversation,
     ConversationSettings,
@@ -66,6 +66,7 @@ from memory_context.conversation.conversations_of_many_users import (
     HostedConversations,
     HostOfConversations,
 )
+from memory_context.conversation.decisions_beside_messages import DecisionNote, note_of
 from memory_context.conversation.fold_recall_notes_policies import (
     FoldPolicy,
     NotesPolicy,
@@ -73,7 +74,6 @@ from memory_context.conversation.fold_recall_notes_policies import (
     fold_policy_of,
     recall_policy_of,
 )
-from memory_context.conversation.inserted_and_folded_messages import DecisionNote, note_of
 from memory_context.conversation.message import Edits, edits_between, trusted_keys
 from memory_context.conversation.references.key_trust import RunningCall, in_tool_call
 from memory_context.conversation.references.pass_by_reference import NotPassedError, PassingPolicy

@@ -19,7 +19,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.config import get_config
 
 from langchain_memory_context.messages import ids_of, neutral_of, noted_on, with_note
-from memory_context.conversation.inserted_and_folded_messages import DecisionNote, as_shown
+from memory_context.conversation.decisions_beside_messages import DecisionNote, as_shown
 from memory_context.conversation.message import Message
 from memory_context.conversation.nested_json import members_of
 

@@ -17,14 +17,14 @@ from memory_context.runtime.threads import off_loop
 from memory_context.tools.ask_memory import ASKING
 from memory_context.tools.file_tools import FILES, AgentFiles
 from memory_context.tools.note_tools import NOTE_VERBS, offer_tiers
-from memory_context.tools.verbs import (
+from memory_context.tools.tool_calls_and_answers import (
     CountsTokens,
     MemoryToolError,
     Verb,
     answer_limit,
     check_owner,
 )
-from memory_context.tools.verbs_of_an_agent import verbs_on
+from memory_context.tools.tools_of_an_agent import verbs_on
 
 
 class VerbTool(BaseTool):

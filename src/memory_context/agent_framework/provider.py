@@ -27,6 +27,7 @@ from memory_context.conversation.conversations_of_many_users import (
     HostedConversations,
     HostOfConversations,
 )
+from memory_context.conversation.decisions_beside_messages import DecisionNote
 from memory_context.conversation.fold_recall_notes_policies import (
     FoldPolicy,
     NotesPolicy,
@@ -35,7 +36,6 @@ from memory_context.conversation.fold_recall_notes_policies import (
     recall_policy_of,
     refuse_middleware_settings,
 )
-from memory_context.conversation.inserted_and_folded_messages import DecisionNote
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
 from memory_context.conversation.run_notes import AgentRun
 from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
@@ -47,7 +47,7 @@ from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import AnyStore
 from memory_context.tools.ask_memory import ASKING
-from memory_context.tools.verbs import answer_limit
+from memory_context.tools.tool_calls_and_answers import answer_limit
 
 # The content type of a person's answer to a request for approval.
 APPROVAL = "function_approval_response"

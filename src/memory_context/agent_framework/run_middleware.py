@@ -34,7 +34,7 @@ from memory_context.agent_framework.messages import (
 )
 from memory_context.agent_framework.tools import MemoryFunctionTool
 from memory_context.conversation.conversation import Conversation
-from memory_context.conversation.inserted_and_folded_messages import (
+from memory_context.conversation.decisions_beside_messages import (
     DecisionNote,
     FoldedMessage,
     as_shown,

@@ -40,7 +40,7 @@ from memory_context.tools.note_tools import (
 )
 from memory_context.tools.query_memory import QUERYING
 from memory_context.tools.retrieve_search_store import RETRIEVING, SEARCHING, STORING
-from memory_context.tools.verbs import (
+from memory_context.tools.tool_calls_and_answers import (
     CountsTokens,
     MemoryToolError,
     Verb,
@@ -48,7 +48,7 @@ from memory_context.tools.verbs import (
     check_owner,
     problem_with,
 )
-from memory_context.tools.verbs_of_an_agent import verbs_on
+from memory_context.tools.tools_of_an_agent import verbs_on
 
 # Keywords that OpenAI's strict schemas do not allow.
 _NOT_STRICT = {"default", "minimum"}

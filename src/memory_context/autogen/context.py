@@ -63,7 +63,7 @@ from memory_context.conversation.fold_recall_notes_policies import (
     refuse_middleware_settings,
 )
 from memory_context.conversation.message import Message, references_of, trusted_keys
-from memory_context.conversation.recorded_calls_and_decisions import Decisions, stats_of_thread
+from memory_context.conversation.recording_to_call_log import Decisions, stats_of_thread
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
 from memory_context.conversation.run_notes import offered_places
 from memory_context.conversation.transcript_entries import entries_of, stored_behind
@@ -74,9 +74,9 @@ from memory_context.model.audit import AuditTrail
 from memory_context.model.drawers import Displayed
 from memory_context.model.reference import KEPT_REFERENCES
 from memory_context.model.transcript import Transcript
+from memory_context.prompts_and_tool_descriptions import MEMORY_INSTRUCTIONS
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import AnyStore, SQLAuditTrail, as_store
-from memory_context.wording_for_models import MEMORY_INSTRUCTIONS
 
 P = ParamSpec("P")
 T = TypeVar("T")

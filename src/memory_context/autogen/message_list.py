@@ -12,7 +12,7 @@ from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, User
 from memory_context.autogen.cancelled_calls import is_late, with_answers
 from memory_context.autogen.messages import hosts_id, made_of, neutral_of, sendable
 from memory_context.autogen.saved_state_format import ContextFacts
-from memory_context.conversation.held_conversation import HeldConversation
+from memory_context.conversation.conversation_with_its_messages import HeldConversation
 from memory_context.conversation.message import Message, MessageFacts
 from memory_context.exceptions import StateError
 from memory_context.model.item import MemoryItem, hash_content

@@ -15,7 +15,7 @@ try:
     from memory_context.cli import query as query
     from memory_context.cli import threads_stats_calls_audit as threads_stats_calls_audit
     from memory_context.cli import (
-        confirm_forget_gc_redact_consolidate as confirm_forget_gc_redact_consolidate,
+        forget_gc_redact_consolidate_confirm as forget_gc_redact_consolidate_confirm,
     )
     from memory_context.cli import reindex_doctor_migrate_adopt as reindex_doctor_migrate_adopt
     from memory_context.cli import export_import_backup as export_import_backup

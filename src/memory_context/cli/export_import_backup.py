@@ -9,9 +9,9 @@ import typer
 
 from memory_context.cli import options as opt
 from memory_context.cli.app import FAILED, MOVE, app
+from memory_context.cli.command_output import print_json, print_paged, say
 from memory_context.cli.open_store_and_user import check_given, opened_store
 from memory_context.cli.progress_and_ctrl_c import interruptible
-from memory_context.cli.screen import print_json, print_paged, say
 from memory_context.exceptions import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def export_(
     """Write everything in a store to a JSON Lines file. Evicted memories and deletions are included."""
     from rich.filesize import decimal
 
-    from memory_context.memory.transfer import ALL_USERS, export_memories
+    from memory_context.memory.copy_export_import import ALL_USERS, export_memories
     from memory_context.text.describe.description import counted
 
     if str(file) == "-":
@@ -75,7 +75,7 @@ def import_(
     as_json: opt.AsJson = False,
 ) -> int:
     """Import a file, or another store, into a store. The store is created if it does not exist."""
-    from memory_context.memory.transfer import ALL_USERS, copy_memories, import_memories
+    from memory_context.memory.copy_export_import import ALL_USERS, copy_memories, import_memories
     from memory_context.stores import as_store
     from memory_context.stores.opening import database_url
     from memory_context.text.describe.description import counted

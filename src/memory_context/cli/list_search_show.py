@@ -13,10 +13,7 @@ import typer
 
 from memory_context.cli import options as opt
 from memory_context.cli.app import FIND, NOTHING_FOUND, app
-from memory_context.cli.completion import complete_keys
-from memory_context.cli.filter_options import read_filters
-from memory_context.cli.open_store_and_user import missing_name, only_user, opened, opened_store
-from memory_context.cli.screen import (
+from memory_context.cli.command_output import (
     LINE,
     NAME,
     NUMBER,
@@ -33,6 +30,9 @@ from memory_context.cli.screen import (
     screen,
     table,
 )
+from memory_context.cli.completion import complete_keys
+from memory_context.cli.filter_options import read_filters
+from memory_context.cli.open_store_and_user import missing_name, only_user, opened, opened_store
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidSelectionError,
@@ -90,7 +90,7 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
     as_csv: opt.AsCsv = False,
 ) -> int:
     """List memories, without their contents."""
-    from memory_context.stores.sql.catalog import Catalog
+    from memory_context.stores.sql.overviews_of_records import Catalog
 
     check_one_form(json=as_json, jsonl=as_json_lines, csv=as_csv)
     filters = read_filters(types, tier, category, tags, thread, since, until, where)
@@ -262,7 +262,7 @@ def _found(memory: "MemoryManager", key: str) -> "MemoryItem":
     Raises:
         MemoryNotFoundError: There is none. If exactly one key begins with *key*, the message proposes it.
     """
-    from memory_context.stores.sql.catalog import Catalog
+    from memory_context.stores.sql.overviews_of_records import Catalog
 
     try:
         return memory.get(key)

@@ -51,7 +51,7 @@ def check_database(url: str | None, command: str) -> str:
         StoreUnavailableError: There is no such file.
     """
     from memory_context.stores.opening import FILES, database_url
-    from memory_context.stores.sql.inspection import missing_file
+    from memory_context.stores.sql.database_diagnosis import missing_file
 
     given = check_given(url, command)
     inside = database_url(given)
@@ -64,7 +64,7 @@ def check_database(url: str | None, command: str) -> str:
 
 def database_here() -> str | None:
     """Return the URL of the library's default database, if this folder has it."""
-    from memory_context.stores.sql.inspection import missing_file
+    from memory_context.stores.sql.database_diagnosis import missing_file
     from memory_context.stores.sql.urls import DEFAULT_URL
 
     return None if missing_file(DEFAULT_URL) else DEFAULT_URL
@@ -148,7 +148,7 @@ def only_user(store: MemoryStore) -> str:
         InvalidArgumentError: There are several; the message names them.
         MemoryNotFoundError: There is none.
     """
-    from memory_context.stores.sql.catalog import Catalog
+    from memory_context.stores.sql.overviews_of_records import Catalog
 
     users = Catalog(store).users()
     if not users:

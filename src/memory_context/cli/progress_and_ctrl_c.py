@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from memory_context.cli.screen import say
+from memory_context.cli.command_output import say
 
 ReportProgress: TypeAlias = Callable[[int, int], None]
 

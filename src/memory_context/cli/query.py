@@ -7,8 +7,7 @@ import typer
 
 from memory_context.cli import options as opt
 from memory_context.cli.app import FIND, NOTHING_FOUND, app
-from memory_context.cli.open_store_and_user import opened
-from memory_context.cli.screen import (
+from memory_context.cli.command_output import (
     NAME,
     NUMBER,
     check_one_form,
@@ -17,6 +16,7 @@ from memory_context.cli.screen import (
     say,
     table,
 )
+from memory_context.cli.open_store_and_user import opened
 
 
 @app.command(rich_help_panel=FIND)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from memory_context.cli import options as opt
 from memory_context.cli.app import FAILED, KEEP, app
+from memory_context.cli.command_output import print_json, print_paged, screen
 from memory_context.cli.open_store_and_user import (
     check_database,
     check_given,
@@ -12,7 +13,6 @@ from memory_context.cli.open_store_and_user import (
     opened_store,
 )
 from memory_context.cli.progress_and_ctrl_c import interruptible
-from memory_context.cli.screen import print_json, print_paged, screen
 from memory_context.exceptions import InvalidArgumentError
 
 if TYPE_CHECKING:

@@ -8,10 +8,7 @@ import typer
 
 from memory_context.cli import options as opt
 from memory_context.cli.app import FIND, NOTHING_FOUND, app
-from memory_context.cli.completion import complete_keys
-from memory_context.cli.filter_options import moment
-from memory_context.cli.open_store_and_user import missing_name, only_user, opened, opened_store
-from memory_context.cli.screen import (
+from memory_context.cli.command_output import (
     LINE,
     NAME,
     NUMBER,
@@ -24,6 +21,9 @@ from memory_context.cli.screen import (
     say_page,
     table,
 )
+from memory_context.cli.completion import complete_keys
+from memory_context.cli.filter_options import moment
+from memory_context.cli.open_store_and_user import missing_name, only_user, opened, opened_store
 from memory_context.model.scope import Scope
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from memory_context.model.call_records import CallRecord, CallTotals, Decision, ModelCall
+    from memory_context.model.call_log_records import CallRecord, CallTotals, Decision, ModelCall
     from memory_context.stores import MemoryStore
-    from memory_context.stores.sql.catalog import CatalogTotal
+    from memory_context.stores.sql.overviews_of_records import CatalogTotal
 
 
 @app.command(rich_help_panel=FIND)
@@ -46,7 +46,7 @@ def threads(
     as_json: opt.AsJson = False,
 ) -> int:
     """List conversations, the last used first. Only those that stored something are listed."""
-    from memory_context.stores.sql.catalog import Catalog
+    from memory_context.stores.sql.overviews_of_records import Catalog
 
     with opened_store(store, "threads") as database:
         catalog = Catalog(database)
@@ -77,7 +77,7 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
 
     from memory_context.display.terminal import facts
     from memory_context.memory.gc_by_retention_rules import count_expired
-    from memory_context.stores.sql.catalog import Catalog
+    from memory_context.stores.sql.overviews_of_records import Catalog
 
     user_id = Scope(user).user_id if user else None
     with opened_store(store, "stats") as database:
@@ -176,7 +176,7 @@ def calls(
 
 
 def _call_table(shown: "Sequence[CallTotals | CallRecord]") -> "RenderableType":
-    from memory_context.model.call_records import CallTotals, ModelCall
+    from memory_context.model.call_log_records import CallTotals, ModelCall
 
     rows = list[tuple[str, ...]]()
     for one in shown:

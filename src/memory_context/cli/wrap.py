@@ -17,7 +17,7 @@ from memory_context.exceptions import InvalidArgumentError
 
 if TYPE_CHECKING:
     from memory_context.mcp.client_config import Change, ServerList
-    from memory_context.mcp.wrapped_servers import WrappedServer
+    from memory_context.mcp.upstream_connections import WrappedServer
 
 _CLIENT = (
     "Wrap the servers in the configuration of this client: claude, claude-code, cursor or vscode."
@@ -97,7 +97,7 @@ def wrap(  # noqa: PLR0913 - each is an option
 ) -> None:
     """Put a memory in front of MCP servers. Large results are returned as references."""
     from memory_context.mcp import Wrapping, serve_wrapped
-    from memory_context.mcp.wrapper import WrapSettings
+    from memory_context.mcp.wrapping_proxy import WrapSettings
 
     if client or file:
         from memory_context.mcp.client_config import list_in, lists_of
@@ -136,7 +136,7 @@ def _servers(
     command: Sequence[str], urls: Sequence[str], file: Path | None, name: str
 ) -> "list[WrappedServer]":
     from memory_context.mcp.client_config import servers_in
-    from memory_context.mcp.wrapped_servers import WrappedServer
+    from memory_context.mcp.upstream_connections import WrappedServer
 
     servers = [WrappedServer(name, url=url) for url in urls]
     if command:

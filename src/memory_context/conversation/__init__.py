@@ -15,8 +15,8 @@ from memory_context.conversation.conversation import (
     without_notes_of_other_runs,
 )
 from memory_context.conversation.conversation_facts import ConversationFacts
+from memory_context.conversation.conversation_with_its_messages import HeldConversation
 from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.held_conversation import HeldConversation
 from memory_context.conversation.message import (
     Edits,
     FunctionCall,

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.conversation.ask_texts import (
     AskAnswer,
     AskLimits,
@@ -15,10 +15,10 @@ from memory_context.conversation.ask_texts import (
     reading_plan,
 )
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.recorded_calls_and_decisions import DecisionLog
+from memory_context.conversation.recording_to_call_log import DecisionLog
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.call_records import Decision
+from memory_context.model.call_log_records import Decision
 from memory_context.model.item import MemoryItem, now
 from memory_context.runtime.telemetry import operation
 from memory_context.runtime.threads import result_of

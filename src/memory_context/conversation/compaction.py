@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from memory_context import wording_for_models as prompts
-from memory_context.conversation.folding.fold_after_reading import (
+from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context.conversation.folding.fold_messages import MessageFolder
+from memory_context.conversation.folding.late_folds import (
     fold_what_was_read,
     saved_by_folding,
 )
-from memory_context.conversation.folding.fold_messages import MessageFolder
 from memory_context.conversation.message import (
     Message,
     MessageFacts,
@@ -29,14 +29,14 @@ from memory_context.conversation.message_groups import groups
 from memory_context.conversation.message_tokens import PICTURE_TOKENS
 from memory_context.conversation.standing_words import standing_words, within_budget
 from memory_context.exceptions import BudgetTooSmallError, InvalidArgumentError, StateError
+from memory_context.model.checked_numbers import is_whole
 from memory_context.model.item import CONVERSATION, MemoryItem
 from memory_context.model.one_line import one_line
 from memory_context.model.reference import KEPT_REFERENCES, MemoryRef
 from memory_context.model.selection import Cost
-from memory_context.model.whole_numbers import is_whole
 from memory_context.runtime.telemetry import operation
 from memory_context.text.excerpt.excerpt import excerpt
-from memory_context.text.quoting import quoted
+from memory_context.text.frames_around_stored_text import quoted
 from memory_context.text.redact import Redaction
 
 # A compaction goes down to this share of the limit, so that the next one is far off: each one invalidates the

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from uuid import uuid4
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.conversation.ask_texts import LightModel
 from memory_context.conversation.compaction import Compactor, check_limit, uncompacted
 from memory_context.conversation.conversation_facts import ConversationFacts
@@ -18,8 +18,8 @@ from memory_context.conversation.fold_recall_notes_policies import (
     FoldPolicy,
     RecallPolicy,
 )
-from memory_context.conversation.folding.fold_after_reading import due_messages, fold_what_was_read
 from memory_context.conversation.folding.fold_messages import MessageFolder
+from memory_context.conversation.folding.late_folds import due_messages, fold_what_was_read
 from memory_context.conversation.message import (
     MEMORY_SOURCE,
     NO_FACTS,
@@ -35,7 +35,7 @@ from memory_context.conversation.message_tokens import Ledger
 from memory_context.conversation.recall.judge_within_limits import BoundedJudge, LexicalJudge
 from memory_context.conversation.recall.recall_request import newest_question, recall_request
 from memory_context.conversation.recall.recaller import Recaller
-from memory_context.conversation.recorded_calls_and_decisions import DecisionLog, model_call
+from memory_context.conversation.recording_to_call_log import DecisionLog, model_call
 from memory_context.conversation.references.key_trust import (
     generated_in,
     made_here,

@@ -16,7 +16,7 @@ from memory_context.conversation.conversation import (
 )
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.fold_recall_notes_policies import NotesPolicy, notes_policy_of
-from memory_context.conversation.recorded_calls_and_decisions import (
+from memory_context.conversation.recording_to_call_log import (
     DecisionLog,
     Decisions,
     stats_of_thread,

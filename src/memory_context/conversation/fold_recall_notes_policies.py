@@ -10,9 +10,9 @@ from memory_context.conversation.ask_texts import AskLimits
 from memory_context.conversation.recall.judge_within_limits import Judge, JudgeLimits
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.memory.summarizer_within_limits import Summaries, Summarizer
+from memory_context.model.checked_numbers import is_whole
 from memory_context.model.tiers_and_limits import TierPolicy, policies_with
 from memory_context.model.tool_names import PAGE_TOKENS
-from memory_context.model.whole_numbers import is_whole
 from memory_context.text.tokens.counter import TokenCounter
 
 P = TypeVar("P")

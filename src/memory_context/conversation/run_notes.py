@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Self
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.conversation.message import Message, MessageFacts, own_message
+from memory_context.memory.open_tiers import NEWEST_FIRST
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.memory.tier_notes import NEWEST_FIRST
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.origin import CONFIRMED
 from memory_context.model.reference import MemoryRef
 from memory_context.model.scope import Place
 from memory_context.stores import Filters
-from memory_context.text.quoting import quoted
+from memory_context.text.frames_around_stored_text import quoted
 
 
 @dataclass(frozen=True, slots=True)

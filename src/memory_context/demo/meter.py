@@ -8,11 +8,11 @@ from functools import lru_cache
 
 from rich.console import Console, ConsoleRenderable
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.message import Message
 from memory_context.conversation.message_tokens import MESSAGE_TOKENS
-from memory_context.conversation.recorded_calls_and_decisions import Decisions
+from memory_context.conversation.recording_to_call_log import Decisions
 from memory_context.display import terminal
 from memory_context.model.reference import MemoryRef
 from memory_context.model.tool_names import MEMORY_TOOLS

@@ -8,7 +8,7 @@ from memory_context.conversation.context_stats import ContextStats
 from memory_context.display.escaped_html import Html, bar, folded, joined, soft, table, tag
 from memory_context.display.json_tree import rows_of
 from memory_context.memory.assembled_package import ContextPackage
-from memory_context.model.call_records import CallRecord, CallTotals, Decision
+from memory_context.model.call_log_records import CallRecord, CallTotals, Decision
 from memory_context.model.query_result import QueryResult
 from memory_context.text.rows.rows_under_columns import TextTable
 

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.recorded_calls_and_decisions import Decisions
+from memory_context.conversation.recording_to_call_log import Decisions
 from memory_context.display import decision_stats_and_package_tables as tables
 from memory_context.display import drawn_conversation, drawn_memory_lists
 from memory_context.display.escaped_html import Html, as_text, page
 from memory_context.memory.assembled_package import ContextPackage
 from memory_context.model import drawers
-from memory_context.model.call_records import KeptCalls, KeptTotals
+from memory_context.model.call_log_records import KeptCalls, KeptTotals
 from memory_context.model.item import MemoryItem, MemoryList
 from memory_context.model.query_result import QueryResult
 from memory_context.model.transcript import Transcript

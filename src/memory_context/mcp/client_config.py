@@ -20,8 +20,8 @@ from typing import Any
 
 from memory_context.conversation.nested_json import elements_of
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.mcp.requests import Wire, member
-from memory_context.mcp.wrapped_servers import WrappedServer
+from memory_context.mcp.upstream_connections import WrappedServer
+from memory_context.mcp.wire_types_and_errors import Wire, member
 from memory_context.runtime.atomic_file import draft_of
 
 _LIST_NAMES = ("mcpServers", "servers")  # the name that most clients use, and VS Code's

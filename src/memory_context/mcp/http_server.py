@@ -21,7 +21,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.runtime.web_server import serve_web
+from memory_context.runtime.serve_until_signal import serve_web
 
 LOOPBACK = "127.0.0.1"
 PATH = "/mcp"

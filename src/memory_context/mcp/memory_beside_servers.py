@@ -21,13 +21,13 @@ from memory_context.conversation.conversation import (
 )
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.message import NO_FACTS, FunctionCall, Message, trusted_keys
-from memory_context.conversation.recorded_calls_and_decisions import model_call
+from memory_context.conversation.recording_to_call_log import model_call
 from memory_context.conversation.references.pass_by_reference import (
     PassingPolicy,
     with_passed_texts,
 )
-from memory_context.mcp.requests import Wire, member, on_wire
 from memory_context.mcp.tool_list import Tools
+from memory_context.mcp.wire_types_and_errors import Wire, member, on_wire
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.reference import KEPT_REFERENCES
 from memory_context.runtime.threads import off_loop

@@ -8,9 +8,15 @@ from typing import TypeAlias
 from urllib.parse import unquote
 from uuid import UUID
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.exceptions import MemoryContextError
-from memory_context.mcp.requests import INVALID_PARAMS, RequestError, Wire, on_wire, refusal
+from memory_context.mcp.wire_types_and_errors import (
+    INVALID_PARAMS,
+    RequestError,
+    Wire,
+    on_wire,
+    refusal,
+)
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.stores import Filters

@@ -19,8 +19,8 @@ from memory_context.mcp.http_server import LOOPBACK, listening, serve_http, toke
 from memory_context.mcp.memory_beside_servers import WrappedMemory
 from memory_context.mcp.server_on_either_sdk import NAME, mcp_server
 from memory_context.mcp.stdio_server import serve_stdio, serve_streams
-from memory_context.mcp.wrapped_servers import WrappedServer
-from memory_context.mcp.wrapper import Wrapper, WrapSettings
+from memory_context.mcp.upstream_connections import WrappedServer
+from memory_context.mcp.wrapping_proxy import Wrapper, WrapSettings
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 

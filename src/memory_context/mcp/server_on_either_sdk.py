@@ -12,15 +12,15 @@ from mcp.shared import exceptions
 from mcp.shared.message import SessionMessage
 from pydantic import BaseModel, TypeAdapter
 
-from memory_context import wording_for_models as prompts
-from memory_context.mcp.requests import Method, Methods, RequestError, Wire, answered
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.mcp.resources import Resources
 from memory_context.mcp.tool_list import Tools
+from memory_context.mcp.wire_types_and_errors import Method, Methods, RequestError, Wire, answered
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.version import __version__
-from memory_context.tools.verbs import CountsTokens, Verb
-from memory_context.tools.verbs_of_an_agent import verbs_on
+from memory_context.tools.tool_calls_and_answers import CountsTokens, Verb
+from memory_context.tools.tools_of_an_agent import verbs_on
 
 R = TypeVar("R", bound=BaseModel)
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memory_context import wording_for_models as prompts
-from memory_context.mcp.requests import INVALID_PARAMS, RequestError, Wire, on_wire
+from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context.mcp.wire_types_and_errors import INVALID_PARAMS, RequestError, Wire, on_wire
 from memory_context.model.tool_names import QUERY, READING_TOOLS, STORE
 from memory_context.runtime import events
 from memory_context.tools.note_tools import told_arguments
-from memory_context.tools.verbs import CountsTokens, MemoryToolError, Verb, answer_limit
+from memory_context.tools.tool_calls_and_answers import (
+    CountsTokens,
+    MemoryToolError,
+    Verb,
+    answer_limit,
+)
 
 _ANSWER = {
     "type": "object",

@@ -10,8 +10,9 @@ from itertools import count as count_from
 from typing import NamedTuple
 from uuid import uuid4
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.memory.chosen_within_budget import (
+    GLOBAL,
     Allocation,
     Allotment,
     AssemblyCandidate,
@@ -29,7 +30,6 @@ from memory_context.text.notes_that_say_the_same import runs
 from memory_context.text.words_and_names import names
 
 TASK = "task"
-GLOBAL = "global"
 # Five words in a row hardly stand in two texts by chance.
 QUOTED_WORDS = 5
 SAME_BEGINNING = 24

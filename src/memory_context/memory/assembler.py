@@ -18,12 +18,11 @@ from memory_context.memory.allocation_advice import (
     record_of_assembly,
 )
 from memory_context.memory.assembled_package import (
-    GLOBAL,
     ContextPackage,
     RankedMemory,
     make_package,
 )
-from memory_context.memory.chosen_within_budget import Allocation, score
+from memory_context.memory.chosen_within_budget import DEFAULT_ALLOCATION, GLOBAL, Allocation, score
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import ALWAYS, ASSEMBLY, JSON, PREFERENCE, MemoryItem, now
 from memory_context.model.one_line import one_line
@@ -35,7 +34,6 @@ from memory_context.runtime.telemetry import operation
 from memory_context.stores import Filters
 from memory_context.text.redact import Redaction
 
-DEFAULT_ALLOCATION: Allocation = {"task": 0.4, "project": 0.4, GLOBAL: 0.2}
 LARGEST_PART = 100
 LEAST_LOOKED_AT = 100
 # No memory takes less than its reference, about 20 tokens: more candidates could not all go in.

@@ -10,6 +10,8 @@ from typing import Literal, NamedTuple, TypeAlias
 Allocation: TypeAlias = Mapping[str, float]
 Form: TypeAlias = Literal["whole", "excerpt", "reference"]
 
+GLOBAL = "global"
+DEFAULT_ALLOCATION: Allocation = {"task": 0.4, "project": 0.4, GLOBAL: 0.2}
 DECAY_PER_HOUR = 0.995
 LEAST_EXCERPT = 60
 MEMORIES_PER_SHARE = 3

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.exceptions import InvalidArgumentError, RecordChangedError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, is_secret, now
@@ -18,7 +18,13 @@ from memory_context.model.scope import DETAIL
 from memory_context.runtime import events
 from memory_context.runtime.deadlines import within
 from memory_context.stores.protocol import Progress
-from memory_context.text.notes_that_say_the_same import groups, merged, shingles, word_set
+from memory_context.text.notes_that_say_the_same import (
+    SAME_NOTE,
+    groups,
+    merged,
+    shingles,
+    word_set,
+)
 from memory_context.text.words_and_names import names
 
 FROM = "consolidated_from"
@@ -111,7 +117,7 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
     *,
     merger: NoteMerger | None = None,
     max_tokens: int = 1000,
-    similarity: float = 0.6,
+    similarity: float = SAME_NOTE,
     seconds: float = 30.0,
     dry_run: bool = False,
     progress: Progress | None = None,

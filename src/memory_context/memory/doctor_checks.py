@@ -14,7 +14,7 @@ from memory_context.model.scope import Scope
 from memory_context.runtime.version import __version__
 from memory_context.stores import SQLAlchemyStore, as_store
 from memory_context.stores.opening import FILES, database_url
-from memory_context.stores.sql import inspection
+from memory_context.stores.sql import database_diagnosis
 from memory_context.stores.sql.index.keyword_index import version_of
 from memory_context.stores.sql.migrate import HEAD, REVISIONS, is_foreign, revision_of
 from memory_context.stores.sql.transactions import Database
@@ -91,13 +91,13 @@ def _database(url: str) -> Iterator[Check]:
         if innermost_url.startswith(FILES):
             yield from _folder(innermost_url)
         # Before it is opened: SQLite would create the file.
-        elif path := inspection.missing_file(innermost_url):
+        elif path := database_diagnosis.missing_file(innermost_url):
             remedy = f"check the path, or {_MIGRATE}"
             yield Check("database", f"there is no file {path!r}", CheckStatus.PROBLEM, remedy)
             return
         else:
             with cast("SQLAlchemyStore", as_store(url.removeprefix("redacted+"))) as store:
-                server = store.database.run_as_it_is(inspection.server)
+                server = store.database.run_as_it_is(database_diagnosis.server)
                 yield _access(f"{server}, {store.url or 'in memory'}", store.database)
                 for check in _schema_and_index(store.database):
                     if check.name == "schema" and check.status is CheckStatus.PROBLEM:
@@ -163,9 +163,9 @@ def _schema_and_index(database: Database) -> Iterator[Check]:
     yield tables
     if tables.status is CheckStatus.OK:
         yield _analyzer(look(version_of))
-        yield _pending(look(inspection.count_pending))
+        yield _pending(look(database_diagnosis.count_pending))
         yield _index(database)
-        yield _expired(look(inspection.count_expired))
+        yield _expired(look(database_diagnosis.count_expired))
 
 
 def _schema(revision: str | None, dialect: str) -> Check:
@@ -186,10 +186,10 @@ def _schema(revision: str | None, dialect: str) -> Check:
 
 def _tables(database: Database) -> Check:
     look = database.run_as_it_is
-    if damage := look(inspection.damage):
+    if damage := look(database_diagnosis.damage):
         found = f"the file is damaged: {'; '.join(damage)}"
         return Check("tables", found, CheckStatus.PROBLEM, "restore a backup")
-    if missing := look(inspection.missing):
+    if missing := look(database_diagnosis.missing):
         remedy = (
             "create them as postgresdb.sql in the project's repository does, or restore a backup"
         )
@@ -219,10 +219,10 @@ def _index(database: Database) -> Check:
     """Check that the index covers what is stored, and nothing else."""
     look = database.run_as_it_is
     counts = {
-        "memories are neither indexed nor pending": look(inspection.count_unindexed),
-        "rows belong to memories that are gone": look(inspection.count_orphans),
-        "users have wrong counts": len(look(inspection.miscounted)),
-        "sampled memories are indexed under other words": len(look(inspection.unfindable)),
+        "memories are neither indexed nor pending": look(database_diagnosis.count_unindexed),
+        "rows belong to memories that are gone": look(database_diagnosis.count_orphans),
+        "users have wrong counts": len(look(database_diagnosis.miscounted)),
+        "sampled memories are indexed under other words": len(look(database_diagnosis.unfindable)),
     }
     faults = [f"{count:,} {fault}" for fault, count in counts.items() if count]
     if faults:

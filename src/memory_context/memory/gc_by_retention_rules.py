@@ -17,7 +17,7 @@ from memory_context.model.audit import AuditTrail
 from memory_context.model.item import FIRST, in_utc, now, with_zone
 from memory_context.stores import MemoryStore, as_auditor
 from memory_context.stores.protocol import Progress
-from memory_context.stores.sql.catalog import EXPIRED, Catalog, Expiry, happened_by
+from memory_context.stores.sql.overviews_of_records import EXPIRED, Catalog, Expiry, happened_by
 
 # Each batch is one transaction, and other writers wait for it.
 BATCH = 50

@@ -21,7 +21,7 @@ from memory_context.exceptions import (
     NotSerializableError,
     StoreError,
 )
-from memory_context.memory import reopening
+from memory_context.memory import urls_for_other_processes
 from memory_context.memory.filters_from_keywords import as_list, search_filters
 from memory_context.memory.redacted_records import redacted_facts, with_redacted_content
 from memory_context.memory.sql_over_memories import query
@@ -29,7 +29,7 @@ from memory_context.memory.substring_search import containing
 from memory_context.memory.summarizer_within_limits import Summaries, Summarizer, as_summaries
 from memory_context.memory.summary_of_a_memory import summary_of
 from memory_context.model.audit import Action, Auditor, AuditTrail
-from memory_context.model.call_records import (
+from memory_context.model.call_log_records import (
     CallFilter,
     CallKind,
     CallRecord,
@@ -887,7 +887,7 @@ class MemoryManager(ClosedAtExit):
             raise NotSerializableError(
                 "memories with a tier that has a confirm of its own cannot be dumped"
             )
-        url = reopening.store_url(self.memory_store)
+        url = urls_for_other_processes.store_url(self.memory_store)
         if self._counter is not None:
             raise NotSerializableError(
                 "a counter of your own cannot be serialized; use set_default_counter() in each process"
@@ -897,7 +897,9 @@ class MemoryManager(ClosedAtExit):
             variable = self.memory_store.password_variable
         audit: str | bool = self._audits_here
         if self._auditor and not self._audits_here:
-            audit = reopening.needed_url(self._auditor.trail, "use audit=True or a database's URL")
+            audit = urls_for_other_processes.needed_url(
+                self._auditor.trail, "use audit=True or a database's URL"
+            )
         return {
             "user_id": self.scope.user_id,
             "store": url,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.exceptions import InvalidQueryError, InvalidSelectionError
 from memory_context.memory.filters_from_keywords import beginning_with
 from memory_context.model.item import MemoryItem, is_secret
@@ -15,7 +15,7 @@ from memory_context.model.scope import Scope
 from memory_context.stores.protocol import MemoryStore
 from memory_context.text.listed_names import listed
 from memory_context.text.query.sandboxed_database import LockedDatabase
-from memory_context.text.read.pattern_time_limit import TimeLimit
+from memory_context.text.read.read_time_limit import TimeLimit
 from memory_context.text.rows.rows_in_text import table_of
 from memory_context.text.rows.rows_under_columns import Row, TextTable
 

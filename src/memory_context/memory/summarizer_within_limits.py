@@ -10,10 +10,11 @@ from functools import partial
 from typing import Protocol, runtime_checkable
 
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.checked_numbers import check_not_negative
 from memory_context.model.one_line import one_line
 from memory_context.runtime import events
 from memory_context.runtime.after_fork import Lock, in_child
-from memory_context.runtime.circuit_breaker import Breaker, check_not_negative
+from memory_context.runtime.circuit_breaker import Breaker
 from memory_context.runtime.deadlines import within
 from memory_context.runtime.telemetry import count, operation
 

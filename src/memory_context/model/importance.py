@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.model.whole_numbers import is_whole
+from memory_context.model.checked_numbers import is_whole
 
 HIGHEST_PRIORITY = 10
 

@@ -8,7 +8,7 @@ from memory_context.exceptions import (
     InvalidArgumentError,
     QuotaExceededError,
 )
-from memory_context.model.whole_numbers import is_whole
+from memory_context.model.checked_numbers import is_whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from memory_context.exceptions import InvalidKeyError, InvalidReferenceError
+from memory_context.model.checked_numbers import is_whole
 from memory_context.model.one_line import one_line
-from memory_context.model.whole_numbers import is_whole
 
 KEPT_REFERENCES = 2000  # the newest of a conversation
 _KEY = re.compile(r"[A-Za-z0-9_.\-]{1,255}")

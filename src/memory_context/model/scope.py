@@ -7,7 +7,7 @@ from typing import TypeAlias
 from uuid import UUID
 
 from memory_context.exceptions import InvalidScopeError
-from memory_context.model.whole_numbers import is_whole
+from memory_context.model.checked_numbers import is_whole
 
 MAX_NAME = 255
 DETAIL = "detail"

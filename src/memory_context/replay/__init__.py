@@ -12,8 +12,7 @@ from memory_context.replay.comparison import (
     Results,
     Row,
 )
-from memory_context.replay.measure import Figures, measure
-from memory_context.replay.needed_values import identifiers, needed_values, squash
+from memory_context.replay.needed_and_visible_values import identifiers, needed_values, squash
 from memory_context.replay.policies_by_name import Policy, Replayed, default_policies, parse_policy
 from memory_context.replay.prices import Price
 from memory_context.replay.recording_as_messages import Recording
@@ -22,6 +21,7 @@ from memory_context.replay.recording_files import (
     read_recordings,
     stream_recordings,
 )
+from memory_context.replay.replay_one_policy import Figures, measure
 from memory_context.replay.token_meter import TokenMeter
 
 __all__ = [

@@ -16,15 +16,15 @@ from rich.markup import escape
 from memory_context.display.terminal import facts, harmless, make_console, plain, progress_bar
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.comparison import Comparing
-from memory_context.replay.figure_definitions import DEFINITIONS, POLICIES
-from memory_context.replay.formats.claude_code_sessions import NoMessagesError
-from memory_context.replay.html_report import page
-from memory_context.replay.one_run import (
+from memory_context.replay.explained_run import (
     calls_of_run,
     lines_of_run,
     prompt_of_call,
     run_as_json,
 )
+from memory_context.replay.figure_definitions import DEFINITIONS, POLICIES
+from memory_context.replay.formats.claude_code_sessions import NoMessagesError
+from memory_context.replay.html_report import page
 from memory_context.replay.policies_by_name import check_policy, default_policies, parse_policy
 from memory_context.replay.prices import parse_price
 from memory_context.replay.recording_as_messages import Recording

@@ -17,7 +17,7 @@ from memory_context.conversation.fold_recall_notes_policies import (
 from memory_context.conversation.message import Message
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.compacting_contexts import CompactingContext, SummarizingContext
-from memory_context.replay.remembering_context import RememberingContext
+from memory_context.replay.memory_context_policy import RememberingContext
 from memory_context.replay.shortening_contexts import (
     Ends,
     OffloadContext,

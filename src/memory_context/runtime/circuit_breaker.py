@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-
-from memory_context.exceptions import InvalidArgumentError
 
 SLOW_FAILURE = 2.0
 PAUSE = 15.0
@@ -57,15 +55,3 @@ class Breaker:
             # After the pause it may fail as often again before the next one.
             self.in_a_row = 0
             self.paused_until = self.clock() + self.pause
-
-
-def check_not_negative(limits: object, names: Iterable[str]) -> None:
-    """Check the numbers *names* of *limits*.
-
-    Raises:
-        InvalidArgumentError: One is negative, or not a number.
-    """
-    for name in names:
-        value = getattr(limits, name)
-        if not isinstance(value, int | float) or value < 0:
-            raise InvalidArgumentError(f"{name} must be 0 or more, not {value!r:.80}")

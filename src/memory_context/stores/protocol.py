@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from memory_context.exceptions import StoreError
-from memory_context.model.call_records import CallFilter, CallRecord, CallTotals
+from memory_context.model.call_log_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.item import AnyRecord, Deletion, MemoryItem, Restored
 from memory_context.model.quota import Quota
 from memory_context.model.receipt import Receipt

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from memory_context.runtime.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from memory_context.testing.autogen_prompt_rules import PromptError, check_prompt
     from memory_context.testing.faulty_store import Fault, FaultyStore, Injected, random_faults
     from memory_context.testing.host_contract import ConversationHostContract
-    from memory_context.testing.prompt_rules import PromptError, check_prompt
     from memory_context.testing.reference_host import ReferenceHost
     from memory_context.testing.scripted_agent_framework_client import ScriptedFrameworkClient
     from memory_context.testing.scripted_autogen_client import ScriptedChatClient
@@ -58,7 +58,7 @@ _HOMES = {
     "HostStart": "scripted_turns",
     "Injected": "faulty_store",
     "MemoryStoreContract": "store_contract",
-    "PromptError": "prompt_rules",
+    "PromptError": "autogen_prompt_rules",
     "ReferenceHost": "reference_host",
     "ScriptedChatClient": "scripted_autogen_client",
     "ScriptedFrameworkClient": "scripted_agent_framework_client",
@@ -67,7 +67,7 @@ _HOMES = {
     "ScriptedResult": "scripted_turns",
     "ScriptedTurn": "scripted_turns",
     "calling": "scripted_openai_server",
-    "check_prompt": "prompt_rules",
+    "check_prompt": "autogen_prompt_rules",
     "random_faults": "faulty_store",
     "seeded_keys": "seeding",
 }

@@ -10,14 +10,14 @@ from uuid import uuid4
 
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import new_message_id
-from memory_context.conversation.held_conversation import HeldConversation
+from memory_context.conversation.conversation_with_its_messages import HeldConversation
 from memory_context.conversation.message import Message
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.testing.scripted_turns import HostStart, ScriptedResult, ScriptedTurn
 from memory_context.tools.note_tools import NOTE_VERBS
-from memory_context.tools.verbs import MemoryToolError, Verb, answer_limit
-from memory_context.tools.verbs_of_an_agent import memory_verbs
+from memory_context.tools.tool_calls_and_answers import MemoryToolError, Verb, answer_limit
+from memory_context.tools.tools_of_an_agent import memory_verbs
 
 
 class ReferenceHost:

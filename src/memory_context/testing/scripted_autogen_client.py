@@ -17,7 +17,7 @@ from autogen_core.models import (
 from pydantic import BaseModel
 
 from memory_context.exceptions import NotSerializableError
-from memory_context.testing.prompt_rules import (
+from memory_context.testing.autogen_prompt_rules import (
     check_prompt,
 )
 from memory_context.text.tokens.counter import default_counter

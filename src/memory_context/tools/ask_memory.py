@@ -7,12 +7,12 @@ from typing import Annotated, Any, cast
 
 from pydantic import BeforeValidator
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.conversation.ask_a_users_memories import MemoryReader, told_cost
 from memory_context.model.tool_names import ASK
 from memory_context.text.read.paging import truncated
 from memory_context.tools.lenient_arguments import LenientArgs, Text, as_key
-from memory_context.tools.verbs import ToolAnswer, Verb
+from memory_context.tools.tool_calls_and_answers import ToolAnswer, Verb
 
 
 def _as_keys(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes

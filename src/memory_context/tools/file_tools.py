@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.agent_files.filenames import path_parts
 from memory_context.agent_files.line_edits import lines_of, numbered
 from memory_context.agent_files.service import AgentMemoryService, FileEntry
@@ -26,7 +26,7 @@ from memory_context.exceptions import (
 from memory_context.text.read.paging import next_page, truncated
 from memory_context.text.tokens.counter import TokenCounter, default_counter
 from memory_context.tools.lenient_arguments import LenientArgs, Offset
-from memory_context.tools.verbs import MemoryToolError, ToolAnswer, Verb
+from memory_context.tools.tool_calls_and_answers import MemoryToolError, ToolAnswer, Verb
 
 MEMORY = "memory"
 ROOT = "/memories"

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema, field_validator
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.conversation.run_notes import note_line
 from memory_context.memory.scoped_memory import DEFAULT_PRIORITY, DEFAULT_TIER, ScopedMemory
 from memory_context.model.category import Category
@@ -21,7 +21,12 @@ from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.read.paging import truncated
 from memory_context.text.read.read_by_selection import answer
 from memory_context.tools.lenient_arguments import Key, LenientArgs, Tags, Text, Tier
-from memory_context.tools.verbs import CountsTokens, MemoryToolError, ToolAnswer, Verb
+from memory_context.tools.tool_calls_and_answers import (
+    CountsTokens,
+    MemoryToolError,
+    ToolAnswer,
+    Verb,
+)
 
 LEAST_TEXT = 30
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.query_result import QueryResult
 from memory_context.model.selection import Cost
@@ -10,7 +10,7 @@ from memory_context.model.tool_names import QUERY
 from memory_context.text.read.paging import page_of
 from memory_context.text.read.sql_rows import FoundRows
 from memory_context.tools.lenient_arguments import Key, LenientArgs, Text
-from memory_context.tools.verbs import ToolAnswer, Verb
+from memory_context.tools.tool_calls_and_answers import ToolAnswer, Verb
 
 
 class QueryArgs(LenientArgs):

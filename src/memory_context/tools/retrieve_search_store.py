@@ -9,10 +9,10 @@ from typing import Any, cast
 from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.exceptions import InvalidTierError
 from memory_context.memory.manager import MemoryManager
-from memory_context.memory.tier_notes import check_content
+from memory_context.memory.open_tiers import check_content
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.origin import MODEL
 from memory_context.model.scope import OPEN_TIERS
@@ -31,7 +31,7 @@ from memory_context.tools.lenient_arguments import (
     Tier,
     as_moment,
 )
-from memory_context.tools.verbs import ToolAnswer, Verb
+from memory_context.tools.tool_calls_and_answers import ToolAnswer, Verb
 
 # Enough to tell whether it is worth reading on.
 PASSAGE_TOKENS = 60

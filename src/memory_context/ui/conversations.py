@@ -14,10 +14,10 @@ from memory_context.display.drawn_conversation import conversation, split_at_ref
 from memory_context.display.escaped_html import Html, bar, folded, joined, soft, tag
 from memory_context.display.line_charts import Mark, line_chart
 from memory_context.exceptions import InvalidArgumentError, MemoryNotFoundError
-from memory_context.model.call_records import CallRecord, CallTotals, Decision, ModelCall
+from memory_context.model.call_log_records import CallRecord, CallTotals, Decision, ModelCall
 from memory_context.model.reference import MemoryRef
 from memory_context.model.transcript import Transcript
-from memory_context.stores.sql.catalog import Catalog, ThreadSummary
+from memory_context.stores.sql.overviews_of_records import Catalog, ThreadSummary
 from memory_context.ui.visit_and_page_parts import Visit, listing, when
 
 ROWS = 100

@@ -6,7 +6,7 @@ from itertools import islice
 
 from memory_context.display.escaped_html import Html, joined, tag
 from memory_context.memory.doctor_checks import examined
-from memory_context.stores.sql.catalog import Catalog
+from memory_context.stores.sql.overviews_of_records import Catalog
 from memory_context.ui.visit_and_page_parts import Visit, listing, when
 
 ROWS = 100

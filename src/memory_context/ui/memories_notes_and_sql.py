@@ -17,7 +17,7 @@ from memory_context.model.generated_keys import made_by
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.origin import CONFIRMED, PERSON
 from memory_context.model.scope import DETAIL
-from memory_context.stores.sql.catalog import Catalog
+from memory_context.stores.sql.overviews_of_records import Catalog
 from memory_context.text.describe.description import counted
 from memory_context.ui.visit_and_page_parts import (
     Visit,

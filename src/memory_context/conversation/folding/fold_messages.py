@@ -12,7 +12,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.fold_recall_notes_policies import (
     LEAST_THRESHOLD,
@@ -35,7 +35,7 @@ from memory_context.conversation.message import (
     references_of,
 )
 from memory_context.conversation.message_tokens import Ledger
-from memory_context.conversation.recall.questions_and_verdicts import Ranges
+from memory_context.conversation.recall.judge_question_and_verdict import Ranges
 from memory_context.conversation.references.key_trust import (
     generated_in,
     in_tool_call,

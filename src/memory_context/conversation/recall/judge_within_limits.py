@@ -6,12 +6,17 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
+from memory_context.conversation.recall.judge_question_and_verdict import (
+    Expansion,
+    Question,
+    Verdict,
+)
 from memory_context.conversation.recall.keyword_judge import judge_by_keywords
 from memory_context.conversation.recall.model_judge import ModelJudge, sent_tokens
-from memory_context.conversation.recall.questions_and_verdicts import Expansion, Question, Verdict
 from memory_context.exceptions import InvalidArgumentError, JudgeError
+from memory_context.model.checked_numbers import check_not_negative
 from memory_context.runtime import events
-from memory_context.runtime.circuit_breaker import Breaker, check_not_negative
+from memory_context.runtime.circuit_breaker import Breaker
 from memory_context.runtime.telemetry import count, operation
 from memory_context.runtime.threads import off_loop
 

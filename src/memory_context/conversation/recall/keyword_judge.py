@@ -11,13 +11,17 @@ from collections.abc import Hashable, Iterable, Sequence
 from datetime import datetime
 
 from memory_context.conversation.recall.chosen_records import Calls, relevant
+from memory_context.conversation.recall.judge_question_and_verdict import (
+    Expansion,
+    Question,
+    Verdict,
+)
 from memory_context.conversation.recall.question_terms import (
     QUESTION_MARKS,
     AskedTerm,
     asked_terms,
     without_question_words,
 )
-from memory_context.conversation.recall.questions_and_verdicts import Expansion, Question, Verdict
 from memory_context.conversation.recall.relevant_turns import is_conversation, relevant_turns
 from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
 from memory_context.model.item import MemoryItem, is_secret

@@ -10,8 +10,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memory_context import wording_for_models as prompts
-from memory_context.conversation.recall.questions_and_verdicts import Expansion, Question, Verdict
+from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context.conversation.recall.judge_question_and_verdict import (
+    Expansion,
+    Question,
+    Verdict,
+)
 from memory_context.exceptions import JudgeError
 from memory_context.model.one_line import one_line
 from memory_context.text.tokens.counter import default_counter

@@ -10,19 +10,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, compress
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.recall.chosen_records import best_lines
-from memory_context.conversation.recall.judge_within_limits import BoundedJudge
-from memory_context.conversation.recall.keyword_judge import is_answered, relevant_candidates
-from memory_context.conversation.recall.question_terms import asked_terms
-from memory_context.conversation.recall.questions_and_verdicts import (
+from memory_context.conversation.recall.judge_question_and_verdict import (
     Expansion,
     Question,
     Ranges,
     RecallCandidate,
     Verdict,
 )
+from memory_context.conversation.recall.judge_within_limits import BoundedJudge
+from memory_context.conversation.recall.keyword_judge import is_answered, relevant_candidates
+from memory_context.conversation.recall.question_terms import asked_terms
 from memory_context.conversation.recall.recall_request import RecallRequest
 from memory_context.conversation.recall.relevant_turns import (
     holds_a_name,
@@ -36,10 +36,10 @@ from memory_context.conversation.recall.shown_turns import (
     show_turns,
 )
 from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
-from memory_context.conversation.recorded_calls_and_decisions import DecisionLog
+from memory_context.conversation.recording_to_call_log import DecisionLog
 from memory_context.exceptions import InvalidLinesError
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.call_records import Decision
+from memory_context.model.call_log_records import Decision
 from memory_context.model.item import CONVERSATION, MemoryItem, encodable, is_secret, now
 from memory_context.model.one_line import one_line
 from memory_context.runtime.telemetry import operation
@@ -47,9 +47,9 @@ from memory_context.runtime.threads import off_loop
 from memory_context.stores import term_hits_in
 from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt
 from memory_context.text.excerpt.record_around_place import show_records
+from memory_context.text.frames_around_stored_text import quoted
 from memory_context.text.index.chunks import card_of
 from memory_context.text.index.term_hits import TermHits
-from memory_context.text.quoting import quoted
 from memory_context.text.read.line_ranges import parse_lines, span_of_lines
 from memory_context.text.words_and_names import terms
 

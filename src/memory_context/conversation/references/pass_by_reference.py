@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.conversation.fold_recall_notes_policies import policy_of
 from memory_context.conversation.nested_json import Schema, strings_in, takes_text, with_strings
 from memory_context.exceptions import (
@@ -20,9 +20,9 @@ from memory_context.exceptions import (
     StoreError,
 )
 from memory_context.memory.manager import MemoryManager
+from memory_context.model.checked_numbers import is_whole
 from memory_context.model.item import MemoryItem, bytes_of, is_secret
 from memory_context.model.reference import MemoryRef
-from memory_context.model.whole_numbers import is_whole
 from memory_context.runtime.telemetry import operation
 from memory_context.text.python_literals import parse_literal
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from memory_context.exceptions import StoreError, StoreUnavailableError
 from memory_context.model.batches import batches_of, size_of
-from memory_context.model.call_records import CallFilter, CallRecord, CallTotals
+from memory_context.model.call_log_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.item import AnyRecord, Deletion, MemoryItem, Restored
 from memory_context.model.quota import Quota, as_quota
 from memory_context.model.receipt import Receipt
@@ -26,12 +26,12 @@ from memory_context.model.scope import Scope
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.codec import Codec, check_embedder, url_prefix
-from memory_context.stores.files.call_file import PATH, CallFile
+from memory_context.stores.files.call_log_of_a_folder import PATH, CallFile
 from memory_context.stores.files.folder_read_into_index import DamagedFile, IndexedFolder
 from memory_context.stores.files.safe_folder import DIRECTORY_MODE, FILE_MODE, MemoryFolder
 from memory_context.stores.files.writer_lock import WriterLock
 from memory_context.stores.sql.read_everything_by_pages import scan, scan_deletions
-from memory_context.stores.sql.restore_and_conflicts import conflict
+from memory_context.stores.sql.restore_records import conflict
 from memory_context.stores.sql.sqlalchemy_store import CALLS_KEPT, SQLAlchemyStore
 from memory_context.text.index.embedders import AnyEmbedder
 

@@ -15,10 +15,10 @@ import sqlalchemy as sa
 from memory_context.exceptions import InvalidRecordError, SchemaVersionError, StoreError
 from memory_context.model.item import MemoryItem, is_secret, recounted
 from memory_context.model.record_fields_in_json import item_from
-from memory_context.stores.sql.dialects import advisory_lock
 from memory_context.stores.sql.index import keyword_index
 from memory_context.stores.sql.migrate import LOCK, create_all, is_foreign
-from memory_context.stores.sql.restore_and_conflicts import insert_record
+from memory_context.stores.sql.restore_records import insert_record
+from memory_context.stores.sql.upserts_locks_and_settings import advisory_lock
 from memory_context.text.describe import describe
 from memory_context.text.tokens.counter import default_counter
 

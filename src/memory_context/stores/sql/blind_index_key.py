@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from memory_context.exceptions import EncryptionError
 from memory_context.model.item import SEALED, encoded
 from memory_context.stores.codec import Codec
-from memory_context.stores.sql.dialects import note_setting, setting
+from memory_context.stores.sql.upserts_locks_and_settings import note_setting, setting
 
 _KEY = "index_key"
 _MODE = "index_mode"

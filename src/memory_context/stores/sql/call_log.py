@@ -17,7 +17,7 @@ from weakref import WeakSet
 import sqlalchemy as sa
 
 from memory_context.exceptions import SealError, StoreUnavailableError
-from memory_context.model.call_records import (
+from memory_context.model.call_log_records import (
     CallFilter,
     CallRecord,
     CallTotals,

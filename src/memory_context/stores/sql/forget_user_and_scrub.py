@@ -9,7 +9,6 @@ from typing import cast
 import sqlalchemy as sa
 
 from memory_context.stores.sql import file_watch, partitions
-from memory_context.stores.sql.dialects import is_sqlite
 from memory_context.stores.sql.index import fts5, vector_index
 from memory_context.stores.sql.schema import (
     access,
@@ -23,6 +22,7 @@ from memory_context.stores.sql.schema import (
     passages,
     pending,
 )
+from memory_context.stores.sql.upserts_locks_and_settings import is_sqlite
 
 
 def counts(connection: sa.Connection, user_id: str) -> dict[str, int]:

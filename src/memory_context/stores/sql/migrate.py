@@ -5,9 +5,13 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from memory_context.exceptions import SchemaVersionError
-from memory_context.stores.sql.dialects import advisory_lock, is_postgresql, is_sqlite
 from memory_context.stores.sql.index import fts5, keyword_index
 from memory_context.stores.sql.schema import metadata, version
+from memory_context.stores.sql.upserts_locks_and_settings import (
+    advisory_lock,
+    is_postgresql,
+    is_sqlite,
+)
 
 HEAD = "0009"
 REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", HEAD)

@@ -11,9 +11,9 @@ from memory_context.exceptions import (
     StoreError,
     UnsupportedDatabaseError,
 )
-from memory_context.stores.sql.dialects import advisory_lock, is_postgresql
 from memory_context.stores.sql.migrate import ID_DEFAULT, LOCK
 from memory_context.stores.sql.schema import memories, metadata
+from memory_context.stores.sql.upserts_locks_and_settings import advisory_lock, is_postgresql
 
 # The schema with the old tables while their rows are copied. In it, their indexes and constraints can keep their names.
 _OLD = "memory_context_before_partitioning"

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from memory_context.model.batches import batches_of
 from memory_context.model.item import Deletion, MemoryItem
 from memory_context.model.scope import Scope
-from memory_context.stores.sql.catalog import TableStore, rows_of
 from memory_context.stores.sql.filters_as_sql import within
+from memory_context.stores.sql.overviews_of_records import TableStore, rows_of
 from memory_context.stores.sql.row_encoding import DELETIONS, RECORDS, decode_row
 from memory_context.stores.sql.schema import Conditions, UTCDateTime, deletions, memories
 

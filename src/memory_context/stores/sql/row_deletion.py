@@ -6,7 +6,6 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from memory_context.model.item import now
-from memory_context.stores.sql.dialects import insert_into, is_postgresql, upsert
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.schema import (
     MEMORY_IDS,
@@ -16,6 +15,7 @@ from memory_context.stores.sql.schema import (
     deletions,
     memories,
 )
+from memory_context.stores.sql.upserts_locks_and_settings import insert_into, is_postgresql, upsert
 
 
 def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: str) -> list[str]:

@@ -197,7 +197,7 @@ audit = sa.Table(
     sa.Index("ix_agent_memory_audit_user_key", "user_id", "memory_key"),
 )
 
-# Model calls, and the decisions before them: see `call_records`. The details are JSON, or sealed by a codec.
+# Model calls, and the decisions before them: see `call_log_records`. The details are JSON, or sealed by a codec.
 calls = sa.Table(
     "agent_memory_calls",
     metadata,

@@ -28,7 +28,7 @@ from memory_context.exceptions import (
     UnsupportedDatabaseError,
 )
 from memory_context.model.batches import batches_of, size_of
-from memory_context.model.call_records import CallFilter, CallRecord, CallTotals
+from memory_context.model.call_log_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.item import AnyRecord, Deletion, Match, MemoryItem, Restored, now
 from memory_context.model.quota import Quota, as_quota
 from memory_context.model.receipt import Receipt
@@ -43,14 +43,13 @@ from memory_context.stores.sql import (
     forget_user_and_scrub,
     migrate,
     partitions,
-    restore_and_conflicts,
+    restore_records,
     row_deletion,
     urls,
 )
 from memory_context.stores.sql import put as _put
 from memory_context.stores.sql import reencode_rows as recoding
 from memory_context.stores.sql.call_log import CallLog, recode_calls
-from memory_context.stores.sql.dialects import insert_into, upsert
 from memory_context.stores.sql.filters_as_sql import (
     FilterShape,
     ScopeShape,
@@ -80,6 +79,7 @@ from memory_context.stores.sql.schema import (
 )
 from memory_context.stores.sql.tier_capacity_and_quota import quota_kept
 from memory_context.stores.sql.transactions import Database
+from memory_context.stores.sql.upserts_locks_and_settings import insert_into, upsert
 from memory_context.text.index.embedders import (
     AnyEmbedder,
     Distance,
@@ -428,12 +428,12 @@ class SQLAlchemyStore(ClosedAtExit):
                 _check_scope(scope, record)
         # As in `put`, texts are analyzed before the transaction, but only those that are not stored
         # yet. Of two versions of a memory, each has chunks of its own.
-        stored = self.database.read(restore_and_conflicts.stored_ids, scope.user_id, records)
-        runs = [(run, _prepared(run, stored)) for run in restore_and_conflicts.runs(records)]
+        stored = self.database.read(restore_records.stored_ids, scope.user_id, records)
+        runs = [(run, _prepared(run, stored)) for run in restore_records.runs(records)]
 
         def work(connection: sa.Connection) -> Restored:
             with quota_kept(connection, scope.user_id, self.quota):
-                return restore_and_conflicts.restore(connection, scope.user_id, runs)
+                return restore_records.restore(connection, scope.user_id, runs)
 
         restored = self.database.write(work)
         self._complete_index(scope.user_id, *(batches for _, batches in runs))

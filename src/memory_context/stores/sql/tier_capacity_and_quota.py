@@ -12,9 +12,9 @@ from memory_context.model.item import MemoryItem
 from memory_context.model.quota import Quota, check_quota
 from memory_context.model.tiers_and_limits import Capacity, check_room
 from memory_context.runtime import events
-from memory_context.stores.sql.dialects import advisory_lock
 from memory_context.stores.sql.row_deletion import evict
 from memory_context.stores.sql.schema import MEMORY_IDS, Conditions, memories, total_of
+from memory_context.stores.sql.upserts_locks_and_settings import advisory_lock
 
 # An arbitrary number that keeps our locks apart from those of other programs in the same database.
 _SEED = 4_051_722_093_184_611

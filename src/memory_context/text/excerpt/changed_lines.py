@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from memory_context.model.selection import Cost
-from memory_context.text.excerpt.excerpt import NOTHING_SHOWN, Excerpt
-from memory_context.text.ranges import joined
-from memory_context.wording_for_models import (
+from memory_context.prompts_and_tool_descriptions import (
     CHANGED_END,
     CHANGED_SINCE,
     GAP_AT_LINE,
 )
+from memory_context.text.excerpt.excerpt import NOTHING_SHOWN, Excerpt
+from memory_context.text.ranges import joined
 
 MOST_CHARACTERS = 200_000
 FEWEST_LINES = 10

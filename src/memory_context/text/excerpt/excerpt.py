@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from memory_context.model.selection import Cost
+from memory_context.prompts_and_tool_descriptions import GAP, GAP_AT_LINE, MORE_MEMBERS
 from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
 from memory_context.text.excerpt.question_regions import fill
 from memory_context.text.excerpt.segment_scores import Ranking, from_both_ends, score
@@ -29,7 +30,6 @@ from memory_context.text.lines import line_end, line_start
 from memory_context.text.ranges import Span, joined
 from memory_context.text.read.line_ranges import LineNumbers
 from memory_context.text.read.paging import fits
-from memory_context.wording_for_models import GAP, GAP_AT_LINE, MORE_MEMBERS
 
 # With READING, a fifth of the budget (at least 400) goes to the best segments, wherever they are. The rest goes to the
 # regions that hold most of the question.

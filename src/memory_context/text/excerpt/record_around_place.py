@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from memory_context.model.selection import Cost
+from memory_context.prompts_and_tool_descriptions import GAP
 from memory_context.text.excerpt.excerpt import Excerpt, ShownLines, gap_between
 from memory_context.text.excerpt.headed_sections import section_at
 from memory_context.text.excerpt.records_by_line_forms import (
@@ -25,7 +26,6 @@ from memory_context.text.excerpt.records_by_line_forms import (
 from memory_context.text.excerpt.segments import HEADER_LINES, end_of_header
 from memory_context.text.lines import line_end, line_spans, line_start
 from memory_context.text.ranges import Span
-from memory_context.wording_for_models import GAP
 
 # A stored conversation has one message per line, as JSON. Each line begins like this:
 SAID = '{"role": "'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.listed_names import listed
 from memory_context.text.query.numbers_and_missing_values import SAMPLED, notations_of

@@ -28,7 +28,7 @@ from memory_context.text.query.numbers_and_missing_values import (
     notation_of,
     notations_of,
 )
-from memory_context.text.read.pattern_time_limit import TimeLimit, too_slow
+from memory_context.text.read.read_time_limit import TimeLimit, too_slow
 from memory_context.text.rows.rows_under_columns import Row, TextTable
 
 LARGEST_INTEGER = 2**63

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import regex
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.exceptions import InvalidSelectionError, NothingMatchedError
 from memory_context.model.item import count_lines
 from memory_context.model.selection import Selection
@@ -17,7 +17,7 @@ from memory_context.runtime.regexes import compiled
 from memory_context.text.json_documents import to_json
 from memory_context.text.lines import line_end, line_start
 from memory_context.text.read.nearest_lines import nearest_lines
-from memory_context.text.read.pattern_time_limit import TimeLimit, too_slow
+from memory_context.text.read.read_time_limit import TimeLimit, too_slow
 
 # In fewer characters a match could not be recognised.
 NARROWEST = 8

@@ -11,14 +11,14 @@ from jsonpath_rfc9535.filter_expressions import Expression, FilterQuery
 from jsonpath_rfc9535.function_extensions import Match
 from jsonpath_rfc9535.tokens import TokenStream
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.exceptions import InvalidSelectionError, NothingMatchedError
 from memory_context.runtime.regexes import compiled
 from memory_context.text.json_documents import documents, is_json_lines, to_json
 from memory_context.text.python_literals import is_list
 from memory_context.text.read.abridged_values import gist
 from memory_context.text.read.pages_of_json import FoundValues
-from memory_context.text.read.pattern_time_limit import TimeLimit, too_slow
+from memory_context.text.read.read_time_limit import TimeLimit, too_slow
 
 LONGEST_PATH_SHOWN = 80
 

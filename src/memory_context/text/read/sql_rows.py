@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.exceptions import (
     InvalidQueryError,
     InvalidSelectionError,
@@ -24,7 +24,7 @@ from memory_context.text.query.sandboxed_database import (
 )
 from memory_context.text.read.abridged_values import LIMITS, abridged
 from memory_context.text.read.paging import CHARACTERS_TRIED_PER_TOKEN
-from memory_context.text.read.pattern_time_limit import TimeLimit
+from memory_context.text.read.read_time_limit import TimeLimit
 from memory_context.text.rows.rows_in_text import table_of
 from memory_context.text.rows.rows_under_columns import Row, TextTable
 

@@ -2,7 +2,7 @@
 
 The block has the form of RFC 7468 or a similar one (RFC 1421, RFC 4880, OpenSSH, PuTTY): a *head*, a line with dashes
 that says what follows, then a body of base64, then a *foot*. Its lines are below each other, or each is a string of its
-own, in a JSON list or concatenated in code. Lines that all have the same prefix are found by `prefixed_private_keys`.
+own, in a JSON list or concatenated in code. `private_keys_in_prefixed_lines` finds blocks whose lines all have a prefix.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ from memory_context.text.redact.markers import (
     whole_json_values,
     without_spans,
 )
-from memory_context.text.redact.prefixed_private_keys import PREFIXED_KEYS
 from memory_context.text.redact.private_keys import BLOCKS
+from memory_context.text.redact.private_keys_in_prefixed_lines import PREFIXED_KEYS
 from memory_context.text.redact.record_texts import PASSES
 from memory_context.text.redact.secret_columns import COLUMNS
 from memory_context.text.redact.secret_pieces import Secret, without_pieces

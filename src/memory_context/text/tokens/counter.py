@@ -13,7 +13,7 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime import events
 from memory_context.runtime.after_fork import Lock
 from memory_context.text.tokens.estimate import estimate_tokens
-from memory_context.text.tokens.ranks import O200K, load_encoding
+from memory_context.text.tokens.rank_file_download import O200K, load_encoding
 
 # A tokenizer's time is quadratic in the length of a run without spaces, and its stack grows with the length.
 BLOCK = 4096

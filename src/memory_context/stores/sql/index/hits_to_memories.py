@@ -11,6 +11,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.model.item import Match, MemoryItem, is_secret
+from memory_context.prompts_and_tool_descriptions import HIDDEN
 from memory_context.stores.sql.filters_as_sql import checked_last
 from memory_context.stores.sql.index import indexing, keyword_index, vector_index
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
@@ -21,7 +22,6 @@ from memory_context.text.index.chunks import card_of, searchable
 from memory_context.text.index.embedders import Vector
 from memory_context.text.index.keyword_and_vector_scores import fused
 from memory_context.text.index.lexemes_looked_up import MAX_TERMS, MAX_TRIED
-from memory_context.wording_for_models import HIDDEN
 
 # In characters. A caller may pass a whole document as a query; this much of it has more lexemes than
 # are looked up.

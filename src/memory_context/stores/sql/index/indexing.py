@@ -15,7 +15,6 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.model.item import MemoryItem
-from memory_context.stores.sql.dialects import insert_into, is_postgresql, is_sqlite, upsert
 from memory_context.stores.sql.index import fts5, keyword_index, vector_index
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row
 from memory_context.stores.sql.schema import (
@@ -31,6 +30,12 @@ from memory_context.stores.sql.schema import (
     pending,
     this_memory,
     total_of,
+)
+from memory_context.stores.sql.upserts_locks_and_settings import (
+    insert_into,
+    is_postgresql,
+    is_sqlite,
+    upsert,
 )
 from memory_context.text.index.chunks import (
     SIZE,

@@ -18,13 +18,6 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.stores.sql import blind_index_key
-from memory_context.stores.sql.dialects import (
-    insert_into,
-    is_postgresql,
-    is_sqlite,
-    note_setting,
-    setting,
-)
 from memory_context.stores.sql.filters_as_sql import checked_last
 from memory_context.stores.sql.index import fts5, tsvector
 from memory_context.stores.sql.prepared_statements import Prepared
@@ -36,6 +29,13 @@ from memory_context.stores.sql.schema import (
     owners,
     passages,
     pending,
+)
+from memory_context.stores.sql.upserts_locks_and_settings import (
+    insert_into,
+    is_postgresql,
+    is_sqlite,
+    note_setting,
+    setting,
 )
 from memory_context.text.index import bm25, lexemes_looked_up
 from memory_context.text.index.analyzer import VERSION

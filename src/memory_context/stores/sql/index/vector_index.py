@@ -16,12 +16,6 @@ import sqlalchemy as sa
 from memory_context.exceptions import MissingDependencyError, StoreError
 from memory_context.model.item import MemoryItem
 from memory_context.stores.sql import partitions
-from memory_context.stores.sql.dialects import (
-    advisory_lock,
-    insert_into,
-    is_postgresql,
-    is_sqlite,
-)
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
 from memory_context.stores.sql.schema import (
     MEMORY_IDS,
@@ -32,6 +26,12 @@ from memory_context.stores.sql.schema import (
     passages,
     settings,
     this_memory,
+)
+from memory_context.stores.sql.upserts_locks_and_settings import (
+    advisory_lock,
+    insert_into,
+    is_postgresql,
+    is_sqlite,
 )
 from memory_context.text.index.embedders import Distance, EmbeddingModel, Vector
 from memory_context.text.index.keyword_and_vector_scores import Chance

@@ -1,4 +1,4 @@
-"""What a command prints: tables for people, JSON for programs, questions and remarks on standard error."""
+"""What a command prints: tables for people, JSON for programs and remarks on standard error."""
 
 from __future__ import annotations
 
@@ -191,21 +191,3 @@ def say_page(shown: int, offset: int, total: int, things: str, missing: str | No
 def local(moment: datetime | None) -> str:
     """Return a moment as people read it, in local time."""
     return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else ""
-
-
-def confirm(question: str, *, yes: bool) -> None:
-    """Ask before something is deleted, unless `yes`.
-
-    Raises:
-        InvalidArgumentError: There is no terminal to ask in.
-        typer.Abort: The answer is no.
-    """
-    if yes:
-        return
-    # A script must not hang on a question, nor take its next line for the answer.
-    if not sys.stdin.isatty():
-        raise InvalidArgumentError(f"{question} Without a terminal, give --yes to confirm")
-    from memory_context.display.terminal import harmless
-
-    if not typer.confirm(harmless(question), err=True):
-        raise typer.Abort

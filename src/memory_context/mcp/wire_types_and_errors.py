@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.exceptions import MemoryContextError, StoreError
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
-from memory_context.tools.verbs import advice
+from memory_context.tools.tool_calls_and_answers import advice
 
 Wire: TypeAlias = dict[str, Any]
 Method: TypeAlias = Callable[[Wire], Wire]

@@ -15,12 +15,12 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.model.item import AnyRecord, Conflict, Deletion, MemoryItem, Restored
-from memory_context.stores.sql.dialects import insert_into, upsert
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import Batches, ChunkBatch
 from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.row_encoding import DELETIONS, encode_row, format_of
 from memory_context.stores.sql.schema import MEMORY_IDS, access, deletions, memories
+from memory_context.stores.sql.upserts_locks_and_settings import insert_into, upsert
 
 Run: TypeAlias = tuple[Sequence[AnyRecord], Batches]
 """Records that can be written together (see `runs`), with the chunks of the memories among them."""

@@ -10,7 +10,7 @@ from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.tools.note_tools import NOTE_VERBS
 from memory_context.tools.query_memory import QUERYING
 from memory_context.tools.retrieve_search_store import RETRIEVING, SEARCHING, STORING
-from memory_context.tools.verbs import Verb
+from memory_context.tools.tool_calls_and_answers import Verb
 
 
 def memory_verbs(*, queries: bool) -> tuple[Verb[MemoryManager], ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from memory_context.model.call_records import Intent
+from memory_context.model.call_log_records import Intent
 from memory_context.model.item import MemoryItem
 from memory_context.text.excerpt.record_around_place import Record
 from memory_context.text.index.term_hits import TermHits

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TypeAlias, TypeVar
 
 from memory_context.model.reference import MemoryRef
-from memory_context.replay.needed_values import shows
+from memory_context.replay.needed_and_visible_values import shows
 from memory_context.replay.needs_by_call import NeededValue, needs_by_call
 from memory_context.replay.policies_by_name import Policy
 from memory_context.replay.prices import ChargedMessage, Price, charged, tokens_of, tokens_of_prefix

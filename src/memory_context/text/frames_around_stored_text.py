@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import regex
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 
 FRAMES = (
     prompts.RECALL_HEADER,

@@ -16,7 +16,7 @@ from memory_context.exceptions import (
     StoreError,
     StoreUnavailableError,
 )
-from memory_context.model.call_records import CallRecord
+from memory_context.model.call_log_records import CallRecord
 from memory_context.runtime import events
 from memory_context.stores.codec import Codec
 from memory_context.stores.files.safe_folder import STATE, MemoryFolder

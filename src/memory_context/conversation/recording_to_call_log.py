@@ -15,7 +15,7 @@ from memory_context.conversation.message import Message
 from memory_context.conversation.message_tokens import Ledger
 from memory_context.exceptions import RedactionTimeoutError, StoreError
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.call_records import Decision, KeptCalls, ModelCall
+from memory_context.model.call_log_records import Decision, KeptCalls, ModelCall
 from memory_context.model.drawers import Displayed
 from memory_context.model.item import now
 

@@ -12,11 +12,11 @@ from rich.text import Text
 from memory_context.display.terminal import facts, plain, quoted
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.reference import MemoryRef
-from memory_context.replay.measure import Figures, Prompt, Sight, replay
 from memory_context.replay.needs_by_call import needs_by_call
 from memory_context.replay.policies_by_name import Policy, parse_policy
 from memory_context.replay.prices import Price
 from memory_context.replay.recording_as_messages import Recording
+from memory_context.replay.replay_one_policy import Figures, Prompt, Sight, replay
 from memory_context.replay.token_meter import TokenMeter
 from memory_context.text.describe.description import counted
 

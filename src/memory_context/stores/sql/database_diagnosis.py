@@ -7,7 +7,6 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.model.item import MemoryItem, now
-from memory_context.stores.sql.dialects import is_sqlite
 from memory_context.stores.sql.index import fts5, keyword_index
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row
 from memory_context.stores.sql.schema import (
@@ -20,6 +19,7 @@ from memory_context.stores.sql.schema import (
     pending,
     this_memory,
 )
+from memory_context.stores.sql.upserts_locks_and_settings import is_sqlite
 from memory_context.stores.sql.urls import file_of, store_url
 from memory_context.text.index.analyzer import analyze
 from memory_context.text.index.chunks import card_of, end_of_chunk, searchable

@@ -7,10 +7,11 @@ import typer
 
 from memory_context.cli import options as opt
 from memory_context.cli.app import KEEP, NOTHING_FOUND, app
+from memory_context.cli.ask_before_deleting import ask_before_deleting
+from memory_context.cli.command_output import print_json, print_paged, say
 from memory_context.cli.completion import complete_users
 from memory_context.cli.open_store_and_user import login, missing_name, opened, opened_store
 from memory_context.cli.progress_and_ctrl_c import interruptible
-from memory_context.cli.screen import confirm, print_json, print_paged, say
 from memory_context.exceptions import StoreError
 from memory_context.model.scope import Scope
 
@@ -69,7 +70,9 @@ def forget(
         if not yes:
             say("\n".join(refs))
         memories = counted(len(refs), "memory")
-        confirm(f"Evict {memories}?" if soft else f"Delete {memories} for good?", yes=yes)
+        ask_before_deleting(
+            f"Evict {memories}?" if soft else f"Delete {memories} for good?", yes=yes
+        )
         forgotten = [key for key in wanted if memory.forget(key, reason=reason, soft=soft)]
     if as_json:
         print_json({"forgotten": forgotten})
@@ -107,7 +110,7 @@ def gc(
         if total and not dry_run:
             whose = f"{len(expired):,} users" if len(expired) > 1 else next(iter(expired))
             memories = counted(total, "expired memory")
-            confirm(f"Delete {memories} of {whose} for good?", yes=yes)
+            ask_before_deleting(f"Delete {memories} of {whose} for good?", yes=yes)
             with interruptible(
                 "deleting", "Deleted memories are gone; the others are unchanged."
             ) as report:
@@ -145,7 +148,9 @@ def redact(
             "redacting", "Redacted memories stay redacted; run redact again for the rest."
         ) as report,
     ):
-        confirm(f"Remove secrets from the memories of {user or 'all users'} for good?", yes=yes)
+        ask_before_deleting(
+            f"Remove secrets from the memories of {user or 'all users'} for good?", yes=yes
+        )
         counts = redact_memories(database, Redactor(), user_id=user, progress=report)
     if as_json:
         print_json({"redacted": counts})
@@ -171,7 +176,9 @@ def forget_user(
     with opened_store(store, "forget-user") as database:
         if not isinstance(database, Administration):
             raise StoreError(f"{database!r} cannot forget users")
-        confirm(f"Remove every trace of {user}: memories, deletions, audit trail?", yes=yes)
+        ask_before_deleting(
+            f"Remove every trace of {user}: memories, deletions, audit trail?", yes=yes
+        )
         receipt = asdict(database.forget_user(user))
     if as_json:
         print_json(receipt)

@@ -17,21 +17,12 @@ from typing import Any, TypeAlias
 
 import anyio
 
-from memory_context import wording_for_models as prompts
+from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.conversation.references.pass_by_reference import NotPassedError
 from memory_context.mcp.memory_beside_servers import WrappedMemory
-from memory_context.mcp.requests import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    RequestError,
-    Wire,
-    answered,
-    member,
-    on_wire,
-)
 from memory_context.mcp.server_on_either_sdk import NAME, wire_of
 from memory_context.mcp.tool_list import failed
-from memory_context.mcp.wrapped_servers import (
+from memory_context.mcp.upstream_connections import (
     CANCELLED,
     PATIENCE,
     START_PATIENCE,
@@ -40,6 +31,15 @@ from memory_context.mcp.wrapped_servers import (
     ask_concurrently,
     result_of,
     write_messages,
+)
+from memory_context.mcp.wire_types_and_errors import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    RequestError,
+    Wire,
+    answered,
+    member,
+    on_wire,
 )
 from memory_context.runtime import events
 from memory_context.runtime.version import __version__

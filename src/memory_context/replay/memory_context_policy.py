@@ -9,14 +9,14 @@ from typing import Any
 from uuid import uuid4
 
 from memory_context.conversation.conversation import ConversationSettings
-from memory_context.conversation.held_conversation import HeldConversation
+from memory_context.conversation.conversation_with_its_messages import HeldConversation
 from memory_context.conversation.message import Message
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.note_tools import told_arguments
-from memory_context.tools.verbs import CountsTokens, Verb
-from memory_context.tools.verbs_of_an_agent import verbs_on
+from memory_context.tools.tool_calls_and_answers import CountsTokens, Verb
+from memory_context.tools.tools_of_an_agent import verbs_on
 
 
 class RememberingContext:

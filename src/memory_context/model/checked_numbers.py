@@ -1,0 +1,25 @@
+"""Check the numbers of settings and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeGuard
+
+from memory_context.exceptions import InvalidArgumentError
+
+
+def is_whole(number: object) -> TypeGuard[int]:
+    """Return whether *number* is a whole number; True and False are not."""
+    return isinstance(number, int) and not isinstance(number, bool)
+
+
+def check_not_negative(limits: object, names: Iterable[str]) -> None:
+    """Check the numbers *names* of *limits*.
+
+    Raises:
+        InvalidArgumentError: One is negative, or not a number.
+    """
+    for name in names:
+        value = getattr(limits, name)
+        if not isinstance(value, int | float) or value < 0:
+            raise InvalidArgumentError(f"{name} must be 0 or more, not {value!r:.80}")
