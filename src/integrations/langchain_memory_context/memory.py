@@ -254,7 +254,7 @@ class MemoryContextMemory(BaseMemory):
 
     def _question(self, inputs: Mapping[str, Any]) -> str:
         """Return the text of the new input; "" if nothing can be recalled for it."""
-        if self._decides.recaller().budget <= 0:
+        if self._decides.recaller().shown.budget <= 0:
             return ""
         try:
             key = self._input_key(inputs)

@@ -34,6 +34,7 @@ from memory_context.conversation.message_groups import recall_position
 from memory_context.conversation.message_tokens import Ledger
 from memory_context.conversation.recall.judge_within_limits import BoundedJudge, LexicalJudge
 from memory_context.conversation.recall.recall_request import newest_question, recall_request
+from memory_context.conversation.recall.recalled_text import RecalledText
 from memory_context.conversation.recall.recaller import Recaller
 from memory_context.conversation.recording_to_call_log import DecisionLog, model_call
 from memory_context.conversation.references.key_trust import (
@@ -390,14 +391,9 @@ class Conversation:
     def recaller(self) -> Recaller:
         """Return the recaller for this conversation."""
         recall = self.settings.recall
-        return Recaller(
-            self.manager,
-            self.fail_open,
-            self.cache.bounded_judge,
-            recall.expansion_budget if recall else 0,
-            self.settings.fold.redacted,
-            self.log,
-        )
+        budget = recall.expansion_budget if recall else 0
+        shown = RecalledText(self.manager, budget, self.settings.fold.redacted)
+        return Recaller(self.manager, self.fail_open, self.cache.bounded_judge, shown, self.log)
 
     async def _with_notes(
         self, messages: list[Message], notes: ScopedMemory, seen: int

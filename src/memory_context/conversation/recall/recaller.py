@@ -1,4 +1,4 @@
-"""Recall what the newest message needs: gather candidates, ask the judge, and show what it opens or finds.
+"""Recall what the newest message needs: gather candidates, ask the judge, and search where it says so.
 
 *Other* memories are those of the user that did not come into this conversation; a judge may have them searched.
 """
@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, compress
 
-from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.recall.chosen_records import best_lines
 from memory_context.conversation.recall.judge_question_and_verdict import (
@@ -24,95 +23,53 @@ from memory_context.conversation.recall.judge_within_limits import BoundedJudge
 from memory_context.conversation.recall.keyword_judge import is_answered, relevant_candidates
 from memory_context.conversation.recall.question_terms import asked_terms
 from memory_context.conversation.recall.recall_request import RecallRequest
+from memory_context.conversation.recall.recalled_text import FoundElsewhere, Recall, RecalledText
 from memory_context.conversation.recall.relevant_turns import (
     holds_a_name,
     is_conversation,
     meets_from_elsewhere,
 )
-from memory_context.conversation.recall.shown_turns import (
-    as_said,
-    least_cost,
-    share_of,
-    show_turns,
-)
+from memory_context.conversation.recall.shown_turns import as_said
 from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
 from memory_context.conversation.recording_to_call_log import DecisionLog
-from memory_context.exceptions import InvalidLinesError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.call_log_records import Decision
-from memory_context.model.item import CONVERSATION, MemoryItem, encodable, is_secret, now
-from memory_context.model.one_line import one_line
+from memory_context.model.item import CONVERSATION, MemoryItem, is_secret, now
 from memory_context.runtime.telemetry import operation
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import term_hits_in
-from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt
-from memory_context.text.excerpt.record_around_place import show_records
-from memory_context.text.frames_around_stored_text import quoted
 from memory_context.text.index.chunks import card_of
 from memory_context.text.index.term_hits import TermHits
-from memory_context.text.read.line_ranges import parse_lines, span_of_lines
 from memory_context.text.words_and_names import terms
 
 OFFERED = 30
 ASKED_CHARACTERS = 200
 FOUND = 3
-FOUND_TOKENS = 600
 # The types of memories that a conversation stores by itself.
 FOLDED = frozenset({"tool_output", "message", CONVERSATION})
-LEAST_BUDGET = 30
-
-
-@dataclass(frozen=True, slots=True)
-class Recall:
-    """What is recalled for one message.
-
-    Attributes:
-        text: The text of the message that shows it to the model.
-        ranges: For each memory, by its key, the lines that are shown.
-        tokens: The number of tokens in `text`.
-    """
-
-    text: str
-    ranges: Mapping[str, Ranges]
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class FoundElsewhere:
-    """One of the user's other memories that answers the message.
-
-    Attributes:
-        item: The memory.
-        expansion: The part of it to show.
-    """
-
-    item: MemoryItem
-    expansion: Expansion
 
 
 @dataclass(slots=True)
 class Recaller:
-    """Decides what is recalled in one conversation, and makes the text that shows it.
+    """Decides what is recalled in one conversation.
 
     Attributes:
         manager: The user's memories.
         fail_open: Runs what needs the store, and goes on without a result if the store fails.
         bounded_judge: Decides what to open and what to search for.
-        budget: The most tokens that a recall may have.
-        redacted: Returns a text as it may be shown.
+        shown: Makes the text that shows it.
         log: Keeps the decisions.
     """
 
     manager: MemoryManager
     fail_open: FailOpen
     bounded_judge: BoundedJudge
-    budget: int
-    redacted: Callable[[str], str] = str
-    log: DecisionLog = field(default_factory=DecisionLog)
+    shown: RecalledText
+    log: DecisionLog
 
     async def recall(self, request: RecallRequest) -> Recall | None:
         """Return what the message needs, and count it in the statistics; None if it is nothing, or if the store fails."""
-        with operation("recall", self.manager.who, budget=self.budget) as recalling:
+        with operation("recall", self.manager.who, budget=self.shown.budget) as recalling:
             recall = await self._decide(request, recalling)
             recalling.note(outcome="recalled" if recall else "nothing")
         if recall:
@@ -140,7 +97,7 @@ class Recaller:
             hits = await off_loop(self.fail_open.run, self._find, request, verdict, opened)
             found = hits or []
         recall = await off_loop(
-            self.fail_open.run, self._show, request, opened, question, verdict, found
+            self.fail_open.run, self.shown.show, request, opened, question, verdict, found
         )
         if undecided or opened:
             seconds = time.perf_counter() - started
@@ -191,8 +148,8 @@ class Recaller:
         candidates = list[RecallCandidate]()
         for key, item in items.items():
             # A judge may ask a model of another provider than the conversation's.
-            item = replace(item, summary=self.redacted(item.summary))  # noqa: PLW2901 - the same memory
-            best_line = self.redacted(lines.get(key, ""))
+            item = replace(item, summary=self.shown.redacted(item.summary))  # noqa: PLW2901 - the same memory
+            best_line = self.shown.redacted(lines.get(key, ""))
             seen, recency = request.references[key], request.recency.get(key, 0)
             came = request.came.get(key, 0)
             candidates.append(RecallCandidate(item, seen, recency, best_line, came))
@@ -225,7 +182,7 @@ class Recaller:
         others = list[MemoryItem]()
         for hit in hits:
             is_output = hit.memory_type in FOLDED and not is_conversation(hit.text)
-            is_left_out = verdict.kept_only and is_output and self._elsewhere(hit, request)
+            is_left_out = verdict.kept_only and is_output and self.shown.elsewhere(hit, request)
             if hit.memory_key not in known and not is_left_out:
                 others.append(hit)
         if not terms(query):
@@ -268,7 +225,7 @@ class Recaller:
         found = list[FoundElsewhere]()
         for expansion in expansions:
             item, records = items[expansion.key], expansion.records
-            if is_conversation(item.text) and self._elsewhere(item, request):
+            if is_conversation(item.text) and self.shown.elsewhere(item, request):
                 turns = [item.text[turn.start : turn.stop] for turn in records]
                 met = [
                     meets_from_elsewhere(message, asked, turn, only_stated=kept_only)
@@ -278,142 +235,6 @@ class Recaller:
             if records:
                 found.append(FoundElsewhere(item, replace(expansion, records=records)))
         return found
-
-    def _show(
-        self,
-        request: RecallRequest,
-        opened: Sequence[MemoryItem],
-        question: Question,
-        verdict: Verdict,
-        found: Sequence[FoundElsewhere],
-    ) -> Recall | None:
-        """Return the recall within the budget: what was opened, then what was found elsewhere; None if it is nothing."""
-        items = {item.memory_key: item for item in opened}
-        expansions = [Expansion(key, request.message, why="it was named") for key in items]
-        expansions += verdict.expand
-        items |= {one.item.memory_key: one.item for one in question.candidates}
-        others = list[FoundElsewhere]()
-        for one in found:
-            if is_conversation(one.item.text) and not self._elsewhere(one.item, request):
-                items[one.item.memory_key] = one.item
-                expansions.append(one.expansion)
-            else:
-                others.append(one)
-        count = self.manager.counter.count
-        frame = (prompts.RECALL_HEADER, prompts.FOUND_HEADER, prompts.RECALL_FOOTER)
-        tokens_left = self.budget - count("\n".join(frame))
-        shown, ranges = dict[int, str](), dict[str, Ranges]()
-        least = {
-            rank: self._least_cost(items[expansion.key], expansion, request)
-            for rank, expansion in enumerate(expansions)
-            if expansion.records and is_conversation(items[expansion.key].text)
-        }
-        # The newest turns are served first, because they may correct older ones; but enough is left to show what was said
-        # in these.
-        order = [rank for rank in range(len(expansions)) if rank not in least] + sorted(least)[::-1]
-        for place, rank in enumerate(order):
-            item, expansion = items[expansions[rank].key], expansions[rank]
-            share = tokens_left if expansion.records else tokens_left // (len(order) - place)
-            if rank in least:
-                older = [least[other] for other in order[place + 1 :]]
-                share = share_of(tokens_left, least[rank], sum(older))
-            part, lines = self._part(item, expansion, request, share)
-            if part and not request.in_sight(lines.text):
-                shown[rank] = part
-                tokens_left -= count(part) + 1
-                ranges[item.memory_key] = (*ranges.get(item.memory_key, ()), *lines.ranges)
-        parts = [shown[rank] for rank in sorted(shown)]
-        listed, found_ranges = self._listed(others, request, tokens_left)
-        if not parts and not listed:
-            return None
-        lines_shown = list[str]()
-        if parts:
-            lines_shown += [prompts.RECALL_HEADER, *parts]
-        if listed:
-            lines_shown += [prompts.FOUND_HEADER, *listed]
-            ranges |= found_ranges
-        lines_shown.append(prompts.RECALL_FOOTER)
-        text = encodable("\n".join(lines_shown))
-        self.manager.audit("recalled", *ranges)
-        return Recall(text, ranges, count(text))
-
-    def _least_cost(self, item: MemoryItem, expansion: Expansion, request: RecallRequest) -> int:
-        """Return the tokens of a memory's reference and of its turns, with all that was said but without tools' results."""
-        count = self.manager.counter.count
-        ref = prompts.RECALLED_PART.format(ref=self._ref(item, request), text="")
-        return count(ref) + 1 + least_cost(item.text, expansion.records, count)
-
-    def _part(
-        self, item: MemoryItem, expansion: Expansion, request: RecallRequest, budget: int
-    ) -> tuple[str, Excerpt]:
-        """Return a memory's reference with the wanted lines below it, and these lines; empty if the budget is too small."""
-        count = self.manager.counter.count
-        ref = self._ref(item, request)
-        tokens_left = budget - count(prompts.RECALLED_PART.format(ref=ref, text="")) - 1
-        more = prompts.MORE_MATCH.format(count=expansion.more) if expansion.more else ""
-        # A line break may be a token of its own.
-        tokens_left -= count(f"\n{more}") + 1 if more else 0
-        if tokens_left < LEAST_BUDGET:
-            return "", Excerpt("")
-        query = expansion.query or request.message
-        lines = _lines_of(item, expansion, tokens_left, count)
-        if expansion.records and is_conversation(item.text):
-            lines = show_turns(item.text, expansion.records, query, tokens_left, count)
-        elif expansion.records:
-            lines = show_records(item.text, expansion.records, tokens_left, count)
-        if lines is None:
-            readable = as_said(item.text) if is_conversation(item.text) else item.text
-            lines = excerpt(readable, query, tokens_left, count, ranking=ANSWER)
-        text = self.redacted(lines.text)
-        # Redaction may have made the text longer.
-        if count(text) > max(tokens_left, count(lines.text)):
-            text = excerpt(text, query, tokens_left, count).text
-        lines = replace(lines, text=text)
-        shown = quoted(lines.text)
-        if not shown:
-            return "", lines
-        if more:
-            shown += f"\n{more}"
-        return prompts.RECALLED_PART.format(ref=ref, text=shown), lines
-
-    def _listed(
-        self, found: Sequence[FoundElsewhere], request: RecallRequest, budget: int
-    ) -> tuple[list[str], dict[str, Ranges]]:
-        """Return what is shown of other memories, as far as the budget goes, and the lines of each that are shown.
-
-        Of a secret it is the reference alone. Of two memories with the same wanted lines, only the first is shown.
-        """
-        count = self.manager.counter.count
-        listed, ranges = list[str](), dict[str, Ranges]()
-        shown = set[str]()
-        for item, expansion in ((one.item, one.expansion) for one in found):
-            line, lines = self._ref(item, request), Excerpt("")
-            if not is_secret(item):
-                part, lines = self._part(item, expansion, request, min(budget, FOUND_TOKENS))
-                if part and lines.text in shown:
-                    continue
-                shown.add(lines.text)
-                if lines.text not in line:  # a note is its own description
-                    line = part
-            budget -= count(line) + 1
-            if line and budget >= 0:
-                listed.append(line)
-                ranges[item.memory_key] = (*ranges.get(item.memory_key, ()), *lines.ranges)
-        return listed, ranges
-
-    def _ref(self, item: MemoryItem, request: RecallRequest) -> str:
-        """Return a memory's reference, with who said the text and, if it is from elsewhere, which conversation."""
-        ref = replace(item.ref, description=self.redacted(item.ref.description))
-        origin = prompts.ORIGIN.format(origin=item.origin)
-        return f"{ref.render()}{origin}{self._elsewhere(item, request)}"
-
-    def _elsewhere(self, item: MemoryItem, request: RecallRequest) -> str:
-        """Return which other conversation a memory is from, and since when; empty if it is from this one or from none."""
-        if item.thread_id in (None, self.manager.thread_id):
-            return ""
-        if item.memory_key in request.shown_here:  # the same text came into this conversation, too
-            return ""
-        return prompts.ELSEWHERE.format(thread=one_line(item.thread_id), day=item.created_at.date())
 
     def _keep_decision(
         self,
@@ -448,18 +269,3 @@ def _matching_cards(query: str, items: list[MemoryItem]) -> list[MemoryItem]:
     """Return the memories whose card has all words of a query ("the orders from last week"); if there are none, all."""
     wanted = set(chain.from_iterable(map(wanted_lexemes, asked_terms(query))))
     return [item for item in items if wanted.issubset(card_of(item))] or items
-
-
-def _lines_of(
-    item: MemoryItem, expansion: Expansion, budget: int, count: Callable[[str], int]
-) -> Excerpt | None:
-    """Return the lines that were asked for by number; None if none were, if they do not exist, or do not fit."""
-    if expansion.lines is None or isinstance(item.content, bytes):
-        return None
-    try:
-        first, last = parse_lines(expansion.lines, item.line_count)
-    except InvalidLinesError:
-        return None
-    span = span_of_lines(item.content, first, last)
-    shown = Excerpt(item.content[span.start : span.end], ((first, last),))
-    return shown if count(shown.text) <= budget else None
