@@ -325,6 +325,7 @@ STATED = {
     "thunderstore_token": "ts" + "s_" + some(BY_CHANCE, LETTERS, 36),
     "unkey_key": "un" + "key_" + some(BY_CHANCE, MIXED, 8) + "unkeyv1" + some(BY_CHANCE, MIXED, 42),
     "voyage_key": "al-" + "eu-" + some(BY_CHANCE, MIXED, 43),
+    "workato_token": "wrka" + "trial-eyJ" + ".".join(some(BY_CHANCE, WORD, 90) for _ in range(3)),
 }
 
 
