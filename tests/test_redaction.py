@@ -295,8 +295,8 @@ class TestLaws:
             assert [] == [span for rule in passed_over for span in rule.find_all(text, flat)]
 
     def test_every_form_names_its_source(self) -> None:
-        """No form stands twice, and each has a page of its vendor, with a note if it does not state the form."""
-        source = regex.compile(r"https://\S+(?: \((?:form|lengths): scanners\))?")
+        """No form stands twice, and each has a page of its vendor; a note says who states the form."""
+        source = regex.compile(r"https://\S+(?: \((?:form: vendor|(?:form|lengths): scanners)\))?")
         assert len({key.form for key in VENDOR_KEYS}) == len(VENDOR_KEYS)
         assert [] == [key for key in VENDOR_KEYS if not source.fullmatch(key.source)]
 
@@ -309,10 +309,23 @@ STATED = {
     "crates_io_token": "cio" + "_tp_" + some(BY_CHANCE, MIXED, 32),
     "lichess_token": "li" + "o_" + "abcdefgh" * 4,
     "logfire_token": "pyl" + f"f_v2_eu_{UUID(int=9**35)}_" + some(BY_CHANCE, MIXED, 43),
+    "mailersend_token": "mls" + "n.a-b_c." + some(BY_CHANCE, MIXED, 56),
+    "mapbox_token": "tk" + ".eyJ" + some(BY_CHANCE, WORD, 700) + "." + some(BY_CHANCE, WORD, 22),
+    "newrelic_key": "eu01xx" + some(BY_CHANCE, HEX, 26) + "FFFF" + "NRAL",
+    "npm_token": "np" + "ms_" + some(BY_CHANCE, MIXED, 48),
     "onesignal_key": "os_v2" + "_app_" + some(BY_CHANCE, "abcdefgh189", 60),
     "packagist_token": "packagist" + "_cut_" + some(BY_CHANCE, HEX, 68),
+    "posthog_key": "ph" + "a_" + some(BY_CHANCE, MIXED, 43),
+    "runpod_key": "rp" + "a_" + some(BY_CHANCE, MIXED, 60),
+    "salesforce_token": "00" + "D" + some(BY_CHANCE, MIXED, 15) + "!" + some(BY_CHANCE, MIXED, 90),
+    "sentry_token": "sntr" + "ya_" + some(BY_CHANCE, HEX, 64),
+    "slack_token": "xw" + "fp-" + some(BY_CHANCE, MIXED, 60),
+    "stripe_key": "sk_" + "org_live_" + some(BY_CHANCE, MIXED, 60),
+    "supabase_key": "sb_" + f"secret_{some(BY_CHANCE, WORD, 22)}_{some(BY_CHANCE, WORD, 8)}",
     "thunderstore_token": "ts" + "s_" + some(BY_CHANCE, LETTERS, 36),
     "unkey_key": "un" + "key_" + some(BY_CHANCE, MIXED, 8) + "unkeyv1" + some(BY_CHANCE, MIXED, 42),
+    "voyage_key": "al-" + "eu-" + some(BY_CHANCE, MIXED, 43),
+    "workato_token": "wrka" + "trial-eyJ" + ".".join(some(BY_CHANCE, WORD, 90) for _ in range(3)),
 }
 
 
