@@ -23,6 +23,11 @@ from memory_context.stores.sql.schema import memories
 from messages import LOG
 from test_faults import run_agent, warnings_of
 
+ID = "00000000-0000-4000-8000-000000000001"
+COLUMNS = (
+    *("id", "user_id", "agent_id", "thread_id", "memory_key", "memory_type", "summary", "content"),
+    *("content_metadata", "created_at", "is_active"),
+)
 ZONE = "America/New_York"  # of the PostgreSQL database: its times say no zone
 
 
@@ -35,6 +40,17 @@ def url(request: pytest.FixtureRequest) -> str:
         execute(url, f"ALTER DATABASE \"{name}\" SET timezone = '{ZONE}'")
     make(url)
     return url
+
+
+def make_untyped(url: str, *rows: dict[str, object]) -> None:
+    """Make a table that has no types, with rows."""
+    execute(url, "DROP TABLE IF EXISTS agent_memories;\n")
+    execute(url, f"CREATE TABLE agent_memories ({', '.join(COLUMNS)})")
+    table = sa.table("agent_memories", *map(sa.column, COLUMNS))
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(sa.insert(table), list(rows))
+    engine.dispose()
 
 
 def said_by(*arguments: str) -> str:
@@ -176,6 +192,40 @@ class TestAdopted:
             store.adopt()
 
         assert before == names_in(url)
+
+    @for_each(
+        "column, value",
+        [
+            ("id", None),
+            ("id", 5),
+            ("memory_key", None),
+            ("memory_key", 5),
+            ("content", b"bytes"),
+            ("content_metadata", "{not JSON"),
+            ("is_active", "yes"),
+        ],
+    )
+    def test_values_of_other_types(self, sqlite_url: str, column: str, value: object) -> None:
+        """SQLite lets any column hold anything: nothing is guessed, and the row is named."""
+        row = dict.fromkeys(COLUMNS) | {"id": ID, "user_id": 7, "memory_key": "k", column: value}
+        make_untyped(sqlite_url, row)
+
+        with (
+            SQLAlchemyStore(sqlite_url) as store,
+            pytest.raises(StoreError, match=f"the row {row['id']} of .*taken over"),
+        ):
+            store.adopt()
+
+    def test_two_rows_of_one_id(self, sqlite_url: str) -> None:
+        """Neither is left out."""
+        row = dict.fromkeys(COLUMNS) | {"id": ID, "user_id": 7, "content": "x"}
+        make_untyped(sqlite_url, row | {"memory_key": "a"}, row | {"memory_key": "b"})
+
+        with (
+            SQLAlchemyStore(sqlite_url) as store,
+            pytest.raises(StoreError, match=f"two rows of agent_memories have the id {ID}"),
+        ):
+            store.adopt()
 
     def test_another_layout(self, sqlite_url: str) -> None:
         """A table that only has the name is not adopted; the message says what it lacks."""

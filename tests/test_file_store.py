@@ -281,6 +281,21 @@ class TestDamage:
         assert ["a/broken.json"] == [damaged.path for damaged in store.damaged()]
         assert data == path.read_bytes()
 
+    @pytest.mark.skipif(sys.platform == "darwin", reason="the file system refuses such names")
+    def test_name_that_is_not_utf8(self, store: FileStore, folder: Path) -> None:
+        """A file or folder with such a name is skipped like a damaged file."""
+        item = store.put(ANN, memory())
+        inside = folder / os.fsdecode(b"\xff")
+        inside.mkdir()
+        for name in (inside / "a.json", folder / os.fsdecode(b"\xfe.json")):
+            name.write_text('{"user_id": "ann", "content": "x"}', "utf-8")
+        store.refresh()
+
+        assert [item] == store.query(ANN)
+        assert {"the name of the file or of a folder is not UTF-8"} == {
+            damaged.reason for damaged in store.damaged()
+        }
+
     def test_repaired(self, store: FileStore, folder: Path) -> None:
         """A memory whose file is damaged is gone until it is repaired, and was not deleted."""
         item = store.put(ANN, memory(memory_key="k"))

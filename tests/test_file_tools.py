@@ -80,6 +80,17 @@ def test_view(service: AgentMemoryService) -> None:
     )
 
 
+@for_each("name", ["{x}.md", "{first}{text}", "}"])
+def test_braces_in_names(service: AgentMemoryService, name: str) -> None:
+    """A name is never taken for a part of a sentence's wording."""
+    say(service, command="create", path=f"/memories/{name}/{name}", file_text="{x}\n")
+
+    viewed = say(service, command="view", path=f"/memories/{name}/{name}")
+    assert f"/memories/{name}/{name}, lines 1-1 of 1:\n     1\t{{x}}" == viewed
+    listed = say(service, command="view", path=f"/memories/{name}")
+    assert f"/memories/{name}, 1-1 of 1 files and folders:" == listed.splitlines()[0]
+
+
 @for_each(
     "view_range, lines",
     [

@@ -277,6 +277,26 @@ def test_rename_onto(service: AgentMemoryService, old: str, new: str, problem: s
     assert ["a", "a/b.md", "notes.md"] == paths(service)
 
 
+def test_one_spelling_of_a_name(service: AgentMemoryService, home: Path) -> None:
+    """Names that some file system takes for one are not made side by side; those of other programs can be used."""
+    service.write_memory_file("ann", "Plans/Caf\u00e9.md", "x")
+    before = paths(service)
+    for other in ("Notes.md", "plans/x.md", "Plans/Cafe\u0301.md", "NOTES.md/x"):
+        for operation in ("write_memory_file", "append_to_memory_file", "create"):
+            with pytest.raises(FileOperationError, match="exists already, spelled '"):
+                WRITES[operation](service, other)
+    with pytest.raises(FileOperationError, match="'plans' exists already, spelled 'Plans'"):
+        service.rename("ann", "notes.md", "plans/x.md")
+    assert before == paths(service)
+
+    service.rename("ann", "Plans/Caf\u00e9.md", "Plans/CAFE\u0301.md")
+    service.rename("ann", "Plans", "plans")
+    assert "x" == service.read_memory_file("ann", "plans/CAFE\u0301.md")
+    (home / "NOTES.md").write_text("y", "utf-8")
+    service.append_to_memory_file("ann", "NOTES.md", "y")
+    service.append_to_memory_file("ann", "notes.md", "y")
+
+
 def test_rename_of_nothing(service: AgentMemoryService) -> None:
     """What is missing is the old path, whatever stands under the new one."""
     for new in ("z", "notes.md/z"):

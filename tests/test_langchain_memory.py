@@ -314,14 +314,14 @@ def history(store: SQLAlchemyStore, thread_id: str = "t") -> MemoryContextChatMe
 
 
 def test_history_keeps_messages(store: SQLAlchemyStore) -> None:
-    """Messages of every type come back as they were added, but for their large texts."""
+    """Messages of every type come back as they were added, but for large texts and values that JSON cannot express."""
     messages = [
         SystemMessage("Be brief."),
         HumanMessage([{"type": "text", "text": "Look:"}, IMAGE]),
         AIMessage("", tool_calls=[call("read_log", day="monday")], id="a", usage_metadata=USAGE),
         ToolMessage("short", tool_call_id="1", name="read_log", status="error", artifact={"rows": 2}),
         ToolMessage(LOG, tool_call_id="2", name="read_log", id="b"),
-        AIMessage("done"),
+        AIMessage("done", response_metadata={"logprobs": [float("-inf"), -1.5]}),
     ]  # fmt: skip
     history(store).add_messages(messages[:4])
     history(store).add_messages(messages[4:])
@@ -331,6 +331,7 @@ def test_history_keeps_messages(store: SQLAlchemyStore) -> None:
     assert isinstance(large, ToolMessage)
     assert ("2", "read_log") == (large.tool_call_id, large.name)
     assert ("b", "done") == (large.id, last.content)
+    assert {"logprobs": ["-Infinity", -1.5]} == last.response_metadata
     [ref] = MemoryRef.find_all(str(large.content))
     assert LOG == MemoryContextMemory(user_id="42", store=store).manager.retrieve(ref.key)
     history(store).clear()

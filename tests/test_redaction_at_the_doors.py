@@ -51,12 +51,14 @@ from memory_context import (
     ScopedMemory,
     SQLMemory,
 )
+from memory_context.conversation import message as neutral
 from memory_context.conversation.folding.fold_text import fold
-from memory_context.conversation.message import from_lines
+from memory_context.conversation.message import as_lines, from_lines
 from memory_context.exceptions import NotSerializableError, RedactionTimeoutError
 from memory_context.memory.consolidation import consolidate
 from memory_context.memory.copy_export_import import copy_memories, export_memories, import_memories
 from memory_context.memory.redacted_records import redact_memories
+from memory_context.model.call_log_records import Decision, ModelCall
 from memory_context.model.item import Deletion, hash_content, now
 from memory_context.stores import SQLAlchemyStore
 from memory_context.testing import ScriptedChatClient
@@ -585,6 +587,32 @@ class TestWhatWasStoredBefore:
         assert keys[0] in [hit.memory_key for hit in ann.search("zebrafish push rejected")]
         assert not ann.get(keys[1]).is_active
 
+    def test_recorded_calls(self, plain: AnyStore) -> None:
+        """Prompts, and the words behind decisions, lose their secrets; ids, numbers and keys stay."""
+        said = MemoryManager(plain, user_id="ann")
+        login = neutral.FunctionCall("c1", "login", json.dumps({"code": 4930}))
+        words = {0: f"it is {TOKEN}"}
+        prompt = as_lines([neutral.Message("m", "assistant", "coder", words, (login,))])
+        said.note_call(ModelCall(now(), 90, 80, 1, ("log_4930",), prompt=prompt))
+        MemoryManager(plain, user_id="bob").note_call(
+            Decision(now(), "lexical", TOKEN, ("k_1",), "concrete", (), TOKEN, (), TOKEN, 7, 0.5)
+        )
+        counts = redact_memories(plain, Redactor({"number": r"\b\d{4}\b"}))
+
+        [kept] = said.calls().model_calls
+        [message] = from_lines(kept.prompt)
+        assert ("log_4930",) == kept.folded
+        assert (90, 80, 1) == (kept.tokens_full, kept.tokens_sent, kept.messages)
+        assert "it is [redacted github_token]" == message.text
+        assert ("c1", '{"code": "[redacted number]"}') == (
+            message.calls[0].id,
+            message.calls[0].arguments,
+        )
+        [decided] = MemoryManager(plain, user_id="bob").calls()
+        assert 3 == repr(decided).count("[redacted github_token]")
+        assert {"github_token": 4, "number": 1} == counts
+        assert {} == redact_memories(plain, Redactor({"number": r"\b\d{4}\b"}))
+
     async def test_compacted_messages(self) -> None:
         """Messages that were compacted before can still be put back."""
         store = SQLAlchemyStore("sqlite://")
@@ -610,6 +638,7 @@ class TestWhatWasStoredBefore:
             ann = MemoryManager(store, user_id="ann")
             for number in range(50):
                 ann.store(f"{LOG} {number}", f"log with {TOKEN}", "tool_output")
+                ann.note_call(ModelCall(now(), 9, 9, 1, prompt=f'{{"said": "{TOKEN}"}}'))
             redact_memories(store, Redactor())
             written = b"".join(path.read_bytes() for path in tmp_path.iterdir())
 

@@ -38,7 +38,9 @@ def turn_of(message: BaseMessage) -> ChatTurn:
 
     A message that this library has inserted into the conversation is marked as recalled.
     """
-    data: dict[str, Any] = json.loads(json.dumps(message_to_dict(message)["data"], default=str))
+    as_json = json.dumps(message_to_dict(message)["data"], default=str)
+    # Log probabilities may be infinite.
+    data: dict[str, Any] = json.loads(as_json, parse_constant=str)
     text = data.pop("content") if isinstance(message.content, str) else ""
     return ChatTurn(message.type, text, data, is_recalled=neutral_of(message).is_ours)
 

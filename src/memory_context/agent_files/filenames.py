@@ -89,6 +89,11 @@ def is_path(path: str) -> bool:
     return False
 
 
+def caseless(path: str) -> str:
+    """Return *path* as file systems compare it that ignore case, and the two ways to write an accent."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
+
+
 def brief(path: object) -> str:
     """Return *path* for a message or a log: on one line, quoted, cut off after 100 characters."""
     text = repr(path)

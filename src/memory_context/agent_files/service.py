@@ -5,11 +5,17 @@ from __future__ import annotations
 import builtins
 import contextlib
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
 from memory_context.agent_files import handles
-from memory_context.agent_files.filenames import agent_folder, brief, is_path, path_parts
+from memory_context.agent_files.filenames import (
+    agent_folder,
+    brief,
+    caseless,
+    is_path,
+    path_parts,
+)
 from memory_context.agent_files.handles import FileEntry as FileEntry
 from memory_context.agent_files.handles import Parts
 from memory_context.agent_files.line_edits import inserted, numbered, replaced_once
@@ -175,7 +181,7 @@ class AgentMemoryService:
             new = path_parts(new_path)
             with self._writing(agent_instance_id, make=False) as root:
                 _refuse_move(root, old, new)
-                self._refuse_excess(root, new, 0, None)
+                self._refuse_excess(root, new, 0, None, moved="/".join(old))
                 handles.move(root, old, new)
 
     def view(
@@ -237,8 +243,12 @@ class AgentMemoryService:
                 self._refuse_excess(root, parts, len(data), status.st_size if status else None)
                 handles.replace(root, parts, data)
 
-    def _refuse_excess(self, root: int, parts: Parts, size: int, old_size: int | None) -> None:
-        """Raise FileOperationError if a write would exceed the agent's quota. A file may always become smaller.
+    def _refuse_excess(
+        self, root: int, parts: Parts, size: int, old_size: int | None, *, moved: str | None = None
+    ) -> None:
+        """Raise FileOperationError if a write would exceed the agent's quota, or give a name a second spelling.
+
+        A file may always become smaller.
 
         Temporary files that a crash left behind are deleted on the way.
 
@@ -247,8 +257,10 @@ class AgentMemoryService:
             parts: The path of the file to be written.
             size: Its new size in bytes.
             old_size: Its present size; None if it is new.
+            moved: The path that it is moved from.
         """
         entries = list(handles.walk(root, sweep=True))
+        _refuse_second_spelling([entry.path for entry in entries if entry.path != moved], parts)
         used = sum(entry.size for entry in entries)
         growth = size - (old_size or 0)
         after = used + growth
@@ -369,6 +381,18 @@ def _refuse_colliding_id(base: int, name: str) -> None:
         raise InvalidPathError(
             f"the file system takes the agent's id {name!r} for that of another one"
         )
+
+
+def _refuse_second_spelling(there: Sequence[str], parts: Parts) -> None:
+    """Refuse a path that some file systems take for another one that is there, as macOS does with a.md and A.md."""
+    spelled = {caseless(path): path for path in there}
+    for end in range(1, len(parts) + 1):
+        path = "/".join(parts[:end])
+        other = spelled.get(caseless(path), path)
+        if path != other and path not in there:
+            raise FileOperationError(
+                f"{brief(path)} exists already, spelled {brief(other)}; use this spelling"
+            )
 
 
 def _existing(read: Read) -> str:

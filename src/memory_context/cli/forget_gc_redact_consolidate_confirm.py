@@ -138,7 +138,7 @@ def redact(
     yes: opt.Yes = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Remove secrets from memories that were stored without redaction, for good."""
+    """Remove secrets from memories and model calls that were stored without redaction, for good."""
     from memory_context.memory.redacted_records import redact_memories
     from memory_context.text.redact import Redactor
 

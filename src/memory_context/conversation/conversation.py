@@ -47,6 +47,7 @@ from memory_context.conversation.references.key_trust import (
 from memory_context.conversation.run_notes import unseen_notes
 from memory_context.memory.assembler import ContextAssembler
 from memory_context.memory.manager import MemoryManager
+from memory_context.memory.redacted_records import redacted_call
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.user_layer import UserLayer, user_layer
 from memory_context.model.item import MemoryItem, hash_content
@@ -274,9 +275,8 @@ class Conversation:
         call = model_call(shown_before, prompt, self.cache.ledger)
         fold = self.settings.fold
         if fold.record_prompts:
-            lines = self.manager.redaction().text(fold.redacted(as_lines(prompt)))
-            call = replace(call, prompt=lines)
-        self.manager.note_call(call)
+            call = replace(call, prompt=fold.redacted(as_lines(prompt)))
+        self.manager.note_call(redacted_call(call, self.manager.redaction()))
 
     def fold_output(
         self, output: Message, arguments: str | None, before: Sequence[Message]

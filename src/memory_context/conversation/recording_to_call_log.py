@@ -15,6 +15,7 @@ from memory_context.conversation.message import Message
 from memory_context.conversation.message_tokens import Ledger
 from memory_context.exceptions import RedactionTimeoutError, StoreError
 from memory_context.memory.manager import MemoryManager
+from memory_context.memory.redacted_records import redacted_call
 from memory_context.model.call_log_records import Decision, KeptCalls, ModelCall
 from memory_context.model.drawers import Displayed
 from memory_context.model.item import now
@@ -56,17 +57,11 @@ class DecisionLog:
         by_moment |= {decision.at: decision for decision in self.newest}
         return Decisions(list(by_moment.values())[-KEPT_DECISIONS:])
 
-    def _to_keep(self, decision: Decision, manager: MemoryManager) -> Decision:
+    def _to_keep(self, decision: Decision, manager: MemoryManager) -> ModelCall | Decision:
         """Return *decision* without secrets, which a judge may have quoted."""
         kept = decision if self.with_words else decision.without_words()
-        redaction = manager.redaction()
         try:
-            return replace(
-                kept,
-                asked=redaction.line(kept.asked),
-                searched=kept.searched and redaction.line(kept.searched),
-                why=redaction.line(kept.why),
-            )
+            return redacted_call(kept, manager.redaction())
         except RedactionTimeoutError:
             return replace(kept.without_words(), why="")
 

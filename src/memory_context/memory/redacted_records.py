@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from memory_context.exceptions import InvalidArgumentError, RecordChangedError
 from memory_context.memory.filters_from_keywords import ANY_STATE
+from memory_context.model.call_log_records import CallRecord, Decision, ModelCall
 from memory_context.model.item import (
     ASSEMBLY,
     CONVERSATION,
@@ -24,9 +25,10 @@ from memory_context.model.item import (
     recounted,
 )
 from memory_context.model.scope import Scope
-from memory_context.stores import Administration, MemoryStore, SQLAlchemyStore
+from memory_context.stores import Administration, FileStore, MemoryStore, SQLAlchemyStore
 from memory_context.stores.protocol import Progress
 from memory_context.text.redact import JsonForm, Redaction
+from memory_context.text.redact.record_texts import NO_FORM
 from memory_context.text.tokens.counter import default_counter
 
 if TYPE_CHECKING:
@@ -113,14 +115,35 @@ def _redacted_content(item: MemoryItem, redaction: Redaction) -> Content:
     content = item.content
     if redaction.redactor is None or isinstance(content, bytes) or item.memory_type == ASSEMBLY:
         return content
-    try:
-        if item.memory_type == CONVERSATION:
-            return "\n".join(redaction.json(line, MESSAGES) for line in content.split("\n"))
-        if item.media_type == JSON:
-            return redaction.json(content)
-    except (ValueError, RecursionError):
-        pass  # a person edited it, and it is no longer JSON
+    if item.memory_type == CONVERSATION:
+        return _redacted_json(content.split("\n"), redaction, MESSAGES)
+    if item.media_type == JSON:
+        return _redacted_json([content], redaction)
     return redaction.text(content)
+
+
+def _redacted_json(lines: Sequence[str], redaction: Redaction, form: JsonForm = NO_FORM) -> str:
+    try:
+        return "\n".join(redaction.json(line, form) for line in lines)
+    except (ValueError, RecursionError):  # somebody edited it, and it is no longer JSON
+        return redaction.text("\n".join(lines))
+
+
+def redacted_call(what: ModelCall | Decision, redaction: Redaction) -> ModelCall | Decision:
+    """Return a model call or a decision without secrets, which a judge may have quoted.
+
+    Raises:
+        RedactionTimeoutError: A pattern took too long.
+    """
+    if isinstance(what, ModelCall):
+        lines = what.prompt.split("\n") if what.prompt else []
+        return replace(what, prompt=_redacted_json(lines, redaction, MESSAGES))
+    return replace(
+        what,
+        asked=redaction.line(what.asked),
+        searched=what.searched and redaction.line(what.searched),
+        why=redaction.line(what.why),
+    )
 
 
 def redacted_record(
@@ -155,10 +178,10 @@ def redact_memories(
     user_id: str | int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, int]:
-    """Remove the secrets from memories that were stored without a redactor; return how many, by kind.
+    """Remove the secrets from what was stored without a redactor; return how many, by kind.
 
-    It may be interrupted, and called again. Keys stay as they are, and so do the reasons of
-    deletions.
+    These are memories, and the records of model calls. It may be interrupted, and called again.
+    Keys stay as they are, and so do the reasons of deletions.
 
     Args:
         store: Where the memories are.
@@ -181,8 +204,19 @@ def redact_memories(
             done += 1
             if progress:
                 progress(done, max(done, total))
-    if isinstance(store, SQLAlchemyStore):
-        store.scrub()  # overwritten text still stands in the database's log and index
+
+    def without_secrets(record: CallRecord) -> CallRecord | None:
+        redaction = Redaction(redactor)
+        cleared = replace(record, what=redacted_call(record.what, redaction))
+        if cleared == record:
+            return None
+        counts.update(redaction.counts)
+        redactor.tell(redaction.counts)
+        return cleared
+
+    if isinstance(store, SQLAlchemyStore | FileStore):
+        # This also overwrites what still stands in the database's log and index.
+        store.rewrite_calls(None if user_id is None else scopes[0].user_id, without_secrets)
     return dict(counts)
 
 

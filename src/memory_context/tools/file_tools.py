@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from pydantic import Field, field_validator
@@ -151,8 +152,8 @@ def _view(files: AgentFiles, args: FileArgs, max_tokens: int) -> str:
     if not entries:
         return prompts.FILES_EMPTY.format(path=_shown(path))
     text = "\n".join(_entry_line(entry) for entry in entries)
-    template = _filled(prompts.FILES_LISTED, len(entries), path)
-    return _page(files, template, text, 1, args.offset, max_tokens)
+    said = partial(prompts.FILES_LISTED.format, count=len(entries), path=_shown(path))
+    return _page(files, said, text, 1, args.offset, max_tokens)
 
 
 def _entry_line(entry: FileEntry) -> str:
@@ -164,28 +165,28 @@ def _view_file(files: AgentFiles, args: FileArgs, path: str, max_tokens: int) ->
     text = files.service.read_memory_file(files.agent_instance_id, path)
     if not text:
         return prompts.FILES_EMPTY.format(path=_shown(path))
-    template = _filled(prompts.FILES_LINES, len(lines_of(text)), path)
+    said = partial(prompts.FILES_LINES.format, count=len(lines_of(text)), path=_shown(path))
     first = args.lines[0] if args.lines else 1
-    return _page(files, template, numbered(text, args.lines), first, args.offset, max_tokens)
-
-
-def _filled(template: str, count: int, path: str) -> str:
-    """Return the template with its count and path filled in; its other fields stay."""
-    return template.replace("{count}", str(count)).replace("{path}", _shown(path))
+    return _page(files, said, numbered(text, args.lines), first, args.offset, max_tokens)
 
 
 def _page(
-    files: AgentFiles, template: str, text: str, first: int, offset: int, max_tokens: int
+    files: AgentFiles,
+    said: Callable[..., str],
+    text: str,
+    first: int,
+    offset: int,
+    max_tokens: int,
 ) -> str:
     """Return as much of `text` from `offset` on as fits into `max_tokens`, and how to get the next page."""
     if offset >= len(text):
         return prompts.NO_MORE
     count = files.counter.count
     further = "\n" + prompts.NEXT_PAGE_BRIEFLY.format(offset=len(text))
-    frame = template.format(first=first, last=first + text.count("\n"), text=further)
+    frame = said(first=first, last=first + text.count("\n"), text=further)
     page = next_page(text, offset, len(text), max_tokens - count(frame) - SLACK, count)
     shown = text[page.start : page.end].rstrip("\n")
-    answer = template.format(first=first + page.first - 1, last=first + page.last - 1, text=shown)
+    answer = said(first=first + page.first - 1, last=first + page.last - 1, text=shown)
     if page.end < len(text):
         answer += "\n" + prompts.NEXT_PAGE_BRIEFLY.format(offset=page.end)
     return answer

@@ -190,6 +190,16 @@ class FileStore(ClosedAtExit):
         """See `CallKeeper.callers`."""
         return self._ask_calls(CallFile.callers, [])
 
+    def rewrite_calls(
+        self, user_id: str | None, change: Callable[[CallRecord], CallRecord | None]
+    ) -> None:
+        """See `SQLAlchemyStore.rewrite_calls`.
+
+        Raises:
+            StoreError: The file with model calls is damaged.
+        """
+        self._change_calls(lambda kept: kept.rewrite_calls(user_id, change), None)
+
     def users(self) -> list[str]:
         """See `Administration.users`."""
         with self._lock:
@@ -249,12 +259,7 @@ class FileStore(ClosedAtExit):
                 receipt = index.forget_user(user_id)
             with self._errors():
                 self._opened().forget_notes(receipt.user_id)
-        calls = self._ask_calls(lambda kept: kept.forget_user(user_id).calls, 0)
-        if self._calls.problem:
-            raise StoreError(
-                f"{PATH} is damaged, and may hold model calls of this user: restore a backup of it, or"
-                f" remove it, and forget the user again: {self._calls.problem}"
-            )
+        calls = self._change_calls(lambda kept: kept.forget_user(user_id).calls, 0)
         return replace(receipt, files=receipt.memories, calls=calls, scrubbed=False)
 
     def damaged(self) -> tuple[DamagedFile, ...]:
@@ -303,6 +308,15 @@ class FileStore(ClosedAtExit):
     def _ask_calls(self, ask: Callable[[CallFile], T], default: T) -> T:
         with self._errors():
             return self._calls.answer(ask, default)
+
+    def _change_calls(self, change: Callable[[CallFile], T], default: T) -> T:
+        changed = self._ask_calls(change, default)
+        if self._calls.problem:
+            raise StoreError(
+                f"{PATH} is damaged, and may hold model calls of the user: restore a backup of it, or"
+                f" remove it, and try again: {self._calls.problem}"
+            )
+        return changed
 
     def _hold_lock(self) -> None:
         """Become the writing process. If another one wrote to the folder before, the next use reads it again."""

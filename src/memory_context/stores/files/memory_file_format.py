@@ -12,7 +12,7 @@ from typing import Any, cast
 from uuid import UUID, uuid5
 
 from memory_context.exceptions import InvalidKeyError, InvalidRecordError
-from memory_context.model.item import MemoryItem, is_intact, recounted
+from memory_context.model.item import MemoryItem, is_intact, is_storable, recounted
 from memory_context.model.record_fields_in_json import item_from, record_of
 from memory_context.model.reference import check_key
 from memory_context.stores.codec import Codec
@@ -62,6 +62,8 @@ def parse(path: str, data: bytes, modified_ns: int, codec: Codec) -> MemoryItem:
         InvalidRecordError: The file does not hold a memory, or holds one that the codec did not write.
         EncryptionError: The key that encrypted it is not available.
     """
+    if not is_storable(path):
+        raise InvalidRecordError("the name of the file or of a folder is not UTF-8")
     try:
         parsed = json.loads(data.decode())
     # Deeply nested brackets exceed the parser's recursion limit.

@@ -6,6 +6,7 @@ a JSON object and a time. The old table is renamed, not dropped, because it belo
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidRecordError, SchemaVersionError, StoreError
-from memory_context.model.item import MemoryItem, is_secret, recounted
+from memory_context.model.item import MemoryItem, is_secret, now, recounted
 from memory_context.model.record_fields_in_json import item_from
 from memory_context.stores.sql.index import keyword_index
 from memory_context.stores.sql.migrate import LOCK, create_all, is_foreign
@@ -22,44 +23,17 @@ from memory_context.stores.sql.upserts_locks_and_settings import advisory_lock
 from memory_context.text.describe import describe
 from memory_context.text.tokens.counter import default_counter
 
-# Each row in the JSON form of `record_fields_in_json`. Its times have no zone: on PostgreSQL they are in the time zone of
-# the database, on SQLite in UTC.
-_RECORDS = {
-    "postgresql": """
-SELECT json_build_object(
-    'id', id,
-    'user_id', user_id::TEXT,
-    'agent_id', agent_id::TEXT,
-    'thread_id', thread_id::TEXT,
-    'memory_key', memory_key,
-    'memory_type', coalesce(memory_type, 'tool_output'),
-    'summary', coalesce(summary, ''),
-    'content', coalesce(content, ''),
-    'content_metadata', coalesce(content_metadata, '{}'),
-    'created_at', coalesce(created_at::TIMESTAMPTZ, CURRENT_TIMESTAMP),
-    'updated_at', coalesce(created_at::TIMESTAMPTZ, CURRENT_TIMESTAMP),
-    'is_active', coalesce(is_active, TRUE)
-) AS record FROM agent_memories_before_adoption ORDER BY created_at DESC""",
-    "sqlite": """
-SELECT json_object(
-    'id', id,
-    'user_id', CAST(user_id AS TEXT),
-    'agent_id', CAST(agent_id AS TEXT),
-    'thread_id', CAST(thread_id AS TEXT),
-    'memory_key', memory_key,
-    'memory_type', coalesce(memory_type, 'tool_output'),
-    'summary', coalesce(summary, ''),
-    'content', coalesce(content, ''),
-    'content_metadata', json(coalesce(content_metadata, '{}')),
-    'created_at', coalesce(created_at, CURRENT_TIMESTAMP) || 'Z',
-    'updated_at', coalesce(created_at, CURRENT_TIMESTAMP) || 'Z',
-    'is_active', json(CASE WHEN coalesce(is_active, TRUE) THEN 'true' ELSE 'false' END)
-) AS record FROM agent_memories_before_adoption ORDER BY created_at DESC""",
-}
+# On PostgreSQL, times without a zone are in the time zone of the database; on SQLite they are texts in UTC.
+_MOMENTS = {"postgresql": "created_at::TIMESTAMPTZ", "sqlite": "created_at || 'Z'"}
+_ROWS = """
+SELECT id, CAST(user_id AS TEXT) AS user_id, CAST(agent_id AS TEXT) AS agent_id, CAST(thread_id AS TEXT) AS thread_id,
+    memory_key, memory_type, summary, content, content_metadata, {moment} AS created_at, is_active
+FROM agent_memories_before_adoption ORDER BY created_at DESC"""
 _COLUMNS = (
     *("id", "user_id", "agent_id", "thread_id", "memory_key", "memory_type"),
     *("summary", "content", "content_metadata", "created_at", "is_active"),
 )
+_NEEDED = ("id", "user_id", "memory_key")
 _NOT_IN_KEYS = re.compile(r"[^A-Za-z0-9_.\-]")
 _LONGEST_START = (
     200  # so many characters of a key leave room for an id, within the 255 characters of a key
@@ -100,17 +74,18 @@ def adopt(connection: sa.Connection) -> Adopted:
     )
     create_all(connection)
     adopted = renamed = 0
-    records = sa.text(_RECORDS[connection.dialect.name]).columns(record=sa.JSON)
-    with connection.execute(records.execution_options(yield_per=100)) as rows:
-        for record in rows.scalars():
-            item = _item(record)
+    rows = sa.text(_ROWS.format(moment=_MOMENTS[connection.dialect.name]))
+    with connection.execute(rows.execution_options(yield_per=100)) as found:
+        for row in found.mappings():
+            item = _item(row)
             if not insert_record(connection, item):
                 # In the old layout a user can have a key twice. The newest row keeps it.
                 start = item.memory_key[:_LONGEST_START]
                 item = replace(item, memory_key=f"{start}_{item.id.hex}")
-                insert_record(connection, item)
+                if not insert_record(connection, item):
+                    raise StoreError(f"two rows of agent_memories have the id {item.id}")
             adopted += 1
-            renamed += item.memory_key != record["memory_key"]
+            renamed += item.memory_key != row["memory_key"]
     # Marks all memories as pending: the next searches, or `memory-context reindex`, index them.
     keyword_index.reset(connection)
     return Adopted(adopted, renamed)
@@ -131,13 +106,25 @@ def _check_columns(connection: sa.Connection) -> None:
         )
 
 
-def _item(record: dict[str, Any]) -> MemoryItem:
-    key = _NOT_IN_KEYS.sub("_", record["memory_key"])
+def _item(row: sa.RowMapping) -> MemoryItem:
+    moment = row["created_at"] or now()
+    record: dict[str, Any] = {"memory_type": "tool_output", "content": ""}
+    record |= {"created_at": moment, "updated_at": moment}
+    # A needed value that is missing stays in the record, which is refused for it.
+    record |= {name: value for name, value in row.items() if value is not None or name in _NEEDED}
     try:
-        item = item_from(record | {"memory_key": key})
-    except InvalidRecordError as error:
+        # SQLite has no types for keys, JSON and truth; a value that does not fit is refused below.
+        if isinstance(record["memory_key"], str):
+            record["memory_key"] = _NOT_IN_KEYS.sub("_", record["memory_key"])
+        metadata = record.get("content_metadata")
+        if isinstance(metadata, str):
+            record["content_metadata"] = json.loads(metadata)
+        if record.get("is_active") in (0, 1):
+            record["is_active"] = bool(record["is_active"])
+        item = item_from(record)
+    except (InvalidRecordError, ValueError) as error:
         raise StoreError(
-            f"the row {record['id']} of agent_memories cannot be taken over: {error}"
+            f"the row {row['id']} of agent_memories cannot be taken over: {error}"
         ) from error
     if not item.summary and not is_secret(item):
         item = replace(item, summary=describe(item.content))

@@ -8,7 +8,7 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from typing import Any, cast
@@ -154,6 +154,15 @@ class CallLog:
         # Sorted in Python, because the databases' collations differ.
         return sorted(row.user_id for row in self._database.rows(_CALLERS))
 
+    def rewrite(
+        self, user_id: str | None, change: Callable[[CallRecord], CallRecord | None]
+    ) -> None:
+        """See `SQLAlchemyStore.rewrite_calls`."""
+        self.flush()
+        of_user = sa.select(calls.c.user_id, calls.c.id).where(*narrowed(calls, user_id=user_id))
+        for row in self._database.rows(of_user):
+            self._database.write(_rewrite, narrowed(calls, user_id=row.user_id, id=row.id), change)
+
     def flush(self) -> None:
         """Write the waiting records. If that fails, or another thread is writing for too long, they go on waiting."""
         while self._write_waiting():
@@ -211,18 +220,17 @@ def _conditions(wanted: CallFilter) -> list[Condition]:
     return of_calls + in_period(calls.c.at, wanted.since, wanted.until)
 
 
-def recode_calls(connection: sa.Connection) -> None:
-    """Write the texts of all rows again with the current codec.
-
-    Raises:
-        SealError: A row was changed, or was never encrypted and the codec does not accept it.
-    """
+def _rewrite(
+    connection: sa.Connection,
+    this: Sequence[Condition],
+    change: Callable[[CallRecord], CallRecord | None],
+) -> None:
+    """Write one row again, as *change* returns its record, unless the row was deleted meanwhile."""
     codec = format_of(connection).codec
-    for row in connection.execute(sa.select(calls)).all():
-        texts = _stored("details", _opened("details", row, codec) or "", row.user_id, codec)
-        texts |= _stored("prompt", _opened("prompt", row, codec), row.user_id, codec)
-        this = sa.update(calls).filter_by(user_id=row.user_id, id=row.id)
-        connection.execute(this.values(**texts))
+    for row in connection.execute(sa.select(calls).where(*this)).all():
+        changed = change(_record_of(row, codec, prompts=True))
+        if changed is not None:
+            connection.execute(sa.update(calls).where(*this).values(**_row_of(changed, codec)))
 
 
 def _row_of(record: CallRecord, codec: Codec) -> dict[str, Any]:

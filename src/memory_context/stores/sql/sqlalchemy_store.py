@@ -49,7 +49,7 @@ from memory_context.stores.sql import (
 )
 from memory_context.stores.sql import put as _put
 from memory_context.stores.sql import reencode_rows as recoding
-from memory_context.stores.sql.call_log import CallLog, recode_calls
+from memory_context.stores.sql.call_log import CallLog
 from memory_context.stores.sql.filters_as_sql import (
     FilterShape,
     ScopeShape,
@@ -340,8 +340,7 @@ class SQLAlchemyStore(ClosedAtExit):
                     progress(done)
         if self.codec.index != "plain":
             self.database.write(recoding.reseal_index_key)
-            self.call_log.flush()
-            self.database.write(recode_calls)
+            self.call_log.rewrite(None, lambda record: record)
         self.scrub()
         return done
 
@@ -454,6 +453,23 @@ class SQLAlchemyStore(ClosedAtExit):
     def callers(self) -> list[str]:
         """See `CallKeeper.callers`."""
         return self.call_log.callers()
+
+    @deadlines.waiting(None)
+    def rewrite_calls(
+        self, user_id: str | None, change: Callable[[CallRecord], CallRecord | None]
+    ) -> None:
+        """Write the records of model calls again, with the current codec, and clean the freed space (see `scrub`).
+
+        Args:
+            user_id: The user whose records are written; None for all users.
+            change: Returns what to write in place of a record; None leaves it as it is.
+
+        Raises:
+            SealError: A row was changed, or was never encrypted and the codec does not accept it.
+            StoreError: The operation failed. Records that were written before stay written.
+        """
+        self.call_log.rewrite(user_id, change)
+        self.scrub()
 
     def users(self) -> list[str]:
         """See `Administration.users`."""
