@@ -138,6 +138,14 @@ def test_words_of_foreign_errors_are_not_logged(caplog: pytest.LogCaptureFixture
     assert "in driver" in shown
 
 
+def test_facts_are_utf8(caplog: pytest.LogCaptureFixture) -> None:
+    """The name of a file that is not UTF-8 is logged with escapes, so that every handler can write it."""
+    events.FILE_SKIPPED.log(file="/notes/\udcff.json")
+    [record] = caplog.records
+    assert "/notes/\\udcff.json" == vars(record)["file"]
+    assert "/notes/\\udcff.json" in record.getMessage()
+
+
 def test_silence_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """Where its level is off, no record is made."""
     with caplog.at_level(logging.ERROR, "memory_context"):

@@ -55,6 +55,10 @@ class Event:
             return
         if error is not None:
             facts |= {"error": words_of(error), "error_type": type(error).__name__}
+        for name, fact in facts.items():
+            if isinstance(fact, str):
+                # The name of a file may be no UTF-8, and then no handler could write it.
+                facts[name] = fact.encode("utf-8", "backslashreplace").decode()
         # In the form that `logging` takes.
         shown: Traceback | None = None
         if where and error is not None:

@@ -310,6 +310,21 @@ class CallKeeper(Protocol):
         """
         ...
 
+    def rewrite_calls(
+        self, user_id: str | None, change: Callable[[CallRecord], CallRecord | None]
+    ) -> None:
+        """Write the records again, with the current codec, and overwrite what the database still has of the old ones.
+
+        Args:
+            user_id: The user whose records are written; None for all users.
+            change: Returns what to write in place of a record; None leaves it as it is.
+
+        Raises:
+            SealError: A row was changed, or was never encrypted and the codec does not accept it.
+            StoreError: The operation failed. Records that were written before stay written.
+        """
+        ...
+
 
 @runtime_checkable
 class OpenedByURL(Protocol):

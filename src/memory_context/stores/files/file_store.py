@@ -193,11 +193,7 @@ class FileStore(ClosedAtExit):
     def rewrite_calls(
         self, user_id: str | None, change: Callable[[CallRecord], CallRecord | None]
     ) -> None:
-        """See `SQLAlchemyStore.rewrite_calls`.
-
-        Raises:
-            StoreError: The file with model calls is damaged.
-        """
+        """See `CallKeeper.rewrite_calls`."""
         self._change_calls(lambda kept: kept.rewrite_calls(user_id, change), None)
 
     def users(self) -> list[str]:
