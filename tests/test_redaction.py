@@ -295,8 +295,8 @@ class TestLaws:
             assert [] == [span for rule in passed_over for span in rule.find_all(text, flat)]
 
     def test_every_form_names_its_source(self) -> None:
-        """No form stands twice, and each has a page of its vendor, with a note if it does not state the form."""
-        source = regex.compile(r"https://\S+(?: \((?:form|lengths): scanners\))?")
+        """No form stands twice, and each has a page of its vendor; a note says who states the form."""
+        source = regex.compile(r"https://\S+(?: \((?:form: vendor|(?:form|lengths): scanners)\))?")
         assert len({key.form for key in VENDOR_KEYS}) == len(VENDOR_KEYS)
         assert [] == [key for key in VENDOR_KEYS if not source.fullmatch(key.source)]
 

@@ -62,7 +62,8 @@ class VendorKey:
         kind: The kind that the marker shows.
         form: A regular expression in which the name that all such keys have is between « and »; there may be several
             names, separated by blanks. A ! after them says that the rest has a digit and letters of both cases.
-        source: The vendor's page or code about such keys; in brackets, the part of the form that only other sources state.
+        source: The vendor's page or code about such keys. In brackets, who states the form: this page or code
+            (``form: vendor``), or only published scanners, all of it or its lengths. Without brackets: not compared.
     """
 
     kind: str
