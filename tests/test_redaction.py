@@ -310,6 +310,7 @@ STATED = {
     "cartesia_key": "sk_" + "car_" + some(BY_CHANCE, MIXED, 22) + "." + some(BY_CHANCE, MIXED, 36),
     "cerebras_key": "cs" + "k_" + some(BY_CHANCE, MIXED, 48),
     "crates_io_token": "cio" + "_tp_" + some(BY_CHANCE, MIXED, 32),
+    "cursor_key": "cr" + "sr_" + some(BY_CHANCE, HEX, 64),
     "docker_token": "SWM" + "TKN-2-0-" + some(BY_CHANCE, "abcdefgh189", 50) + "-" + "0ab9c" * 5,
     "doppler_token": "dp" + ".said." + some(BY_CHANCE, MIXED, 43),
     "dropbox_token": "s" + "l.u." + some(BY_CHANCE, WORD, 1800),
