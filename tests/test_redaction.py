@@ -335,6 +335,39 @@ def test_forms_that_their_makers_state(kind: str) -> None:
     )
 
 
+BASE64 = MIXED + "+/"
+# How many characters stand before and after the signature of a kind of Azure's keys, and which end it may have.
+AZURE = {
+    "+ASt": (BASE64, 76, "", 5, "g=="),
+    "+ABa": (BASE64, 76, "", 5, "A=="),
+    "+AMC": (BASE64, 76, "", 5, "Q=="),
+    "ACDb": (BASE64, 76, "", 5, "w=="),
+    "APIM": (BASE64, 76, "", 5, "g=="),
+    "+ASb": (BASE64, 33, "A", 5, "="),
+    "+AEh": (BASE64, 33, "B", 5, "="),
+    "+ARm": (BASE64, 33, "O", 5, "="),
+    "AIoT": (BASE64, 33, "P", 5, "="),
+    "AzCa": (BASE64, 33, "C", 5, "="),
+    "AZEG": (BASE64, 33, "D", 5, "="),
+    "+ACR": (BASE64, 42, "D", 5, ""),
+    "AzFu": (WORD, 44, "", 5, "A=="),
+    "AzSe": (MIXED, 42, "A", 5, ""),
+}
+
+
+@for_each("signature", AZURE)
+def test_azure_keys_with_a_signature_in_them(signature: str) -> None:
+    """`az storage account keys list` prints such keys under the name `value`, by which nobody would know them."""
+    chosen = random.Random(signature)
+    characters, before, sign, after, end = AZURE[signature]
+    key = (
+        some(chosen, characters, before) + signature + sign + some(chosen, characters, after) + end
+    )
+    assert Redacted('"value": "[redacted azure_key]"\n', {"azure_key": 1}) == REDACTOR.redact(
+        f'"value": "{key}"\n'
+    )
+
+
 LINES = pem(random.Random(5), lines=3).splitlines()
 IN_STRINGS = {
     "list": json.dumps({"key": LINES, "next": "ABCDEFGHIJKLMNOPQRST"}),
