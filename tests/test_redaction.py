@@ -302,11 +302,22 @@ class TestLaws:
 
 
 BY_CHANCE = random.Random(11)
-# What the makers' generators and validators let through; in pieces, so that no scanner takes them for real ones.
+# What the makers' generators, validators and pages state; in pieces, so that no scanner takes them for real ones.
 STATED = {
     "aikido_key": "AIK_" + "CI_US_" + some(BY_CHANCE, MIXED, 64),
+    "azure_key": some(BY_CHANCE, MIXED, 52) + "JQQ" + "J99" + some(BY_CHANCE, MIXED, 28) + "==",
     "buildkite_token": "bkj" + "at_eyJ" + ".".join(some(BY_CHANCE, WORD, 300) for _ in range(3)),
+    "cartesia_key": "sk_" + "car_" + some(BY_CHANCE, MIXED, 22) + "." + some(BY_CHANCE, MIXED, 36),
+    "cerebras_key": "cs" + "k_" + some(BY_CHANCE, MIXED, 48),
     "crates_io_token": "cio" + "_tp_" + some(BY_CHANCE, MIXED, 32),
+    "cursor_key": "cr" + "sr_" + some(BY_CHANCE, HEX, 64),
+    "docker_token": "SWM" + "TKN-2-0-" + some(BY_CHANCE, "abcdefgh189", 50) + "-" + "0ab9c" * 5,
+    "doppler_token": "dp" + ".said." + some(BY_CHANCE, MIXED, 43),
+    "dropbox_token": "s" + "l.u." + some(BY_CHANCE, WORD, 1800),
+    "fly_token": "fm" + "2_" + some(BY_CHANCE, WORD, 3000),
+    "github_token": "gh" + "s_1234567_eyJ" + ".".join(some(BY_CHANCE, WORD, 160) for _ in range(3)),
+    "google_token": "ya" + "29.c." + some(BY_CHANCE, WORD, 200),
+    "langsmith_key": "ls" + "__" + some(BY_CHANCE, HEX, 32),
     "lichess_token": "li" + "o_" + "abcdefgh" * 4,
     "logfire_token": "pyl" + f"f_v2_eu_{UUID(int=9**35)}_" + some(BY_CHANCE, MIXED, 43),
     "mailersend_token": "mls" + "n.a-b_c." + some(BY_CHANCE, MIXED, 56),
@@ -331,9 +342,42 @@ STATED = {
 
 @for_each("kind", STATED)
 def test_forms_that_their_makers_state(kind: str) -> None:
-    """A key of the shape that a vendor's own code makes or checks is gone to its last character."""
+    """A key of the shape that a vendor's own code or page states is gone to its last character."""
     assert Redacted(f"with [redacted {kind}]\n", {kind: 1}) == REDACTOR.redact(
         f"with {STATED[kind]}\n"
+    )
+
+
+BASE64 = MIXED + "+/"
+# How many characters stand before and after the signature of a kind of Azure's keys, and which end it may have.
+AZURE = {
+    "+ASt": (BASE64, 76, "", 5, "g=="),
+    "+ABa": (BASE64, 76, "", 5, "A=="),
+    "+AMC": (BASE64, 76, "", 5, "Q=="),
+    "ACDb": (BASE64, 76, "", 5, "w=="),
+    "APIM": (BASE64, 76, "", 5, "g=="),
+    "+ASb": (BASE64, 33, "A", 5, "="),
+    "+AEh": (BASE64, 33, "B", 5, "="),
+    "+ARm": (BASE64, 33, "O", 5, "="),
+    "AIoT": (BASE64, 33, "P", 5, "="),
+    "AzCa": (BASE64, 33, "C", 5, "="),
+    "AZEG": (BASE64, 33, "D", 5, "="),
+    "+ACR": (BASE64, 42, "D", 5, ""),
+    "AzFu": (WORD, 44, "", 5, "A=="),
+    "AzSe": (MIXED, 42, "A", 5, ""),
+}
+
+
+@for_each("signature", AZURE)
+def test_azure_keys_with_a_signature_in_them(signature: str) -> None:
+    """`az storage account keys list` prints such keys under the name `value`, by which nobody would know them."""
+    chosen = random.Random(signature)
+    characters, before, sign, after, end = AZURE[signature]
+    key = (
+        some(chosen, characters, before) + signature + sign + some(chosen, characters, after) + end
+    )
+    assert Redacted('"value": "[redacted azure_key]"\n', {"azure_key": 1}) == REDACTOR.redact(
+        f'"value": "{key}"\n'
     )
 
 
