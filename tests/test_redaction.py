@@ -296,7 +296,7 @@ class TestLaws:
 
     def test_every_form_names_its_source(self) -> None:
         """No form stands twice, and each has a page of its vendor; a note says who states the form."""
-        source = regex.compile(r"https://\S+(?: \((?:form: vendor|(?:form|lengths): scanners)\))?")
+        source = regex.compile(r"https://\S+ \((?:form: vendor|(?:form|lengths): scanners)\)")
         assert len({key.form for key in VENDOR_KEYS}) == len(VENDOR_KEYS)
         assert [] == [key for key in VENDOR_KEYS if not source.fullmatch(key.source)]
 

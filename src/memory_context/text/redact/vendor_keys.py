@@ -63,7 +63,7 @@ class VendorKey:
         form: A regular expression in which the name that all such keys have is between « and »; there may be several
             names, separated by blanks. A ! after them says that the rest has a digit and letters of both cases.
         source: The vendor's page or code about such keys. In brackets, who states the form: this page or code
-            (``form: vendor``), or only published scanners, all of it or its lengths. Without brackets: not compared.
+            (``form: vendor``), or only published scanners, all of it or its lengths.
     """
 
     kind: str
