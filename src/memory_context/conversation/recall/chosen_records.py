@@ -72,13 +72,13 @@ _FIRST_WORD = re.compile(r"\W*(\w+)")
 # In more chunks than this, of 2,000 characters each, most words of a language stand somewhere by chance.
 MANY_CHUNKS = 100
 # A word is rare if it stands in this many records at most.
-MOST_RARE = 2
+MOST_RARE = 5
 # A rare word must have this many letters, unless it is a name.
 SHORTEST_RARE = 3
 # The record of a question's rare word must hold more than this share of what the question tells.
 LEAST_SHARE = 0.5
 # The factors of what a word tells: if the question takes it as known, and if it stands nowhere.
-TAKEN_AS_KNOWN = 3.0
+TAKEN_AS_KNOWN = 2.0
 MET_NOWHERE = 0.5
 
 IsSeen: TypeAlias = Callable[[str, int, int], bool]
@@ -163,7 +163,7 @@ def relevant(
         for key, record, held in best_windows(found, windows):
             chosen.show(key, record, held)
     elif not chosen.covered:
-        chosen.take_all(asked.place_of_rare_word(calls))
+        chosen.take_all(asked.places_of_rare_words(calls))
     return chosen.relevances(), not _is_enough(weight, term_count, max(certainty, UNSURE))
 
 
@@ -292,8 +292,10 @@ class _Asked:
         rarest = max(met, key=found.weights.__getitem__)
         return [place for place in best if place.term == rarest][:FEW]
 
-    def place_of_rare_word(self, calls: Calls) -> list[Occurrence]:
-        """Return the best place of the question's rare words, if its record holds more than half of what the question tells.
+    def places_of_rare_words(self, calls: Calls) -> list[Occurrence]:
+        """Return the best places of the question's rare words, if their records hold more than half of what it tells.
+
+        Of records that hold as much as the best one, three at most are meant.
 
         People ask in words of their own: "Where do I find the moonpetal?" means the line "In the Sunken Chapel grows the
         moonpetal". But "Why is the sky over moonpetal blue?" tells more about the sky. A name, a number or a kind of thing
@@ -309,8 +311,14 @@ class _Asked:
             return self._share_held(place), near, calls.recency_of(place), -place.start
 
         rare = chain.from_iterable(self._places_in_few_records(one, calls) for one in self.words)
-        best = sorted(rare, key=worth)[-1:]
-        return best if best and self._share_held(best[0]) > LEAST_SHARE else []
+        best, *others = sorted(rare, key=worth, reverse=True) or [None]
+        if best is None or self._share_held(best) <= LEAST_SHARE:
+            return []
+        alike = {_record_text(best): best}
+        for place in others:
+            if self._share_held(place) == self._share_held(best):
+                alike.setdefault(_record_text(place), place)
+        return list(alike.values())[:FEW]
 
     def _may_be_own(self, term: AskedTerm) -> bool:
         """Return whether a term that stands nowhere may be the asker's own word for something."""
@@ -338,7 +346,7 @@ class _Asked:
         return 0.0 if term.is_vague else rarity * MET_NOWHERE
 
     def _places_in_few_records(self, number: int, calls: Calls) -> list[Occurrence]:
-        """Return the places of a word if it stands in one or two records only, and not by chance; else nothing."""
+        """Return the places of a word if it stands in few records, and not by chance; else nothing."""
         term = self.found.terms[number]
         is_too_short = term.is_small and len(term.text) < SHORTEST_RARE
         says_little = term.is_short_number or is_too_short or term.is_vague
