@@ -311,12 +311,11 @@ class _Asked:
             return self._share_held(place), near, calls.recency_of(place), -place.start
 
         rare = chain.from_iterable(self._places_in_few_records(one, calls) for one in self.words)
-        best, *others = sorted(rare, key=worth, reverse=True) or [None]
-        if best is None or self._share_held(best) <= LEAST_SHARE:
-            return []
-        alike = {_record_text(best): best}
-        for place in others:
-            if self._share_held(place) == self._share_held(best):
+        best_first = sorted(rare, key=worth, reverse=True)
+        most = max(map(self._share_held, best_first), default=0.0)
+        alike = dict[str, Occurrence]()
+        for place in best_first:
+            if self._share_held(place) == most > LEAST_SHARE:
                 alike.setdefault(_record_text(place), place)
         return list(alike.values())[:FEW]
 
