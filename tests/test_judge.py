@@ -70,7 +70,8 @@ def _shown(question: str, text: str) -> list[str]:
         (QUESTION, "ORA-009421: no such table", False),
         (QUESTION, "nothing to do with it", False),
         (QUESTION, "", False),
-        ("rockets", "rockets fly", False),
+        ("rockets", "rockets fly", True),
+        ("I like rockets.", "rockets fly", False),
         ("rockets.csv", "see rockets.csv", True),
         ("What about #4711?", "ticket 4711", True),
         ("What about #4711?", "ticket 14711", False),
@@ -1081,8 +1082,8 @@ def test_a_modal_is_no_month_and_a_question_may_end_in_a_word(asked: str, *, sho
 @for_each(
     "message, shown",
     [
-        ("kill the session that updates prices", True),
-        ("kill the session that drops prices", False),
+        ("Kill the session that updates prices.", True),
+        ("Kill the session that drops prices.", False),
         ("Which bus goes there?", True),
         ("12 * (7 + 5) / 3 = ?", False),
     ],
@@ -1091,7 +1092,7 @@ def test_what_the_asker_adds_need_not_stand_in_a_record(message: str, *, shown: 
     """The verb of an order, and "goes there"; numbers alone ask for nothing, though rows hold them."""
     rows = [f"{4400 + n} | session {n} | idle | SELECT {n} FROM stock" for n in range(40)]
     meant = {
-        "kill the session that updates prices": "4471 | session 12 | active | UPDATE prices SET net = 7",
+        "Kill the session that updates prices.": "4471 | session 12 | active | UPDATE prices SET net = 7",
         "Which bus goes there?": "4473 | session 5 | active | SELECT bus FROM lines",
     }
     rows[12], rows[30] = meant.values()

@@ -78,7 +78,7 @@ SHORTEST_RARE = 3
 # The record of a question's rare word must hold more than this share of what the question tells.
 LEAST_SHARE = 0.5
 # The factors of what a word tells: if the question takes it as known, and if it stands nowhere.
-TAKEN_AS_KNOWN = 2.0
+TAKEN_AS_KNOWN = 3.0
 MET_NOWHERE = 0.5
 
 IsSeen: TypeAlias = Callable[[str, int, int], bool]
