@@ -277,6 +277,14 @@ def test_settings_and_their_errors(store: SQLAlchemyStore) -> None:
     assert "t" == dumped["thread_id"]
 
 
+@pytest.mark.parametrize("name", ["user_id", "thread_id"])
+def test_whose_it_is_does_not_change(store: SQLAlchemyStore, name: str) -> None:
+    """Another user or conversation needs another memory: an assignment is refused, since it would change nothing."""
+    memory = MemoryContextMemory(user_id="42", thread_id="t", store=store)
+    with pytest.raises(ValidationError, match="frozen"):
+        setattr(memory, name, "other")
+
+
 def test_a_setting_that_there_is_not(store: SQLAlchemyStore) -> None:
     """A misspelt setting is refused, and named."""
     with pytest.raises(ValidationError, match="treshold"):

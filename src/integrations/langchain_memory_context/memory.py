@@ -90,8 +90,9 @@ class MemoryContextMemory(BaseMemory):
     # By default, pydantic ignores unknown settings silently.
     model_config = ConfigDict(extra="forbid")
 
-    user_id: UserId
-    thread_id: str = Field(default_factory=lambda: str(uuid4()))
+    # Whoever assigned another user would go on with the memories of the first one.
+    user_id: UserId = Field(frozen=True)
+    thread_id: str = Field(default_factory=lambda: str(uuid4()), frozen=True)
     store: Any = Field(default=None, exclude=True)
     agent_id: str | None = None
     memory_key: str = "history"
