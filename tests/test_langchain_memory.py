@@ -32,7 +32,7 @@ from langchain_memory_context import (
     MemoryRetriever,
 )
 from langchain_memory_context.testing import ScriptedChatModel, call
-from memory_context import MemoryRef, SQLAlchemyStore
+from memory_context import FoldPolicy, MemoryRef, SQLAlchemyStore
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidScopeError,
@@ -250,6 +250,16 @@ class Failing(SQLAlchemyStore):
     def put(self, *_: Any, **__: Any) -> Any:
         """Fail."""
         raise StoreError
+
+
+def test_observations_are_redacted(store: SQLAlchemyStore) -> None:
+    """Filters of a `FoldPolicy` are applied to every observation, also to one that is too small to be folded."""
+    fold = FoldPolicy(redact=[lambda text: text.replace("hunter2", "***")])
+    memory = MemoryContextMemory(user_id="42", store=store, fold=fold)
+    for observation in ("it is hunter2", f"it is hunter2\n{LOG}", {"rows": 2}):
+        [(_, shown)] = memory.trim_intermediate_steps([("action", observation)])
+        assert "hunter2" not in str(shown)
+    assert {"rows": 2} == shown
 
 
 def test_failing_store() -> None:

@@ -223,7 +223,7 @@ class MemoryContextMemory(BaseMemory):
             call = Message("", "assistant", "", {}, (FunctionCall("", tool, arguments),))
             result = Message("", "tool", tool, {0: text}, answers="")
             [taken] = self._decides.folder.take_in([result], [call])
-            if not taken.known.folded:
+            if taken.text == text:
                 return observation
             _remember(self._steps, step, taken.text)
         return self._steps[step]
