@@ -379,9 +379,7 @@ class MessageFolder:
         return ()
 
     def _redacted(self, message: Message, text: str) -> str:
-        """Return *text*, redacted if it is a tool's result or may be above the threshold; as it is if it is never folded."""
-        if self.threshold_of(message) is None:
-            return text
+        """Return *text*, redacted if it is a tool's result or may be above the threshold."""
         if message.role == "tool" or self.may_fold(message, text):
             return self.policy.redacted(text)
         return text
