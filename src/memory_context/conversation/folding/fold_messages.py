@@ -276,6 +276,9 @@ class MessageFolder:
         kind = "tool_output" if message.role == "tool" else "message"
         tags, origin = self.secret_tags(named_in), self.origin_of([message])
         source = source or message.source
+        # What a model wrote stands in its prompts as it was, until it is folded.
+        if message.role == "assistant":
+            text = self.policy.redacted(text)
         with self.fail_open.writing():
             return self.manager.remember(
                 text, type=kind, source=source, tags=tags, metadata=facts, origin=origin
