@@ -455,6 +455,20 @@ def test_what_was_recalled_is_kept_and_never_found(store: SQLAlchemyStore) -> No
     assert [] == manager.search("quoted")
 
 
+def test_what_was_shown_last_is_what_is_kept(store: SQLAlchemyStore) -> None:
+    """After a run that failed, a text that was recalled for it and forgotten since does not enter the history."""
+    memory = memory_of(store)
+    memory.save_context({"input": "Read the log."}, {"output": LOG})
+    assert ANSWER in memory.load_memory_variables({"input": QUESTION})["history"]
+    [kept] = [item for item in store.list_all(memory.manager.scope) if item.text == LOG]
+    memory.manager.forget(kept.memory_key)
+
+    shown = memory.load_memory_variables({"input": QUESTION})["history"]
+    memory.save_context({"input": QUESTION}, {"output": "I do not know."})
+    assert ANSWER not in memory.load_memory_variables({})["history"]
+    assert memory.load_memory_variables({})["history"].startswith(shown)
+
+
 def test_the_model_is_who_said_its_answers(store: SQLAlchemyStore) -> None:
     """A large answer that was folded is the model's, in memory and history, and is recalled as such."""
     memory = memory_of(store)

@@ -238,6 +238,8 @@ class MemoryContextMemory(BaseMemory):
             request = recall_request(conversation[-1], conversation)
             mentioned = request.mentioned | {turn.key for turn in turns}
             recall = await self._decides.recaller().recall(replace(request, mentioned=mentioned))
+            # The run that an earlier recall was for may have failed.
+            self._recalled.pop(question, None)
             if recall:
                 _remember(self._recalled, question, recall.text)
                 messages.append(HumanMessage(recall.text, name=MEMORY_SOURCE))
