@@ -15,7 +15,12 @@ from hypothesis import strategies as st
 
 from examples import examples
 from memory_context import ConversationMemory, MemoryManager, SQLAlchemyStore
-from memory_context.exceptions import InvalidArgumentError, InvalidContentError, InvalidScopeError
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    InvalidContentError,
+    InvalidScopeError,
+    MemoryDeletedError,
+)
 from memory_context.memory.chat_history import ChatTurn, window
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -124,6 +129,23 @@ def test_a_store_loses_nothing(store_url: str) -> None:
         assert '["9?", "9!"]' == manager.retrieve(turns[-1].key, path="$[*].text")
         assert 20 == all_of_it.clear("t")
         assert [] == all_of_it.get_turns("t")
+
+
+def test_a_key_is_never_given_twice(store_url: str) -> None:
+    """A reference to a deleted turn says so, however the session goes on."""
+    with MemoryManager(store_url, user_id="42") as manager:
+        conversation = ConversationMemory(None, None, manager=manager)
+        deleted = [conversation.add_turn("t", "human", f"{number}").key for number in range(9)]
+        conversation.clear("t")
+        deleted.append(conversation.add_turn("t", "human", "nine").key)
+        manager.forget(deleted[-1])
+        kept = [conversation.add_turn("t", "human", text).key for text in ("ten", "eleven")]
+
+        assert 12 == len({*deleted, *kept})
+        assert [("human", "ten"), ("human", "eleven")] == said(conversation)
+        for key in deleted:
+            with pytest.raises(MemoryDeletedError):
+                manager.retrieve(key)
 
 
 def test_what_was_recalled_comes_back_in_its_place(opened: Open) -> None:

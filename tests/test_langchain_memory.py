@@ -32,7 +32,7 @@ from langchain_memory_context import (
     MemoryRetriever,
 )
 from langchain_memory_context.testing import ScriptedChatModel, call
-from memory_context import MemoryRef, SQLAlchemyStore
+from memory_context import FoldPolicy, MemoryRef, SQLAlchemyStore
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidScopeError,
@@ -252,6 +252,16 @@ class Failing(SQLAlchemyStore):
         raise StoreError
 
 
+def test_observations_are_redacted(store: SQLAlchemyStore) -> None:
+    """Filters of a `FoldPolicy` are applied to every observation, also to one that is too small to be folded."""
+    fold = FoldPolicy(redact=[lambda text: text.replace("hunter2", "***")])
+    memory = MemoryContextMemory(user_id="42", store=store, fold=fold)
+    for observation in ("it is hunter2", f"it is hunter2\n{LOG}", {"rows": 2}):
+        [(_, shown)] = memory.trim_intermediate_steps([("action", observation)])
+        assert "hunter2" not in str(shown)
+    assert {"rows": 2} == shown
+
+
 def test_failing_store() -> None:
     """Observations stay whole when the store fails; a conversation that cannot be saved is an error, not a loss."""
     memory = memory_of(Failing("sqlite://"))
@@ -275,6 +285,14 @@ def test_settings_and_their_errors(store: SQLAlchemyStore) -> None:
     dumped = memory_of(store).model_dump()
     assert {"store", "model", "fold", "recall"}.isdisjoint(dumped)
     assert "t" == dumped["thread_id"]
+
+
+@pytest.mark.parametrize("name", ["user_id", "thread_id"])
+def test_whose_it_is_does_not_change(store: SQLAlchemyStore, name: str) -> None:
+    """Another user or conversation needs another memory: an assignment is refused, since it would change nothing."""
+    memory = MemoryContextMemory(user_id="42", thread_id="t", store=store)
+    with pytest.raises(ValidationError, match="frozen"):
+        setattr(memory, name, "other")
 
 
 def test_a_setting_that_there_is_not(store: SQLAlchemyStore) -> None:
@@ -435,6 +453,20 @@ def test_what_was_recalled_is_kept_and_never_found(store: SQLAlchemyStore) -> No
     assert "Recalled" not in turn.text
     assert "02:20:34 worker-1234" not in turn.text
     assert [] == manager.search("quoted")
+
+
+def test_what_was_shown_last_is_what_is_kept(store: SQLAlchemyStore) -> None:
+    """After a run that failed, a text that was recalled for it and forgotten since does not enter the history."""
+    memory = memory_of(store)
+    memory.save_context({"input": "Read the log."}, {"output": LOG})
+    assert ANSWER in memory.load_memory_variables({"input": QUESTION})["history"]
+    [kept] = [item for item in store.list_all(memory.manager.scope) if item.text == LOG]
+    memory.manager.forget(kept.memory_key)
+
+    shown = memory.load_memory_variables({"input": QUESTION})["history"]
+    memory.save_context({"input": QUESTION}, {"output": "I do not know."})
+    assert ANSWER not in memory.load_memory_variables({})["history"]
+    assert memory.load_memory_variables({})["history"].startswith(shown)
 
 
 def test_the_model_is_who_said_its_answers(store: SQLAlchemyStore) -> None:

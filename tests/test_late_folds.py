@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.tools import tool
 
 from langchain_memory_context.testing import call as lc_call
-from memory_context import FoldPolicy, MemoryContext, MemoryManager, MemoryRef
+from memory_context import FoldPolicy, MemoryContext, MemoryManager, MemoryRef, Scope
 from memory_context.stores import MemoryStore
 from messages import LOG, call, results, user
 from test_context import fill, shown
@@ -91,6 +91,20 @@ class TestArguments:
         await context.load_state(json.loads(json.dumps(state)))
 
         assert prompt == await context.get_messages()
+
+    async def test_redacted_when_stored(self) -> None:
+        """What a policy takes away is in no text of the model's own that is stored, nor in its preview."""
+        policy = FoldPolicy(redact=[lambda text: text.replace("worker", "____")])
+        context = MemoryContext("ann", store="sqlite://", recall=False, fold=policy)
+        answer = AssistantMessage(content=f"{LOG}\n" * 2, source="coder")
+        written = call("write_file", arguments=WRITTEN)
+        await fill(context, user("Write it."), written, results("done", name="write_file"), answer)
+        prompt = await talk(context)
+
+        stored = [item.text for item in context.manager.memory_store.list_all(Scope("ann"))]
+        assert 2 == len(stored)
+        assert "worker" not in repr([stored, prompt])
+        assert "____-1" in repr(prompt)
 
     async def test_what_names_a_secret_is_as_secret(self, context: MemoryContext) -> None:
         """What a model wrote about a secret is stored under the rules of secrets."""

@@ -607,6 +607,19 @@ def test_redaction_sees_text_before_it_is_stored() -> None:
         )
 
 
+def test_what_is_redacted_stays_so_without_a_thread() -> None:
+    """A person's text that is redacted and not folded is shown to each model call as to the first."""
+    policy = FoldPolicy(redact=[lambda text: text.replace("hunter2", "____")])
+    model = ScriptedChatModel([[call("measure", text="x")], "Done."])
+    middleware = MemoryContextMiddleware(store_of(), user_id="42", fold=policy)
+    agent = create_agent(model, [measure], middleware=[middleware])
+    agent.invoke({"messages": [HumanMessage("It is hunter2. " + "And so on. " * 400)]})
+
+    first, second = model.prompts
+    assert str(first[0].content).startswith("It is ____. ")
+    assert first == second[: len(first)]
+
+
 @for_each("redacts", [True, False])
 def test_what_is_recalled_is_redacted_beside_pii_middleware(redacts: bool) -> None:
     """What others stored whole comes back without addresses where the middleware knows the redactor, and only there."""

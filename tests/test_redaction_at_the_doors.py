@@ -60,6 +60,7 @@ from memory_context.memory.copy_export_import import copy_memories, export_memor
 from memory_context.memory.redacted_records import redact_memories
 from memory_context.model.call_log_records import Decision, ModelCall
 from memory_context.model.item import Deletion, hash_content, now
+from memory_context.model.tool_names import RETRIEVE
 from memory_context.stores import SQLAlchemyStore
 from memory_context.testing import ScriptedChatClient
 from memory_context.testing.sample_memories import ANN, memory
@@ -721,18 +722,21 @@ async def test_autogen_agent() -> None:
 async def test_a_fold_policy_that_redacts(
     sqlite_url: str, fold: Literal["at_once", "after_reading"]
 ) -> None:
-    """What a policy's callable takes away is in no prompt, no state and no store, of small results too."""
-    policy = FoldPolicy(fold=fold, redact=[lambda text: text.replace("zebrafish", "____")])
+    """What a policy's callable takes away is in no prompt, no state and no store, whatever tool a result is from."""
+    policy = FoldPolicy(
+        fold=fold,
+        tool_thresholds={"ls": None},
+        redact=[lambda text: text.replace("zebrafish", "____")],
+    )
     store = SQLAlchemyStore(sqlite_url)
     context = MemoryContext("ann", store=store, fold=policy)
-    for number, text in enumerate(("a zebrafish", LOG)):
-        result = FunctionExecutionResult(
-            content=text, name="push", call_id=str(number), is_error=False
-        )
+    texts = {"push": "a zebrafish", "pull": LOG, "ls": "a zebrafish", RETRIEVE: "a zebrafish"}
+    for name, text in texts.items():
+        result = FunctionExecutionResult(content=text, name=name, call_id=name, is_error=False)
         await context.add_message(FunctionExecutionResultMessage(content=[result]))
     prompt = await context.get_messages()
 
-    assert "a ____" in repr(prompt)
+    assert 3 == repr(prompt).count("a ____")
     assert "zebrafish" not in repr(prompt)
     assert "zebrafish" not in json.dumps(dict(await context.save_state()))
     assert "zebrafish" not in repr(list(store.list_all(ANN)))

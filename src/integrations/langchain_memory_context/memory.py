@@ -90,8 +90,9 @@ class MemoryContextMemory(BaseMemory):
     # By default, pydantic ignores unknown settings silently.
     model_config = ConfigDict(extra="forbid")
 
-    user_id: UserId
-    thread_id: str = Field(default_factory=lambda: str(uuid4()))
+    # Whoever assigned another user would go on with the memories of the first one.
+    user_id: UserId = Field(frozen=True)
+    thread_id: str = Field(default_factory=lambda: str(uuid4()), frozen=True)
     store: Any = Field(default=None, exclude=True)
     agent_id: str | None = None
     memory_key: str = "history"
@@ -222,7 +223,7 @@ class MemoryContextMemory(BaseMemory):
             call = Message("", "assistant", "", {}, (FunctionCall("", tool, arguments),))
             result = Message("", "tool", tool, {0: text}, answers="")
             [taken] = self._decides.folder.take_in([result], [call])
-            if not taken.known.folded:
+            if taken.text == text:
                 return observation
             _remember(self._steps, step, taken.text)
         return self._steps[step]
@@ -237,6 +238,8 @@ class MemoryContextMemory(BaseMemory):
             request = recall_request(conversation[-1], conversation)
             mentioned = request.mentioned | {turn.key for turn in turns}
             recall = await self._decides.recaller().recall(replace(request, mentioned=mentioned))
+            # The run that an earlier recall was for may have failed.
+            self._recalled.pop(question, None)
             if recall:
                 _remember(self._recalled, question, recall.text)
                 messages.append(HumanMessage(recall.text, name=MEMORY_SOURCE))

@@ -15,7 +15,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from memory_context.conversation.conversation_facts import ConversationFacts
 from memory_context.conversation.message import (
-    NO_FACTS,
     Edits,
     FunctionCall,
     Message,
@@ -156,8 +155,6 @@ def note_of(facts: ConversationFacts, edits: Edits, held: Iterable[Message] = ()
     ]
     folded = dict[str, FoldedMessage]()
     for message_id, message in edits.changed.items():
-        if message.known == NO_FACTS:
-            continue
         old = held_by_id.get(message_id, replace(message, texts={}, calls=()))
         texts = {
             place: text for place, text in message.texts.items() if old.texts.get(place) != text

@@ -291,9 +291,14 @@ class _SessionsInStore:
         origin = lowest(_ORIGINS.get(turn.role, TOOL) for turn in added.said)
         newest = self._newest(session, limit=1)
         number = int(newest[0].memory_key.rpartition("_")[2]) + 1 if newest else 0
+        step = 1
         while True:  # another writer may have taken the number; one of them gets it, so this ends
             # A session's id may contain characters that a key cannot, and be longer than a key.
             key = f"conversation_{hash_content(session)[:16]}_{number:0{_DIGITS}d}"
+            # A reference to a deleted turn says so for good. Many may be deleted, so the steps grow.
+            if self._manager.memory_store.deletion(self._manager.scope, key):
+                number, step = number + step, step * 2
+                continue
             try:
                 return self._manager.store(
                     "\n".join(said),

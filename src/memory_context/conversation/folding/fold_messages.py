@@ -276,6 +276,9 @@ class MessageFolder:
         kind = "tool_output" if message.role == "tool" else "message"
         tags, origin = self.secret_tags(named_in), self.origin_of([message])
         source = source or message.source
+        # What a model wrote stands in its prompts as it was, until it is folded.
+        if message.role == "assistant":
+            text = self.policy.redacted(text)
         with self.fail_open.writing():
             return self.manager.remember(
                 text, type=kind, source=source, tags=tags, metadata=facts, origin=origin
@@ -379,9 +382,7 @@ class MessageFolder:
         return ()
 
     def _redacted(self, message: Message, text: str) -> str:
-        """Return *text*, redacted if it is a tool's result or may be above the threshold; as it is if it is never folded."""
-        if self.threshold_of(message) is None:
-            return text
+        """Return *text*, redacted if it is a tool's result or may be above the threshold."""
         if message.role == "tool" or self.may_fold(message, text):
             return self.policy.redacted(text)
         return text
