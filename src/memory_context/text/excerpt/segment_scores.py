@@ -24,6 +24,8 @@ from memory_context.text.words_and_names import BLOB, NAME, occurrences, terms, 
 # The whole question is taken to be this many of its most telling words.
 BEST_TERMS = 6
 SMALL = 1e-9
+# The worth, in names, of the first and the last segment of a text of which only some regions are read.
+OUTERMOST = 4.0
 # Only a segment of at least this many characters can be a blob, such as base64.
 LEAST_BLOB = 60
 # How far before a key to look for the beginning of its line.
@@ -59,7 +61,6 @@ class Ranking:
         share: Segments whose relevance is below this share of the best one's count as irrelevant.
         least: The least worth for its price that a segment needs to be shown.
         fills: Whether the rest of the budget goes to the regions that hold most of the question.
-        ends: Whether both ends of the text are shown where few segments are worth their price, or the text is huge.
     """
 
     names: float = 1.0
@@ -80,7 +81,6 @@ class Ranking:
     share: float = 0.0
     least: float = 0.03
     fills: bool = False
-    ends: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +130,11 @@ def score(
     if ranking.names:
         worth = _collect_names(found, names, ranking, known)
         rare = _in_lines(found, rare_lines(found.text, found.regions))
+        outermost = [0, len(starts) - 1] if len(found.regions) > 1 else []
         telling = (
             ("fault", ranking.fault, 2, places_of_faults(held_by)),
             ("rare", ranking.rare, 4, rare),
+            ("end", OUTERMOST, 2, outermost),
         )
         for kind, most, full, indexes in telling:
             for rank, index in enumerate(from_both_ends(indexes)):
