@@ -92,7 +92,7 @@ def _fragments(shown: str) -> list[str]:
     """What stands between the marks of an excerpt that is no JSON."""
     return [
         part
-        for part in re.split(r"(?:\A|\n)…\d+\n|\n…\Z| …\Z|(?:\A|(?<=\n)| )… ", shown)
+        for part in re.split(r"(?:\A|\n)…\d+\n| …\Z|(?:\A|(?<=\n)| )… ", shown)
         if part.strip()
     ]
 
@@ -260,7 +260,7 @@ def test_how_an_excerpt_reads() -> None:
     """Passages under each other; behind a gap, the number of the line that follows; at the end, a mark."""
     lines = [*LOG[:50], "ERROR disk full on node7, no space left on the device", *LOG[50:]]
     shown = excerpt("\n".join(lines), "why is the disk full?", 250, len)
-    assert "\n".join(("…50", LOG[49], lines[50], LOG[50], "…")) == shown.text
+    assert "\n".join(("…50", LOG[49], lines[50], f"{LOG[50]} …")) == shown.text
     assert ((50, 52),) == shown.ranges
 
 

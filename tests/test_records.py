@@ -123,7 +123,7 @@ def test_what_a_name_opens_is_a_record(text: str, wanted: str, shown: str) -> No
     found = _shown(text, wanted)
     heads, _, record = found.partition(shown)
     assert found == f"{heads}{shown}{record}"
-    assert record in ("", "\n…")
+    assert record in ("", " …")
     assert all(
         line in ("services:", "jobs:", "all:", "Actions:") or "…" in line
         for line in heads.splitlines()
@@ -290,7 +290,7 @@ TITLES = _of_each("The {name}\nURL: https://{name}.org\nPrice: {n}00\n\n")
 def test_the_last_of_a_list_is_one_of_it(text: str, wanted: str, shown: str) -> None:
     """Of things that a rule, a number or a title parts the first and the last one come as the others do: whole, alone."""
     found = _shown(text, wanted)
-    assert found.removesuffix("\n…").split("\n", found.startswith("…"))[-1] == shown
+    assert found.removesuffix(" …").split("\n", found.startswith("…"))[-1] == shown
 
 
 PSQL = (

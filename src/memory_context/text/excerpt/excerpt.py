@@ -47,7 +47,6 @@ WHATEVER = Ranking(least=0)
 _BREAK_IN_MEMBER = re.compile(r"\s*\n\s*")
 # A pattern, because slicing the gap between two parts to test it could copy nearly the whole text.
 _NON_SPACE = re.compile(r"\S")
-_NEXT = re.compile(r"\s*(?=\S)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +178,8 @@ def show_spans(text: str, spans: Iterable[Span], first_line: int = 1) -> Excerpt
         lines.show(start, stop)
         shown_end = stop
     shown = shown.rstrip("\n")
-    if shown and (rest := _NEXT.match(text, shown_end)):
-        shown += f"\n{GAP}" if "\n" in rest[0] else f" {GAP}"
+    if shown and _NON_SPACE.search(text, shown_end):
+        shown += f" {GAP}"
     return Excerpt(shown, tuple(joined(lines.ranges)))
 
 
