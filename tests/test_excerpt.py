@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice, pairwise, permutations
+from string import ascii_lowercase
 from typing import Any
 
 import pytest
@@ -91,9 +92,7 @@ property_test = examples(150)
 def _fragments(shown: str) -> list[str]:
     """What stands between the marks of an excerpt that is no JSON."""
     return [
-        part
-        for part in re.split(r"(?:\A|\n)…\d+\n| …\Z|(?:\A|(?<=\n)| )… ", shown)
-        if part.strip()
+        part for part in re.split(r"(?:\A|\n)…\d+\n| …\Z|(?:\A|(?<=\n)| )… ", shown) if part.strip()
     ]
 
 
@@ -510,6 +509,15 @@ def test_a_member_of_json_unlike_the_others_is_shown() -> None:
     assert rows[216] not in rare
 
 
+def test_a_lines_form_is_its_words() -> None:
+    """Names, numbers and marks are no words, however they are written; the name of a member of JSON is one."""
+    files = [f" src/{name}.py | 7 {'+' * n}{'-' * 7}" for n, name in enumerate(ascii_lowercase)]
+    members = [f'  "size": {n},' for n in range(26)]
+    for lines, other in ((files, " 26 files changed"), (members, '  "total": 325')):
+        text = "\n".join([*lines, other])
+        assert rare_lines(text, [(0, len(text))]) == [(len(text) - len(other), len(text))]
+
+
 def test_a_list_has_exceptions_where_its_lines_have_few_forms() -> None:
     """Where every line is in other words, none of them is an exception."""
     words = ["ash", "elm", "oak", "fir", "yew", "bay", "fig", "nut"]
@@ -693,8 +701,9 @@ UNIFORM_TEXTS: dict[str, Callable[[int], str]] = {
 
 @for_each("form", list(UNIFORM_TEXTS))
 def test_a_preview_of_a_uniform_text_shows_either_end(form: str) -> None:
-    """However uniform a large text is, its preview has its first and its last characters."""
+    """However uniform a large text is, its preview begins with its first word and ends with its last one."""
     text = UNIFORM_TEXTS[form](40_000).strip()
     shown = excerpt(text, "", 200, default_counter().count, ranking=PREVIEW).text
-    assert text[:5] in shown
-    assert text[-10:] in shown
+    first, *_, last = text.split() * 2
+    assert shown.startswith(first[:10])
+    assert shown.endswith(last[-10:])

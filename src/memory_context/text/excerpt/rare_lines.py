@@ -16,25 +16,25 @@ LISTED = 3
 LEAST_LISTED = 0.6
 # If more than this share of the lines have a form of their own, they are not exceptions.
 MOST_RARE = 0.25
-_APART = re.compile(r"[\s,;|]+")
-_DIGIT = re.compile(r"\d")
+_WORD = re.compile(r"""[^\s,;:|"'(){}\[\]]+""")
 
 
-def rare_lines(text: str, regions: Iterable[Span]) -> list[Span]:
+def rare_lines(text: str, regions: Iterable[Span], most_words: int | None = None) -> list[Span]:
     """Return where the lines begin and end whose form no other line has, if the text consists mostly of lists.
 
-    A line's form is its words, with each word that holds a digit replaced by ``0``.
+    A line's form is its words, with each word that holds anything but letters replaced by ``0``.
 
     Args:
         text: The whole text.
+        most_words: How many words at the beginning of a line make its form; None for all of them.
         regions: The parts of it to read: all of a text of up to 100,000 characters, the hotspots of a longer one.
     """
     forms = list[tuple[Span, str]]()
     spans = (line_spans(text, start, end) for start, end in regions)
     for start, stop in chain.from_iterable(spans):
-        words = _APART.split(text[start:stop].strip())
-        if words != [""]:
-            form = " ".join("0" if _DIGIT.search(word) else word for word in words)
+        words = _WORD.findall(text[start:stop])[:most_words]
+        if words:
+            form = " ".join(word if word.isalpha() else "0" for word in words)
             forms.append(((start, stop), form))
     if len(forms) < LEAST_LINES:
         return []
