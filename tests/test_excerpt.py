@@ -515,7 +515,8 @@ def test_a_lines_form_is_its_words() -> None:
     members = [f'  "size": {n},' for n in range(26)]
     for lines, other in ((files, " 26 files changed"), (members, '  "total": 325')):
         text = "\n".join([*lines, other])
-        assert rare_lines(text, [(0, len(text))]) == [(len(text) - len(other), len(text))]
+        [place] = rare_lines(text, [(0, len(text))])
+        assert place >= len(text) - len(other)
 
 
 def test_a_list_has_exceptions_where_its_lines_have_few_forms() -> None:

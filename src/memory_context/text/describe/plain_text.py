@@ -56,8 +56,8 @@ def describe_plain(sample: Sample) -> Description:
 
 def _closing_line(text: str) -> str:
     """Return the last line of a list if it has a number and begins like no other line, as a sum does; else nothing."""
-    stop = len(text.rstrip())
-    last = text[line_start(text, stop) : stop]
-    rare = rare_lines(text[:stop], [(0, stop)], BEGINNING_OF_LINE)
-    is_sum = bool(rare) and rare[-1][1] == stop and any(map(str.isdigit, last))
-    return last if is_sum else ""
+    text = text.rstrip()
+    start = line_start(text, len(text))
+    rare = rare_lines(text, [(0, len(text))], BEGINNING_OF_LINE)
+    is_sum = bool(rare) and rare[-1] >= start and any(map(str.isdigit, text[start:]))
+    return text[start:] if is_sum else ""
