@@ -48,7 +48,6 @@ OFF = {
     "the question lifts": {"relevance": 0.0},
     "the question itself": {"asked": 0.0},
     "stop where it is not worth it": {"least": 0.0},
-    "both ends": {"ends": False},
 }
 ROUNDS = 15
 
@@ -74,7 +73,7 @@ def known_again() -> Iterator[None]:
 @contextmanager
 def unstructured() -> Iterator[None]:
     """Previews that take JSON for text."""
-    with patch.object(segments, "_is_json", return_value=False):
+    with patch.object(segments, "is_literal", return_value=False):
         yield
 
 

@@ -379,3 +379,16 @@ def test_a_heading_of_html_stands_above_what_follows_it() -> None:
     record = record_at(text, place, place + 6)
     shown = [text[start:stop] for start, stop in record.spans]
     assert shown == ["<h1>Manual</h1>", "<h2>Topic 4</h2>", "<h3>Hint</h3>\n<p>Not 28.</p>"]
+
+
+def test_a_line_unlike_those_beside_it_comes_with_what_it_is_below() -> None:
+    """The fields of the only block of a text are told apart by their names; the rows of a list are not."""
+    assert _shown("server:\n  host: db-7\n  port: 5432\n", "db-7") == (
+        "server:\n  host: db-7\n  port: 5432"
+    )
+
+
+def test_a_line_below_a_diff_is_not_of_it() -> None:
+    """What follows the last hunk is shown itself, and not the hunk."""
+    assert _shown(f"{HUNKS}Reviewed by Ann.\n", "Reviewed").endswith("\nReviewed by Ann.")
+    assert "conf.py" not in _shown(f"{HUNKS}Reviewed by Ann.\n", "Reviewed")

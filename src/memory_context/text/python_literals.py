@@ -20,11 +20,11 @@ _STRING = (
 )
 # A string, a constant, or the name of an object's class or field.
 _STRING_OR_NAME = re.compile(
-    rf"{_STRING}|\b(?:None|True|False|nan|inf|NaT|datetime\.timezone\.utc)\b"
+    rf"{_STRING}|\b(?:None|True|False|nan|inf|NaT|datetime\.timezone\.utc|null|true|false|NaN|Infinity)\b"
     r"|(?<![\w.])[A-Za-z_][\w.]{0,80}+(?=[(=])",
     re.DOTALL,
 )
-_NUMBERS = re.compile(r"[\s\d.,:=+\-ej(){}\[\]]*")
+_NUMBERS = re.compile(r"[\s\d.,:=+\-eEj(){}\[\]]*")
 # A string, or a member of an enumeration, <Status.OPEN: 'open'>, of which the value is enough.
 _STRING_OR_MEMBER = re.compile(
     rf"{_STRING}|<[A-Za-z_][\w.]*+: (?P<value>'[^'\\]*+'|-?\d++)>", re.DOTALL
@@ -95,8 +95,8 @@ def parse_literal(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
         return value if is_object(value) or is_list(value) else None
 
 
-def is_repr(text: str) -> bool:
-    """Return whether `text`, which is not JSON, looks like the complete repr of a list or an object, up to 1 MB.
+def is_literal(text: str) -> bool:
+    """Return whether `text` looks like a complete list or object, in JSON or Python's repr, up to 1 MB.
 
     This is a quick check: the text is not parsed.
     """

@@ -23,7 +23,7 @@ from memory_context.text.python_literals import (
     objects_in,
     read_literal,
 )
-from memory_context.text.rows.values_as_rows import names_beside
+from memory_context.text.rows.values_as_rows import largest_records
 
 SAMPLED = 50
 MANY = 6
@@ -70,12 +70,13 @@ def _describe_object(literal: Literal, sample: Sample) -> Description:
         return Description(Kind.ERROR, "JSON error", (error,))
     named = (key for key in value if _NAME_KEY.fullmatch(key) and isinstance(value[key], str | int))
     name_key = next(named, "")
-    owner, list_key = _largest_list(value)
-    if owner and (len(owner[list_key]) >= MANY or not name_key):
-        noun = singular(list_key).replace("_", " ")
-        records = Literal(owner[list_key], literal.is_cut)
-        columns = names_beside(owner, records.value)
-        return _describe_list(records, "JSON:", noun, sample, _total_in(owner), columns)
+    found = largest_records(value)
+    is_list_of_many = found and is_list(found.value) and (len(found.value) >= MANY or not name_key)
+    if found and is_list_of_many and (found.names or 2 * found.weight >= len(str(value))):
+        noun = singular(found.key).replace("_", " ")
+        records = Literal(found.value, literal.is_cut)
+        total = _total_in(found.owner)
+        return _describe_list(records, "JSON:", noun, sample, total, found.names)
     facts = f"JSON object ({name_key} {shortened(value[name_key])})" if name_key else "JSON object"
     names = unique_names(key for key in value if key != name_key)
     return Description(Kind.JSON, facts, names, is_cut=literal.is_cut)
@@ -143,18 +144,3 @@ def _total_in(value: dict[str, Any]) -> int:
 
 def _fields_of(records: list[dict[str, Any]]) -> tuple[str, ...]:
     return unique_names(key for record in records[:5] for key in record)
-
-
-def _largest_list(value: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
-    """Return the object that holds the list that makes up most of `value`, and the list's key; None if there is none."""
-    inner: Any = value
-    while is_object(inner) and inner:
-        sizes = {key: len(str(field)) for key, field in inner.items()}
-        heaviest = max(sizes, key=sizes.__getitem__)
-        if sizes[heaviest] * 2 < sum(sizes.values()):
-            break
-        owner, inner = inner, inner[heaviest]
-        if is_list(inner):
-            has_records = bool(inner) and isinstance(inner[0], dict | list)
-            return (owner, heaviest) if has_records else (None, "")
-    return None, ""

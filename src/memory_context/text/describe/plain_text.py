@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 
 from memory_context.model.media import described, embedded_bytes
-from memory_context.text.describe.closing_line import closing_line
 from memory_context.text.describe.description import Description, Kind, counted
 from memory_context.text.describe.logs import failures_in
 from memory_context.text.describe.sample import Sample
+from memory_context.text.excerpt.rare_lines import rare_lines
+from memory_context.text.lines import line_start
 
 LONGEST_ERROR = 40
 FAILING_PART = 0.02
+# So many words at the beginning of a line say what it is a line of.
+BEGINNING_OF_LINE = 3
 # A first line such as `Error: …`, `fatal: …`, `Unable to …`, `KeyError: …`, `make: not found`.
 _ERROR = re.compile(
     r"(?:an? )?(?:\w+ )?(?:error|exception|failure|failed)\b|(?:fatal:|cannot |could not |unable to )"
@@ -45,8 +48,16 @@ def describe_plain(sample: Sample) -> Description:
     failures, first = failures_in(sample.text)
     if 0 < failures <= FAILING_PART * sample.line_count:
         return Description(Kind.TEXT, f"{facts}, {counted(failures, 'failure')}", (first.strip(),))
-    closing = closing_line(sample.tail)
+    closing = _closing_line(sample.tail)
     if closing:
-        start, stop = closing
-        return Description(Kind.TEXT, f"{facts}, at its end", (sample.tail[start:stop],))
+        return Description(Kind.TEXT, f"{facts}, at its end", (closing,))
     return Description(Kind.TEXT, facts, (sample.first_line,))
+
+
+def _closing_line(text: str) -> str:
+    """Return the last line of a list if it has a number and begins like no other line, as a sum does; else nothing."""
+    text = text.rstrip()
+    start = line_start(text, len(text))
+    rare = rare_lines(text, [(0, len(text))], BEGINNING_OF_LINE)
+    is_sum = bool(rare) and rare[-1] >= start and any(map(str.isdigit, text[start:]))
+    return text[start:] if is_sum else ""

@@ -7,42 +7,40 @@ Previews, recalled text and partial reads all use the function `excerpt`, each w
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import groupby
+from operator import attrgetter
 
 from memory_context.model.selection import Cost
 from memory_context.prompts_and_tool_descriptions import GAP, GAP_AT_LINE, MORE_MEMBERS
 from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
 from memory_context.text.excerpt.question_regions import fill
-from memory_context.text.excerpt.segment_scores import Ranking, from_both_ends, score
-from memory_context.text.excerpt.segments import Segment, Segmentation, split, split_regions
+from memory_context.text.excerpt.segment_scores import Ranking, score
+from memory_context.text.excerpt.segments import (
+    Container,
+    Segment,
+    Segmentation,
+    split,
+    split_regions,
+)
 from memory_context.text.excerpt.segments_within_budget import (
-    GAP_TOKENS,
-    SAMPLE,
     SegmentPacker,
     price_of,
-    with_more,
 )
 from memory_context.text.lines import line_end, line_start
 from memory_context.text.ranges import Span, joined
 from memory_context.text.read.line_ranges import LineNumbers
-from memory_context.text.read.paging import fits
+from memory_context.text.read.paging import fits, truncated
 
 # With READING, a fifth of the budget (at least 400) goes to the best segments, wherever they are. The rest goes to the
 # regions that hold most of the question.
 BEST_PART = 5
 LEAST_BEST = 400
-# Where few segments are worth their price, a preview also shows both ends of the text, up to this share of the budget;
-# up to all of it if the text costs more than FAR_LARGER times the budget. Compared with what folding such a text
-# saves, its preview costs next to nothing.
-ENDS_PART = 0.3
-FAR_LARGER = 128
 READING = Ranking(names=0, plain=0, share=0.5, least=0, fills=True)
 ANSWER = replace(READING, fills=False)
-PREVIEW = Ranking(ends=True)
+PREVIEW = Ranking()
 ENDS = Ranking(names=0, plain=1, asked=0, near=2000, far=0, end=1, near_end=2000, least=0)
 WHATEVER = Ranking(least=0)
 
@@ -95,23 +93,12 @@ def excerpt(
         first_line: The number of the text's first line.
     """
     found = split(text) if len(text) <= LARGE else split_regions(text, hotspots(text, question))
-    is_far_larger = ranking.ends and _is_far_larger(text, budget, cost)
-    room = budget
-    ends = list[int]()
-    if is_far_larger or (ranking.ends and len(text) > LARGE):
-        # Both ends are budgeted for first, unless they take more than half.
-        count = len(found.segments)
-        # A single segment is both ends, and the text `[]` has no segment.
-        outer = [0, count - 1][:count]
-        price = sum(price_of(found, index, cost) + GAP_TOKENS for index in outer)
-        if price <= budget // 2:
-            ends, room = outer, budget - price
 
     def packed(question: str, ranking: Ranking) -> list[int]:
         """Return the segments that fit the budget best, given a question and a ranking."""
         scores = score(found, question, ranking, known)
         if not ranking.fills:
-            return SegmentPacker(found, scores, ranking, cost).pack(room)
+            return SegmentPacker(found, scores, ranking, cost).pack(budget)
         first = min(budget, max(budget // BEST_PART, LEAST_BEST))
         best = SegmentPacker(found, scores, ranking, cost).pack(first)
         scores = score(found, question, replace(ranking, share=0), known)
@@ -127,17 +114,8 @@ def excerpt(
         chosen = packed("", WHATEVER)
     if not chosen:
         return _beginning(text, budget, cost)
-    if ranking.ends:
-        most = budget if is_far_larger else budget * ENDS_PART
-        outermost_first = from_both_ends(range(len(found.segments)))
-        chosen = with_more(found, [*ends, *chosen], outermost_first, most, cost)
     shown = _within(budget, found, first_line, chosen, cost)
     return replace(shown, is_answer=is_answer)
-
-
-def _is_far_larger(text: str, budget: float, cost: Cost) -> bool:
-    """Return whether a text costs far more than *budget*, estimated from the cost of its beginning."""
-    return len(text) * cost(text[:SAMPLE]) > FAR_LARGER * budget * SAMPLE
 
 
 def _within(
@@ -162,59 +140,47 @@ def _within(
 
 def _beginning(text: str, budget: int, cost: Cost) -> Excerpt:
     """Return the first characters of a text, for when not even one segment fits."""
-    shown = text.lstrip()[: max(0, budget)]
-    while shown:
-        beginning = f"{shown} {GAP}"
-        if cost(beginning) <= budget:
-            return Excerpt(beginning, is_answer=False)
-        # Shortening by a quarter each time needs few counts and wastes little of the budget.
-        shown = shown[: len(shown) * 3 // 4]
-    return NOTHING_SHOWN
+    mark = f" {GAP}"
+    beginning = truncated(text.lstrip(), budget - cost(mark), cost).rstrip() + mark
+    return Excerpt(beginning, is_answer=False) if cost(beginning) <= budget else NOTHING_SHOWN
 
 
 def _rendered(found: Segmentation, first_line: int, indexes: list[int]) -> Excerpt:
     """Render the segments as one text; each JSON record on a line of its own."""
     text = found.text
+    segments = [found.segments[index] for index in indexes]
+    if len(found.containers) == 1:
+        return show_spans(text, ((one.start, one.end) for one in segments), first_line)
     lines = ShownLines(text, first_line)
-    shown, shown_end, is_record = "", 0, False
-    for run in _runs(found, indexes):
-        start, end = run[0].start, run[-1].end
-        is_record = bool(found.containers[run[0].container].path)
-        if is_record:
-            if shown:
-                shown += "\n"
-            shown += _record(found, run)
-            for segment in run:
-                lines.show(segment.start, segment.end)
+    records = list[str]()
+    for container, members in groupby(segments, key=attrgetter("container")):
+        shown = list(members)
+        records.append(_record(text, found.containers[container], shown))
+        for segment in shown:
+            lines.show(segment.start, segment.end)
+    return Excerpt("\n".join(records), tuple(joined(lines.ranges)))
+
+
+def show_spans(text: str, spans: Iterable[Span], first_line: int = 1) -> Excerpt:
+    """Return an excerpt of spans in the order of the text, which may overlap, with gap marks between them."""
+    parts = list[Span]()
+    for start, stop in spans:
+        # Pieces of a line with nothing between them are one part, of which the line is shown whole.
+        if parts and not _NON_SPACE.search(text, parts[-1][1], start):
+            first, last = parts.pop()
+            parts.append((first, max(last, stop)))
         else:
-            shown += gap_between(text, shown_end, start, lines) + text[start:end]
-            lines.show(start, end)
-        shown_end = end
+            parts.append((start, stop))
+    lines = ShownLines(text, first_line)
+    shown, shown_end = "", 0
+    for start, stop in parts:
+        shown += gap_between(text, shown_end, start, lines) + text[start:stop]
+        lines.show(start, stop)
+        shown_end = stop
     shown = shown.rstrip("\n")
-    rest = text[shown_end:].rstrip()
-    if rest and not is_record:
-        shown += f"\n{GAP}" if "\n" in rest else f" {GAP}"
+    if shown and _NON_SPACE.search(text, shown_end):
+        shown += f" {GAP}"
     return Excerpt(shown, tuple(joined(lines.ranges)))
-
-
-def _runs(found: Segmentation, indexes: list[int]) -> Iterator[list[Segment]]:
-    """Yield the segments in runs: those of one JSON record, or, in plain text, those that follow one another.
-
-    A run never spans two regions of a large text, because what lies between them was not split.
-    """
-    regions = [start for start, _ in found.regions]
-
-    def run_of(numbered: tuple[int, int]) -> tuple[int, ...]:
-        """Return what the segments of one run have in common."""
-        place, index = numbered
-        segment = found.segments[index]
-        if found.containers[segment.container].path:
-            return (segment.container,)
-        # This difference is constant as long as the indexes are consecutive.
-        return segment.container, bisect_right(regions, segment.start), index - place
-
-    for _, run in groupby(enumerate(indexes), run_of):
-        yield [found.segments[index] for _, index in run]
 
 
 def gap_between(text: str, shown_end: int, start: int, lines: ShownLines) -> str:
@@ -231,9 +197,8 @@ def gap_between(text: str, shown_end: int, start: int, lines: ShownLines) -> str
     return gap
 
 
-def _record(found: Segmentation, run: Sequence[Segment]) -> str:
+def _record(text: str, container: Container, run: Sequence[Segment]) -> str:
     """Render the path of a record, then the members shown, as JSON; or the segments shown of one long string."""
-    text, container = found.text, found.containers[run[0].container]
     if container.kind == "text":
         shown, shown_end = f"{container.path}: ", run[0].start
         for segment in run:
@@ -242,11 +207,8 @@ def _record(found: Segmentation, run: Sequence[Segment]) -> str:
             shown += text[segment.start : segment.end]
             shown_end = segment.end
         return shown
-    members = list[str]()
-    missing = container.size
-    for segment in run:
-        members.append(_BREAK_IN_MEMBER.sub(" ", text[segment.start : segment.end]))
-        missing -= segment.members
+    members = [_BREAK_IN_MEMBER.sub(" ", text[one.start : one.end]) for one in run]
+    missing = container.size - sum(segment.members for segment in run)
     if missing:
         members.append(MORE_MEMBERS[container.kind].format(count=missing))
     opening, closing = "{}" if container.kind == "object" else "[]"

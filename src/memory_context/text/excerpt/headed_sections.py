@@ -87,7 +87,7 @@ def section_at(text: str, start: int) -> Section | None:
     stop = following[0].place if following else min(len(text), start + FARTHEST_END)
     if heading.kind == "hunk":
         stop = _end_of_hunk(text, heading.place, stop)
-        if stop < start:
+        if stop <= start:
             return None
     is_of_diff = heading.kind in _OF_DIFFS
     # An outermost section of a text with nested ones is not a record, but a part such as "all failures of this run".

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from itertools import chain
+from itertools import chain, islice
 
 from memory_context.text.lines import line_spans
 from memory_context.text.ranges import Span
@@ -16,30 +16,30 @@ LISTED = 3
 LEAST_LISTED = 0.6
 # If more than this share of the lines have a form of their own, they are not exceptions.
 MOST_RARE = 0.25
-_APART = re.compile(r"[\s,;|]+")
-_DIGIT = re.compile(r"\d")
+_WORD = re.compile(r"""[^\s,;:|"'(){}\[\]]+""")
 
 
-def rare_lines(text: str, regions: Iterable[Span]) -> list[Span]:
-    """Return where the lines begin and end whose form no other line has, if the text consists mostly of lists.
+def rare_lines(text: str, regions: Iterable[Span], most_words: int | None = None) -> list[int]:
+    """Return where the first words are of the lines whose form no other has, if the text consists mostly of lists.
 
-    A line's form is its words, with each word that holds a digit replaced by ``0``.
+    A line's form is its words, with each word that holds anything but letters replaced by ``0``.
 
     Args:
         text: The whole text.
         regions: The parts of it to read: all of a text of up to 100,000 characters, the hotspots of a longer one.
+        most_words: How many words at the beginning of a line make its form; None for all of them.
     """
-    forms = list[tuple[Span, str]]()
+    forms = dict[int, str]()
     spans = (line_spans(text, start, end) for start, end in regions)
     for start, stop in chain.from_iterable(spans):
-        words = _APART.split(text[start:stop].strip())
-        if words != [""]:
-            form = " ".join("0" if _DIGIT.search(word) else word for word in words)
-            forms.append(((start, stop), form))
+        words = list(islice(_WORD.finditer(text, start, stop), most_words))
+        if words:
+            form = " ".join(word[0] if word[0].isalpha() else "0" for word in words)
+            forms[words[0].start()] = form
     if len(forms) < LEAST_LINES:
         return []
-    counts = Counter(form for _, form in forms)
+    counts = Counter(forms.values())
     listed = sum(count for count in counts.values() if count >= LISTED)
-    rare = [span for span, form in forms if counts[form] == 1]
+    rare = [place for place, form in forms.items() if counts[form] == 1]
     is_list = listed >= LEAST_LISTED * len(forms)
     return rare if is_list and len(rare) <= MOST_RARE * len(forms) else []

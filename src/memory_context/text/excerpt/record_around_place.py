@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from memory_context.model.selection import Cost
-from memory_context.prompts_and_tool_descriptions import GAP
-from memory_context.text.excerpt.excerpt import Excerpt, ShownLines, gap_between
+from memory_context.text.excerpt.excerpt import Excerpt, show_spans
 from memory_context.text.excerpt.headed_sections import section_at
 from memory_context.text.excerpt.records_by_line_forms import (
     LONG_HEAD,
@@ -94,18 +93,7 @@ def show_records(text: str, records: Sequence[Record], budget: int, cost: Cost) 
             chosen.append(record)
             remaining -= price
     chosen.sort(key=lambda record: record.start)
-    lines = ShownLines(text)
-    shown, shown_end = "", 0
-    for start, stop in (span for record in chosen for span in record.spans):
-        start = max(start, shown_end)  # noqa: PLW2901 - records may overlap or share a head
-        if start < stop:
-            shown += gap_between(text, shown_end, start, lines) + text[start:stop]
-            lines.show(start, stop)
-            shown_end = stop
-    shown = shown.rstrip("\n")
-    if shown and _NON_SPACE.search(text, shown_end):
-        shown += f" {GAP}"
-    return Excerpt(shown, tuple(lines.ranges))
+    return show_spans(text, (span for record in chosen for span in record.spans))
 
 
 def record_at(text: str, start: int, stop: int) -> Record:

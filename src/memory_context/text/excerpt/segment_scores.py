@@ -10,7 +10,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
@@ -18,12 +18,13 @@ from itertools import chain
 from memory_context.text.excerpt.error_words import FAULTS, places_of_faults
 from memory_context.text.excerpt.rare_lines import rare_lines
 from memory_context.text.excerpt.segments import Segmentation
-from memory_context.text.ranges import Span
 from memory_context.text.words_and_names import BLOB, NAME, occurrences, terms, weight
 
 # The whole question is taken to be this many of its most telling words.
 BEST_TERMS = 6
 SMALL = 1e-9
+# The worth, in names, of the first and the last segment of a text of which only some regions are read.
+OUTERMOST = 4.0
 # Only a segment of at least this many characters can be a blob, such as base64.
 LEAST_BLOB = 60
 # How far before a key to look for the beginning of its line.
@@ -59,7 +60,6 @@ class Ranking:
         share: Segments whose relevance is below this share of the best one's count as irrelevant.
         least: The least worth for its price that a segment needs to be shown.
         fills: Whether the rest of the budget goes to the regions that hold most of the question.
-        ends: Whether both ends of the text are shown where few segments are worth their price, or the text is huge.
     """
 
     names: float = 1.0
@@ -80,7 +80,6 @@ class Ranking:
     share: float = 0.0
     least: float = 0.03
     fills: bool = False
-    ends: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +128,13 @@ def score(
     worth = dict[str, float]()
     if ranking.names:
         worth = _collect_names(found, names, ranking, known)
-        rare = _in_lines(found, rare_lines(found.text, found.regions))
+        places = rare_lines(found.text, found.regions)
+        rare = sorted({bisect_right(starts, place) - 1 for place in places})
+        outermost = [0, len(starts) - 1] if len(found.regions) > 1 else []
         telling = (
             ("fault", ranking.fault, 2, places_of_faults(held_by)),
             ("rare", ranking.rare, 4, rare),
+            ("end", OUTERMOST, 2, outermost),
         )
         for kind, most, full, indexes in telling:
             for rank, index in enumerate(from_both_ends(indexes)):
@@ -211,20 +213,6 @@ def _is_field(text: str, start: int, end: int) -> bool:
     if text[end : end + 2] in KEY_ENDS:
         return not text[max(0, start - INDENTATION) : start].rpartition("\n")[2].strip(" -\t")
     return text[start - 2 : start] in VALUE_BEGINS and text[end : end + 1] in VALUE_ENDS
-
-
-def _in_lines(found: Segmentation, lines: Iterable[Span]) -> list[int]:
-    """Return the first segment in each of the lines, each segment once.
-
-    A segment may begin after the beginning of its line: that of a JSON member does not include the indentation.
-    """
-    ends = [segment.end for segment in found.segments]
-    first = dict[int, None]()
-    for start, stop in lines:
-        index = bisect_right(ends, start)
-        if index < len(ends) and found.segments[index].start < stop:
-            first[index] = None
-    return list(first)
 
 
 def from_both_ends(indexes: Sequence[int]) -> list[int]:

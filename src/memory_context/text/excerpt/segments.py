@@ -16,7 +16,7 @@ from itertools import islice, pairwise
 from typing import TypeAlias
 
 from memory_context.text.lines import line_spans
-from memory_context.text.python_literals import is_repr
+from memory_context.text.python_literals import is_literal
 from memory_context.text.ranges import Span
 from memory_context.text.rows.ruled_tables import DELIMITER_ROW
 
@@ -61,7 +61,6 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _MARK = re.compile(
     r"""'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\](){},:=]""", re.DOTALL
 )
-_decoder = json.JSONDecoder()
 
 # Of a member: its step in a JSONPath, its start, its value's start, and its end.
 _Member: TypeAlias = tuple[str, int, int, int]
@@ -120,7 +119,7 @@ class Segmentation:
 def split(text: str) -> Segmentation:
     """Split `text`, in time linear in its length; JSON and a Python repr are split along their members."""
     found = Segmentation(text, [(0, len(text))])
-    if _is_json(text) or is_repr(text):
+    if is_literal(text):
         _split_container(found, _skip_space(text, 0), "$", 0)
         return found
     records = _starts_of_json_lines(text)
@@ -134,35 +133,20 @@ def split(text: str) -> Segmentation:
 def split_regions(text: str, regions: list[Span]) -> Segmentation:
     """Split some regions of `text` without reading the rest; the first region must be its beginning."""
     found = Segmentation(text, regions)
-    has_header = bool(end_of_header(text, *regions[0]))
-    for number, (start, end) in enumerate(regions):
-        if number > 0 and has_header:
-            for begin, stop in _packed(text, start, end):
-                found.segments.append(Segment(begin, stop, parent=0))
-        else:
-            _split_text(found, start, end, 0)
+    header = 0 if end_of_header(text, *regions[0]) else None
+    for start, end in regions:
+        _split_text(found, start, end, 0, header if start else None)
     return found
 
 
-def _is_json(text: str) -> bool:
-    # The first character is checked first, because decoding a large text is slow.
-    if not text.startswith(("{", "["), _skip_space(text, 0)):
-        return False
-    try:
-        _decoder.decode(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
 def _starts_of_json_lines(text: str) -> list[int]:
-    """Return where the lines begin if there are several and each is a JSON object, not counting blank ones; else ``[]``."""
+    """Return where the lines begin if there are several and each is an object, not counting blank ones; else ``[]``."""
     starts = list[int]()
     for start, end in line_spans(text, 0, len(text)):
         if start == end:
             continue
         # A single line that is not an object makes it plain text: a log may begin with an object or two.
-        if text[start] != "{" or text[end - 1] != "}" or not _is_json(text[start:end]):
+        if text[start] != "{" or not is_literal(text[start:end]):
             return []
         starts.append(start)
     return starts if len(starts) > 1 else []
@@ -239,20 +223,24 @@ def _skip_space(text: str, place: int) -> int:
     return _SPACE.match(text, place).end()  # type: ignore[union-attr] # matches anything
 
 
-def _split_text(found: Segmentation, start: int, end: int, container: int) -> None:
-    """Split a region into lines: short ones stay together with the next, long ones are broken as a reader would."""
+def _split_text(
+    found: Segmentation, start: int, end: int, container: int, header: int | None = None
+) -> None:
+    """Split a region into lines: short ones stay together with the next, long ones are broken as a reader would.
+
+    If it belongs to a table that begins before it, *header* is the segment of the table's header.
+    """
     text, segments = found.text, found.segments
-    header = end_of_header(text, start, end)
-    if header:
-        parent = len(segments)
-        segments.append(Segment(start, header, container))
-        for begin, stop in _packed(text, header + 1, end):
-            segments.append(Segment(begin, stop, container, parent))
-        return
+    if header is None and (header_end := end_of_header(text, start, end)):
+        header = len(segments)
+        segments.append(Segment(start, header_end, container))
+        start = header_end + 1
     scopes = list[Span]()
     for begin, stop in _packed(text, start, end):
-        parent_definition = _enter_scope(text, begin, scopes, len(segments))
-        segments.append(Segment(begin, stop, container, parent_definition))
+        parent = header
+        if header is None:
+            parent = _enter_scope(text, begin, scopes, len(segments))
+        segments.append(Segment(begin, stop, container, parent))
 
 
 def _enter_scope(text: str, begin: int, scopes: list[Span], index: int) -> int | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from memory_context.text.python_literals import is_list, is_object
@@ -21,22 +21,35 @@ LEAST_COMMON = 2
 
 
 @dataclass(frozen=True, slots=True)
-class _Records:
+class FoundRecords:
     """A list, or an object of similar objects, found in a value.
 
     Attributes:
         path: Its JSONPath.
+        key: Its key in the object around it; empty if there is none.
         value: The list or object itself.
-        weight: Its length when written as text.
-        names: The names of its columns, if they stand beside it.
-        are_records: Whether its items are objects or lists.
+        owner: The object around it; empty if there is none.
     """
 
     path: str
+    key: str
     value: Any
-    weight: int
-    names: tuple[str, ...] = ()
-    are_records: bool = True
+    owner: dict[str, Any]
+
+    @property
+    def weight(self) -> int:
+        """Return its length when written as text."""
+        return len(str(self.value))
+
+    @property
+    def are_records(self) -> bool:
+        """Return whether its items are objects or lists."""
+        return is_object(self.value) or all(isinstance(item, dict | list) for item in self.value)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of its columns, if they stand beside it."""
+        return names_beside(self.owner, self.value) if is_list(self.value) else ()
 
 
 def table_of_value(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON holds
@@ -50,17 +63,19 @@ def table_of_value(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever J
 
 
 def records_in(value: Any, notation: str) -> TextTable | None:  # noqa: ANN401 - whatever JSON holds
-    """Return the rows of the largest records in a value; None if it has no records.
-
-    A list whose column names stand beside it is preferred.
-    """
-    found = [records for records in _records_of(value) if records.are_records]
-    chosen = max(found, key=lambda records: (bool(records.names), records.weight), default=None)
+    """Return the rows of the largest records in a value; None if it has no records."""
+    chosen = largest_records(value)
     if chosen is None:
         return None
     if is_object(chosen.value):
         return _under_keys(chosen.value, f"the {notation} object {chosen.path}")
     return rows_of_values(chosen.value, f"the {notation} list {chosen.path}", chosen.names)
+
+
+def largest_records(value: Any) -> FoundRecords | None:  # noqa: ANN401 - whatever JSON holds
+    """Return the largest records in a value; a list whose column names stand beside it is preferred."""
+    found = [records for records in _records_of(value) if records.are_records]
+    return max(found, key=lambda records: (bool(records.names), records.weight), default=None)
 
 
 def names_beside(owner: dict[str, Any], rows: list[Any]) -> tuple[str, ...]:
@@ -113,20 +128,17 @@ def _pairs(value: dict[str, Any], before: str) -> Iterator[Row]:
             yield [before + key, member]
 
 
-def _records_of(value: Any) -> Iterator[_Records]:  # noqa: ANN401 - whatever JSON holds
+def _records_of(value: Any) -> Iterator[FoundRecords]:  # noqa: ANN401 - whatever JSON holds
     """Yield the lists, and the objects of similar objects, in a value, but not those within others."""
-    waiting: list[tuple[str, Any, dict[str, Any]]] = [("$", value, {})]
+    waiting = [FoundRecords("$", "", value, {})]
     while waiting:
-        path, member, owner = waiting.pop()
-        member = records_by_columns(member) or member
-        if is_list(member) and member:
-            are_records = all(isinstance(item, dict | list) for item in member)
-            names = names_beside(owner, member)
-            yield _Records(path, member, len(str(member)), names, are_records)
-        elif is_object(member) and _are_alike(list(member.values())):
-            yield _Records(path, member, len(str(member)))
+        found = waiting.pop()
+        member = records_by_columns(found.value) or found.value
+        if (is_list(member) and member) or (is_object(member) and _are_alike([*member.values()])):
+            yield replace(found, value=member)
         elif is_object(member):
-            waiting += [(f"{path}.{key}", inner, member) for key, inner in member.items()]
+            for key, inner in member.items():
+                waiting.append(FoundRecords(f"{found.path}.{key}", key, inner, member))
 
 
 def _are_alike(members: list[Any]) -> bool:
