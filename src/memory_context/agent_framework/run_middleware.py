@@ -145,6 +145,7 @@ class RunningAgent:
         )
         return filled
 
+    @property
     def trusted(self) -> list[str]:
         """Return the keys that may be passed to tools."""
         return trusted_keys(self.before(), self.note.facts.trusted)
@@ -241,7 +242,7 @@ class FoldingMiddleware(FunctionMiddleware):
             context.metadata.setdefault(SHOWN_ARGUMENTS, arguments)
         context.arguments = filled
         user_id = run.conversation.manager.scope.user_id
-        call = RunningCall(user_id, frozenset(run.trusted()), arguments)
+        call = RunningCall(user_id, frozenset(run.trusted), arguments)
         with call.running():
             await call_next()
         if isinstance(context.result, Content):
