@@ -93,10 +93,6 @@ class Occurrence:
         """Return whether the place is in the header of a table that the text begins with."""
         return self.start < end_of_column_names(self.text)
 
-    def is_in(self, key: str, record: Record) -> bool:
-        """Return whether the place is in *record* of the text under *key*."""
-        return self.key == key and record.start <= self.start < record.stop
-
 
 @dataclass(slots=True)
 class FoundTerms:
