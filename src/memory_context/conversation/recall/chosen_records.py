@@ -103,8 +103,7 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
     if chosen.covered and not (certainty and others_may_say_more):
         return chosen.expansions(message), True
     windows = windows_of(found)
-    # The more surely a message speaks of something known, the less of it a window needs to hold.
-    certainty = max(certainty, _points_at_rare(message, found))
+    # The more surely a message refers back, the less of it a window needs to hold.
     weight, term_count = _most_held(found, map(terms_at, windows.values()))
     if _is_enough(weight, term_count, certainty):
         for key, record, held in best_windows(found, windows):
@@ -375,14 +374,6 @@ def _not_naming_fields(places: Sequence[Occurrence]) -> Sequence[Occurrence]:
     """
     others = [place for place in places if not place.names_a_field]
     return others or (places if len(places) <= FEW else [])
-
-
-def _points_at_rare(message: str, found: FoundTerms) -> bool:
-    """Return whether the message takes something as known ("our landlord") that stands at few places."""
-    return any(
-        0 < len(found.of(number)) <= FEW and is_pointed_at(message, term)
-        for number, term in enumerate(found.terms)
-    )
 
 
 def _most_held(found: FoundTerms, held: Iterable[Mapping[int, int]]) -> tuple[float, int]:
