@@ -23,13 +23,21 @@ from agent_framework import (
 )
 
 from exported import exported
-from memory_context import AgentMemoryService, MemoryManager, MemoryRef, SQLAlchemyStore
+from memory_context import (
+    AgentMemoryService,
+    MemoryManager,
+    MemoryRef,
+    PassingPolicy,
+    SQLAlchemyStore,
+)
 from memory_context.agent_framework import MemoryContextProvider, file_tools
 from memory_context.agent_framework.provider import OWNER
 from memory_context.exceptions import InvalidArgumentError, StateOwnerError
 from memory_context.testing import ScriptedFrameworkClient
 from messages import LOG
 
+# The log as it would stand in JSON or in a repr.
+WHOLE = json.dumps(LOG)[1:-1]
 SAVE = {"category": "findings", "content": "worker-7 is slow", "tier": "run"}
 
 
@@ -108,7 +116,7 @@ async def test_a_run_is_streamed(store: SQLAlchemyStore) -> None:
         assert "".join(told) == (await streamed.get_final_response()).text
 
     assert "It ran out of space." == "".join(told)
-    assert LOG not in said(client.prompts[1])
+    assert WHOLE not in said(client.prompts[1])
     assert "no space left on /dev/sdx9" in said(client.prompts[-1])
 
 
@@ -145,7 +153,7 @@ async def test_a_run_waits_for_a_person(store: SQLAlchemyStore, *, through_json:
     assert "Deployed." == response.text
     last = said(client.prompts[-1])
     assert "worker-7 is slow" in last
-    assert LOG not in last
+    assert WHOLE not in last
     [result] = [
         content
         for message in client.prompts[-1]
@@ -156,7 +164,7 @@ async def test_a_run_waits_for_a_person(store: SQLAlchemyStore, *, through_json:
     manager = MemoryManager(store, user_id="ann")
     assert LOG == manager.retrieve(ref.key)
     assert [ref.key] == [i.memory_key for i in manager.memory_store.list_all(manager.scope)]
-    assert LOG not in json.dumps(session.to_dict())
+    assert WHOLE not in json.dumps(session.to_dict())
 
 
 async def test_an_approved_call_gets_the_text_behind_its_reference(store: SQLAlchemyStore) -> None:
@@ -179,7 +187,28 @@ async def test_an_approved_call_gets_the_text_behind_its_reference(store: SQLAlc
     approved = Message("user", [asked.to_function_approval_response(approved=True)])
     response = await agent.run(approved, session=session)
     assert ([], "Mailed.", [LOG]) == (response.user_input_requests, response.text, sent)
-    assert LOG not in json.dumps(session.to_dict())
+    assert WHOLE not in json.dumps(session.to_dict())
+
+
+@tool(approval_mode="never_require")
+def unlock(password: str) -> str:
+    """Unlock the vault."""
+    raise ValueError(f"cannot unlock with {password}")
+
+
+async def test_an_error_quotes_the_reference(store: SQLAlchemyStore) -> None:
+    """Where the framework tells a model why a tool failed, the secret that the tool quotes stays one."""
+    manager = MemoryManager(store, user_id="ann")
+    reference = f"[MemoryRef: {manager.store('tulip-4711', type='secret')}]"
+    passing = PassingPolicy(secrets_for=["unlock"])
+    memory = MemoryContextProvider(store, user_id="ann", recall=False, pass_by_reference=passing)
+    agent, client = agent_of([call("unlock", password=reference), "It failed."], memory)
+    client.function_invocation_configuration["include_detailed_errors"] = True
+    session = agent.create_session()
+    await agent.run(f"Unlock it with {reference}.", session=session, tools=[unlock])
+    shown = said(client.prompts[-1])
+    assert f"cannot unlock with {reference}" in shown
+    assert "tulip" not in shown + json.dumps(session.to_dict())
 
 
 class Archive(HistoryProvider):
@@ -216,7 +245,7 @@ async def test_a_history_provider_saves_what_is_folded(
     for text in ("Read the log.", "Why did worker-777 crash?"):
         await agent.run(text, session=session)
 
-    assert LOG not in said(archive.saved)
+    assert WHOLE not in said(archive.saved)
     assert MemoryRef.find_all(said(archive.saved))
     assert "no space left on /dev/sdx9" in said(client.prompts[-1])
     first, last = client.prompts[1], client.prompts[-1]
@@ -243,7 +272,7 @@ async def test_agents_of_a_workflow(store: SQLAlchemyStore) -> None:
     await workflow.run("Report on the log.")
 
     assert LOG.splitlines()[0] in said(writer.prompts[-1])
-    assert LOG not in said([*reader.prompts[-1], *writer.prompts[-1]])
+    assert WHOLE not in said([*reader.prompts[-1], *writer.prompts[-1]])
 
 
 @pytest.mark.usefixtures("drawn_keys")
@@ -430,7 +459,7 @@ async def test_state_does_not_grow_with_outputs(store: SQLAlchemyStore) -> None:
 
     assert len(LOG) * 3 * 20 > 1_000_000
     assert len(json.dumps(session.to_dict())) < 20 * 6_000
-    assert LOG not in said(client.prompts[-1])
+    assert WHOLE not in said(client.prompts[-1])
 
 
 async def test_a_limit_holds_inside_the_tool_loop(store: SQLAlchemyStore) -> None:
@@ -484,7 +513,7 @@ async def test_a_service_that_keeps_the_history_gets_what_is_new(
     assert "Was job-7919" in said(question[-1:])
     assert ["Sure?"] == [message.text for message in last]
     assert 0 == memory.stats().compactions
-    assert LOG not in said([*first, *results, *question, *last])
+    assert WHOLE not in said([*first, *results, *question, *last])
 
 
 async def test_spans_of_memory_stand_in_the_run(store: SQLAlchemyStore) -> None:

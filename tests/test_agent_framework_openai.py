@@ -61,7 +61,7 @@ async def test_a_session() -> None:
     assert "Done." == response.text
     assert [] == provider.refused
     assert LOG == SENT.pop()
-    assert LOG not in json.dumps(provider.asked)
+    assert json.dumps(LOG)[1:-1] not in json.dumps(provider.asked)
     assert LOG.splitlines()[0] in provider.asked[-1]["messages"][-1]["content"]
     assert len(json.dumps(session.to_dict())) < len(LOG) / 2
     earlier, later = provider.asked[-2]["messages"], provider.asked[-1]["messages"]
@@ -90,7 +90,7 @@ async def test_recall(*, stream: bool) -> None:
     assert ["memory_context", None] == [message.get("name") for message in first]
     assert "no space left on /dev/sdx9" in first[0]["content"]
     assert first == last[:2]
-    assert LOG not in json.dumps(provider.asked)
+    assert json.dumps(LOG)[1:-1] not in json.dumps(provider.asked)
 
 
 async def test_nobodys_memories() -> None:

@@ -80,7 +80,7 @@ def _python(folder: Path) -> Any:
 def _filled(memory: MemoryManager, folder: Path, code: str, **policy: Any) -> str:
     keys = [ref.key for ref in MemoryRef.find_all(code)]
     arguments = {"code": code, "timeout": 3}
-    filled = with_files(arguments, "python", PassingPolicy(**policy), memory, lambda: keys, folder)
+    filled = with_files(arguments, "python", PassingPolicy(**policy), memory, keys, folder)
     assert 3 == filled["timeout"]
     return str(filled["code"])
 
@@ -130,7 +130,7 @@ def test_what_is_not_written(memory: MemoryManager, folder: Path) -> None:
         with pytest.raises(NotPassedError, match=why):
             _filled(memory, folder, code)
     with pytest.raises(NotPassedError, match="No reference"):
-        with_files("[MemoryRef: log]", "python", PassingPolicy(), memory, list, folder)
+        with_files("[MemoryRef: log]", "python", PassingPolicy(), memory, [], folder)
     with pytest.raises(NotPassedError, match="at most"):
         _filled(memory, folder, "'[MemoryRef: log]'", max_argument_bytes=10)
     assert [] == list(folder.iterdir())

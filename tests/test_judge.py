@@ -511,6 +511,7 @@ CELLS = {
     "CSV": ("order_id,customer,items\n", "{n},Jo Lind{n},{m}\n"),
     "Markdown": ("| Order | Customer | Items |\n|---|---|---|\n", "| {n} | Jo Lind{n} | {m} |\n"),
     "columns": ("ORDER  CUSTOMER    ITEMS\n", "{n:<5}  Jo Lind{n:<4}  {m}\n"),
+    "a later column": ("CUSTOMER    ORDER  ITEMS\n", "Jo Lind{n:<4}  {n:<5}  {m}\n"),
     "an id": ("orders\nid | customer | items\n", "{n} | Jo Lind{n} | {m}\n"),
     "attributes": ("<all>\n", ' <order id="{n}" by="Jo Lind{n}" items="{m}"/>\n'),
     "a sign": ("", "#{n} by Jo Lind{n}, {m} items\n"),
@@ -523,6 +524,13 @@ def test_a_number_is_met_where_a_column_or_a_sign_names_it(head: str, row: str) 
     rows = [row.format(n=n, m=n + 7).strip("\n") for n in range(1, 200)]
     shown = _shown("Who is the customer of order 22?", head + "\n".join(rows))
     assert [rows[21]] == [part for part in shown if part in rows]
+
+
+@for_each("question", ["How does the price relate to the stock?", "Tell me about stock and price."])
+def test_names_of_fields_mean_no_record(question: str) -> None:
+    """Every record of a list has them, so that none is meant more than the others."""
+    rows = [{"id": n, "price": n * 3 + 1, "stock": n * 7 % 50} for n in range(60)]
+    assert [] == _shown(question, json.dumps(rows))
 
 
 def test_a_row_of_columns_comes_alone_with_its_header() -> None:
@@ -636,6 +644,22 @@ def test_a_passage_that_holds_all_that_is_asked_comes(question: str, text: str, 
     found = _shown(question, text)
     assert shown in "\n".join(found)
     assert bool(shown) == bool(found)
+
+
+def test_beside_a_name_the_rest_of_a_question_may_mean_a_passage() -> None:
+    """A question about what was said brings the name's sentence and, since that is no entry of a list, what else is asked."""
+    filler = "\n".join(
+        f"Speaker {n}: Yes, the river was high in the week of the {n}th, and we waited."
+        for n in range(60)
+    )
+    named = "Speaker 7: Then Okonkwo wrote to us."
+    meant = "Speaker 9: The festival budget was cut by a third because the harbour is closed."
+    talk = f"{filler}\n{named}\n{filler}\n{meant}\n{filler}"
+    shown = "\n".join(
+        _shown("What was decided about the festival budget after Okonkwo wrote?", talk)
+    )
+    assert named.partition(": ")[2] in shown
+    assert meant in shown
 
 
 def test_what_speakers_say_is_no_record() -> None:

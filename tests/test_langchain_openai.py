@@ -67,7 +67,7 @@ async def test_a_thread(stream: bool) -> None:
 
     assert [] == provider.refused
     assert LOG == SENT.pop()
-    assert LOG not in json.dumps(provider.asked)
+    assert json.dumps(LOG)[1:-1] not in json.dumps(provider.asked)
     assert LOG == MemoryManager(store, user_id="ann").retrieve(key)
     prompts = [request["messages"] for request in provider.asked]
     for earlier, later in pairwise(prompts):

@@ -287,10 +287,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             return filled
         with self._calling(request, conversation) as call:
             outcome = handler(filled)
-        outcome = with_quotations_as_written(
-            outcome, request.tool_call["args"], filled.tool_call["args"]
-        )
-        return self._folded(request, outcome, conversation, call)
+        return self._folded(request, filled, outcome, conversation, call)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolOutcome]]
@@ -302,10 +299,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
             return filled
         with self._calling(request, conversation) as call:
             outcome = await handler(filled)
-        outcome = with_quotations_as_written(
-            outcome, request.tool_call["args"], filled.tool_call["args"]
-        )
-        return await off_loop(self._folded, request, outcome, conversation, call)
+        return await off_loop(self._folded, request, filled, outcome, conversation, call)
 
     def wrap_model_call(
         self, request: AnyRequest, handler: Callable[[AnyRequest], AnyResponse]
@@ -474,7 +468,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
                 call["name"],
                 self._passing,
                 conversation.manager,
-                lambda: conversation.trusted,
+                conversation.trusted,
                 _schema_of(request),
             )
         except NotPassedError as refused:
@@ -490,10 +484,15 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
     def _folded(
         self,
         request: ToolCallRequest,
+        filled: ToolCallRequest,
         outcome: ToolOutcome,
         conversation: AgentConversation,
         call: RunningCall,
     ) -> ToolOutcome:
+        """Return a tool's outcome with large texts folded, and with references where an error quotes texts for them."""
+        outcome = with_quotations_as_written(
+            outcome, request.tool_call["args"], filled.tool_call["args"]
+        )
         if getattr(request.tool, "return_direct", False):
             return outcome
         before, folder = conversation.carried.messages, conversation.decides.folder

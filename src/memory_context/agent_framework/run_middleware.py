@@ -20,6 +20,11 @@ from agent_framework import (
     annotate_message_groups,
 )
 from agent_framework import Message as FrameworkMessage
+from agent_framework.exceptions import (
+    MiddlewareException,
+    ToolExecutionException,
+    UserInputRequiredException,
+)
 from pydantic import TypeAdapter
 
 from memory_context.agent_framework.messages import (
@@ -42,7 +47,11 @@ from memory_context.conversation.decisions_beside_messages import (
 )
 from memory_context.conversation.message import Edits, Message, edits_between, trusted_keys
 from memory_context.conversation.references.key_trust import RunningCall
-from memory_context.conversation.references.pass_by_reference import NotPassedError, PassingPolicy
+from memory_context.conversation.references.pass_by_reference import (
+    NotPassedError,
+    PassingPolicy,
+    with_references_again,
+)
 from memory_context.conversation.references.reference_files import with_references_filled
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
@@ -145,6 +154,7 @@ class RunningAgent:
         )
         return filled
 
+    @property
     def trusted(self) -> list[str]:
         """Return the keys that may be passed to tools."""
         return trusted_keys(self.before(), self.note.facts.trusted)
@@ -241,9 +251,18 @@ class FoldingMiddleware(FunctionMiddleware):
             context.metadata.setdefault(SHOWN_ARGUMENTS, arguments)
         context.arguments = filled
         user_id = run.conversation.manager.scope.user_id
-        call = RunningCall(user_id, frozenset(run.trusted()), arguments)
-        with call.running():
-            await call_next()
+        call = RunningCall(user_id, frozenset(run.trusted), arguments)
+        try:
+            with call.running():
+                await call_next()
+        except (MiddlewareException, UserInputRequiredException):
+            raise  # not a failure of the tool, but what the framework or another middleware wants to happen
+        except Exception as error:
+            text = with_references_again(str(error), arguments, filled)
+            if text == str(error):
+                raise
+            # The framework may tell the model, by `include_detailed_errors`, and the session keeps that.
+            raise ToolExecutionException(text) from None
         if isinstance(context.result, Content):
             return
         items = joined_texts(tool.parse_result(context.result))

@@ -67,7 +67,7 @@ class MemoryCodeExecutor(CodeExecutor):
                 TOOL,
                 self._policy,
                 self._context.manager,
-                self._context.trusted_keys,
+                self._context.trusted_keys(),
                 self.directory,
             )
         except NotPassedError as refused:

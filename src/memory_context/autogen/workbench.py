@@ -248,8 +248,8 @@ class MemoryWorkbench(StaticStreamWorkbench):
             return _error(name, prompts.NO_SUCH_TOOL.format(tool=name))
         part, schema = self._routes[name]
         context = self._conversation()
-        allowed = frozenset(context.trusted_keys())
-        running = RunningCall(context.user_id, allowed, arguments)
+        trusted = frozenset(context.trusted_keys())
+        running = RunningCall(context.user_id, trusted, arguments)
         call = WorkbenchCall(name, part, context, arguments, running)
         if part is self._memory:
             return call
@@ -260,7 +260,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
                 name,
                 self._policy,
                 context.manager,
-                context.trusted_keys,
+                trusted,
                 schema.get("parameters", {}),
             )
         except NotPassedError as refused:

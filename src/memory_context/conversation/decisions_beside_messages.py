@@ -39,6 +39,11 @@ class InsertedMessage:
     text: str
     facts: MessageFacts
 
+    @property
+    def message(self) -> Message:
+        """Return it as it stands in the prompt."""
+        return own_message(self.id, self.text, self.facts)
+
 
 @dataclass(frozen=True, slots=True)
 class FoldedMessage:
@@ -113,7 +118,7 @@ def as_shown(
     current = [one for one in note.inserted if one.id not in replaced]
     inserted = defaultdict[str, list[Message]](list)
     for one in current:
-        inserted[one.before].append(own_message(one.id, one.text, one.facts))
+        inserted[one.before].append(one.message)
     orphaned = _orphaned(current, held)
     shown = list[Message]()
     seen = 0
@@ -141,8 +146,7 @@ def _orphaned(inserted: Sequence[InsertedMessage], held: Sequence[Message]) -> l
         return []
     ids = {message.id for message in held}
     lost = [one for one in inserted if one.before not in ids]
-    lasting = [one for one in lost if one.facts.kind in ("layer", "compaction")]
-    return [own_message(one.id, one.text, one.facts) for one in lasting]
+    return [one.message for one in lost if one.facts.kind in ("layer", "compaction")]
 
 
 def note_of(facts: ConversationFacts, edits: Edits, held: Iterable[Message] = ()) -> DecisionNote:

@@ -91,7 +91,7 @@ class WrappedMemory:
         """
         shown = trusted_keys(self._messages, self._shown)
         filled = await off_loop(
-            with_passed_texts, arguments, tool, self._passing, self._manager, lambda: shown, schema
+            with_passed_texts, arguments, tool, self._passing, self._manager, shown, schema
         )
         # A stored text may hold lone surrogates, which UTF-8 cannot encode.
         sendable: Wire = json.loads(on_wire(json.dumps(filled, ensure_ascii=False)))

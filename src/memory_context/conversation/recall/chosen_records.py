@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import cached_property
 from itertools import chain
-from typing import TypeAlias
 
+from memory_context.conversation.recall.judge_question_and_verdict import Expansion
+from memory_context.conversation.recall.meant_records import MeantRecords
 from memory_context.conversation.recall.places_a_name_means import (
     FEW,
     MOST_COMPARED,
@@ -81,59 +81,8 @@ LEAST_SHARE = 0.5
 TAKEN_AS_KNOWN = 3.0
 MET_NOWHERE = 0.5
 
-IsSeen: TypeAlias = Callable[[str, int, int], bool]
-"""Returns whether a part of a text, given by its key, start and stop, stands in the prompt already."""
 
-
-@dataclass(frozen=True, slots=True)
-class Relevance:
-    """A memory that a message is about.
-
-    Attributes:
-        key: The key of the memory.
-        records: Its records that are meant, best first.
-        terms: The terms of the message that stand in them.
-        more: How many further records are meant alike but were left out for lack of room, here or in other memories.
-    """
-
-    key: str
-    records: Sequence[Record]
-    terms: Sequence[str]
-    more: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Calls:
-    """When the texts came into the conversation, and by which tool calls.
-
-    Attributes:
-        recency: For each key, a number that is higher for texts that came, were mentioned or were recalled later.
-        call: For each key, the call that brought the text. The same call, made again, brings the newer state of the same.
-        came: For each key, a value that is higher for texts that came or were named later; recalling a text doesn't
-            change it.
-    """
-
-    recency: Mapping[str, int]
-    call: Mapping[str, Hashable]
-    came: Mapping[str, tuple[int, datetime]]
-
-    def newest(self, places: Iterable[Occurrence]) -> list[Occurrence]:
-        """Return, of each call, only the places in its newest answer that has any of *places*."""
-        places = list(places)
-        newest = dict[Hashable, str]()
-        for key in sorted(dict.fromkeys(place.key for place in places), key=self.came.__getitem__):
-            newest[self.call[key]] = key
-        kept = frozenset(newest.values())
-        return [place for place in places if place.key in kept]
-
-    def recency_of(self, place: Occurrence) -> int:
-        """Return the recency of a place's text."""
-        return self.recency.get(place.key, 0)
-
-
-def relevant(
-    message: str, found: FoundTerms, is_seen: IsSeen, calls: Calls
-) -> tuple[list[Relevance], bool]:
+def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
     """Return what a message is about, best first, and whether that is clear.
 
     It is clear if the message identifies records, or if next to nothing of it stands anywhere. Otherwise a model may see
@@ -142,32 +91,30 @@ def relevant(
     Args:
         message: The message.
         found: The places of its terms.
-        is_seen: Returns whether a part of a text stands in the prompt already.
-        calls: When the texts came, and by which calls.
     """
-    chosen = _Chosen(found, is_seen)
+    chosen = _Chosen(found)
     asked = _Asked(message, found)
-    others_may_say_more = _choose_records(chosen, asked, calls)
+    others_may_say_more = _choose_records(chosen, asked)
     if not chosen.covered:
-        places = asked.places_with_all_words(calls)
+        places = asked.places_with_all_words()
         others_may_say_more = not (places and all(map(is_listed, places)))
-        chosen.take_all(places or _places_naming_records(message, found, calls))
+        chosen.take_all(places or _places_naming_records(message, found))
     certainty = refers_back(message)
     if chosen.covered and not (certainty and others_may_say_more):
-        return chosen.relevances(), True
+        return chosen.expansions(message), True
     windows = windows_of(found)
-    # The more surely a message speaks of something known, the less of it a window needs to hold.
-    certainty = max(certainty, _points_at_rare(message, found))
+    # The more surely a message refers back, the less of it a window needs to hold.
     weight, term_count = _most_held(found, map(terms_at, windows.values()))
     if _is_enough(weight, term_count, certainty):
         for key, record, held in best_windows(found, windows):
             chosen.show(key, record, held)
     elif not chosen.covered:
-        chosen.take_all(asked.places_of_rare_words(calls))
-    return chosen.relevances(), not _is_enough(weight, term_count, max(certainty, UNSURE))
+        chosen.take_all(asked.places_of_rare_words())
+    is_clear = not _is_enough(weight, term_count, max(certainty, UNSURE))
+    return chosen.expansions(message), is_clear
 
 
-def _choose_records(chosen: _Chosen, asked: _Asked, calls: Calls) -> bool:
+def _choose_records(chosen: _Chosen, asked: _Asked) -> bool:
     """Choose the records that single terms or phrases identify.
 
     Hour and minute identify some only if the message asks: "Remind me at 09:00." is about a time to come.
@@ -181,7 +128,7 @@ def _choose_records(chosen: _Chosen, asked: _Asked, calls: Calls) -> bool:
 
     def worth(place: Occurrence) -> tuple[float, int, int]:
         near = found.weight_of(found.held_near(place))
-        return near, calls.recency_of(place), -place.start
+        return near, found.recency_of(place), -place.start
 
     found = asked.found
     others_may_say_more = False
@@ -194,7 +141,7 @@ def _choose_records(chosen: _Chosen, asked: _Asked, calls: Calls) -> bool:
         # A pasted log is full of names, and comparing records takes time.
         is_compared = rank < MOST_NAMES
         places = places_meant(found, number) if is_compared else found.of(number)
-        places = sorted(calls.newest(places), key=calls.recency_of, reverse=True)
+        places = sorted(found.newest(places), key=found.recency_of, reverse=True)
         if not is_distinctive(found, number, places, of_list=is_compared):
             continue
         best = sorted(places, key=worth, reverse=True)
@@ -278,13 +225,13 @@ class _Asked:
         is_meant = all(is_pointed_at(self.message, terms[number]) for number in self.words)
         return 1 if is_meant else LEAST_ASKED - 1
 
-    def places_with_all_words(self, calls: Calls) -> list[Occurrence]:
+    def places_with_all_words(self) -> list[Occurrence]:
         """Return the places whose records hold all the words, best first.
 
         Where prose holds the words, at most three places of the rarest word are returned.
         """
         found = self.found
-        best = calls.newest(filter(self._holds_all, self._compared_places(calls)))
+        best = found.newest(filter(self._holds_all, self._compared_places()))
         listed = list(filter(is_listed, best))
         if len(listed) == len(best):
             return listed
@@ -292,7 +239,7 @@ class _Asked:
         rarest = max(met, key=found.weights.__getitem__)
         return [place for place in best if place.term == rarest][:FEW]
 
-    def places_of_rare_words(self, calls: Calls) -> list[Occurrence]:
+    def places_of_rare_words(self) -> list[Occurrence]:
         """Return the best places of the question's rare words, if their records hold more than half of what it tells.
 
         Of records that hold as much as the best one, three at most are meant.
@@ -308,9 +255,9 @@ class _Asked:
 
         def worth(place: Occurrence) -> tuple[float, float, int, int]:
             near = found.weight_of(found.held_near(place))
-            return self._share_held(place), near, calls.recency_of(place), -place.start
+            return self._share_held(place), near, found.recency_of(place), -place.start
 
-        rare = chain.from_iterable(self._places_in_few_records(one, calls) for one in self.words)
+        rare = chain.from_iterable(map(self._places_in_few_records, self.words))
         best_first = sorted(rare, key=worth, reverse=True)
         most = max(map(self._share_held, best_first), default=0.0)
         alike = dict[str, Occurrence]()
@@ -344,7 +291,7 @@ class _Asked:
         rarity *= TAKEN_AS_KNOWN if is_subject else 1.0
         return 0.0 if term.is_vague else rarity * MET_NOWHERE
 
-    def _places_in_few_records(self, number: int, calls: Calls) -> list[Occurrence]:
+    def _places_in_few_records(self, number: int) -> list[Occurrence]:
         """Return the places of a word if it stands in few records, and not by chance; else nothing."""
         term = self.found.terms[number]
         is_too_short = term.is_small and len(term.text) < SHORTEST_RARE
@@ -354,7 +301,7 @@ class _Asked:
         if self.found.chunks > MANY_CHUNKS and not is_pointed_at(self.message, term):
             return []
         places, records = list[Occurrence](), set[tuple[str, int]]()
-        for place in _not_naming_fields(calls.newest(self.found.of(number))):
+        for place in _not_naming_fields(self.found.newest(self.found.of(number))):
             if not place.names_a_column:
                 places.append(place)
                 records.add((place.key, place.record.start))
@@ -363,7 +310,7 @@ class _Asked:
                     return []
         return places
 
-    def _compared_places(self, calls: Calls) -> Iterable[Occurrence]:
+    def _compared_places(self) -> Iterable[Occurrence]:
         """Return the places whose records may hold all the words: one in each record, those with most beside them first.
 
         They are places of the two words with the fewest places: one alone may stand in a header or a heading only, which
@@ -372,7 +319,7 @@ class _Asked:
         by_word = filter(None, (_not_naming_fields(self.found.of(number)) for number in self.words))
         places = list(chain.from_iterable(sorted(by_word, key=len)[:2]))
         places.sort(
-            key=lambda place: (self.found.weight_beside(place), calls.recency_of(place)),
+            key=lambda place: (self.found.weight_beside(place), self.found.recency_of(place)),
             reverse=True,
         )
         compared = dict[str, Occurrence]()
@@ -414,14 +361,14 @@ def _required_words(asked: AbstractSet[int], found: FoundTerms) -> AbstractSet[i
     return known
 
 
-def _places_naming_records(message: str, found: FoundTerms, calls: Calls) -> list[Occurrence]:
+def _places_naming_records(message: str, found: FoundTerms) -> list[Occurrence]:
     """Return the places where a word of the message is the name of a record: "show me the function dedent"."""
     for number in sorted(content_terms(message, found.terms)):
         term = found.terms[number]
         # A capitalised word may be a speaker's name, which stands before each of their turns and names none of them.
         may_name = term.is_name or not term.is_capitalised
         if may_name and is_pointed_at(message, term):
-            places = calls.newest(filter(names_its_record, found.of(number)[:MOST_COMPARED]))
+            places = found.newest(filter(names_its_record, found.of(number)[:MOST_COMPARED]))
             if 0 < len(places) <= FEW:
                 return places
     return []
@@ -434,14 +381,6 @@ def _not_naming_fields(places: Sequence[Occurrence]) -> Sequence[Occurrence]:
     """
     others = [place for place in places if not place.names_a_field]
     return others or (places if len(places) <= FEW else [])
-
-
-def _points_at_rare(message: str, found: FoundTerms) -> bool:
-    """Return whether the message takes something as known ("our landlord") that stands at few places."""
-    return any(
-        0 < len(found.of(number)) <= FEW and is_pointed_at(message, term)
-        for number, term in enumerate(found.terms)
-    )
 
 
 def _most_held(found: FoundTerms, held: Iterable[Mapping[int, int]]) -> tuple[float, int]:
@@ -464,15 +403,16 @@ def _is_enough(weight: float, term_count: int, certainty: int) -> bool:
     return term_count >= least_terms and weight >= least_weight
 
 
-def best_lines(found: FoundTerms, text_of: Callable[[str], str]) -> dict[str, str]:
+def best_lines(found: FoundTerms) -> dict[str, str]:
     """Return, for each memory, the line with the greatest weight of the message's terms, cut to 160 characters."""
     weights = defaultdict[tuple[str, int], float](float)
     for place in found.occurrences.values():
-        line = line_of(text_of(place.key), place.start)
+        line = line_of(place.text, place.start)
         weights[place.key, line] += found.weights[place.term]
     lines = dict[str, str]()
     for key, start in sorted(weights, key=weights.__getitem__):
-        lines[key] = text_of(key)[start : start + LINE_CHARACTERS].partition("\n")[0]
+        text = found.texts.text_of(key)
+        lines[key] = text[start : start + LINE_CHARACTERS].partition("\n")[0]
     return lines
 
 
@@ -483,14 +423,13 @@ class _Chosen:
         covered: The terms that the chosen records hold, whether these are shown or stand in the prompt already.
     """
 
-    def __init__(self, found: FoundTerms, is_seen: IsSeen) -> None:
+    def __init__(self, found: FoundTerms) -> None:
         self.covered = set[int]()
         self._found = found
-        self._is_seen = is_seen
+        self._is_seen = found.texts.is_seen
         self._characters_left = SEVERAL_CHARACTERS
         self._left_out = 0
-        self._records = defaultdict[str, list[Record]](list)
-        self._terms = defaultdict[str, dict[int, None]](dict)
+        self._meant = MeantRecords(found.terms)
 
     def take_all(self, places: Iterable[Occurrence]) -> None:
         """Take the records of places that are meant alike, best first.
@@ -516,20 +455,12 @@ class _Chosen:
 
     def show(self, key: str, record: Record, held: Iterable[int]) -> None:
         """Add a passage with the terms that it holds, unless it stands in the prompt or lies in one that was added."""
-        if self._is_seen(key, record.start, record.stop):
-            return
-        records = self._records[key]
-        if any(shown.start <= record.start and record.stop <= shown.stop for shown in records):
-            return
-        records.append(record)
-        self._terms[key].update(dict.fromkeys(held))
+        if not self._is_seen(key, record.start, record.stop):
+            self._meant.add(key, record, held)
 
-    def relevances(self) -> list[Relevance]:
-        """Return the records that were added, by memory, each memory's in the order in which they were added."""
-        found = list[Relevance]()
-        for key, records in self._records.items():
-            terms = [self._found.terms[number].text for number in self._terms[key]]
-            found.append(Relevance(key, records, terms))
+    def expansions(self, message: str) -> list[Expansion]:
+        """Return the memories to open, each with the records that were added, in the order in which they were added."""
+        found = self._meant.expansions(message)
         if found and self._left_out:
             found[-1] = replace(found[-1], more=self._left_out)
         return found

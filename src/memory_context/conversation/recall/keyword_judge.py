@@ -7,15 +7,15 @@ the user's other memories, and whether there is something left for a model to de
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Sequence
 
-from memory_context.conversation.recall.chosen_records import Calls, relevant
+from memory_context.conversation.recall.chosen_records import relevant
 from memory_context.conversation.recall.judge_question_and_verdict import (
     Expansion,
     Question,
     Verdict,
 )
+from memory_context.conversation.recall.meant_records import listed
 from memory_context.conversation.recall.question_terms import (
     QUESTION_MARKS,
     AskedTerm,
@@ -23,17 +23,13 @@ from memory_context.conversation.recall.question_terms import (
     without_question_words,
 )
 from memory_context.conversation.recall.relevant_turns import is_conversation, relevant_turns
+from memory_context.conversation.recall.searched_candidates import SearchedCandidates
 from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
-from memory_context.model.item import MemoryItem, is_secret
-from memory_context.text.index.chunks import card_of
 from memory_context.text.index.term_hits import ChunkPlace, TermHits, term_hits
-from memory_context.text.read.line_ranges import LineNumbers
 from memory_context.text.words_and_names import is_name, terms, weight
 
 # Half of a query's words must be found for a memory to answer it.
 LEAST_SHARE = 0.5
-# A reason quotes this many words.
-MOST_QUOTED = 5
 # Phrases that refer to an earlier conversation without naming anything in it.
 _EARLIER = re.compile(
     r"\b(?:same as|last time|as before|like before|as usual|the usual|previous(?:ly)?|earlier|remember|"
@@ -73,7 +69,7 @@ def judge_by_keywords(question: Question) -> Verdict:
         is_clear = False
     why = "the message names nothing to look for"
     if asked:
-        words = listed(term.text for term in asked[:MOST_QUOTED])
+        words = listed(term.text for term in asked)
         why = f"no text out of sight holds enough of {words}"
     return Verdict(why=why, is_clear=is_clear)
 
@@ -94,110 +90,29 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
     The second value says whether that is clear: whether a model would hardly see more in the message.
     """
     message = question.message
-    candidates = _Candidates(question)
+    texts = SearchedCandidates(
+        question.candidates, lambda part: part in message or question.in_sight(part)
+    )
     asked = asked_terms(message)
     hits = question.hits
     if hits is None:
-        hits = term_hits(candidates.items(), list(map(wanted_lexemes, asked)))
-    in_conversations, in_others = candidates.chunks_by_kind(hits)
-    found = found_in(asked, hits, in_others, candidates.text_of, candidates.card_of)
+        hits = term_hits(texts.items(), list(map(wanted_lexemes, asked)))
+    in_conversations, in_others = list[ChunkPlace](), list[ChunkPlace]()
+    for chunk in hits.places:
+        if chunk.memory_key not in texts:
+            continue
+        if is_conversation(texts.text_of(chunk.memory_key)):
+            in_conversations.append(chunk)
+        else:
+            in_others.append(chunk)
+    found = found_in(asked, hits, in_others, texts)
     terms_meant = without_question_words(asked, found.met)
     if terms_meant != asked:
-        found = found_in(terms_meant, hits, in_others, candidates.text_of, candidates.card_of)
-    relevances, is_clear = relevant(message, found, candidates.is_seen, candidates.calls())
-    turns = relevant_turns(
-        message,
-        found_in(asked, hits, in_conversations, candidates.text_of),
-        candidates.text_of,
-        candidates.is_seen,
-        candidates.stored_at,
-        only_said=bool(relevances),
-    )
-    expansions = tuple(
-        Expansion(
-            relevance.key,
-            message,
-            why=f"{relevance.key} holds {listed(relevance.terms[:MOST_QUOTED])}",
-            records=tuple(relevance.records),
-            more=relevance.more,
-        )
-        for relevance in (*relevances, *turns)
-    )
-    return expansions, is_clear and not turns
-
-
-class _Candidates:
-    """The candidates of a question that may be searched: those with text that are not secret."""
-
-    def __init__(self, question: Question) -> None:
-        self._question = question
-        self._by_key = {
-            one.item.memory_key: one
-            for one in question.candidates
-            if isinstance(one.item.content, str) and not is_secret(one.item)
-        }
-        self._lines = {key: LineNumbers(self.text_of(key)) for key in self._by_key}
-
-    def items(self) -> list[MemoryItem]:
-        """Return the memories of the candidates."""
-        return [candidate.item for candidate in self._by_key.values()]
-
-    def text_of(self, key: str) -> str:
-        """Return the text of the candidate with this key."""
-        return self._by_key[key].item.text
-
-    def card_of(self, key: str) -> Iterable[str]:
-        """Return the lexemes of the candidate's card: its description in the index."""
-        return card_of(self._by_key[key].item)
-
-    def stored_at(self, key: str) -> datetime:
-        """Return when the candidate was stored."""
-        return self._by_key[key].item.created_at
-
-    def is_seen(self, key: str, start: int, stop: int) -> bool:
-        """Return whether a part of the candidate's text stands in the prompt: by its line numbers, or word for word."""
-        first, last = self._lines[key].at(start), self._lines[key].at(stop)
-        if any(begin <= first and last <= end for begin, end in self._by_key[key].seen):
-            return True
-        part = self.text_of(key)[start:stop]
-        return part in self._question.message or self._question.in_sight(part)
-
-    def chunks_by_kind(self, hits: TermHits) -> tuple[list[ChunkPlace], list[ChunkPlace]]:
-        """Return the chunks of stored conversations that hold terms, and the chunks of other texts that do."""
-        in_conversations, in_others = list[ChunkPlace](), list[ChunkPlace]()
-        for chunk in hits.places:
-            if chunk.memory_key not in self._by_key:
-                continue
-            if is_conversation(self.text_of(chunk.memory_key)):
-                in_conversations.append(chunk)
-            else:
-                in_others.append(chunk)
-        return in_conversations, in_others
-
-    def calls(self) -> Calls:
-        """Return when the candidates' texts came, and by which calls."""
-        by_key = self._by_key.items()
-        return Calls(
-            recency={key: one.recency for key, one in by_key},
-            call={key: _call_of(one.item) for key, one in by_key},
-            came={key: (one.came, one.item.created_at) for key, one in by_key},
-        )
-
-
-def _call_of(item: MemoryItem) -> Hashable:
-    """Return the call that brought a text, as tool and arguments; the memory's key if the call is not known."""
-    facts = item.content_metadata
-    source, arguments = facts.get("source"), facts.get("arguments")
-    # A program that stores a memory may keep anything under these names.
-    if item.memory_type == "tool_output" and isinstance(source, str) and isinstance(arguments, str):
-        return source, arguments
-    return item.memory_key
-
-
-def listed(words: Iterable[str]) -> str:
-    """Return *words*, at least one, in quotes and as a sentence lists them: "a", "b" and "c"."""
-    *most, last = [f'"{word}"' for word in words]
-    return f"{', '.join(most)} and {last}" if most else last
+        found = found_in(terms_meant, hits, in_others, texts)
+    records, is_clear = relevant(message, found)
+    in_turns = found_in(asked, hits, in_conversations, texts)
+    turns = relevant_turns(message, in_turns, only_said=bool(records))
+    return (*records, *turns), is_clear and not turns
 
 
 def _search_elsewhere(question: Question, asked: Sequence[AskedTerm]) -> Verdict | None:
@@ -227,9 +142,7 @@ def _search_elsewhere(question: Question, asked: Sequence[AskedTerm]) -> Verdict
     words = names or [term.text for term in unknown if term.text in nouns]
     if not words:
         return None
-    why = (
-        f"{listed(words[:MOST_QUOTED])} does not occur in this conversation; searched earlier ones"
-    )
+    why = f"{listed(words)} does not occur in this conversation; searched earlier ones"
     return Verdict("ambiguous", search=message, why=why, kept_only=not names)
 
 

@@ -29,6 +29,7 @@ from memory_context.conversation.recall.relevant_turns import (
     is_conversation,
     meets_from_elsewhere,
 )
+from memory_context.conversation.recall.searched_candidates import SearchedCandidates
 from memory_context.conversation.recall.shown_turns import as_said
 from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes
 from memory_context.conversation.recording_to_call_log import DecisionLog
@@ -140,19 +141,24 @@ class Recaller:
         for item in store.get_many(scope, keys):
             if not is_secret(item) and not request.in_sight(item.text):
                 items[item.memory_key] = item
-        lines = dict[str, str]()
+        candidates = [
+            RecallCandidate(
+                # A judge may ask a model of another provider than the conversation's.
+                replace(item, summary=self.shown.redacted(item.summary)),
+                request.references[key],
+                request.recency.get(key, 0),
+                came=request.came.get(key, 0),
+            )
+            for key, item in items.items()
+        ]
         if self.bounded_judge.sees_beyond_keywords:
-            chunks = [chunk for chunk in term_hits.places if chunk.memory_key in items]
-            found = found_in(asked, term_hits, chunks, lambda key: items[key].text)
-            lines = best_lines(found, lambda key: items[key].text)
-        candidates = list[RecallCandidate]()
-        for key, item in items.items():
-            # A judge may ask a model of another provider than the conversation's.
-            item = replace(item, summary=self.shown.redacted(item.summary))  # noqa: PLW2901 - the same memory
-            best_line = self.shown.redacted(lines.get(key, ""))
-            seen, recency = request.references[key], request.recency.get(key, 0)
-            came = request.came.get(key, 0)
-            candidates.append(RecallCandidate(item, seen, recency, best_line, came))
+            texts = SearchedCandidates(candidates, request.in_sight)
+            chunks = [chunk for chunk in term_hits.places if chunk.memory_key in texts]
+            lines = best_lines(found_in(asked, term_hits, chunks, texts))
+            candidates = [
+                replace(one, best_line=self.shown.redacted(lines.get(one.item.memory_key, "")))
+                for one in candidates
+            ]
         shown = {*request.references, *request.shown_here, *request.mentioned}
         known = store.count(scope, {"memory_key": list(shown)})
         has_others = store.count(scope) > known

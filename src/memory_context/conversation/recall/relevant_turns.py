@@ -16,7 +16,8 @@ from datetime import datetime
 from itertools import chain
 from typing import TypeAlias
 
-from memory_context.conversation.recall.chosen_records import Relevance
+from memory_context.conversation.recall.judge_question_and_verdict import Expansion
+from memory_context.conversation.recall.meant_records import MeantRecords
 from memory_context.conversation.recall.question_terms import AskedTerm, is_pointed_at, refers_back
 from memory_context.conversation.recall.shown_turns import TOOL_RESULT, as_said, spoken
 from memory_context.conversation.recall.term_occurrences import (
@@ -74,15 +75,7 @@ def is_conversation(text: str) -> bool:
     return text.startswith(SAID)
 
 
-def relevant_turns(
-    message: str,
-    found: FoundTerms,
-    text_of: Callable[[str], str],
-    is_seen: Callable[[str, int, int], bool],
-    stored_at: Callable[[str], datetime],
-    *,
-    only_said: bool = False,
-) -> list[Relevance]:
+def relevant_turns(message: str, found: FoundTerms, *, only_said: bool = False) -> list[Expansion]:
     """Return the turns that a message is about, by conversation, in the order in which they were said.
 
     People ask about a turn in words of their own, so one or two words that hardly any other turn holds are enough.
@@ -90,44 +83,36 @@ def relevant_turns(
     Args:
         message: The message.
         found: The places of its terms in stored conversations.
-        text_of: Returns the text under a key.
-        is_seen: Returns whether a part of a text, given by key, start and stop, stands in the prompt.
-        stored_at: Returns when the memory under a key was stored.
         only_said: Whether to ignore terms in the results of tools.
     """
-    holding = _held_by_turn(found, text_of, only_said=only_said)
-    scores, answering = _scored_turns(message, found, holding, text_of, is_seen)
+    holding = _held_by_turn(found, only_said=only_said)
+    scores, answering = _scored_turns(message, found, holding)
 
     def said_at(turn: Turn) -> tuple[datetime, str, int]:
-        return stored_at(turn[0]), turn[0], turn[1]
+        return found.texts.stored_at(turn[0]), turn[0], turn[1]
 
-    relevances = dict[str, Relevance]()
+    meant = MeantRecords(found.terms)
     chosen = best_turns(scores, answering, said_at)
     beginnings = {(key, start) for key, start, _ in chosen}
     for turn in sorted(chosen, key=said_at):
         key, start, stop = turn
-        terms = [found.terms[number].text for number in sorted(holding[turn])]
-        record = _with_short_follow_up(text_of(key), Record(start, stop))
-        if (key, stop + 1) in beginnings or is_seen(key, stop + 1, record.stop):
+        record = _with_short_follow_up(found.texts.text_of(key), Record(start, stop))
+        if (key, stop + 1) in beginnings or found.texts.is_seen(key, stop + 1, record.stop):
             record = Record(start, stop)
-        before = relevances.get(key, Relevance(key, (), ()))
-        terms = list(dict.fromkeys((*before.terms, *terms)))
-        relevances[key] = Relevance(key, (*before.records, record), terms)
-    return list(relevances.values())
+        meant.add(key, record, sorted(holding[turn]))
+    return meant.expansions(message)
 
 
 def _scored_turns(
     message: str,
     found: FoundTerms,
     holding: Mapping[Turn, Mapping[int, AbstractSet[Span]]],
-    text_of: Callable[[str], str],
-    is_seen: Callable[[str, int, int], bool],
 ) -> tuple[dict[Turn, float], set[Turn]]:
     """Return the score of each turn that is not in the prompt, and the turns that answer the message.
 
     Turns without a rare term, or with nothing but small words, get no score.
     """
-    texts = {key: text_of(key) for key, _, _ in holding}
+    texts = {key: found.texts.text_of(key) for key, _, _ in holding}
     turns = max(1, sum(text.count(asked) for text in texts.values() for asked in ASKED))
     held_by = Counter(chain.from_iterable(holding.values()))
     weights = _weights(found.terms, held_by, turns)
@@ -141,7 +126,7 @@ def _scored_turns(
             continue
         key, start, stop = turn
         lines = _said_lines(texts[key], start, stop).union(*held.values())
-        if all(is_seen(key, *line) for line in lines):
+        if all(found.texts.is_seen(key, *line) for line in lines):
             continue
         is_meant = not held.keys().isdisjoint(pointed_at)
         # Small words are mostly those that each language has everywhere, such as "is" and "the".
@@ -225,9 +210,7 @@ def _with_short_follow_up(text: str, turn: Record) -> Record:
     return turn
 
 
-def _held_by_turn(
-    found: FoundTerms, text_of: Callable[[str], str], *, only_said: bool
-) -> dict[Turn, dict[int, set[Span]]]:
+def _held_by_turn(found: FoundTerms, *, only_said: bool) -> dict[Turn, dict[int, set[Span]]]:
     """Return, for each turn, the single words that it holds, each with the lines that hold it.
 
     Words in folded texts, in this library's own notes and in a host's data do not count, with *only_said* also not those
@@ -237,7 +220,7 @@ def _held_by_turn(
     turns = dict[str, _Turns]()
     folded_texts = dict[tuple[str, int], list[Span]]()
     for place in found.occurrences.values():
-        text = text_of(place.key)
+        text = place.text
         line = text.rfind("\n", 0, place.start) + 1, line_end(text, place.stop)
         is_result = text.startswith(TOOL_RESULT, line[0])
         if (

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,6 +19,7 @@ from itertools import chain
 
 from memory_context.conversation.recall.numbers_with_names import is_named
 from memory_context.conversation.recall.question_terms import NUMBER_SIGN, TIME, AskedTerm
+from memory_context.conversation.recall.searched_candidates import SearchedCandidates
 from memory_context.text.excerpt.record_around_place import (
     LONG_LINE,
     Record,
@@ -92,10 +93,6 @@ class Occurrence:
         """Return whether the place is in the header of a table that the text begins with."""
         return self.start < end_of_column_names(self.text)
 
-    def is_in(self, key: str, record: Record) -> bool:
-        """Return whether the place is in *record* of the text under *key*."""
-        return self.key == key and record.start <= self.start < record.stop
-
 
 @dataclass(slots=True)
 class FoundTerms:
@@ -104,6 +101,7 @@ class FoundTerms:
     Attributes:
         terms: The terms of the message. Everywhere else, a term is its index in this list.
         weights: The weight of each term: the rarer it is in the user's memories, the better it tells records apart.
+        texts: The texts that were searched.
         occurrences: The places, by term, key and start.
         in_order: The places in each text, by its key, in the order of the text.
         described: For each key, the terms that the text's card or its first characters name.
@@ -112,6 +110,7 @@ class FoundTerms:
 
     terms: Sequence[AskedTerm]
     weights: list[float]
+    texts: SearchedCandidates
     occurrences: dict[tuple[int, str, int], Occurrence] = field(
         default_factory=dict[tuple[int, str, int], Occurrence]
     )
@@ -128,6 +127,20 @@ class FoundTerms:
         """Return the places where a term is written as in the message; if there are none, those of its other forms."""
         places = [one for one in self.occurrences.values() if one.term == term]
         return [place for place in places if place.is_exact] or places
+
+    def newest(self, places: Iterable[Occurrence]) -> list[Occurrence]:
+        """Return, of each call, only the places in its newest answer that has any of *places*."""
+        places = list(places)
+        keys = dict.fromkeys(place.key for place in places)
+        newest = dict[Hashable, str]()
+        for key in sorted(keys, key=self.texts.came_at):
+            newest[self.texts.call_of(key)] = key
+        kept = frozenset(newest.values())
+        return [place for place in places if place.key in kept]
+
+    def recency_of(self, place: Occurrence) -> int:
+        """Return the recency of a place's text."""
+        return self.texts.recency_of(place.key)
 
     def held_near(self, place: Occurrence) -> set[int]:
         """Return the terms within 300 characters of a place."""
@@ -177,8 +190,7 @@ def found_in(
     terms: Sequence[AskedTerm],
     hits: TermHits,
     chunks: Iterable[ChunkPlace],
-    text_of: Callable[[str], str],
-    card_of: Callable[[str], Iterable[str]] = lambda _: (),
+    texts: SearchedCandidates,
 ) -> FoundTerms:
     """Return where the terms stand in *chunks*, and which of them describe the texts.
 
@@ -186,18 +198,17 @@ def found_in(
         terms: The terms of the message.
         hits: What the index knows of their lexemes.
         chunks: The chunks to read.
-        text_of: Returns the text under a key.
-        card_of: Returns the lexemes of the card of the memory under a key.
+        texts: The texts, each under its key.
     """
     wanted = list(map(wanted_lexemes, terms))
     weights = [max(map(hits.rarity, lexemes), default=0.0) for lexemes in wanted]
-    found = FoundTerms(terms, weights, chunks=hits.chunks)
+    found = FoundTerms(terms, weights, texts, chunks=hits.chunks)
     for chunk in chunks:
-        _add_occurrences(found, chunk, text_of(chunk.memory_key))
+        _add_occurrences(found, chunk)
     named = dict[str, AbstractSet[str]]()
     for key in dict.fromkeys(place.key for place in found.occurrences.values()):
-        heading = text_of(key)[:HEADING]
-        named[key] = held_by(heading, chain.from_iterable(wanted)).union(card_of(key))
+        heading = texts.text_of(key)[:HEADING]
+        named[key] = held_by(heading, chain.from_iterable(wanted)).union(texts.card_of(key))
     _add_named_numbers(found, named)
     _join_times(found)
     for place in sorted(found.occurrences.values(), key=_start):
@@ -271,8 +282,9 @@ def _names(lexemes: AbstractSet[str], noun: str) -> bool:
     return any(lexeme in lexemes or f"{lexeme}s" in lexemes for lexeme in lexemes_of(noun))
 
 
-def _add_occurrences(found: FoundTerms, chunk: ChunkPlace, text: str) -> None:
+def _add_occurrences(found: FoundTerms, chunk: ChunkPlace) -> None:
     """Add the places of all terms in a chunk."""
+    text = found.texts.text_of(chunk.memory_key)
     words = _ChunkWords(text, max(0, chunk.start - ACROSS), chunk.stop + ACROSS)
     for number, term in enumerate(found.terms):
         if term.words[0] == NUMBER_SIGN:

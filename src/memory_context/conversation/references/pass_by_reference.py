@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from memory_context import prompts_and_tool_descriptions as prompts
 from memory_context.conversation.fold_recall_notes_policies import policy_of
@@ -30,9 +30,6 @@ DEFAULT_ARGUMENT_BYTES = 10_000_000
 MAX_NEAR_KEYS = 3
 _OPENING = "[MemoryRef:"
 LEAST_QUOTED = 4
-
-TrustedKeys: TypeAlias = Callable[[], Collection[str]]
-"""Returns the keys that may be passed on to tools; called only if there are references to pass on."""
 
 
 class NotPassedError(Exception):
@@ -132,7 +129,7 @@ def with_passed_texts(
     tool: str,
     policy: PassingPolicy,
     manager: MemoryManager,
-    trusted: TrustedKeys,
+    trusted: Collection[str],
     schema: Schema,
 ) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return the *arguments* of a call with texts in place of references; the same object if there are none.
@@ -142,7 +139,7 @@ def with_passed_texts(
         tool: The name of the tool that is called.
         policy: What the tool may get.
         manager: The user's memories.
-        trusted: Returns the keys that may be passed on to tools.
+        trusted: The keys that may be passed on to tools.
         schema: The JSON schema of the tool's arguments.
 
     Raises:
@@ -151,7 +148,7 @@ def with_passed_texts(
     keys = passed_keys(arguments)
     if not keys:
         return arguments
-    items = items_of(keys, tool, policy, manager, trusted(), texts_only=True)
+    items = items_of(keys, tool, policy, manager, trusted, texts_only=True)
     try:
         filled = with_texts(arguments, {key: item.text for key, item in items.items()}, schema)
     except RecursionError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mimetypes
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,7 +14,6 @@ from memory_context.conversation.nested_json import strings_in, with_strings
 from memory_context.conversation.references.pass_by_reference import (
     NotPassedError,
     PassingPolicy,
-    TrustedKeys,
     items_of,
     with_passed_texts,
 )
@@ -33,7 +32,7 @@ def with_references_filled(
     tool: str,
     policy: PassingPolicy,
     manager: MemoryManager,
-    trusted: TrustedKeys,
+    trusted: Collection[str],
     schema: Mapping[str, Any],
 ) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return the *arguments* of a call as *tool* gets them: with texts or names of files in place of references.
@@ -59,7 +58,7 @@ def with_files(
     tool: str,
     policy: PassingPolicy,
     manager: MemoryManager,
-    trusted: TrustedKeys,
+    trusted: Collection[str],
     directory: Path,
 ) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Write the texts of references to files, and return *arguments* with the files' names in place of the references.
@@ -71,7 +70,7 @@ def with_files(
         tool: The name of the tool that runs the code.
         policy: What the tool may get.
         manager: The user's memories.
-        trusted: Returns the keys that may be passed on to tools.
+        trusted: The keys that may be passed on to tools.
         directory: The working directory of the tool.
 
     Raises:
@@ -80,7 +79,7 @@ def with_files(
     keys = [ref.key for text in strings_in(arguments) for ref in MemoryRef.find_all(text)]
     if not keys:
         return arguments
-    items = items_of(list(dict.fromkeys(keys)), tool, policy, manager, trusted())
+    items = items_of(list(dict.fromkeys(keys)), tool, policy, manager, trusted)
     names = {key: file_name(item) for key, item in items.items()}
     for key, item in items.items():
         _write(directory, names[key], encoded(item.content))

@@ -1,0 +1,49 @@
+"""Collect the records and turns that a message means, with the reason why: the terms that stand in them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from memory_context.conversation.recall.judge_question_and_verdict import Expansion
+from memory_context.conversation.recall.question_terms import AskedTerm
+from memory_context.text.excerpt.record_around_place import Record
+
+# A reason quotes this many words.
+MOST_QUOTED = 5
+
+
+class MeantRecords:
+    """The records that a message means, by memory.
+
+    Args:
+        terms: The terms of the message.
+    """
+
+    def __init__(self, terms: Sequence[AskedTerm]) -> None:
+        self._terms = terms
+        self._records = defaultdict[str, list[Record]](list)
+        self._held = defaultdict[str, dict[str, None]](dict)
+
+    def add(self, key: str, record: Record, held: Iterable[int]) -> None:
+        """Add a record of the memory under *key* with the terms that it holds, unless it lies in one that was added."""
+        records = self._records[key]
+        if any(shown.start <= record.start and record.stop <= shown.stop for shown in records):
+            return
+        records.append(record)
+        self._held[key].update(dict.fromkeys(self._terms[number].text for number in held))
+
+    def expansions(self, message: str) -> list[Expansion]:
+        """Return the memories to open for *message*, with their records, both in the order in which they were added."""
+        return [
+            Expansion(
+                key, message, why=f"{key} holds {listed(self._held[key])}", records=(*records,)
+            )
+            for key, records in self._records.items()
+        ]
+
+
+def listed(words: Iterable[str]) -> str:
+    """Return the first five *words*, at least one, in quotes and as a sentence lists them: "a", "b" and "c"."""
+    *most, last = [f'"{word}"' for word in words][:MOST_QUOTED]
+    return f"{', '.join(most)} and {last}" if most else last
