@@ -68,6 +68,9 @@ UNKNOWN_PART = 2
 # Of records that are meant alike, one is shown in any case, and others up to this many characters: a few hundred tokens.
 SEVERAL_CHARACTERS = 1500
 LINE_CHARACTERS = 160
+# How many characters of windows are shown.
+REPORTED_CHARACTERS = 7000
+WINDOWS_CHARACTERS = 3000
 _FIRST_WORD = re.compile(r"\W*(\w+)")
 # In more chunks than this, of 2,000 characters each, most words of a language stand somewhere by chance.
 MANY_CHUNKS = 100
@@ -103,10 +106,13 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
     if chosen.covered and not (certainty and others_may_say_more):
         return chosen.expansions(message), True
     windows = windows_of(found)
-    # The more surely a message refers back, the less of it a window needs to hold.
+    # The more surely a message speaks of something known, the less of it a window needs to hold.
+    certainty = max(certainty, _points_at_rare(message, found))
     weight, term_count = _most_held(found, map(terms_at, windows.values()))
     if _is_enough(weight, term_count, certainty):
-        for key, record, held in best_windows(found, windows):
+        # A question about what was said needs much context.
+        most_characters = REPORTED_CHARACTERS if refers_back(message) else WINDOWS_CHARACTERS
+        for key, record, held in best_windows(found, windows, most_characters):
             chosen.show(key, record, held)
     elif not chosen.covered:
         chosen.take_all(asked.places_of_rare_words())
@@ -381,6 +387,14 @@ def _not_naming_fields(places: Sequence[Occurrence]) -> Sequence[Occurrence]:
     """
     others = [place for place in places if not place.names_a_field]
     return others or (places if len(places) <= FEW else [])
+
+
+def _points_at_rare(message: str, found: FoundTerms) -> bool:
+    """Return whether the message takes something as known ("our landlord") that stands at few places."""
+    return any(
+        0 < len(found.of(number)) <= FEW and is_pointed_at(message, term)
+        for number, term in enumerate(found.terms)
+    )
 
 
 def _most_held(found: FoundTerms, held: Iterable[Mapping[int, int]]) -> tuple[float, int]:

@@ -23,10 +23,6 @@ FACTORS_BESIDE = (0.8, 0.6, 0.4, 0.2)
 LEAST_OF_BEST = 0.5
 # The parameter k1 of BM25: the second occurrence of a word in a window counts less than the first.
 SATURATION = 1.2
-# How many characters are shown. A question in plain words needs more context; if something with a number in its name
-# stands in many windows, the best of them say enough.
-PROSE_CHARACTERS = 7000
-NAMED_CHARACTERS = 4000
 
 Window: TypeAlias = tuple[str, int]
 """The key of a text, and the index of a window in it."""
@@ -48,18 +44,18 @@ def terms_at(places: Iterable[Occurrence]) -> Counter[int]:
 
 
 def best_windows(
-    found: FoundTerms, windows: Mapping[Window, Sequence[Occurrence]]
+    found: FoundTerms, windows: Mapping[Window, Sequence[Occurrence]], most_characters: int
 ) -> Iterator[tuple[str, Record, list[int]]]:
     """Yield the windows that hold most of the message, best first, each as key, record and terms in it.
 
     Args:
         found: The places of all terms.
         windows: The places in each window, as `windows_of` returns them.
+        most_characters: How many characters the windows may have together.
     """
     scores = _scores(found, windows)
     ranked = sorted(scores, key=lambda window: -scores[window])
-    names = "".join(term.text for term in found.terms if term.is_name)
-    characters_left = NAMED_CHARACTERS if any(map(str.isdigit, names)) else PROSE_CHARACTERS
+    characters_left = most_characters
     for window in ranked:
         places = windows[window]
         record = _lines_of_window(places[0].text, window[1])
