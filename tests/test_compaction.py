@@ -603,7 +603,7 @@ async def test_images_of_the_newest_question_compact_nothing() -> None:
 async def test_a_pattern_that_redacts_references_stops_no_compaction() -> None:
     """Where a user's redaction takes a reference apart, a note shows the beginning of what stands there."""
     store = SQLAlchemyStore("sqlite://", redactor=Redactor({"number": r"\b\d{3,}\b"}))
-    context = MemoryContext("ann", store=store, max_tokens=2000)
+    context = MemoryContext("ann", store=store, max_tokens=1000)
     await fill(context, user("Read all."))
     for number in range(16):
         log = "\n".join(f"file-{number} line {line}: value {line * number}" for line in range(400))
@@ -629,9 +629,9 @@ def test_an_image_is_known_in_the_form_of_every_host(other: Any) -> None:
 
 async def test_a_note_shows_references_whole() -> None:
     """Of folded results a note on compacted messages shows the newest references, none of them torn."""
-    context = MemoryContext("ann", store="sqlite://", max_tokens=2000)
+    context = MemoryContext("ann", store="sqlite://", max_tokens=1500)
     await fill(context, user("Read all."))
-    for number in range(16):
+    for number in range(30):
         log = "\n".join(f"file-{number} line {line}: value {line * number}" for line in range(400))
         given = results(log, number=number)
         prompt = await fill(context, call("read", number=number), given)
