@@ -282,8 +282,10 @@ class TestDamage:
         assert data == path.read_bytes()
 
     @pytest.mark.skipif(sys.platform == "darwin", reason="the file system refuses such names")
-    def test_name_that_is_not_utf8(self, store: FileStore, folder: Path) -> None:
-        """A file or folder with such a name is skipped like a damaged file."""
+    def test_name_that_is_not_utf8(
+        self, store: FileStore, folder: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """A file or folder with such a name is skipped like a damaged file, and its log line can be written."""
         item = store.put(ANN, memory())
         inside = folder / os.fsdecode(b"\xff")
         inside.mkdir()
@@ -292,6 +294,7 @@ class TestDamage:
         store.refresh()
 
         assert [item] == store.query(ANN)
+        assert 2 == len(caplog.text.encode().splitlines())
         assert {"the name of the file or of a folder is not UTF-8"} == {
             damaged.reason for damaged in store.damaged()
         }

@@ -14,7 +14,14 @@ from typing import Any, TypeGuard
 import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidRecordError, StoreError
-from memory_context.model.item import AnyRecord, Deletion, MemoryItem, Restored, now
+from memory_context.model.item import (
+    AnyRecord,
+    Deletion,
+    MemoryItem,
+    Restored,
+    encodable,
+    now,
+)
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
 from memory_context.stores.codec import Codec
@@ -213,7 +220,8 @@ class IndexedFolder:
 
     def _report(self, path: str, problem: str) -> None:
         self._problems[path] = problem
-        events.FILE_SKIPPED.log(file=str(self._folder.path / path))
+        # A name that is not UTF-8 could not be written to a log.
+        events.FILE_SKIPPED.log(file=encodable(str(self._folder.path / path)))
 
     def _write(self, item: MemoryItem) -> None:
         user_and_id = (item.user_id, item.id)
