@@ -312,6 +312,26 @@ class CallKeeper(Protocol):
 
 
 @runtime_checkable
+class CallRewriter(Protocol):
+    """A store that can write the records of model calls again."""
+
+    def rewrite_calls(
+        self, user_id: str | None, change: Callable[[CallRecord], CallRecord | None]
+    ) -> None:
+        """Write the records again with the current codec, and clean the freed space.
+
+        Args:
+            user_id: The user whose records are written; None for all users.
+            change: Returns what to write in place of a record; None leaves it as it is.
+
+        Raises:
+            SealError: A record was changed, or was never encrypted and the codec does not accept it.
+            StoreError: The operation failed. Records that were written before stay written.
+        """
+        ...
+
+
+@runtime_checkable
 class OpenedByURL(Protocol):
     """A store or an audit trail that another process can open by its URL."""
 

@@ -193,7 +193,7 @@ class FileStore(ClosedAtExit):
     def rewrite_calls(
         self, user_id: str | None, change: Callable[[CallRecord], CallRecord | None]
     ) -> None:
-        """See `SQLAlchemyStore.rewrite_calls`.
+        """See `CallRewriter.rewrite_calls`.
 
         Raises:
             StoreError: The file with model calls is damaged.

@@ -156,7 +156,7 @@ class CallLog:
     def rewrite(
         self, user_id: str | None, change: Callable[[CallRecord], CallRecord | None]
     ) -> None:
-        """See `SQLAlchemyStore.rewrite_calls`."""
+        """See `CallRewriter.rewrite_calls`."""
         self.flush()
         of_user = sa.select(calls.c.user_id, calls.c.id).where(*narrowed(calls, user_id=user_id))
         for row in self._database.rows(of_user):

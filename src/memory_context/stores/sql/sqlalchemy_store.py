@@ -458,16 +458,7 @@ class SQLAlchemyStore(ClosedAtExit):
     def rewrite_calls(
         self, user_id: str | None, change: Callable[[CallRecord], CallRecord | None]
     ) -> None:
-        """Write the records of model calls again, with the current codec, and clean the freed space (see `scrub`).
-
-        Args:
-            user_id: The user whose records are written; None for all users.
-            change: Returns what to write in place of a record; None leaves it as it is.
-
-        Raises:
-            SealError: A row was changed, or was never encrypted and the codec does not accept it.
-            StoreError: The operation failed. Records that were written before stay written.
-        """
+        """See `CallRewriter.rewrite_calls`. The space is cleaned by `scrub`."""
         self.call_log.rewrite(user_id, change)
         self.scrub()
 
