@@ -64,7 +64,8 @@ _MEASURE = re.compile(r"\bhow\s+(big|far|large|long|many|often|old)\b", re.IGNOR
 _OUTER_SIGNS = re.compile(r"^[./:@#\\-]+|[./:@#\\-]+$|^_+(?=.*_$)|_+$|^_+$")
 # "don't" is not about a Don.
 _CONTRACTED_NOT = re.compile(r"['\u2019]t\b")
-_STATEMENT_MARKS = (".", "!", "\u3002", "\uff01")
+# A line that does not end as a statement does. What tools return is mostly longer.
+_NAMES_ALONE = re.compile(r"\s*.{1,200}[^.!\u3002\uff01\s]\s*")
 QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 # Japanese and Chinese questions end with a particle, and need no question mark.
 _ASKS_AT_ITS_END = re.compile(r"[\u304b\u5417\u5462][\u3002.!]?\s*$")
@@ -156,12 +157,12 @@ class AskedTerm:
 def asks(message: str) -> bool:
     """Return whether a message asks for something: as a question, as "show me …", or by naming it alone.
 
-    People in a hurry leave out the sentence: "email address of Matteo Brancati". So what does not end as a statement, and
-    does not begin with a word of courtesy, asks too.
+    People in a hurry leave out the sentence: "email address of Matteo Brancati". So a line that does not end as a statement,
+    and does not begin with a word of courtesy, asks too.
     """
     if message.rstrip().endswith(QUESTION_MARKS) or _BEGINS_TO_ASK.match(message):
         return True
-    if not message.rstrip().endswith(_STATEMENT_MARKS) and not _BEGINS_POLITELY.match(message):
+    if _NAMES_ALONE.fullmatch(message) and not _BEGINS_POLITELY.match(message):
         return True
     ends_asking = _ASKS_AT_ITS_END.search(message[-8:])
     return bool(ends_asking or _ASKS_IN_JAPANESE.search(message[:READ_AT_MOST]))
