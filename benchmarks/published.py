@@ -51,7 +51,7 @@ from rich.table import Table
 from langchain_memory_context import LeanAgentState, MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context.display.escaped_html import Html, tag
-from memory_context.display.html_page_and_style import STYLE
+from memory_context.display.html_page import STYLE
 from memory_context.display.line_charts import Mark, line_chart
 from memory_context.replay import (
     Comparing,

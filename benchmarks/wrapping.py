@@ -31,7 +31,7 @@ from rich.table import Table
 from memory_context import FoldPolicy, MemoryManager
 from memory_context.conversation import ConversationSettings, Message
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
-from memory_context.mcp.memory_beside_servers import WrappedMemory
+from memory_context.mcp.memory_of_a_wrapped_session import WrappedMemory
 from memory_context.mcp.upstream_connections import WrappedServer
 from memory_context.mcp.wrapping_proxy import Wrapper
 from memory_context.replay import (

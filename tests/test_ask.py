@@ -19,7 +19,7 @@ from for_each import for_each
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryContext, MemoryManager, RecallPolicy, Redactor, SQLAlchemyStore
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.agent_framework import MemoryContextProvider
 from memory_context.conversation.ask_a_users_memories import MemoryReader
 from memory_context.conversation.ask_texts import (

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from examples import examples
 from for_each import for_each
 from memory_context import MemoryContext, MemoryManager, MemoryRef, ScopedMemory
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.conversation.run_notes import unseen_notes
 from memory_context.exceptions import StateError
 from memory_context.model.item import is_secret

@@ -39,7 +39,7 @@ from memory_context import (
 )
 from memory_context.autogen.loop_lock import LoopLock
 from memory_context.model.item import encodable
-from memory_context.prompts_and_tool_descriptions import ABOUT_REFERENCES
+from memory_context.sentences_models_read import ABOUT_REFERENCES
 from memory_context.testing import check_prompt
 from memory_context.text.tokens.counter import CallableCounter
 from messages import LOG, call, conversations, dumps, results, user

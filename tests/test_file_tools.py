@@ -34,7 +34,7 @@ from memory_context import (
     MemoryRef,
     default_counter,
 )
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.autogen import AgentFilesTool, file_tools
 from memory_context.testing import ScriptedChatClient
 from memory_context.tools.file_tools import FILES, AgentFiles, FileArgs

@@ -11,7 +11,7 @@ from autogen_core.models import AssistantMessage, LLMMessage
 from for_each import for_each
 from langchain_memory_context import MemoryContextMiddleware
 from memory_context import FoldPolicy, MemoryContext, MemoryRef
-from memory_context.prompts_and_tool_descriptions import ABOUT_REFERENCES
+from memory_context.sentences_models_read import ABOUT_REFERENCES
 from messages import LOG, call, dumps, results, user
 from test_context import fill, shown
 from test_middleware import agent_of, run

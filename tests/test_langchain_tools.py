@@ -14,7 +14,7 @@ from langchain_tests.unit_tests import ToolsUnitTests
 from for_each import for_each
 from langchain_memory_context import MemoryContextMiddleware, MemoryRetriever, memory_tools
 from memory_context import MemoryManager, default_counter
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 
 LOG = "\n".join(f"02:{i // 60:02}:{i % 60:02} worker-{i} done" for i in range(3000))
 

@@ -57,7 +57,7 @@ from memory_context.exceptions import (
     InvalidThresholdError,
     StoreError,
 )
-from memory_context.prompts_and_tool_descriptions import ABOUT_REFERENCES
+from memory_context.sentences_models_read import ABOUT_REFERENCES
 from memory_context.testing import seeded_keys
 
 LOG = "\n".join(f"02:{i // 60:02}:{i % 60:02} worker-{i} done" for i in range(3000))

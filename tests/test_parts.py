@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from examples import examples
 from for_each import for_each
 from memory_context import MemoryManager, exceptions
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.model.item import MemoryItem, count_lines
 from memory_context.model.selection import Cost, Page, Selection
 from memory_context.text.read.read_by_selection import answer, read_part

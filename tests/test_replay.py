@@ -38,7 +38,6 @@ from memory_context.agent_framework.messages import held_by
 from memory_context.autogen.messages import neutral_of
 from memory_context.conversation.message import Message
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
-from memory_context.prompts_and_tool_descriptions import ABOUT_REFERENCES
 from memory_context.replay import (
     Comparing,
     Comparison,
@@ -64,13 +63,14 @@ from memory_context.replay.compacting_contexts import (
 )
 from memory_context.replay.memory_context_policy import RememberingContext
 from memory_context.replay.needed_and_visible_values import passages, shows
-from memory_context.replay.needs_by_call import NeededValue, needs_by_call
+from memory_context.replay.needs_of_a_recording import NeededValue, needs_by_call
 from memory_context.replay.policies_by_name import Policy, Replayed, check_policy
 from memory_context.replay.prices import ChargedMessage, charged, tokens_of, tokens_of_prefix
 from memory_context.replay.recording_as_messages import to_messages, together
 from memory_context.replay.replay_one_policy import StoredTexts, figures_of, sight_of
 from memory_context.replay.shortening_contexts import GONE, removed
 from memory_context.replay.terminal_report import report
+from memory_context.sentences_models_read import ABOUT_REFERENCES
 from memory_context.testing import ScriptedChatClient
 from memory_context.text.tokens.counter import CallableCounter, TokenCounter
 from messages import restored

@@ -21,7 +21,7 @@ from commands import in_this_process, read_terminal
 from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.cli import run
-from memory_context.display.html_page_and_style import STYLE
+from memory_context.display.html_page import STYLE
 from memory_context.display.line_charts import Mark, line_chart, round_step, short_number
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.figure_definitions import DEFINITIONS, POLICIES

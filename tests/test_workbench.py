@@ -39,7 +39,7 @@ from for_each import for_each
 from memory_context import MemoryContext, MemoryRef, PassingPolicy, exceptions
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.conversation.folding.fold_messages import results_together
-from memory_context.prompts_and_tool_descriptions import ABOUT_REFERENCES
+from memory_context.sentences_models_read import ABOUT_REFERENCES
 from memory_context.testing import ScriptedChatClient, seeded_keys
 from messages import LOG, call, results
 

@@ -18,7 +18,7 @@ from for_each import for_each
 from memory_context import FoldPolicy, MemoryManager, ModelCall
 from memory_context.conversation import ConversationSettings
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
-from memory_context.mcp.memory_beside_servers import WrappedMemory
+from memory_context.mcp.memory_of_a_wrapped_session import WrappedMemory
 from memory_context.mcp.server_on_either_sdk import message_of, wire_of
 from memory_context.mcp.upstream_connections import WrappedServer
 from memory_context.mcp.wire_types_and_errors import RequestError

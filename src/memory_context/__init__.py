@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from memory_context.model.scope import Scope
     from memory_context.model.selection import Page, Selection
     from memory_context.model.tiers_and_limits import Confirmation, Room, TierPolicy, Usage
-    from memory_context.prompts_and_tool_descriptions import MEMORY_INSTRUCTIONS
     from memory_context.runtime.telemetry import identify_users
+    from memory_context.sentences_models_read import MEMORY_INSTRUCTIONS
     from memory_context.stores import (
         Codec,
         Compressed,
@@ -155,7 +155,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "MEMORY_INSTRUCTIONS": "prompts_and_tool_descriptions",
+    "MEMORY_INSTRUCTIONS": "sentences_models_read",
     "AgentMemoryService": "agent_files.service",
     "AuditEntry": "model.audit",
     "AuditTrail": "model.audit",

@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from langchain_memory_context.messages import plain_texts
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.conversation.recall.model_judge import JudgeAnswer, ModelJudge
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.text.tokens.counter import default_counter

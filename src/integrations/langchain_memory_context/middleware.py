@@ -57,7 +57,7 @@ from langchain_memory_context.tool_results import (
 )
 from langchain_memory_context.tools import MemoryTool, ask_tools, memory_tools, note_tools
 from langchain_memory_context.user_of_a_run import RunUser, named, setting_of_run, user_of_run
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.conversation.conversation import (
     Conversation,
     ConversationSettings,

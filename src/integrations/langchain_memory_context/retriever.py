@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.conversation.recall.relevant_turns import is_conversation
 from memory_context.conversation.recall.shown_turns import as_said
 from memory_context.memory.manager import MemoryManager

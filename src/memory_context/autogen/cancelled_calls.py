@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from memory_context.conversation.message import NO_FACTS, FunctionCall, Message
-from memory_context.prompts_and_tool_descriptions import CANCELLED
+from memory_context.sentences_models_read import CANCELLED
 
 
 def with_answers(

@@ -15,7 +15,7 @@ from autogen_core.models import (
 )
 from pydantic import BaseModel
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.conversation.recall.model_judge import JudgeAnswer, ModelJudge
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.text.tokens.counter import default_counter

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from autogen_core import CancellationToken
 from autogen_core.code_executor import CodeBlock, CodeExecutor, CodeResult
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.conversation.references.pass_by_reference import NotPassedError, PassingPolicy
 from memory_context.conversation.references.reference_files import with_files
 from memory_context.exceptions import InvalidArgumentError

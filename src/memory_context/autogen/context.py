@@ -74,8 +74,8 @@ from memory_context.model.audit import AuditTrail
 from memory_context.model.drawers import Displayed
 from memory_context.model.reference import KEPT_REFERENCES
 from memory_context.model.transcript import Transcript
-from memory_context.prompts_and_tool_descriptions import MEMORY_INSTRUCTIONS
 from memory_context.runtime.threads import off_loop
+from memory_context.sentences_models_read import MEMORY_INSTRUCTIONS
 from memory_context.stores import AnyStore, SQLAuditTrail, as_store
 
 P = ParamSpec("P")

@@ -9,7 +9,7 @@ from autogen_core import Component, ComponentBase, ComponentModel
 from autogen_core.models import ChatCompletionClient
 from pydantic import BaseModel
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.autogen.chat_client_judge import asked, check_client
 from memory_context.runtime.threads import result_of
 

@@ -20,7 +20,7 @@ from autogen_core.memory._base_memory import ContentType
 from autogen_core.model_context import ChatCompletionContext
 from autogen_core.models import LLMMessage, SystemMessage, UserMessage
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.autogen.context import MemoryContext
 from memory_context.autogen.context_config import ConnectionConfig
 from memory_context.conversation.message import MEMORY_SOURCE

@@ -25,7 +25,7 @@ from autogen_core.tools import (
 )
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.autogen.calling_agent import caller, reporting
 from memory_context.autogen.toolbox import (
     AnyTool,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from uuid import uuid4
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.conversation.ask_texts import LightModel
 from memory_context.conversation.compaction import Compactor, check_limit, uncompacted
 from memory_context.conversation.conversation_facts import ConversationFacts

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Self
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.conversation.message import Message, MessageFacts, own_message
 from memory_context.memory.open_tiers import NEWEST_FIRST
 from memory_context.memory.scoped_memory import ScopedMemory

@@ -10,7 +10,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.demo.agent import DemoAgent, Setting
 from memory_context.demo.machine_tools import MachineTools
 from memory_context.demo.meter import Meter

@@ -19,7 +19,7 @@ from autogen_core.models import (
 )
 from autogen_core.tools import FunctionTool, Tool
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.autogen import MemoryContext
 from memory_context.autogen.messages import neutral_of
 from memory_context.conversation.context_stats import ContextStats

@@ -16,7 +16,7 @@ from agent_framework import (
 )
 from agent_framework import Message as FrameworkMessage
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.agent_framework import MemoryContextProvider
 from memory_context.agent_framework.messages import held_by
 from memory_context.conversation.context_stats import ContextStats

@@ -20,7 +20,7 @@ from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.messages import neutral_of
 from langchain_memory_context.testing import ScriptedChatModel
 from langchain_memory_context.testing import call as call_of
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.fold_recall_notes_policies import FoldPolicy
 from memory_context.conversation.message import FunctionCall, Message

@@ -14,7 +14,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 
 MAX_FILES = 4_500  # about 400,000 characters: large for a prompt, quick to store
 PYTEST_TIMEOUT = 120  # seconds

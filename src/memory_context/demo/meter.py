@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from rich.console import Console, ConsoleRenderable
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.message import Message
 from memory_context.conversation.message_tokens import MESSAGE_TOKENS

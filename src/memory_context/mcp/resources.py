@@ -8,7 +8,7 @@ from typing import TypeAlias
 from urllib.parse import unquote
 from uuid import UUID
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import MemoryContextError
 from memory_context.mcp.wire_types_and_errors import (
     INVALID_PARAMS,

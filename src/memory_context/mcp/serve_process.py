@@ -16,7 +16,7 @@ from memory_context.conversation.fold_recall_notes_policies import FoldPolicy
 from memory_context.conversation.references.pass_by_reference import PassingPolicy
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.mcp.http_server import LOOPBACK, listening, serve_http, token_of
-from memory_context.mcp.memory_beside_servers import WrappedMemory
+from memory_context.mcp.memory_of_a_wrapped_session import WrappedMemory
 from memory_context.mcp.server_on_either_sdk import NAME, mcp_server
 from memory_context.mcp.stdio_server import serve_stdio, serve_streams
 from memory_context.mcp.upstream_connections import WrappedServer

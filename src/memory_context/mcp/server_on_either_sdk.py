@@ -12,7 +12,7 @@ from mcp.shared import exceptions
 from mcp.shared.message import SessionMessage
 from pydantic import BaseModel, TypeAdapter
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.mcp.resources import Resources
 from memory_context.mcp.tool_list import Tools
 from memory_context.mcp.wire_types_and_errors import Method, Methods, RequestError, Wire, answered

@@ -14,7 +14,7 @@ import anyio
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from memory_context.runtime.signals import ending
+from memory_context.runtime.on_first_signal import ending
 
 Serve: TypeAlias = Callable[[Any, Any], Awaitable[None]]
 """Serves a client on the two streams of the SDK, to read from and to write to."""

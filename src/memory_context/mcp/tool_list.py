@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.mcp.wire_types_and_errors import INVALID_PARAMS, RequestError, Wire, on_wire
 from memory_context.model.tool_names import QUERY, READING_TOOLS, STORE
 from memory_context.runtime import events

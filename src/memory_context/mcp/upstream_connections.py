@@ -21,7 +21,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.mcp.server_on_either_sdk import IS_SDK_1, NAME, message_of, wire_of
 from memory_context.mcp.wire_types_and_errors import INTERNAL_ERROR, RequestError, Wire, member
 

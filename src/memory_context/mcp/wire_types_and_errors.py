@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import MemoryContextError, StoreError
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop

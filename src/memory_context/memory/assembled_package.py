@@ -10,7 +10,7 @@ from itertools import count as count_from
 from typing import NamedTuple
 from uuid import uuid4
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.memory.chosen_within_budget import (
     GLOBAL,
     Allocation,

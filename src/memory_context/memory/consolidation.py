@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import InvalidArgumentError, RecordChangedError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, is_secret, now

@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import InvalidQueryError, InvalidSelectionError
 from memory_context.memory.filters_from_keywords import beginning_with
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.query_result import QueryResult
 from memory_context.model.scope import Scope
 from memory_context.stores.protocol import MemoryStore
-from memory_context.text.listed_names import listed
 from memory_context.text.query.sandboxed_database import LockedDatabase
 from memory_context.text.read.read_time_limit import TimeLimit
 from memory_context.text.rows.rows_in_text import table_of
 from memory_context.text.rows.rows_under_columns import Row, TextTable
+from memory_context.text.shortened_name_list import listed
 
 # Ten texts of 5 MB each are loaded and grouped in half this time.
 SECONDS = 20.0

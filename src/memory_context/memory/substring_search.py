@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from memory_context.model.item import Match, MemoryItem, is_secret
 from memory_context.model.one_line import one_line
 from memory_context.model.scope import Scope
-from memory_context.prompts_and_tool_descriptions import HIDDEN
+from memory_context.sentences_models_read import HIDDEN
 from memory_context.stores import Filters
 
 if TYPE_CHECKING:

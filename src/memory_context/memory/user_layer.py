@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.memory.assembled_package import ContextPackage
 from memory_context.memory.assembler import NEWEST, ContextAssembler
 from memory_context.memory.manager import MemoryManager

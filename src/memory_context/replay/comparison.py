@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from memory_context.replay.needs_by_call import needs_by_call
+from memory_context.replay.needs_of_a_recording import needs_by_call
 from memory_context.replay.policies_by_name import Policy, is_ours, parse_policy, reference_policy
 from memory_context.replay.prices import Price
 from memory_context.replay.recording_as_messages import Recording

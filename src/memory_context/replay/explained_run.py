@@ -12,7 +12,7 @@ from rich.text import Text
 from memory_context.display.terminal import facts, plain, quoted
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.reference import MemoryRef
-from memory_context.replay.needs_by_call import needs_by_call
+from memory_context.replay.needs_of_a_recording import needs_by_call
 from memory_context.replay.policies_by_name import Policy, parse_policy
 from memory_context.replay.prices import Price
 from memory_context.replay.recording_as_messages import Recording

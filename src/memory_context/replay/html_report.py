@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from memory_context.display.escaped_html import Html, escaped, folded, joined, table, tag
-from memory_context.display.html_page_and_style import document
+from memory_context.display.html_page import document
 from memory_context.display.line_charts import Mark, line_chart
 from memory_context.replay.figure_definitions import DEFINITIONS, POLICIES
 from memory_context.replay.policies_by_name import is_ours

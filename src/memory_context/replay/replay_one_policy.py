@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 
 from memory_context.model.reference import MemoryRef
 from memory_context.replay.needed_and_visible_values import shows
-from memory_context.replay.needs_by_call import NeededValue, needs_by_call
+from memory_context.replay.needs_of_a_recording import NeededValue, needs_by_call
 from memory_context.replay.policies_by_name import Policy
 from memory_context.replay.prices import ChargedMessage, Price, charged, tokens_of, tokens_of_prefix
 from memory_context.replay.recording_as_messages import Recording, together
@@ -131,7 +131,7 @@ async def replay(
     price: Price,
     watch: Callable[[Prompt, Sight, Figures], object] | None = None,
 ) -> list[Figures]:
-    """Return the figures of each model call of `recording`; its `needs` are the result of `needs_by_call`.
+    """Return the figures of each model call of `recording`; its `needs` are the result of `needs_of_a_recording`.
 
     `watch` is called for each model call with its prompt, where its needed values are, and its figures.
     """

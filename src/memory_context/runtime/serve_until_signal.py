@@ -8,7 +8,7 @@ import sys
 import uvicorn
 from starlette.types import ASGIApp
 
-from memory_context.runtime.signals import ending
+from memory_context.runtime.on_first_signal import ending
 
 # A client may keep its connection open for ever, and `docker stop` kills after ten seconds.
 SECONDS_TO_END = 3

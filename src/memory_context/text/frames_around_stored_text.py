@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import regex
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 
 FRAMES = (
     prompts.RECALL_HEADER,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import BeforeValidator
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.conversation.ask_a_users_memories import MemoryReader, told_cost
 from memory_context.model.tool_names import ASK
 from memory_context.text.read.paging import truncated

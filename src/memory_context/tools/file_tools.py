@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.agent_files.filenames import path_parts
 from memory_context.agent_files.line_edits import lines_of, numbered
 from memory_context.agent_files.service import AgentMemoryService, FileEntry

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.query_result import QueryResult
 from memory_context.model.selection import Cost

@@ -9,7 +9,7 @@ from typing import Any, cast
 from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import InvalidTierError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.open_tiers import check_content

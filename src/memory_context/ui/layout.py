@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_context.display.escaped_html import STYLE as DRAWN
 from memory_context.display.escaped_html import Html, tag
-from memory_context.display.html_page_and_style import document
+from memory_context.display.html_page import document
 from memory_context.ui.visit_and_page_parts import Visit, button, option
 
 PAGES = {

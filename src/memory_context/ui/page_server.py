@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from memory_context.display.escaped_html import Html, tag
-from memory_context.display.html_page_and_style import CONTENT_POLICY
+from memory_context.display.html_page import CONTENT_POLICY
 from memory_context.exceptions import (
     InvalidArgumentError,
     MemoryContextError,

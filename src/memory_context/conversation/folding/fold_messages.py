@@ -12,7 +12,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.fold_recall_notes_policies import (
     LEAST_THRESHOLD,

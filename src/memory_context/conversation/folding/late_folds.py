@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.conversation.fold_recall_notes_policies import FILE_READERS, preview_limit
 from memory_context.conversation.folding.fold_messages import MessageFolder
 from memory_context.conversation.folding.fold_text import Folded

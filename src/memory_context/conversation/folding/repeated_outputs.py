@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.conversation.folding.fold_text import Folded
 from memory_context.conversation.message import Message
 from memory_context.memory.manager import MemoryManager

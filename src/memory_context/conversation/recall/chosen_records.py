@@ -21,7 +21,6 @@ from functools import cached_property
 from itertools import chain
 
 from memory_context.conversation.recall.judge_question_and_verdict import Expansion
-from memory_context.conversation.recall.meant_records import MeantRecords
 from memory_context.conversation.recall.places_a_name_means import (
     FEW,
     MOST_COMPARED,
@@ -41,6 +40,7 @@ from memory_context.conversation.recall.question_terms import (
     is_pointed_at,
     refers_back,
 )
+from memory_context.conversation.recall.records_with_reasons import MeantRecords
 from memory_context.conversation.recall.term_occurrences import FoundTerms, Occurrence
 from memory_context.conversation.recall.windows_of_text import (
     best_windows,

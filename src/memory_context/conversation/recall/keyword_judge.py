@@ -15,13 +15,13 @@ from memory_context.conversation.recall.judge_question_and_verdict import (
     Question,
     Verdict,
 )
-from memory_context.conversation.recall.meant_records import listed
 from memory_context.conversation.recall.question_terms import (
     QUESTION_MARKS,
     AskedTerm,
     asked_terms,
     without_question_words,
 )
+from memory_context.conversation.recall.records_with_reasons import listed
 from memory_context.conversation.recall.relevant_turns import is_conversation, relevant_turns
 from memory_context.conversation.recall.searched_candidates import SearchedCandidates
 from memory_context.conversation.recall.term_occurrences import found_in, wanted_lexemes

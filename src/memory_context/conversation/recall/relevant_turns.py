@@ -17,8 +17,8 @@ from itertools import chain
 from typing import TypeAlias
 
 from memory_context.conversation.recall.judge_question_and_verdict import Expansion
-from memory_context.conversation.recall.meant_records import MeantRecords
 from memory_context.conversation.recall.question_terms import AskedTerm, is_pointed_at, refers_back
+from memory_context.conversation.recall.records_with_reasons import MeantRecords
 from memory_context.conversation.recall.shown_turns import TOOL_RESULT, as_said, spoken
 from memory_context.conversation.recall.term_occurrences import (
     FoundTerms,

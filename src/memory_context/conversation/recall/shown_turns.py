@@ -12,7 +12,7 @@ from typing import Any
 
 from memory_context.model.reference import leading_key
 from memory_context.model.selection import Cost
-from memory_context.prompts_and_tool_descriptions import GAP, GAP_AT_LINE
+from memory_context.sentences_models_read import GAP, GAP_AT_LINE
 from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt
 from memory_context.text.excerpt.record_around_place import ASKED, Record
 from memory_context.text.index.analyzer import held_by, wanted_by

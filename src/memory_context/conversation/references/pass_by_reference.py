@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.conversation.fold_recall_notes_policies import policy_of
 from memory_context.conversation.nested_json import Schema, strings_in, takes_text, with_strings
 from memory_context.exceptions import (

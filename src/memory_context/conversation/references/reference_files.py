@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.conversation.nested_json import strings_in, with_strings
 from memory_context.conversation.references.pass_by_reference import (
     NotPassedError,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from memory_context.model.selection import Cost
-from memory_context.prompts_and_tool_descriptions import (
+from memory_context.sentences_models_read import (
     CHANGED_END,
     CHANGED_SINCE,
     GAP_AT_LINE,

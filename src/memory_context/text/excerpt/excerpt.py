@@ -14,7 +14,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from memory_context.model.selection import Cost
-from memory_context.prompts_and_tool_descriptions import GAP, GAP_AT_LINE, MORE_MEMBERS
+from memory_context.sentences_models_read import GAP, GAP_AT_LINE, MORE_MEMBERS
 from memory_context.text.excerpt.hotspots_of_long_texts import LARGE, hotspots
 from memory_context.text.excerpt.question_regions import fill
 from memory_context.text.excerpt.segment_scores import Ranking, score

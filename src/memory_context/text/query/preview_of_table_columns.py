@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import islice
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import InvalidSelectionError
-from memory_context.text.listed_names import listed
 from memory_context.text.query.numbers_and_missing_values import SAMPLED, notations_of
 from memory_context.text.query.sandboxed_database import cell_text
 from memory_context.text.rows.rows_in_text import table_of
+from memory_context.text.shortened_name_list import listed
 from memory_context.text.tokens.counter import TokenCounter
 
 # If the columns take more than a third of the budget, the table is wide, and the rows are worth more than its columns.

@@ -18,7 +18,6 @@ from typing import Any, Final, Self
 
 from memory_context.exceptions import InvalidQueryError
 from memory_context.text.json_documents import to_json
-from memory_context.text.listed_names import listed
 from memory_context.text.query.numbers_and_missing_values import (
     NO_VALUE,
     SAMPLED,
@@ -30,6 +29,7 @@ from memory_context.text.query.numbers_and_missing_values import (
 )
 from memory_context.text.read.read_time_limit import TimeLimit, too_slow
 from memory_context.text.rows.rows_under_columns import Row, TextTable
+from memory_context.text.shortened_name_list import listed
 
 LARGEST_INTEGER = 2**63
 LONGEST_UTF8 = 4

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
-from memory_context import prompts_and_tool_descriptions as prompts
-from memory_context.text.listed_names import listed
+from memory_context import sentences_models_read as prompts
 from memory_context.text.python_literals import is_list, is_object
+from memory_context.text.shortened_name_list import listed
 
 SHORTEST_TEXT = 8
 LONGEST_KEY = 60

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import regex
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import InvalidSelectionError, NothingMatchedError
 from memory_context.model.item import count_lines
 from memory_context.model.selection import Selection

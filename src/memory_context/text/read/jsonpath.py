@@ -11,7 +11,7 @@ from jsonpath_rfc9535.filter_expressions import Expression, FilterQuery
 from jsonpath_rfc9535.function_extensions import Match
 from jsonpath_rfc9535.tokens import TokenStream
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import InvalidSelectionError, NothingMatchedError
 from memory_context.runtime.regexes import compiled
 from memory_context.text.json_documents import documents, is_json_lines, to_json

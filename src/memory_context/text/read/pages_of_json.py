@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.model.selection import Cost, Page
 from memory_context.text.json_documents import to_json
 from memory_context.text.python_literals import is_list, is_object

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import BudgetTooSmallError, InvalidSelectionError
 from memory_context.model.item import count_lines
 from memory_context.model.selection import Cost, Page

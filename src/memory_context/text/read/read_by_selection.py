@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_context import prompts_and_tool_descriptions as prompts
+from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import BudgetTooSmallError, NothingMatchedError
 from memory_context.model.item import MemoryItem, count_lines, encodable
 from memory_context.model.media import described, embedded_bytes

@@ -11,7 +11,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.model.item import Match, MemoryItem, is_secret
-from memory_context.prompts_and_tool_descriptions import HIDDEN
+from memory_context.sentences_models_read import HIDDEN
 from memory_context.stores.sql.filters_as_sql import checked_last
 from memory_context.stores.sql.index import indexing, keyword_index, vector_index
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds

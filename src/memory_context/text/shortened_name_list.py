@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from memory_context.prompts_and_tool_descriptions import AND_MORE
+from memory_context.sentences_models_read import AND_MORE
 
 MOST_NAMES = 20
 LONGEST_NAME = 40
