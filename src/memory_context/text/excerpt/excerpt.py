@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import groupby
-from operator import attrgetter
 
 from memory_context.model.selection import Cost
 from memory_context.sentences_models_read import GAP, GAP_AT_LINE, MORE_MEMBERS
@@ -153,7 +152,7 @@ def _rendered(found: Segmentation, first_line: int, indexes: list[int]) -> Excer
         return show_spans(text, ((one.start, one.end) for one in segments), first_line)
     lines = ShownLines(text, first_line)
     records = list[str]()
-    for container, members in groupby(segments, key=attrgetter("container")):
+    for container, members in groupby(segments, key=lambda segment: segment.container):
         shown = list(members)
         records.append(_record(text, found.containers[container], shown))
         for segment in shown:
