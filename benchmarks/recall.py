@@ -140,28 +140,42 @@ def _shown(content: object) -> str:
     return "\n".join(str(getattr(part, "content", "")) for part in content)
 
 
+def _words(text: str) -> list[str]:
+    return [word for word in re.findall(r"\w+", text.lower()) if word not in STOP_WORDS]
+
+
 class PlainBM25:
     """BM25 over chunks; the best ones within some tokens. It always brings as much."""
 
-    def __init__(self, chunks: Sequence[str], budget: int = BUDGET) -> None:
-        self._chunks, self._budget = chunks, budget
-        self._words = [Counter(_words(chunk)) for chunk in self._chunks]
+    def __init__(
+        self,
+        chunks: Sequence[str],
+        budget: int = BUDGET,
+        words_of: Callable[[str], list[str]] = _words,
+    ) -> None:
+        self._chunks, self._budget, self._words_of = chunks, budget, words_of
+        self._words = [Counter(words_of(chunk)) for chunk in self._chunks]
         self._holding = Counter(word for words in self._words for word in words)
         self._average = statistics.fmean(words.total() for words in self._words)
 
     def __call__(self, question: str) -> Brought:
         """Ask one question."""
         started = time.perf_counter()
-        wanted = set(_words(question))
-        scores = [self._score(words, wanted) for words in self._words]
         shown, left = list[str](), self._budget
-        for place in sorted(range(len(scores)), key=lambda place: -scores[place]):
-            tokens = count(self._chunks[place])
-            if tokens > left or not scores[place]:
+        for chunk in self.ranked(question):
+            tokens = count(chunk)
+            if tokens > left:
                 break
-            shown.append(self._chunks[place])
+            shown.append(chunk)
             left -= tokens
         return Brought("\n".join(shown), "", self._budget - left, time.perf_counter() - started)
+
+    def ranked(self, question: str) -> list[str]:
+        """Return the chunks that hold a word of the question, the best first."""
+        wanted = set(self._words_of(question))
+        scores = [self._score(words, wanted) for words in self._words]
+        places = sorted(range(len(scores)), key=lambda place: -scores[place])
+        return [self._chunks[place] for place in places if scores[place]]
 
     def _score(self, words: Counter[str], wanted: set[str]) -> float:
         score = 0.0
@@ -171,10 +185,6 @@ class PlainBM25:
             norm = 1.2 * (0.25 + 0.75 * words.total() / self._average)
             score += rarity * words[word] * 2.2 / (words[word] + norm)
         return score
-
-
-def _words(text: str) -> list[str]:
-    return [word for word in re.findall(r"\w+", text.lower()) if word not in STOP_WORDS]
 
 
 def chunks_of(outputs: Sequence[str]) -> list[str]:
