@@ -27,7 +27,12 @@ from langchain_memory_context.state_through_parent_graphs import carried_by
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryManager, MemoryRef, SQLAlchemyStore
 from memory_context.conversation import ConversationFacts
-from memory_context.conversation.decisions_beside_messages import DecisionNote
+from memory_context.conversation.decisions_beside_messages import (
+    DecisionNote,
+    InsertedMessage,
+    as_shown,
+)
+from memory_context.conversation.message import Message, MessageFacts
 from memory_context.exceptions import StateOwnerError
 from memory_context.stores import MemoryStore
 
@@ -634,3 +639,14 @@ def test_the_owner_is_checked_under_a_name_with_an_at_sign() -> None:
     assert "ann" == carried_by(messages, None, name, "sub", "ann").note.facts.user_id
     with pytest.raises(StateOwnerError):
         carried_by(messages, None, name, "sub", "bob")
+
+
+def test_a_compaction_stands_before_what_was_recalled_there() -> None:
+    """It may end at a message before which something was recalled earlier; the host noted that first."""
+    held = [Message(str(number), "user", "ann", {0: "said"}) for number in range(3)]
+    recalled = InsertedMessage("r", "2", "recalled", MessageFacts(kind="recall"))
+    kept = MessageFacts(kind="compaction", replaced=("1",))
+    compacted = InsertedMessage("c", "2", "kept in memory", kept)
+    note = DecisionNote(inserted=(compacted,)).after(DecisionNote(inserted=(recalled,)))
+    shown, _ = as_shown(held, note, None)
+    assert ["0", "c", "r", "2"] == [message.id for message in shown]

@@ -102,6 +102,8 @@ class DecisionNote:
 
 
 _NOTE = TypeAdapter(DecisionNote)
+# What stands before the same message stands in this order, and everything else after it.
+_ORDER = {"layer": 0, "compaction": 1}
 
 
 def as_shown(
@@ -116,6 +118,8 @@ def as_shown(
     """
     replaced = {id_ for one in note.inserted for id_ in one.facts.replaced}
     current = [one for one in note.inserted if one.id not in replaced]
+    # A compaction may have ended at a message before which something was recalled earlier.
+    current.sort(key=lambda one: _ORDER.get(one.facts.kind, len(_ORDER)))
     inserted = defaultdict[str, list[Message]](list)
     for one in current:
         inserted[one.before].append(one.message)
