@@ -95,7 +95,7 @@ TOKENS: list[tuple[str, Make]] = [
     ("newrelic_key", lambda r: "NRA" + "K-" + some(r, string.ascii_uppercase + DIGITS, 27)),
     ("atlassian_token", lambda r: "ATA" + "TT3" + some(r, WORD, 186)),
     ("sentry_token", lambda r: "sntr" + "yu_" + some(r, HEX, 64)),
-    ("supabase_key", lambda r: "sb" + "p_" + some(r, HEX, 40)),
+    ("supabase_key", lambda r: "sb" + "p_" + r.choice(("", "oauth_", "v0_")) + some(r, HEX, 40)),
     ("rubygems_key", lambda r: "ruby" + "gems_" + some(r, HEX, 48)),
     ("tailscale_key", lambda r: "tsk" + "ey-auth-" + some(r, MIXED, 12) + "-" + some(r, MIXED, 32)),
     ("heroku_key", lambda r: "HRK" + "U-AA" + some(r, WORD, 58)),

@@ -148,6 +148,16 @@ def test_a_key_is_never_given_twice(store_url: str) -> None:
                 manager.retrieve(key)
 
 
+def test_a_session_may_be_cleared_again_and_again(store_url: str) -> None:
+    """Its keys do not grow with that: a chat under one id begins anew each day."""
+    with MemoryManager(store_url, user_id="42") as manager:
+        conversation = ConversationMemory(None, None, manager=manager)
+        for number in range(60):
+            key = conversation.add_turn("t", "human", "hi").key
+            conversation.clear("t")
+            assert number <= int(str(key).rpartition("_")[2]) < 2 * (number + 1)
+
+
 def test_what_was_recalled_comes_back_in_its_place(opened: Open) -> None:
     """With the turns around it, in their order, whatever stands in it; `clear` counts it."""
     conversation = opened()

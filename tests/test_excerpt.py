@@ -493,6 +493,20 @@ def test_a_line_unlike_the_others_of_a_list_is_shown() -> None:
         assert line in shown
 
 
+def test_a_line_that_is_not_json_makes_lines_text() -> None:
+    """A line that only looks like an object is shown as it is, with its number, among lines that are objects."""
+    lines = [json.dumps({"level": "info", "msg": f"step {number} done"}) for number in range(60)]
+    lines[30] = '{"level":"error"  "msg":"bad"}'
+    shown = excerpt("\n".join(lines), "what went wrong", 120, default_counter().count)
+    assert lines[30] in shown.text
+    assert any(first <= 31 <= last for first, last in shown.ranges)
+
+
+def test_blank_text_gives_no_excerpt() -> None:
+    """There is no gap to mark where nothing is left out."""
+    assert "" == excerpt("\n\n   \n", "why", 2, len).text
+
+
 def test_a_member_of_json_unlike_the_others_is_shown() -> None:
     """The object itself, though its line begins with the indentation behind the one before it."""
     rows = [{"pod": "a pod", "state": "Running", "restarts": n} for n in range(400)]

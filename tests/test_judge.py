@@ -1085,6 +1085,27 @@ def test_the_header_of_a_table_is_no_record() -> None:
 
 
 @for_each(
+    "message, shown",
+    [
+        ("number of the printer room", True),
+        ("printer room - what does it cost", True),
+        ("I fixed the printer", False),
+        ("the printer is ill today", False),
+        ("see you at the printer", False),
+        ("They moved the printer (it works.)", False),
+        ("I fixed it: printer. :)", False),
+        ("thanks for the printer", False),
+        ("Remind me at 09:07", False),
+    ],
+)
+def test_what_is_named_alone_is_asked_for(message: str, *, shown: bool) -> None:
+    """People in a hurry write no sentence. A statement needs no full stop, and brings nothing."""
+    rows = [f"09:{n:02} room {n} is free, says desk {n}" for n in range(40)]
+    rows[31] = "The printer room has the number 4711."
+    assert ([rows[31]] if shown else []) == _shown(message, "\n".join(rows))
+
+
+@for_each(
     "asked, shown",
     [
         ("Who works as a glassblower?", True),

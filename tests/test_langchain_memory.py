@@ -293,6 +293,9 @@ def test_whose_it_is_does_not_change(store: SQLAlchemyStore, name: str) -> None:
     memory = MemoryContextMemory(user_id="42", thread_id="t", store=store)
     with pytest.raises(ValidationError, match="frozen"):
         setattr(memory, name, "other")
+    with pytest.raises(InvalidArgumentError, match=name):
+        memory.model_copy(update={name: "other"})
+    assert "human" == memory.model_copy(update={"human_prefix": "human"}).human_prefix
 
 
 def test_a_setting_that_there_is_not(store: SQLAlchemyStore) -> None:

@@ -234,6 +234,10 @@ def test_capitals_matter_in_keys(memory: MemoryManager) -> None:
     assert (("2026",),) == memory.query("SELECT strftime('%Y', d) FROM y WHERE Y = 1").rows
     with pytest.raises(InvalidQueryError, match="Y and y would be one table"):
         memory.query("SELECT y.d FROM y JOIN Y USING (d)")
+    memory.store("[1, 2]", key="a")
+    memory.store("[3, 4]", key="A")
+    with pytest.raises(InvalidQueryError, match="A and a would be one table"):
+        memory.query("SELECT value FROM a WHERE value IN A")
 
 
 def test_behind_walls(memory: MemoryManager) -> None:

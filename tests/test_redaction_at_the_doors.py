@@ -614,6 +614,31 @@ class TestWhatWasStoredBefore:
         assert {"github_token": 4, "number": 1} == counts
         assert {} == redact_memories(plain, Redactor({"number": r"\b\d{4}\b"}))
 
+    def test_a_callback_may_use_the_store(self, plain: AnyStore) -> None:
+        """While a record is redacted, no lock is held: whoever is told of a hit may note it in the same store."""
+        noted = MemoryManager(plain, user_id="bob")
+        said = MemoryManager(plain, user_id="ann")
+        said.note_call(ModelCall(now(), 9, 9, 1, prompt=json.dumps({"said": TOKEN})))
+
+        def note(kind: str, number: int) -> None:
+            noted.store(f"{kind}: {number}", key="hits")
+
+        assert {"github_token": 1} == redact_memories(plain, Redactor(on_hit=note))
+        assert "github_token: 1" == noted.retrieve("hits")
+
+    def test_a_pattern_that_takes_too_long(self, plain: AnyStore) -> None:
+        """Its error is raised, for a recorded call too; no file is called damaged."""
+        said = MemoryManager(plain, user_id="ann")
+        said.note_call(ModelCall(now(), 9, 9, 1, prompt='{"said": "zebra"}'))
+
+        def slow(text: str) -> list[tuple[int, int]]:
+            if "zebra" in text:
+                raise RedactionTimeoutError("the pattern slow took too long")
+            return []
+
+        with pytest.raises(RedactionTimeoutError, match="slow"):
+            redact_memories(plain, Redactor({"slow": slow}))
+
     async def test_compacted_messages(self) -> None:
         """Messages that were compacted before can still be put back."""
         store = SQLAlchemyStore("sqlite://")

@@ -6,7 +6,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
 from langchain_core.messages import (
@@ -141,6 +141,17 @@ class MemoryContextMemory(BaseMemory):
             kept.new_cache(self._manager),
             DecisionLog(with_words=fold.record_prompts),
         )
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy on the same conversation.
+
+        Raises:
+            InvalidArgumentError: *update* names another user or thread, whose memories the copy would not have.
+        """
+        for name in ("user_id", "thread_id"):
+            if update and name in update:
+                raise InvalidArgumentError(f"a copy keeps its {name}; make another memory")
+        return super().model_copy(update=update, deep=deep)
 
     @property
     def memory_variables(self) -> list[str]:

@@ -149,7 +149,8 @@ def redact(
         ) as report,
     ):
         ask_before_deleting(
-            f"Remove secrets from the memories of {user or 'all users'} for good?", yes=yes
+            f"Remove secrets from the memories and model calls of {user or 'all users'} for good?",
+            yes=yes,
         )
         counts = redact_memories(database, Redactor(), user_id=user, progress=report)
     if as_json:

@@ -24,7 +24,8 @@ class FailOpen:
     """Lets work fail without stopping the run: one warning for each outage, every failure counted.
 
     An outage ends when the store succeeds at what it failed to do: where a write failed, as on a full disk, successful
-    reads do not end it. After a slow failure, such as that of a locked database or a silent server, the breaker pauses.
+    reads do not end it. After a slow failure, such as that of a locked database or a silent server,
+    the store is left alone for some seconds (`circuit_breaker.PAUSE`).
     """
 
     stats: ContextStats

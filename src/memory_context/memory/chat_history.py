@@ -291,20 +291,14 @@ class _SessionsInStore:
         origin = lowest(_ORIGINS.get(turn.role, TOOL) for turn in added.said)
         newest = self._newest(session, limit=1)
         number = int(newest[0].memory_key.rpartition("_")[2]) + 1 if newest else 0
-        step = 1
         while True:  # another writer may have taken the number; one of them gets it, so this ends
-            # A session's id may contain characters that a key cannot, and be longer than a key.
-            key = f"conversation_{hash_content(session)[:16]}_{number:0{_DIGITS}d}"
-            # A reference to a deleted turn says so for good. Many may be deleted, so the steps grow.
-            if self._manager.memory_store.deletion(self._manager.scope, key):
-                number, step = number + step, step * 2
-                continue
+            number = self._first_undeleted(session, number)
             try:
                 return self._manager.store(
                     "\n".join(said),
                     added.description,
                     CONVERSATION,
-                    key=key,
+                    key=_key(session, number),
                     tier=CONVERSATION,
                     tier_id=session,
                     # Not in the content, which is searched, and would be recalled again.
@@ -324,10 +318,36 @@ class _SessionsInStore:
         self._manager.clear(CONVERSATION, session)
         return turns
 
+    def _first_undeleted(self, session: str, number: int) -> int:
+        """Return the first number from *number* on whose key no deleted turn had: a reference to one says so for good.
+
+        Many in a row may be deleted, so the steps grow until one is found, and then the range is halved.
+        """
+
+        def is_deleted(number: int) -> bool:
+            deletion = self._manager.memory_store.deletion
+            return deletion(self._manager.scope, _key(session, number)) is not None
+
+        last, step = number - 1, 1
+        while is_deleted(number):
+            last, number, step = number, number + step, step * 2
+        while number - last > 1:
+            middle = (last + number) // 2
+            if is_deleted(middle):
+                last = middle
+            else:
+                number = middle
+        return number
+
     def _newest(self, session: str, limit: int | None) -> list[MemoryItem]:
         store = self._manager.memory_store
         scope = Scope(self._manager.scope.user_id, tier=CONVERSATION, tier_id=session)
         return store.query(scope, limit=limit, order_by=NEWEST)
+
+
+def _key(session: str, number: int) -> str:
+    # A session's id may contain characters that a key cannot, and be longer than a key.
+    return f"conversation_{hash_content(session)[:16]}_{number:0{_DIGITS}d}"
 
 
 def _checked_session(session_id: str) -> str:

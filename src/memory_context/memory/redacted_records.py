@@ -26,7 +26,7 @@ from memory_context.model.item import (
 )
 from memory_context.model.scope import Scope
 from memory_context.stores import Administration, MemoryStore
-from memory_context.stores.protocol import Progress, keeper_of
+from memory_context.stores.protocol import CallRewriter, Progress
 from memory_context.text.redact import JsonForm, Redaction
 from memory_context.text.redact.record_texts import NO_FORM
 from memory_context.text.tokens.counter import default_counter
@@ -214,9 +214,9 @@ def redact_memories(
         redactor.tell(redaction.counts)
         return cleared
 
-    if keeper := keeper_of(store):
+    if isinstance(store, CallRewriter):
         # This also overwrites what still stands in the database's log and index.
-        keeper.rewrite_calls(None if user_id is None else scopes[0].user_id, without_secrets)
+        store.rewrite_calls(None if user_id is None else scopes[0].user_id, without_secrets)
     return dict(counts)
 
 

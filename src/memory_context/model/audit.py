@@ -58,7 +58,8 @@ class Auditor:
     """Writes entries to an audit trail, whose failures never stop the work. Safe under threads.
 
     Entries are written after the fact. Each outage of the trail is one warning, every failure is counted, and the
-    newest 1,000 entries wait for the next attempt. After a slow failure, the breaker pauses.
+    newest 1,000 entries wait for the next attempt. After a slow failure, it is left alone for some
+    seconds (`circuit_breaker.PAUSE`).
 
     Attributes:
         trail: The audit trail.

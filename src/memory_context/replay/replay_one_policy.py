@@ -131,7 +131,7 @@ async def replay(
     price: Price,
     watch: Callable[[Prompt, Sight, Figures], object] | None = None,
 ) -> list[Figures]:
-    """Return the figures of each model call of `recording`; its `needs` are the result of `needs_of_a_recording`.
+    """Return the figures of each model call of `recording`; its `needs` are the result of `needs_by_call`.
 
     `watch` is called for each model call with its prompt, where its needed values are, and its figures.
     """

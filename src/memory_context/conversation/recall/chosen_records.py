@@ -4,7 +4,7 @@ Four ways are tried in turn:
 - the records that a name or a rare value in the message identifies (`places_a_name_means`);
 - else the records that hold all the words of the message, or of a question nearly all;
 - if nothing was found or the message refers back, the windows of lines that hold most of it (`windows_of_text`);
-- else, for a question, the record of a word that hardly any other record holds.
+- else, for a question, the records of a word that few records hold.
 
 Terms that the chosen records hold are *covered*: no further record is looked for on their account. A word is *met* if it
 stands at any place. `FoundTerms` explains the other words.
@@ -38,6 +38,7 @@ from memory_context.conversation.recall.question_terms import (
     content_terms,
     is_definite,
     is_pointed_at,
+    names_alone,
     refers_back,
 )
 from memory_context.conversation.recall.records_with_reasons import MeantRecords
@@ -142,7 +143,7 @@ def _choose_records(chosen: _Chosen, asked: _Asked) -> bool:
         if number in chosen.covered:
             continue
         term = found.terms[number]
-        if term.is_time and term.text.count(":") == 1 and not asked.is_question:
+        if term.is_time and term.text.count(":") == 1 and not asks(asked.message):
             continue
         # A pasted log is full of names, and comparing records takes time.
         is_compared = rank < MOST_NAMES
@@ -192,8 +193,8 @@ class _Asked:
 
     @cached_property
     def is_question(self) -> bool:
-        """Return whether the message is a question or asks to be shown something."""
-        return asks(self.message)
+        """Return whether the message is a question, or asks to be shown something, or names it alone."""
+        return asks(self.message) or names_alone(self.message)
 
     @cached_property
     def words(self) -> AbstractSet[int]:
@@ -279,7 +280,8 @@ class _Asked:
     def _share_held(self, place: Occurrence) -> float:
         """Return the share of what the question tells that stands in the record of a place or in the record's heads."""
         held = self.found.held_by_record(place) & self.words
-        return sum(map(self._information, held)) / sum(map(self._information, self.words))
+        share = sum(map(self._information, held)) / sum(map(self._information, self.words))
+        return round(share, 6)  # the same for the same words, in whatever order they are summed
 
     def _information(self, number: int) -> float:
         """Return how much a word tells: the more, the rarer it is, and the most if the question takes it as known.
@@ -301,7 +303,8 @@ class _Asked:
         """Return the places of a word if it stands in few records, and not by chance; else nothing."""
         term = self.found.terms[number]
         is_too_short = term.is_small and len(term.text) < SHORTEST_RARE
-        says_little = term.is_short_number or is_too_short or term.is_vague
+        is_appointment = term.is_time and not asks(self.message)
+        says_little = term.is_short_number or is_too_short or term.is_vague or is_appointment
         if says_little or asks_about_kind(self.message, term):
             return []
         if self.found.chunks > MANY_CHUNKS and not is_pointed_at(self.message, term):

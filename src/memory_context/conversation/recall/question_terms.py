@@ -64,8 +64,14 @@ _MEASURE = re.compile(r"\bhow\s+(big|far|large|long|many|often|old)\b", re.IGNOR
 _OUTER_SIGNS = re.compile(r"^[./:@#\\-]+|[./:@#\\-]+$|^_+(?=.*_$)|_+$|^_+$")
 # "don't" is not about a Don.
 _CONTRACTED_NOT = re.compile(r"['\u2019]t\b")
-# A line that does not end as a statement does. What tools return is mostly longer.
-_NAMES_ALONE = re.compile(r"\s*.{1,200}[^.!\u3002\uff01\s]\s*")
+LONGEST_NAMING = 200
+# Full stops of several scripts, perhaps with closing signs behind them.
+_ENDS_STATEMENT = re.compile(r"[.!\u2026\u3002\uff01\u0964\u06d4\u0589]\W*$")
+_STATES = re.compile(
+    r"(?:i|we|he|she|it|they|let|see)\b|.*\b(?:is|are|was|were|has|have|had|will|works)\b",
+    re.IGNORECASE,
+)
+_QUESTION_WORD = re.compile(r"\b(?:what|which|whose|whom?|when|where|why|how)\b", re.IGNORECASE)
 QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 # Japanese and Chinese questions end with a particle, and need no question mark.
 _ASKS_AT_ITS_END = re.compile(r"[\u304b\u5417\u5462][\u3002.!]?\s*$")
@@ -155,17 +161,25 @@ class AskedTerm:
 
 
 def asks(message: str) -> bool:
-    """Return whether a message asks for something: as a question, as "show me …", or by naming it alone.
-
-    People in a hurry leave out the sentence: "email address of Matteo Brancati". So a line that does not end as a statement,
-    and does not begin with a word of courtesy, asks too.
-    """
+    """Return whether a message ends as a question, or begins as one or with "show", "tell" or "give"."""
     if message.rstrip().endswith(QUESTION_MARKS) or _BEGINS_TO_ASK.match(message):
-        return True
-    if _NAMES_ALONE.fullmatch(message) and not _BEGINS_POLITELY.match(message):
         return True
     ends_asking = _ASKS_AT_ITS_END.search(message[-8:])
     return bool(ends_asking or _ASKS_IN_JAPANESE.search(message[:READ_AT_MOST]))
+
+
+def names_alone(message: str) -> bool:
+    """Return whether a message names something without a sentence, as people in a hurry ask for it.
+
+    "email address of Matteo Brancati" does. A statement, an order that begins with a word of courtesy, and what tools
+    return, which is mostly longer than a line, do not.
+    """
+    line = message.strip()
+    if "\n" in line or not 0 < len(line) <= LONGEST_NAMING:
+        return False
+    if _BEGINS_POLITELY.match(line) or _ENDS_STATEMENT.search(line):
+        return False
+    return not _STATES.match(line) or _QUESTION_WORD.search(line) is not None
 
 
 def refers_back(message: str) -> int:

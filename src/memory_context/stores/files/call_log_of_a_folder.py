@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import (
     EncryptionError,
+    RedactionTimeoutError,
     SchemaVersionError,
     StoreError,
     StoreUnavailableError,
@@ -80,7 +81,7 @@ class CallFile(SQLAlchemyStore):
             if self.database.run_as_it_is(revision_of) is None:
                 return default
             found = ask(self)
-        except (StoreUnavailableError, EncryptionError, SchemaVersionError):
+        except (StoreUnavailableError, EncryptionError, SchemaVersionError, RedactionTimeoutError):
             raise
         except StoreError as error:
             if not self.problem:

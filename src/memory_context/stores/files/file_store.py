@@ -16,7 +16,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from memory_context.exceptions import StoreError, StoreUnavailableError
+from memory_context.exceptions import RedactionTimeoutError, StoreError, StoreUnavailableError
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.call_log_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.item import AnyRecord, Deletion, MemoryItem, Restored
@@ -193,7 +193,7 @@ class FileStore(ClosedAtExit):
     def rewrite_calls(
         self, user_id: str | None, change: Callable[[CallRecord], CallRecord | None]
     ) -> None:
-        """See `CallKeeper.rewrite_calls`."""
+        """See `CallRewriter.rewrite_calls`."""
         self._change_calls(lambda kept: kept.rewrite_calls(user_id, change), None)
 
     def users(self) -> list[str]:
@@ -348,6 +348,8 @@ class FileStore(ClosedAtExit):
         """Turn errors of the system into a `StoreUnavailableError`."""
         try:
             yield
+        except RedactionTimeoutError:
+            raise  # a TimeoutError, and so an OSError, but not of the system
         except OSError as error:
             raise StoreUnavailableError(f"{self.directory}: {error.strerror or error}") from error
 

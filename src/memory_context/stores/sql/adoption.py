@@ -122,7 +122,7 @@ def _item(row: sa.RowMapping) -> MemoryItem:
         if record.get("is_active") in (0, 1):
             record["is_active"] = bool(record["is_active"])
         item = item_from(record)
-    except (InvalidRecordError, ValueError) as error:
+    except (InvalidRecordError, ValueError, RecursionError) as error:
         raise StoreError(
             f"the row {row['id']} of agent_memories cannot be taken over: {error}"
         ) from error

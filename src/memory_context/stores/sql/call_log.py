@@ -8,7 +8,7 @@ import json
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from typing import Any, cast
@@ -30,7 +30,6 @@ from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.circuit_breaker import breaker_of_a_store
 from memory_context.runtime.telemetry import count
 from memory_context.stores.codec import Codec
-from memory_context.stores.sql.row_encoding import format_of
 from memory_context.stores.sql.schema import AnyRow, Condition, calls, in_period, narrowed, total_of
 from memory_context.stores.sql.transactions import Database
 
@@ -157,11 +156,16 @@ class CallLog:
     def rewrite(
         self, user_id: str | None, change: Callable[[CallRecord], CallRecord | None]
     ) -> None:
-        """See `SQLAlchemyStore.rewrite_calls`."""
+        """See `CallRewriter.rewrite_calls`. The database is not locked while a record is changed."""
         self.flush()
+        codec = self._database.codec
         of_user = sa.select(calls.c.user_id, calls.c.id).where(*narrowed(calls, user_id=user_id))
-        for row in self._database.rows(of_user):
-            self._database.write(_rewrite, narrowed(calls, user_id=row.user_id, id=row.id), change)
+        for one in self._database.rows(of_user):
+            this = narrowed(calls, user_id=one.user_id, id=one.id)
+            for row in self._database.rows(sa.select(calls).where(*this)):
+                changed = change(_record_of(row, codec, prompts=True))
+                if changed is not None:
+                    self._database.write(_update, this, _row_of(changed, codec))
 
     def flush(self) -> None:
         """Write the waiting records. If that fails, or another thread is writing for too long, they go on waiting."""
@@ -199,6 +203,7 @@ class CallLog:
             if not was_failing:
                 events.CALLS_NOT_KEPT.log(error, calls=len(taken))
             return False
+        self._breaker.note_success()
         with self._lock:
             self._is_failing = False
             # The timer for records that arrived meanwhile may have given up waiting for this write.
@@ -220,17 +225,8 @@ def _conditions(wanted: CallFilter) -> list[Condition]:
     return of_calls + in_period(calls.c.at, wanted.since, wanted.until)
 
 
-def _rewrite(
-    connection: sa.Connection,
-    this: Sequence[Condition],
-    change: Callable[[CallRecord], CallRecord | None],
-) -> None:
-    """Write one row again, as *change* returns its record, unless the row was deleted meanwhile."""
-    codec = format_of(connection).codec
-    for row in connection.execute(sa.select(calls).where(*this)).all():
-        changed = change(_record_of(row, codec, prompts=True))
-        if changed is not None:
-            connection.execute(sa.update(calls).where(*this).values(**_row_of(changed, codec)))
+def _update(connection: sa.Connection, this: Sequence[Condition], row: Mapping[str, Any]) -> None:
+    connection.execute(sa.update(calls).where(*this).values(**row))
 
 
 def _row_of(record: CallRecord, codec: Codec) -> dict[str, Any]:

@@ -458,9 +458,12 @@ class SQLAlchemyStore(ClosedAtExit):
     def rewrite_calls(
         self, user_id: str | None, change: Callable[[CallRecord], CallRecord | None]
     ) -> None:
-        """See `CallKeeper.rewrite_calls`."""
-        self.call_log.rewrite(user_id, change)
-        self.scrub()
+        """See `CallRewriter.rewrite_calls`."""
+        try:
+            self.call_log.rewrite(user_id, change)
+        finally:
+            # What was overwritten before a failure, here or by the caller, is not to stay in the file.
+            self.scrub()
 
     def users(self) -> list[str]:
         """See `Administration.users`."""

@@ -70,7 +70,7 @@ def _describe_object(literal: Literal, sample: Sample) -> Description:
         return Description(Kind.ERROR, "JSON error", (error,))
     named = (key for key in value if _NAME_KEY.fullmatch(key) and isinstance(value[key], str | int))
     name_key = next(named, "")
-    found = largest_records(value)
+    found = largest_records(value, mostly=True)
     is_list_of_many = found and is_list(found.value) and (len(found.value) >= MANY or not name_key)
     if found and is_list_of_many and (found.names or 2 * found.weight >= len(str(value))):
         noun = singular(found.key).replace("_", " ")

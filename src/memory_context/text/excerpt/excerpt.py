@@ -139,6 +139,8 @@ def _within(
 
 def _beginning(text: str, budget: int, cost: Cost) -> Excerpt:
     """Return the first characters of a text, for when not even one segment fits."""
+    if not text.strip():
+        return NOTHING_SHOWN
     mark = f" {GAP}"
     beginning = truncated(text.lstrip(), budget - cost(mark), cost).rstrip() + mark
     return Excerpt(beginning, is_answer=False) if cost(beginning) <= budget else NOTHING_SHOWN

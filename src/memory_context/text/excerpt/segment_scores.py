@@ -129,7 +129,9 @@ def score(
     if ranking.names:
         worth = _collect_names(found, names, ranking, known)
         places = rare_lines(found.text, found.regions)
-        rare = sorted({bisect_right(starts, place) - 1 for place in places})
+        # Not what stands between segments: an object's opening line, or the name of a member that is split.
+        held = {(bisect_right(starts, place) - 1, place) for place in places}
+        rare = sorted({i for i, place in held if i >= 0 and place < found.segments[i].end})
         outermost = [0, len(starts) - 1] if len(found.regions) > 1 else []
         telling = (
             ("fault", ranking.fault, 2, places_of_faults(held_by)),

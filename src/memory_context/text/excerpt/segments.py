@@ -16,7 +16,7 @@ from itertools import islice, pairwise
 from typing import TypeAlias
 
 from memory_context.text.lines import line_spans
-from memory_context.text.python_literals import is_literal
+from memory_context.text.python_literals import is_literal, parse_literal
 from memory_context.text.ranges import Span
 from memory_context.text.rows.ruled_tables import DELIMITER_ROW
 
@@ -146,7 +146,7 @@ def _starts_of_json_lines(text: str) -> list[int]:
         if start == end:
             continue
         # A single line that is not an object makes it plain text: a log may begin with an object or two.
-        if text[start] != "{" or not is_literal(text[start:end]):
+        if text[start] != "{" or parse_literal(text[start:end]) is None:
             return []
         starts.append(start)
     return starts if len(starts) > 1 else []

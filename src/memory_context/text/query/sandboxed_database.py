@@ -152,6 +152,9 @@ class LockedDatabase:
                 self._fill(name)
             if statement is not None:
                 self._check_capitals(table.name for table in statement.find_all(exp.Table))
+                # In "x IN orders", sqlglot takes the table for a column.
+                behind_in = (one.args.get("field") for one in statement.find_all(exp.In))
+                self._check_capitals(table.name for table in behind_in if table)
                 check_numbers(statement, self)
             casts = checked_casts.CheckedCasts(sql)
             self._database.create_function(checked_casts.FUNCTION, 2, casts.number)

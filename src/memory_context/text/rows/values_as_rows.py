@@ -41,10 +41,12 @@ class FoundRecords:
         """Return its length when written as text."""
         return len(str(self.value))
 
-    @property
-    def are_records(self) -> bool:
-        """Return whether its items are objects or lists."""
-        return is_object(self.value) or all(isinstance(item, dict | list) for item in self.value)
+    def are_records(self, *, mostly: bool) -> bool:
+        """Return whether its items are objects or lists; if *mostly*, half of them need be."""
+        if is_object(self.value):
+            return True
+        records = sum(isinstance(item, dict | list) for item in self.value)
+        return records * (2 if mostly else 1) >= len(self.value)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,9 +74,12 @@ def records_in(value: Any, notation: str) -> TextTable | None:  # noqa: ANN401 -
     return rows_of_values(chosen.value, f"the {notation} list {chosen.path}", chosen.names)
 
 
-def largest_records(value: Any) -> FoundRecords | None:  # noqa: ANN401 - whatever JSON holds
-    """Return the largest records in a value; a list whose column names stand beside it is preferred."""
-    found = [records for records in _records_of(value) if records.are_records]
+def largest_records(value: Any, *, mostly: bool = False) -> FoundRecords | None:  # noqa: ANN401 - whatever JSON holds
+    """Return the largest records in a value; a list whose column names stand beside it is preferred.
+
+    If *mostly*, up to half of the items may be something else, such as null: a list of which only the number is told.
+    """
+    found = [one for one in _records_of(value) if one.are_records(mostly=mostly)]
     return max(found, key=lambda records: (bool(records.names), records.weight), default=None)
 
 
