@@ -66,7 +66,7 @@ def files_of(path: Path) -> Iterator[Path]:
 def remove(path: Path) -> None:
     """Remove the database."""
     for file in files_of(path):
-        file.unlink()
+        file.unlink(missing_ok=True)  # the library may have closed it, and then SQLite removes it
 
 
 def remove_alone(path: Path) -> None:
