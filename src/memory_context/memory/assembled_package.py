@@ -12,7 +12,6 @@ from uuid import uuid4
 
 from memory_context import sentences_models_read as prompts
 from memory_context.memory.chosen_within_budget import (
-    GLOBAL,
     Allocation,
     Allotment,
     AssemblyCandidate,
@@ -25,6 +24,7 @@ from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.one_line import one_line
 from memory_context.model.origin import CONFIRMED
 from memory_context.model.reference import names_key
+from memory_context.model.tiers_and_limits import GLOBAL
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.notes_that_say_the_same import runs
 from memory_context.text.words_and_names import names
@@ -339,8 +339,8 @@ def _render(entries: Iterable[PackageEntry], tiers: Iterable[str]) -> str:
     for entry in entries:
         texts[entry.tier].append(entry.text)
     filled = [tier for tier in texts if texts[tier]]
-    if filled in ([], [GLOBAL]):  # only the user's own: the header says so, without a heading
-        return "\n".join((prompts.LAYER_HEADER, *texts.get(GLOBAL, ())))
+    if filled in ([], [GLOBAL.name]):  # only the user's own: the header says so, without a heading
+        return "\n".join((prompts.LAYER_HEADER, *texts.get(GLOBAL.name, ())))
     lines = [prompts.ASSEMBLED_HEADER]
     for tier in filled:
         lines += [_heading(tier), *texts[tier]]

@@ -22,13 +22,13 @@ from memory_context.memory.assembled_package import (
     RankedMemory,
     make_package,
 )
-from memory_context.memory.chosen_within_budget import DEFAULT_ALLOCATION, GLOBAL, Allocation, score
+from memory_context.memory.chosen_within_budget import DEFAULT_ALLOCATION, Allocation, score
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import ALWAYS, ASSEMBLY, JSON, PREFERENCE, MemoryItem, now
 from memory_context.model.one_line import one_line
 from memory_context.model.origin import CONFIRMED, PROGRAM
 from memory_context.model.scope import DETAIL, Scope
-from memory_context.model.tiers_and_limits import TIERS
+from memory_context.model.tiers_and_limits import GLOBAL, TIERS
 from memory_context.runtime.after_fork import Lock
 from memory_context.runtime.telemetry import operation
 from memory_context.stores import Filters
@@ -89,11 +89,11 @@ class ContextAssembler:
     ) -> None:
         user = memories.scope.user_id
         self.memories = memories
-        self._tiers = {GLOBAL: Scope(user, tier=GLOBAL)}
+        self._tiers = {GLOBAL.name: Scope(user, tier=GLOBAL.name)}
         for tier, tier_id in {
             "task": task_id, "project": project_id, **(tier_ids or {})
         }.items():  # fmt: skip
-            if tier_id is not None and tier != GLOBAL:
+            if tier_id is not None and tier != GLOBAL.name:
                 self._tiers[tier] = Scope(user, tier=tier, tier_id=tier_id)
         self._history = Scope(user, tier=ASSEMBLY, tier_id=project_id or ASSEMBLY)
         self._clock = clock
@@ -239,7 +239,7 @@ class ContextAssembler:
         """Return the most important and the newest memories of a tier, and how much it holds."""
         store = self.memories.memory_store
         parts: list[tuple[Scope, Filters]] = [(self._scope(tier), self._wanted)]
-        if tier == GLOBAL:
+        if tier == GLOBAL.name:
             parts += [(self.memories.offered, {**one, **self._wanted}) for one in _WITHOUT_TIER]
         sample = _TierSample([])
         for scope, filters in parts:

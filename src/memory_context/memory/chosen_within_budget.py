@@ -7,11 +7,12 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Literal, NamedTuple, TypeAlias
 
+from memory_context.model.tiers_and_limits import GLOBAL
+
 Allocation: TypeAlias = Mapping[str, float]
 Form: TypeAlias = Literal["whole", "excerpt", "reference"]
 
-GLOBAL = "global"
-DEFAULT_ALLOCATION: Allocation = {"task": 0.4, "project": 0.4, GLOBAL: 0.2}
+DEFAULT_ALLOCATION: Allocation = {"task": 0.4, "project": 0.4, GLOBAL.name: 0.2}
 DECAY_PER_HOUR = 0.995
 LEAST_EXCERPT = 60
 MEMORIES_PER_SHARE = 3

@@ -56,19 +56,7 @@ NEWEST_FIRST = "created_at"
 class TierNotes(ClosedAtExit):
     """The tiers of one user that are open, and how notes are written into them and found.
 
-    Args:
-        manager: The user's memories; or a database URL, an engine or a store, and a `user_id`.
-        user_id: Whose notes these are, unless `manager` is a `MemoryManager`.
-        run_id: The run.
-        session_id: The conversation; without it, the manager's thread.
-        plan_id: The plan, where it is not the only one of its run or session.
-        task_id: The task.
-        project_id: The project.
-        policies: Further tiers, and built-in ones with other limits.
-
-    Raises:
-        InvalidScopeError: No user, or a name that no database column can hold.
-        InvalidArgumentError: A user beside a manager, which has one.
+    `ScopedMemory`, which applications use, says what its arguments and errors are.
     """
 
     def __init__(

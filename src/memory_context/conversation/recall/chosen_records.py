@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, takewhile
 
 from memory_context.conversation.recall.judge_question_and_verdict import Expansion
 from memory_context.conversation.recall.places_a_name_means import (
@@ -143,7 +143,7 @@ def _choose_records(chosen: _Chosen, asked: _Asked) -> bool:
         if number in chosen.covered:
             continue
         term = found.terms[number]
-        if term.is_time and term.text.count(":") == 1 and not asks(asked.message):
+        if term.text.count(":") == 1 and asked.may_be_appointment(term):
             continue
         # A pasted log is full of names, and comparing records takes time.
         is_compared = rank < MOST_NAMES
@@ -195,6 +195,10 @@ class _Asked:
     def is_question(self) -> bool:
         """Return whether the message is a question, or asks to be shown something, or names it alone."""
         return asks(self.message) or names_alone(self.message)
+
+    def may_be_appointment(self, term: AskedTerm) -> bool:
+        """Return whether a term is a time of day in a message that is no question, such as "Remind me at 09:00"."""
+        return term.is_time and not asks(self.message)
 
     @cached_property
     def words(self) -> AbstractSet[int]:
@@ -255,8 +259,8 @@ class _Asked:
         moonpetal". But "Why is the sky over moonpetal blue?" tells more about the sky. A name, a number or a kind of thing
         that stands nowhere ("What is a prime number?") shows that the question is about something else.
         """
-        found = self.found
-        not_met = [term for number, term in enumerate(found.terms) if number not in found.met]
+        found, met = self.found, self.found.met
+        not_met = [term for number, term in enumerate(found.terms) if number not in met]
         if not (self.is_question and all(map(self._may_be_own, not_met))):
             return []
 
@@ -266,11 +270,12 @@ class _Asked:
 
         rare = chain.from_iterable(map(self._places_in_few_records, self.words))
         best_first = sorted(rare, key=worth, reverse=True)
-        most = max(map(self._share_held, best_first), default=0.0)
+        most = self._share_held(best_first[0]) if best_first else 0.0
+        if most <= LEAST_SHARE:
+            return []
         alike = dict[str, Occurrence]()
-        for place in best_first:
-            if self._share_held(place) == most > LEAST_SHARE:
-                alike.setdefault(_record_text(place), place)
+        for place in takewhile(lambda place: self._share_held(place) == most, best_first):
+            alike.setdefault(_record_text(place), place)
         return list(alike.values())[:FEW]
 
     def _may_be_own(self, term: AskedTerm) -> bool:
@@ -280,17 +285,23 @@ class _Asked:
     def _share_held(self, place: Occurrence) -> float:
         """Return the share of what the question tells that stands in the record of a place or in the record's heads."""
         held = self.found.held_by_record(place) & self.words
-        share = sum(map(self._information, held)) / sum(map(self._information, self.words))
+        share = sum(map(self._told.__getitem__, held)) / sum(self._told.values())
         return round(share, 6)  # the same for the same words, in whatever order they are summed
 
-    def _information(self, number: int) -> float:
+    @cached_property
+    def _told(self) -> Mapping[int, float]:
+        """Return how much each word tells."""
+        met = self.found.met
+        return {number: self._information(number, is_met=number in met) for number in self.words}
+
+    def _information(self, number: int, *, is_met: bool) -> float:
         """Return how much a word tells: the more, the rarer it is, and the most if the question takes it as known.
 
         A word that stands nowhere may be the asker's own, and tells half as much.
         """
         message, found, term = self.message, self.found, self.found.terms[number]
         rarity = min(found.weights[number], idf(1, found.chunks))
-        if number in found.met:
+        if is_met:
             # In much text every rare word must be taken as known, so there this tells nothing more.
             is_named = term.is_name or term.is_capitalised or is_definite(message, term)
             is_known = is_named and found.chunks <= MANY_CHUNKS
@@ -303,9 +314,8 @@ class _Asked:
         """Return the places of a word if it stands in few records, and not by chance; else nothing."""
         term = self.found.terms[number]
         is_too_short = term.is_small and len(term.text) < SHORTEST_RARE
-        is_appointment = term.is_time and not asks(self.message)
-        says_little = term.is_short_number or is_too_short or term.is_vague or is_appointment
-        if says_little or asks_about_kind(self.message, term):
+        says_little = term.is_short_number or is_too_short or term.is_vague
+        if says_little or self.may_be_appointment(term) or asks_about_kind(self.message, term):
             return []
         if self.found.chunks > MANY_CHUNKS and not is_pointed_at(self.message, term):
             return []

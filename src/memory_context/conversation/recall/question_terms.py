@@ -64,9 +64,11 @@ _MEASURE = re.compile(r"\bhow\s+(big|far|large|long|many|often|old)\b", re.IGNOR
 _OUTER_SIGNS = re.compile(r"^[./:@#\\-]+|[./:@#\\-]+$|^_+(?=.*_$)|_+$|^_+$")
 # "don't" is not about a Don.
 _CONTRACTED_NOT = re.compile(r"['\u2019]t\b")
+# What names something alone is a line of this many characters at most.
 LONGEST_NAMING = 200
 # Full stops of several scripts, perhaps with closing signs behind them.
 _ENDS_STATEMENT = re.compile(r"[.!\u2026\u3002\uff01\u0964\u06d4\u0589]\W*$")
+# Words that a statement begins with, or has as its verb. With a question word it may ask all the same.
 _STATES = re.compile(
     r"(?:i|we|he|she|it|they|let|see)\b|.*\b(?:is|are|was|were|has|have|had|will|works)\b",
     re.IGNORECASE,

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, Self
 
 from memory_context.exceptions import InvalidQueryError
@@ -151,10 +151,10 @@ class LockedDatabase:
             for name in self.tables.keys() - self._notations.keys():
                 self._fill(name)
             if statement is not None:
-                self._check_capitals(table.name for table in statement.find_all(exp.Table))
                 # In "x IN orders", sqlglot takes the table for a column.
                 behind_in = (one.args.get("field") for one in statement.find_all(exp.In))
-                self._check_capitals(table.name for table in behind_in if table)
+                named = chain(statement.find_all(exp.Table), filter(None, behind_in))
+                self._check_capitals(table.name for table in named)
                 check_numbers(statement, self)
             casts = checked_casts.CheckedCasts(sql)
             self._database.create_function(checked_casts.FUNCTION, 2, casts.number)

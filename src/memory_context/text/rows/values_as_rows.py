@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
 from memory_context.text.python_literals import is_list, is_object
@@ -20,7 +21,7 @@ PAIRS: Final = "the fields"
 LEAST_COMMON = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FoundRecords:
     """A list, or an object of similar objects, found in a value.
 
@@ -36,7 +37,7 @@ class FoundRecords:
     value: Any
     owner: dict[str, Any]
 
-    @property
+    @cached_property
     def weight(self) -> int:
         """Return its length when written as text."""
         return len(str(self.value))
@@ -48,7 +49,7 @@ class FoundRecords:
         records = sum(isinstance(item, dict | list) for item in self.value)
         return records * (2 if mostly else 1) >= len(self.value)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Return the names of its columns, if they stand beside it."""
         return names_beside(self.owner, self.value) if is_list(self.value) else ()
