@@ -158,6 +158,12 @@ def test_the_noun_comes_from_the_data() -> None:
     assert "JSON list of 2 objects: id" == describe('[{"id": 1}, {"id": 2}]')
 
 
+def test_a_null_among_records_changes_nothing() -> None:
+    """A list is described by what most of its items are."""
+    records = [{"id": number, "name": f"n{number}"} for number in range(200)]
+    assert "JSON: 201 items: id, name" == describe(json.dumps({"items": [*records, None]}))
+
+
 def test_the_call_says_what_the_output_does_not() -> None:
     """A path in the arguments names a file."""
     assert describe(PYTHON, arguments='{"path": "app/models.py"}').startswith(

@@ -1042,6 +1042,31 @@ def test_a_question_in_other_words_gets_the_record_of_its_rare_word(
     assert ([walks[17]] if shown else []) == _shown(asked, "\n".join(walks))
 
 
+@for_each(
+    "places, shown", [((3,), (3,)), ((3, 9, 15, 27), (3, 9, 15)), ((3, 9, 15, 21, 27, 33), ())]
+)
+def test_records_that_hold_as_much_of_a_question_are_shown_together(
+    places: tuple[int, ...], shown: tuple[int, ...]
+) -> None:
+    """Three at most; a word that stands in more than five records is not rare, and tells nothing."""
+    walks = [f"On day {n} we walked to village {n * 3} and lit lanterns." for n in range(40)]
+    for place in places:
+        walks[place] = f"In chapel {place} grows the moonpetal, behind the altar."
+    found = _shown("Where do I find the moonpetal?", "\n".join(walks))
+    assert [walks[place] for place in shown] == found
+
+
+def test_a_question_that_does_not_refer_back_gets_less_prose() -> None:
+    """Its answer is mostly in the best windows; about what was said, people want to know more."""
+    filler = "Nothing else of note was told about the matter on that long day. " * 6
+    fee = "The council raised the harbour fee for tugs again. "
+    pages = [f"{n}. {filler}{fee if n % 12 == 0 else ''}{filler}" for n in range(150)]
+    text = "\n".join(pages)
+    windows = _shown("Which harbour fee would tugs owe a council if they raise it?", text)
+    reported = _shown("What did they say about council harbour fees for tugs?", text)
+    assert 0 < sum(map(len, windows)) <= 3000 < sum(map(len, reported)) <= 7000
+
+
 def test_in_much_text_a_plain_word_stands_somewhere_by_chance() -> None:
     """There a question must take the thing as known, as "the moonpetal" does."""
     walks = [f"On day {n} we walked to village {n * 3} and lit lanterns." for n in range(6000)]

@@ -629,10 +629,10 @@ class TestWhatWasStoredBefore:
     def test_a_pattern_that_takes_too_long(self, plain: AnyStore) -> None:
         """Its error is raised, for a recorded call too; no file is called damaged."""
         said = MemoryManager(plain, user_id="ann")
-        said.note_call(ModelCall(now(), 9, 9, 1, prompt='{"said": "zebra"}'))
+        said.note_call(ModelCall(now(), 9, 9, 1, prompt='{"said": "okapi"}'))
 
         def slow(text: str) -> list[tuple[int, int]]:
-            if "zebra" in text:
+            if "okapi" in text:
                 raise RedactionTimeoutError("the pattern slow took too long")
             return []
 
@@ -670,6 +670,24 @@ class TestWhatWasStoredBefore:
 
         assert TOKEN.encode() not in written
         assert TOKEN.lower().encode() not in written
+
+    def test_no_bytes_are_left_after_a_failure(self, tmp_path: Path) -> None:
+        """What was overwritten before the failure does not stay in the database's files."""
+
+        def slow(text: str) -> list[tuple[int, int]]:
+            if "okapi" in text:
+                raise RedactionTimeoutError("the pattern slow took too long")
+            return []
+
+        with SQLAlchemyStore(f"sqlite:///{tmp_path}/memory.db") as store:
+            ann = MemoryManager(store, user_id="ann")
+            ann.store(f"{LOG} with {TOKEN}", "a log", "tool_output")
+            ann.note_call(ModelCall(now(), 9, 9, 1, prompt='{"said": "okapi"}'))
+            with pytest.raises(RedactionTimeoutError):
+                redact_memories(store, Redactor({"slow": slow}))
+            written = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+
+        assert TOKEN.encode() not in written
 
     def test_interrupted(self) -> None:
         """What was done stays done; the rest is done the next time."""
