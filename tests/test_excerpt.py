@@ -504,7 +504,10 @@ def test_a_line_that_is_not_json_makes_lines_text() -> None:
 
 def test_the_line_that_opens_a_list_makes_no_member_rare() -> None:
     """Of equal members the first is shown, though the line `"items": [` above it is like no other."""
-    pods = [{"name": f"web-{number}", "phase": "Running", "restarts": 0} for number in range(60)]
+    pods = [
+        {"name": f"web-{number}", "phase": "Running", "node": "n1", "restarts": 0}
+        for number in range(60)
+    ]
     text = json.dumps({"items": pods}, indent=2)
     assert "web-0" in excerpt(text, "", 120, default_counter().count, ranking=PREVIEW).text
 
