@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
@@ -63,10 +63,21 @@ def files_of(path: Path) -> Iterator[Path]:
     return (file for suffix in ("", *LOGS) if (file := Path(f"{path}{suffix}")).exists())
 
 
+def take_away(path: Path, take: Callable[[Path], object]) -> None:
+    """Remove or rename the database and its logs, in the order in which a shell lists them.
+
+    Meanwhile other threads of the library may close a log, and then SQLite removes it, or open a new database with a
+    log of its own: neither is what a person takes away who named the old one's files.
+    """
+    for file, number in [(file, file.stat().st_ino) for file in files_of(path)]:
+        with suppress(FileNotFoundError):
+            if file.stat().st_ino == number:
+                take(file)
+
+
 def remove(path: Path) -> None:
     """Remove the database."""
-    for file in files_of(path):
-        file.unlink(missing_ok=True)  # the library may have closed it, and then SQLite removes it
+    take_away(path, Path.unlink)
 
 
 def remove_alone(path: Path) -> None:
@@ -76,8 +87,7 @@ def remove_alone(path: Path) -> None:
 
 def rename(path: Path, suffix: str = "old") -> None:
     """Rename the database."""
-    for file in files_of(path):
-        file.rename(file.parent / f"{suffix}-{file.name}")
+    take_away(path, lambda file: file.rename(file.parent / f"{suffix}-{file.name}"))
 
 
 def rename_alone(path: Path) -> None:
