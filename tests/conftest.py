@@ -170,6 +170,14 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_setup, "_SQLITE_PRAGMAS", (*pragmas, "PRAGMA busy_timeout=60000"))
 
 
+@pytest.fixture
+def impatient(_patient: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A SQLite database that others keep locked is given up after 200 ms."""
+    monkeypatch.setattr(engine_setup, "BUSY_MILLISECONDS", 200)
+    pragmas = engine_setup._SQLITE_PRAGMAS  # noqa: SLF001 - they are read when a file is opened
+    monkeypatch.setattr(engine_setup, "_SQLITE_PRAGMAS", (*pragmas, "PRAGMA busy_timeout=200"))
+
+
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test writes into the working directory, or reaches a paid model."""

@@ -17,7 +17,6 @@ import sqlalchemy as sa
 from autogen_agentchat.agents import AssistantAgent
 from autogen_core import FunctionCall
 from autogen_core.tools import FunctionTool
-from pytest_mock import MockerFixture
 
 from memory_context import MemoryContext, MemoryManager, MemoryRef
 from memory_context.exceptions import StoreError, StoreUnavailableError
@@ -156,10 +155,9 @@ async def test_database_file_is_replaced(sqlite_url: str) -> None:
     assert shown(messages[2]).startswith("[MemoryRef: ")
 
 
-async def test_store_locked(sqlite_url: str, mocker: MockerFixture) -> None:
+@pytest.mark.usefixtures("impatient")
+async def test_store_locked(sqlite_url: str) -> None:
     """A database that another process keeps locked costs the timeout, and the text stays."""
-    mocker.patch.object(engine_setup, "BUSY_MILLISECONDS", 200)
-    mocker.patch.object(engine_setup, "_SQLITE_PRAGMAS", ("PRAGMA busy_timeout=200",))
     # No thread that writes model calls takes its turn beside what must succeed in 200 ms.
     context = MemoryContext("ann", store=SQLAlchemyStore(sqlite_url, calls_kept=None))
     await context.store("open it")

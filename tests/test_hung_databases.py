@@ -178,9 +178,9 @@ async def test_store_that_hangs_for_ever(monkeypatch: pytest.MonkeyPatch) -> Non
     assert context.stats().store_failures
 
 
-def test_database_that_stays_locked(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("impatient")
+def test_database_that_stays_locked(sqlite_url: str) -> None:
     """A SQLite file that another program never unlocks is given up, by all threads at about the same time."""
-    monkeypatch.setattr(engine_setup, "BUSY_MILLISECONDS", 100)
     path = sqlite_url.removeprefix("sqlite:///")
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA locking_mode=EXCLUSIVE")

@@ -385,6 +385,7 @@ def test_vectors_and_audit_go_too(sqlite_url: str) -> None:
         assert 1 == store.forget_user("bob").vectors
 
 
+@pytest.mark.usefixtures("impatient")
 def test_somebody_reads(sqlite_url: str) -> None:
     """While a reader holds the log the receipt says that the space is not overwritten yet; later `scrub` does it."""
     with SQLAlchemyStore(sqlite_url) as store:
