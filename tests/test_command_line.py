@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from commands import COMMAND, in_terminal, in_this_process, memory_context
-from for_each import for_each
+from for_each import first_quick, for_each
 from memory_context import MemoryManager, SQLAlchemyStore
 from memory_context.cli import run
 from memory_context.stores.sql.migrate import HEAD
@@ -58,7 +58,7 @@ def _as_wide_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
-@pytest.fixture(params=["sqlite_url", "postgres_url"])
+@pytest.fixture(params=first_quick(["sqlite_url", "postgres_url"]))
 def url(request: pytest.FixtureRequest) -> str:
     """That database, in a file and on a server."""
     return filled(str(request.getfixturevalue(request.param)))
@@ -127,6 +127,7 @@ def test_a_record_on_each_line(ann: Screen) -> None:
         assert "--json and --csv" in refused
 
 
+@pytest.mark.long
 @for_each("form", ["--csv", "--jsonl", "--json", "--limit=50"])
 def test_a_reader_may_leave(file_url: str, form: str) -> None:
     """When nobody reads the pipe any longer, as behind `head`, that is no failure, and not "nothing was found"."""
@@ -187,6 +188,7 @@ class TestList:
         ):
             assert wanted == anywhere.keys("list", *arguments, code=0 if wanted else 1), arguments
 
+    @pytest.mark.long
     def test_order_and_pages(self, ann: Screen) -> None:
         """`--sort` says what comes first; `--limit` and `--offset` cut, and the rest is told."""
         keys = ann.keys("list", "--sort", "key")
@@ -497,6 +499,7 @@ class TestShow:
             out, err = ann.both("show", *arguments, user=user, code=code)
             assert ("", 1) == (out, len(err.splitlines())), arguments
 
+    @pytest.mark.long
     def test_bytes_do_not_reach_a_terminal(self, file_url: str) -> None:
         """In a terminal it says what they are, and how to get them."""
         shown = in_terminal("show", "picture", "--user", "ann", "--store", file_url)
@@ -596,6 +599,7 @@ class TestForget:
         again = in_this_process("show", "rockets", "--user", "ann", "--store", file_url)
         assert (1, True) == (again.returncode, "(no longer needed)" in again.stderr)
 
+    @pytest.mark.long
     def test_nobody_to_ask(self, file_url: str) -> None:
         """Without a terminal, and without `--yes`, nothing is deleted: code 2."""
         for verb in (["forget", "rockets", "--user", "ann"], ["gc"]):
@@ -649,6 +653,7 @@ class TestUpkeep:
         assert "no secrets were found\n" == anywhere("redact", "--yes", user=None)
         assert "the token [redacted github_token]" in anywhere("show", "token", user="bob")
 
+    @pytest.mark.long
     def test_reindex(self, anywhere: Screen) -> None:
         """What was lost from the index is found again."""
         with SQLAlchemyStore(anywhere.url) as store:
@@ -863,6 +868,7 @@ class TestCompletion:
         assert [] == self.offered(file_url, "memory-context show ro")
         assert ["show"] == self.offered(file_url, "memory-context sh")
 
+    @pytest.mark.long
     def test_nothing_goes_wrong_without_a_store(self, tmp_path: Path) -> None:
         """No database, and none is made."""
         assert [] == self.offered(f"sqlite:///{tmp_path}/none.db", "memory-context show ro")
@@ -995,6 +1001,7 @@ class TestDoctor:
         for _ in range(2):
             assert "note" == self.status(f"sqlite:///{tmp_path}/empty.db", capsys)["schema"][0]
 
+    @pytest.mark.long
     def test_estimated_tokens(self, tmp_path: Path) -> None:
         """Where the ranks are not at hand, it says so, and how to get them."""
         code = (

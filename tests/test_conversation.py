@@ -148,6 +148,7 @@ def test_a_key_is_never_given_twice(store_url: str) -> None:
                 manager.retrieve(key)
 
 
+@pytest.mark.long
 def test_a_session_may_be_cleared_again_and_again(store_url: str) -> None:
     """Its keys do not grow with that: a chat under one id begins anew each day."""
     with MemoryManager(store_url, user_id="42") as manager:

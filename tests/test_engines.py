@@ -79,6 +79,7 @@ def test_postgresql_means_psycopg(url: str) -> None:
     assert "postgresql+psycopg" == urls.store_url(url).drivername
 
 
+@pytest.mark.long
 def test_missing_driver(tmp_path: Path) -> None:
     """Without psycopg a PostgreSQL store says what to install; SQLite works."""
     (tmp_path / "psycopg.py").write_text("raise ImportError('no psycopg here')")

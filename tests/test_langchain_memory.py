@@ -306,6 +306,7 @@ def test_a_setting_that_there_is_not(store: SQLAlchemyStore) -> None:
         MemoryRetriever(manager=memory_of(store).manager, top_k=3)  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
 
 
+@pytest.mark.long
 def test_a_model_is_named_as_langchain_names_it(
     store: SQLAlchemyStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

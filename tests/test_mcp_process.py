@@ -269,6 +269,7 @@ def test_a_client_that_is_gone(server: Server) -> None:
     assert (0, 1) == (code, len(errors)), errors
 
 
+@pytest.mark.long
 def test_foreign_pages(sqlite_url: str) -> None:
     """A request that names another host or comes from another site's page, as in DNS rebinding, is refused."""
     with http_server("--store", sqlite_url, "--user", "ann") as (_, url):
@@ -288,6 +289,7 @@ def test_foreign_pages(sqlite_url: str) -> None:
     assert [200, 200, 200, 421, 421, 403, 403] == [*answers.values()]
 
 
+@pytest.mark.long
 def test_a_token(sqlite_url: str) -> None:
     """With a token it listens to other machines, and answers nobody without it; a page's origin does not matter then."""
     token = "t" * 32
@@ -381,6 +383,7 @@ def test_a_port_that_is_taken(sqlite_url: str, capsys: pytest.CaptureFixture[str
     assert "--http 0" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_missing_sdk(sqlite_url: str) -> None:
     """Without the package mcp, the command says which extra to install."""
     code = "import sys; sys.modules['mcp'] = None; from memory_context.cli import main; main()"

@@ -47,7 +47,7 @@ def memory() -> MemoryManager:
 
 
 @pytest.mark.parametrize(
-    ("seed", "orders"), [(1, 200), pytest.param(2, 1000, marks=pytest.mark.long)]
+    ("seed", "orders"), [(1, 40), pytest.param(2, 1000, marks=pytest.mark.long)]
 )
 @pytest.mark.parametrize("form", FORMS)
 def test_questions(form: str, seed: int, orders: int) -> None:
@@ -320,6 +320,7 @@ def _rows_in(answer: str) -> list[list[str]]:
 COLUMNS = "Columns: order_id text, region text, total number. First row: 00000, south, 0"
 
 
+@pytest.mark.long
 async def test_autogen() -> None:
     """An AutoGen agent gets totals of an output that never enters its prompt."""
     fold = FoldPolicy(queries=True)

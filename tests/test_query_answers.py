@@ -184,6 +184,7 @@ def test_refused(memory: MemoryManager, sql: str, told: str) -> None:
         memory.query(sql)
 
 
+@pytest.mark.long
 def test_many_conditions(memory: MemoryManager) -> None:
     """Long lists of values, and many conditions, also in WITH clauses on each other, take no longer than SQLite itself."""
     clauses = ["c0 AS (SELECT day, id FROM o)"]

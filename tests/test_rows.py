@@ -222,6 +222,7 @@ def test_any_text(text: str) -> None:
     assert len(columns) == len({name.lower() for name in columns})
 
 
+@pytest.mark.long
 @for_each(
     "text",
     [

@@ -200,6 +200,7 @@ def test_backup(url: str, command: Command, tmp_path: Path) -> None:
     assert MARKER in command("list", "--store", f"encrypted+sqlite:///{copy}")
 
 
+@pytest.mark.long
 def test_moving_in_and_out(url: str, command: Command, tmp_path: Path) -> None:
     """`import` from one URL to another encrypts a database, and decrypts it; no word stands in the encrypted one."""
     plain, again = tmp_path / "plain.db", tmp_path / "again.db"

@@ -621,6 +621,7 @@ class Ticker(StaticStreamWorkbench):
 class TestStreaming:
     """What streams keeps streaming."""
 
+    @pytest.mark.long
     @pytest.mark.parametrize("kind", ["agent", "team"])
     async def test_agents_as_tools(self, context: MemoryContext, kind: str) -> None:
         """The events of an agent or a team that is a tool are streamed; its result is folded."""
