@@ -25,6 +25,7 @@ from agent_framework import (
 from exported import exported
 from memory_context import (
     AgentMemoryService,
+    FoldPolicy,
     MemoryManager,
     MemoryRef,
     PassingPolicy,
@@ -560,3 +561,34 @@ async def test_an_agents_own_files(store: SQLAlchemyStore, tmp_path: Path) -> No
 
     assert LOG == service.read_memory_file("desk", "log.txt")
     assert "worker-777 crashed" in said(client.prompts[-1][-1:])
+
+
+@tool(approval_mode="never_require")
+def whoami() -> str:
+    """Who this is."""
+    return "the secret of ann"
+
+
+@tool(approval_mode="never_require")
+def fails() -> str:
+    """Fail."""
+    raise ValueError("the secret cause")
+
+
+async def test_what_a_policy_redacts_is_not_in_sight(store: SQLAlchemyStore) -> None:
+    """A filter takes its words out of small results, errors and memory tools' answers, in prompts and in the session."""
+    MemoryManager(store, user_id="ann").store("the old secret", key="old")
+    fold = FoldPolicy(redact=[lambda text: text.replace("secret", "s…")])
+    calls = [*call("whoami"), *call("fails", "2"), *call("retrieve_memory", "3", key="old")]
+    client = ScriptedFrameworkClient([calls, "Hello."])
+    client.function_invocation_configuration["include_detailed_errors"] = True
+    memory = MemoryContextProvider(store, user_id="ann", fold=fold)
+    agent = Agent(client, name="desk", tools=[whoami, fails], context_providers=[memory])
+    session = agent.create_session()
+
+    await agent.run("Who am I?", session=session)
+
+    told = said(client.prompts[-1])
+    for words in ("the s… of ann", "the s… cause", "the old s…"):
+        assert words in told
+    assert "secret" not in told + json.dumps(session.to_dict())
