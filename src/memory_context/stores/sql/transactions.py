@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
-from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
@@ -107,8 +106,8 @@ class Database:
     @property
     def was_removed(self) -> bool:
         """Return whether the SQLite file that this object has used no longer exists."""
-        is_file = self.dialect == "sqlite" and not urls.is_memory(self.url)
-        return is_file and self._engine is not None and not Path(self.url.database or "").exists()
+        file = urls.file_of(self.url)
+        return file is not None and self._engine is not None and not file.exists()
 
     @property
     def reads_only(self) -> bool:
