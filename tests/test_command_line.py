@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import re
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -20,7 +21,7 @@ import pytest
 
 from commands import COMMAND, in_terminal, in_this_process, memory_context
 from for_each import first_quick, for_each
-from memory_context import MemoryManager, SQLAlchemyStore
+from memory_context import CallRecord, MemoryManager, ModelCall, SQLAlchemyStore
 from memory_context.cli import run
 from memory_context.stores.sql.migrate import HEAD
 from messages import LOG
@@ -266,6 +267,19 @@ class TestList:
         for whole in (item.memory_key, f"{item.token_count:,}", "many word"):
             assert whole in done.stdout
         assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d", done.stdout)
+
+    def test_a_key_is_never_cut(self, sqlite_url: str) -> None:
+        """A key that is longer than the screen stands there in full, for copying; so do times and numbers."""
+        key = "k" * 120
+        with MemoryManager(sqlite_url, user_id="ann") as memory:
+            memory.store("some words", key=key)
+        listed = in_this_process("list", "--store", sqlite_url, COLUMNS="15").stdout.splitlines()
+        assert key == listed[0]
+        assert re.fullmatch(r"  stored \d{4}-\d\d-\d\d \d\d:\d\d", listed[3])
+        found = in_this_process("search", "words", "--store", sqlite_url, COLUMNS="80").stdout
+        assert key in found.splitlines()
+        deleted = in_this_process("forget", key, "--yes", "--store", sqlite_url, COLUMNS="80")
+        assert f"forgotten: {key}\n" == deleted.stdout
 
     def test_the_database_of_this_folder(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -1066,6 +1080,63 @@ def test_everything_moves(file_url: str, postgres_url: str, tmp_path: Path) -> N
     )
 
 
+@for_each(
+    "arguments, code",
+    [
+        (["gc", "--yes"], 0),
+        (["redact", "--yes"], 0),
+        (["export", "all.jsonl"], 1),
+        (["import", "given.jsonl"], 1),
+    ],
+)
+def test_a_mistyped_user_is_told(
+    ann: Screen, arguments: list[str], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that has nothing to do for a user says so if nothing is known of that user."""
+    monkeypatch.chdir(tmp_path)
+    ann("export", "given.jsonl", user=None)
+    _, err = ann.both(*arguments, user="anm", code=code)
+    assert "of a user 'anm' in" in err
+
+
+def test_forgetting_a_user_of_calls_only(sqlite_url: str) -> None:
+    """A user of whom only model calls were kept is no unknown one."""
+    call = ModelCall(datetime.now(UTC), 10, 5, 3)
+    with SQLAlchemyStore(sqlite_url) as store:
+        store.note_call(CallRecord("ann", None, "t1", call))
+    forgotten = in_this_process("forget-user", "ann", "--yes", "--json", "--store", sqlite_url)
+    assert (0, 1) == (forgotten.returncode, json.loads(forgotten.stdout)["calls"])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_a_full_disk_is_an_error(file_url: str) -> None:
+    """What cannot be written to standard output is one line on standard error, and code 2."""
+    listing = ["list", "--user", "ann", "--store", file_url]
+    for arguments in (listing, [*listing, "--json"]):
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(
+                [*COMMAND, *arguments],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+        assert 2 == done.returncode
+        assert "No space left" in done.stderr
+        assert 1 == len(done.stderr.splitlines())
+
+
+def test_closed_streams(file_url: str) -> None:
+    """A daemon may close its streams: nobody to ask is no terminal, and nobody to print for is no failure."""
+    words = shlex.join([*COMMAND, "forget", "rockets", "--user", "ann", "--store", file_url])
+    for given, code in (("<&-", 2), (">&- --yes", 0)):
+        done = subprocess.run(
+            f"{words} {given}", shell=True, capture_output=True, text=True, check=False
+        )
+        assert code == done.returncode
+        assert "Traceback" not in done.stderr
+
+
 def test_an_export_into_no_folder_names_the_file(ann: Screen, tmp_path: Path) -> None:
     """The error is about the file that was asked for, not about the draft that would have taken its place."""
     file = tmp_path / "nowhere" / "all.jsonl"
@@ -1129,3 +1200,7 @@ def test_a_folder_of_files_is_a_store(
     assert 0 == run(["search", "rockets", "--store", folder])
     assert 0 == run(["list", "--store", folder])
     assert "rockets" in capsys.readouterr().out
+    missing = f"file:{tmp_path / 'foldre'}"
+    for arguments in (["list"], ["gc", "--yes"], ["export", str(tmp_path / "all.jsonl")]):
+        assert 2 == run([*arguments, "--store", missing])
+        assert "there is no folder" in capsys.readouterr().err
