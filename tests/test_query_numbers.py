@@ -468,7 +468,10 @@ def test_orders_of_time(cells: list[str], told: str) -> None:
         (["12 Monkeys", "3 Marches"], "3 Marches"),
         (["Janet", "Mark 10", "Mark 9", "Decimus"], "Mark 9"),
         (["Jan 05", "Jan 12"], "Jan 12"),
-        (["05/Jan/2026:10:00:00 +0100", "05/Jan/2026:10:30:00 +0100"], "05/Jan/2026:10:30:00 +0100"),
+        (
+            ["05/Jan/2026:10:00:00 +0100", "05/Jan/2026:10:30:00 +0100"],
+            "05/Jan/2026:10:30:00 +0100",
+        ),
     ],
 )
 def test_texts_in_order_of_time(cells: list[str], last: str) -> None:

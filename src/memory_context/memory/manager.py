@@ -556,7 +556,12 @@ class MemoryManager(ClosedAtExit):
             can_be_excerpt = selection.selector in ("whole", "lines", "query")
             if max_tokens is None or has_several_ranges or not can_be_excerpt:
                 return read_part(
-                    text, selection, 0, max_tokens, self.counter.count, is_answer=is_query_answer(item)
+                    text,
+                    selection,
+                    0,
+                    max_tokens,
+                    self.counter.count,
+                    is_answer=is_query_answer(item),
                 ).text
             first = 1
             if lines is not None:

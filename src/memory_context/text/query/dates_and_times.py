@@ -134,10 +134,7 @@ def _read(text: str, *, is_month_first: bool) -> datetime | None:
             if "quarter" in parts:
                 month = str(3 * int(parts["quarter"]) - 2)
             year = _year(parts.get("year", _ANY_YEAR))
-            return (
-                datetime(year, _month(month), int(day), tzinfo=in_zone)
-                + since_midnight
-            )
+            return datetime(year, _month(month), int(day), tzinfo=in_zone) + since_midnight
     return None
 
 

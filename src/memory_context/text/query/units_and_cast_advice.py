@@ -77,7 +77,12 @@ def is_cast_whole(text: str) -> bool:
     if _CAST_TAKES.fullmatch(text) is None:
         return False
     has_digits = any(map(str.isdigit, text))
-    return not has_digits or is_quantity(text) or _ISO_DATE.match(text) is not None or moment(text) is None
+    return (
+        not has_digits
+        or is_quantity(text)
+        or _ISO_DATE.match(text) is not None
+        or moment(text) is None
+    )
 
 
 def out_of_order(texts: Sequence[str]) -> tuple[str, str] | None:

@@ -28,7 +28,7 @@ _LARGEST_PART = prompts.PART_LINES.format(
 )
 
 
-def read_part(  # noqa: PLR0913 - the last one has a default
+def read_part(
     text: str,
     selection: Selection,
     offset: int,
