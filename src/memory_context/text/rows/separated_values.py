@@ -70,6 +70,21 @@ def separated_table(text: str) -> TextTable | None:
     return None
 
 
+def answer_table(text: str) -> TextTable:
+    """Return the table of a saved answer of a query: CSV below a line of names, of one column or without a row, too.
+
+    Raises:
+        InvalidSelectionError: A row cannot be read.
+    """
+
+    def rows() -> Iterator[Row]:
+        for row in islice(_parsed(csv.reader(_lines(text))), 1, None):
+            yield [cell or None for cell in row]
+
+    names = next(_parsed(csv.reader(_lines(text))))
+    return TextTable(column_names(names), rows, "the answer")
+
+
 def _holds_other_tables(text: str, delimiter: str, names: Row) -> bool:
     """Return whether a later row is the names again, or a blank line is followed by the names of another table."""
     may_be_again = names and text.count(max(names, key=len)) > 1
@@ -161,12 +176,15 @@ def _rows(text: str, delimiter: str, *, keeps_blank: bool = False) -> Iterator[l
     Raises:
         InvalidSelectionError: A row cannot be read.
     """
+    reader = csv.reader(_lines(text), delimiter=delimiter, skipinitialspace=delimiter != "\t")
+    for row in _parsed(reader):
+        if keeps_blank or not _is_blank_line(row, delimiter):
+            yield row
+
+
+def _parsed(reader: Iterable[list[str]]) -> Iterator[list[str]]:
     try:
-        for row in csv.reader(
-            _lines(text), delimiter=delimiter, skipinitialspace=delimiter != "\t"
-        ):
-            if keeps_blank or not _is_blank_line(row, delimiter):
-                yield row
+        yield from reader
     except csv.Error as error:
         raise InvalidSelectionError(f"this CSV cannot be read: {error}") from error
 
