@@ -15,10 +15,12 @@ from agent_framework import (
     ChatContext,
     ChatResponse,
     Content,
+    FunctionInvocationContext,
     HistoryProvider,
     Message,
     WorkflowBuilder,
     chat_middleware,
+    function_middleware,
     tool,
 )
 
@@ -592,3 +594,21 @@ async def test_what_a_policy_redacts_is_not_in_sight(store: SQLAlchemyStore) -> 
     assert "the (secret) of ann" in told
     assert "the old (secret)" in told
     assert " secret" not in told + json.dumps(session.to_dict())
+
+
+async def test_a_middleware_replaces_a_folded_result(store: SQLAlchemyStore) -> None:
+    """Of a reference that a middleware took out of a result, nothing is in sight: it is not explained, and lines come back."""
+
+    @function_middleware
+    async def hide(context: FunctionInvocationContext, call_next: Any) -> None:
+        await call_next()
+        context.result = "Hidden."
+
+    memory = MemoryContextProvider(store, user_id="ann")
+    script = [call("read_log"), "Read.", "It is up."]
+    agent, client = agent_of(script, memory, middleware=[hide])
+    session = agent.create_session()
+    await agent.run("Read the log.", session=session)
+    assert "'Hidden.'" in said(client.prompts[-1])
+    await agent.run("Why did worker-777 crash?", session=session)
+    assert "no space left on /dev/sdx9" in said(client.prompts[-1])
