@@ -215,7 +215,8 @@ def test_lines_that_are_no_messages(server: Server) -> None:
         b'{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"search_memory","arguments":{"query":"\\ud800"}}}'
     )
     server.call(5, "search_memory", query="anything")
-    assert "Nothing in memory" in server.text(5)
+    for number in (4, 5):  # half an emoji is read as a replacement character
+        assert "Nothing in memory" in server.text(number)
 
 
 @pytest.mark.long
