@@ -181,16 +181,19 @@ class TestAsAPerson:
         assert again == replace(item, match=None)
 
     def test_removes_a_file(self, store: FileStore, folder: Path) -> None:
-        """A removed file is a deleted memory, and its reference says so, also after a restart."""
-        store.put(ANN, memory(memory_key="k"))
-        files_in(folder)[0].unlink()
+        """The memory of a removed file is not found, and exists again if the file is put back."""
+        item = store.put(ANN, memory(memory_key="k"))
+        [file] = files_in(folder)
+        content = file.read_bytes()
+        file.unlink()
         store.refresh()
 
         assert store.get(ANN, "k") is None
-        store.close()
-        deletion = FileStore(folder).deletion(ANN, "k")
-        assert deletion is not None
-        assert "its file was removed" == deletion.reason
+        assert store.search(ANN, "text") == []
+        assert store.deletion(ANN, "k") is None
+        file.write_bytes(content)
+        store.refresh()
+        assert item == store.get(ANN, "k")
 
     def test_moves_a_file(self, store: FileStore, folder: Path) -> None:
         """A file in another folder is a memory of another category, the same one otherwise."""

@@ -23,12 +23,11 @@ from pydantic import BaseModel, ValidationError
 from examples import examples
 from memory_context import FoldPolicy, MemoryContext, MemoryManager
 from memory_context.autogen.saved_state_format import parse_state
-from memory_context.cli.filter_options import condition, moment
+from memory_context.cli.filter_options import moment
 from memory_context.conversation.recall.model_judge import parse_answer
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidCategoryError,
-    InvalidFilterError,
     InvalidRecordError,
     JudgeError,
     MemoryContextError,
@@ -312,35 +311,6 @@ def test_times_on_the_command_line(text: str) -> None:
     """A time or an age is a moment, or is refused."""
     with suppress(InvalidArgumentError):
         assert moment(text).tzinfo is not None
-
-
-@FEW
-@given(
-    st.text(max_size=30)
-    | st.tuples(
-        st.sampled_from(
-            [
-                "importance",
-                "created_at",
-                "is_active",
-                "token_count",
-                "id",
-                "tags",
-                "tier",
-                "nothing",
-            ]
-        ),
-        st.sampled_from(["=", "!=", "<", ">=", ">", "=="]),
-        words | numbers.map(str),
-    ).map("".join)
-)
-def test_conditions_on_the_command_line(text: str) -> None:
-    """A condition is a filter that a store takes, or is refused."""
-    try:
-        name, wanted = condition(text)
-    except (InvalidFilterError, InvalidArgumentError):
-        return
-    assert {name: wanted}
 
 
 RECORD = (

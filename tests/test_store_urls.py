@@ -217,14 +217,6 @@ def test_moving_in_and_out(url: str, command: Command, tmp_path: Path) -> None:
     assert MARKER in command("show", "night.log", "--store", f"sqlite:///{tmp_path / 'back.db'}")
 
 
-@pytest.mark.parametrize("column", ["summary", "media_type", "content_hash"])
-def test_hidden_columns_are_refused(url: str, command: Command, column: str) -> None:
-    """`list` refuses to filter by what is encrypted, by its name, as `search` does."""
-    for verb in (["list"], ["search", "x"]):
-        refused = command(*verb, "--filter", f"{column}=x", "--store", url, code=2)
-        assert f"{column} is encoded" in refused
-
-
 def test_audit_trail_of_the_database_inside(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An audit trail takes the same URLs, also from the environment: it stands in the database inside."""
     monkeypatch.setenv("MEMORY_CONTEXT_STORE", url)

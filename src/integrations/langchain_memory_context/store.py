@@ -61,7 +61,7 @@ from memory_context.model.item import (
 )
 from memory_context.model.one_line import one_line
 from memory_context.model.origin import MODEL
-from memory_context.model.scope import Scope
+from memory_context.model.scope import MAX_NAME, Scope
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import SQLAlchemyStore, as_store
@@ -85,11 +85,8 @@ _FIELD = re.compile(r"[a-zA-Z0-9_.-]+")
 _LABEL = re.compile(r"[^.\0]+")
 _SPECIAL = re.compile(r"\W")
 _ESCAPED = re.compile(r"-x([0-9a-f]{1,6})-")
-# A category has at most 255 characters. Of a namespace with a longer path than this, a hash stands for the rest.
-LONGEST_PATH = 200
 # The size of the cache of escaped labels.
 LABELS = 10_000
-_HASHED = re.compile(r"(?:^|/)-x[0-9a-f]{40}-$")
 # Smaller integers have only one form in JSON.
 _EXACT = 10**15
 _SETTINGS = ("default_ttl", "refresh_on_read", "omit_expired")
@@ -187,8 +184,8 @@ class MemoryStoreAdapter(BaseStore):
         """Perform *ops*, and return their results in the same order.
 
         Raises:
-            InvalidNamespaceError: A namespace is not a tuple of strings, or has a label that LangGraph does not allow.
-                Then no operation was performed.
+            InvalidNamespaceError: A namespace is not a tuple of strings, has a label that LangGraph does not allow, or is too
+                long. Then no operation was performed.
             InvalidArgumentError: An operation or an operator is unknown, or the name of a filter has other characters
                 than letters, digits, ``_``, ``.`` and ``-``.
             InvalidContentError: A value cannot be expressed in JSON.
@@ -409,7 +406,7 @@ class _StoredItems:
     def _most_similar(self, op: SearchOp, by_vectors: _Read) -> _Found:
         """Return a page of the matching items, the most similar first; those without vectors last, oldest first."""
         needed = op.offset + op.limit
-        limit = needed if _is_met_in_sql(op) else max(needed * 4, MIN_READ)
+        limit = max(needed * 4, MIN_READ) if op.filter else needed
         near = self._read_by(by_vectors, op, limit)
         found = _matching(near, op)
         if len(found) < needed:
@@ -425,7 +422,7 @@ class _StoredItems:
 
     def _oldest(self, op: SearchOp) -> _Found:
         """Return a page of the matching items, oldest first."""
-        if _is_met_in_sql(op):
+        if not op.filter:
             read = partial(self._query, offset=op.offset)
             return _matching(self._read_by(read, op, op.limit), op)
         return self._first(op, op.offset + op.limit)[op.offset :]
@@ -460,11 +457,11 @@ class _StoredItems:
         )
 
     def _below(self, prefix: Sequence[str]) -> Filters:
-        """Return the filters for the items in and below a namespace; of a long namespace only for its first labels."""
+        """Return the filters for the items in and below a namespace."""
         filters: dict[str, Any] = {}
         if self.omits_expired:
             filters["expires_at"] = [None, {"$gt": now()}]
-        if path := _path_of(prefix):
+        if path := category_of(prefix):
             filters["category"] = {"$under": path}
         return filters
 
@@ -488,18 +485,11 @@ class _StoredItems:
         return sorted(namespaces)[op.offset : op.offset + op.limit]
 
     def _namespaces_below(self, prefix: Sequence[str]) -> Iterator[tuple[str, ...]]:
-        """Yield the namespaces with items in and below *prefix*; if it is long, only its first labels count."""
+        """Yield the namespaces with items in and below *prefix*."""
         # Every item has a category. With a filter on it, the database need only read the index of categories.
         filters = {"category": {"$gt": ""}, **self._below(prefix)}
         for usage in self.manager.memory_store.usage(self.scope, filters):
-            category = usage.category or ""
-            namespace = namespace_of(category)
-            if namespace is not None:
-                yield namespace
-                continue
-            # The category has only a hash of a long namespace, so the namespace is read from one of its items.
-            items = self._query({"category": category}, limit=1)
-            yield from (facts["namespace"] for _, facts in _readable(items))
+            yield namespace_of(usage.category or "")
 
 
 def _written_together(ops: Iterable[Op]) -> Iterator[list[PutOp]]:
@@ -567,41 +557,23 @@ def _check_labels(namespace: object) -> None:
         raise InvalidStoreNamespaceError(
             f"a namespace is a tuple of strings that are not empty and have no period or NUL; not {namespace!r:.80}"
         )
+    if (length := len(category_of(cast("Sequence[str]", labels)))) > MAX_NAME:
+        raise InvalidStoreNamespaceError(
+            f"a namespace has at most {MAX_NAME} characters, of which signs and blanks count as up to nine; "
+            f"{namespace!r:.80} has {length}"
+        )
 
 
 def category_of(namespace: Sequence[str]) -> str:
-    """Return the category for a namespace's items: its path, which `namespace_of` reads; if too long, a part and a hash."""
-    path = _path_of(namespace)
-    if not _is_cut(namespace):
-        return path
-    digest = hash_content(json.dumps(list(namespace)))[:40]
-    return f"{path}/-x{digest}-".removeprefix("/")
+    """Return the category for a namespace's items: the path of its labels, which `namespace_of` reads."""
+    return "/".join(map(_escaped, namespace))
 
 
-def namespace_of(category: str) -> tuple[str, ...] | None:
-    """Return the namespace of a category that `category_of` made; None if the category holds only a part of it."""
-    if _HASHED.search(category):
-        return None
+def namespace_of(category: str) -> tuple[str, ...]:
+    """Return the namespace of a category that `category_of` made."""
     return tuple(
         _ESCAPED.sub(lambda code: chr(int(code[1], 16)), label) for label in category.split("/")
     )
-
-
-def _path_of(namespace: Sequence[str]) -> str:
-    """Return the path of as many labels as a category has room for."""
-    path = "/".join(map(_escaped, namespace))
-    while len(path) > LONGEST_PATH:
-        path = path.rpartition("/")[0]
-    return path
-
-
-def _is_met_in_sql(op: SearchOp) -> bool:
-    """Return whether SQL alone decides which items a search matches."""
-    return not op.filter and not _is_cut(op.namespace_prefix)
-
-
-def _is_cut(namespace: Sequence[str]) -> bool:
-    return len("/".join(map(_escaped, namespace))) > LONGEST_PATH
 
 
 @lru_cache(maxsize=LABELS)

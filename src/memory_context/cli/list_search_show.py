@@ -74,7 +74,6 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
     thread: opt.Thread = None,
     since: opt.Since = None,
     until: opt.Until = None,
-    where: opt.Where = None,
     evicted: Annotated[
         bool,
         typer.Option("--evicted", help="Include evicted memories, no longer offered to agents."),
@@ -93,9 +92,9 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
     from memory_context.stores.sql.overviews_of_records import Catalog
 
     check_one_form(json=as_json, jsonl=as_json_lines, csv=as_csv)
-    filters = read_filters(types, tier, category, tags, thread, since, until, where)
+    filters = read_filters(types, tier, category, tags, thread, since, until)
     if evicted:
-        filters.setdefault("is_active", [True, False])
+        filters["is_active"] = [True, False]
     # Without a MemoryManager, whose import loads everything that reads and describes texts.
     with opened_store(store, "list") as database:
         catalog = Catalog(database)
@@ -142,7 +141,6 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
     thread: opt.Thread = None,
     since: opt.Since = None,
     until: opt.Until = None,
-    where: opt.Where = None,
     limit: opt.Limit = 10,
     audit: opt.Audited = False,
     as_json: opt.AsJson = False,
@@ -153,7 +151,7 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
     check_one_form(json=as_json, jsonl=as_json_lines, csv=as_csv)
     if mode == "semantic" and not embedder:
         raise InvalidArgumentError("--mode semantic needs an embedder: --embedder MODULE:NAME")
-    filters = read_filters(types, tier, category, tags, thread, since, until, where)
+    filters = read_filters(types, tier, category, tags, thread, since, until)
     with opened(store, user, "search", embedder, audit=audit) as memory:
         hits = memory.search(query, limit, mode=mode, filters=filters)
         names = {"tier": tier, "thread": thread}

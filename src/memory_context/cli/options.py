@@ -12,7 +12,6 @@ from memory_context.exceptions import InvalidArgumentError
 URLS = "sqlite:///memory.db or postgresql+psycopg://host/database"
 _USER = "Whose memories; not needed if only one user has stored something."
 MOMENT = "2026-01-31, 2026-01-31T12:00 (local time), or how long ago: 30m, 24h, 7d, 2w."
-_FILTER = "A condition on a column of the record: importance>=0.8, agent_id=coder (= != < <= > >=); repeatable."
 
 _EMBEDDER = "The object that computes vectors for searches by meaning, by its import path: my.models:embedder."
 
@@ -125,4 +124,3 @@ Until = Annotated[
         "--until", metavar="TIME", help="Stored before that time; written as for --since."
     ),
 ]
-Where = Annotated[list[str] | None, typer.Option("--filter", metavar="COLUMN=VALUE", help=_FILTER)]

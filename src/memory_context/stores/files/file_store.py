@@ -141,7 +141,7 @@ class FileStore(ClosedAtExit):
     def refresh(self) -> None:
         """Read the folder again, to see what people and other processes changed in it.
 
-        A memory whose file was removed by hand counts as deleted.
+        A memory whose file was removed by hand is not found.
 
         Raises:
             StoreUnavailableError: The folder cannot be read.
@@ -149,10 +149,7 @@ class FileStore(ClosedAtExit):
         with self._lock:
             before, self._indexed = self._indexed, None
             try:
-                indexed = self._opened()
-                if before is not None:
-                    with self._errors():
-                        indexed.note_removed_since(before, write=self._writer.held)
+                self._opened()
             finally:
                 if before is not None:
                     before.index.close()

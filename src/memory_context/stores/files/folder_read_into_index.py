@@ -14,7 +14,7 @@ from typing import Any, TypeGuard
 import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidRecordError, StoreError
-from memory_context.model.item import AnyRecord, Deletion, MemoryItem, Restored, now
+from memory_context.model.item import AnyRecord, MemoryItem, Restored
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
 from memory_context.stores.codec import Codec
@@ -37,8 +37,6 @@ from memory_context.stores.sql import restore_records
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.schema import access
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
-
-REMOVED = "its file was removed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,26 +137,6 @@ class IndexedFolder:
         """Write the reads of memories to the folder. It is not an error if the folder cannot be written to."""
         with suppress(OSError):
             self._save_reads(self.index.database.write(changes.take).reads)
-
-    def note_removed_since(self, earlier: IndexedFolder, *, write: bool) -> None:
-        """Note a deletion for each memory whose file is in *earlier* and was removed by hand since.
-
-        Args:
-            earlier: The same folder, as it was read before.
-            write: Whether to note the deletions in the folder, too. Only for the process that may write.
-
-        Raises:
-            OSError: The folder cannot be written to.
-        """
-        for user_and_id, path in earlier._paths.items():
-            if user_and_id in self._paths or path in self._problems:
-                continue
-            gone = earlier._item(user_and_id)
-            if gone and self.index.deletion(Scope(gone.user_id), gone.memory_key) is None:
-                self._take_in(gone.user_id, [Deletion(gone.memory_key, now(), REMOVED)])
-        deletions = self.index.database.write(changes.take).deletions
-        if write:
-            self._note_deletions(deletions)
 
     def forget_notes(self, user_id: str) -> None:
         """Remove the notes of a user's deletions and reads, and of the reads of memories that no longer exist.

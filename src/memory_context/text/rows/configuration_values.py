@@ -1,4 +1,4 @@
-"""Read the value of a configuration: of TOML, and of YAML as people and tools write it.
+"""Read the value of a configuration: of YAML, as people and tools write it.
 
 Ordinary text often is valid YAML too, so only part of YAML is accepted here.
 """
@@ -6,15 +6,12 @@ Ordinary text often is valid YAML too, so only part of YAML is accepted here.
 from __future__ import annotations
 
 import re
-import tomllib
 from typing import TYPE_CHECKING, Any
 
 import yaml
 from yaml.constructor import ConstructorError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from memory_context.text.json_documents import plain
-from memory_context.text.lines import lines_of
 from memory_context.text.python_literals import REPR_AT_MOST, is_list, is_object
 from memory_context.text.rows.rows_under_columns import TextTable
 from memory_context.text.rows.values_as_rows import KEY, pairs_of, records_in
@@ -25,8 +22,6 @@ else:
     # The fast loader is missing if PyYAML was built without libyaml.
     BaseLoader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
-MOST_DOTS = 200
-_TOML_TABLE = re.compile(r"^\[{1,2}[\w.\"'-]+\]{1,2}\s*$", re.MULTILINE)
 # The beginning of YAML: a key or an item, perhaps after comments and the mark of a document. Texts that begin otherwise
 # may be valid YAML, but are in other notations.
 _BEGINS_YAML = re.compile(
@@ -37,14 +32,11 @@ _NULLS = ("", "~", "null")
 
 
 def configuration_table(text: str) -> TextTable | None:
-    """Return the records in a text of TOML or YAML, or else its values under their paths; None for other texts."""
-    value = toml_value(text)
-    notation = "TOML"
-    if value is None:
-        value, notation = yaml_value(text), "YAML"
+    """Return the records in a text of YAML, or else its values under their paths; None for other texts."""
+    value = yaml_value(text)
     table = None
     if is_object(value) or (is_list(value) and all(map(is_object, value))):
-        table = records_in(value, notation)
+        table = records_in(value, "YAML")
     if table and _are_records(table):
         return table
     return pairs_of(value) if is_object(value) else None
@@ -60,20 +52,6 @@ def _are_records(table: TextTable) -> bool:
     if table.columns[:1] == (KEY,):
         del filled[0]
     return len(rows) > 1 and 2 * max(filled, default=0) >= len(rows)
-
-
-def toml_value(text: str) -> dict[str, Any] | None:
-    """Return the value of a text of TOML with tables in it, up to 1 MB; None for other texts."""
-    if len(text) > REPR_AT_MOST or not _TOML_TABLE.search(text):
-        return None
-    # The parser's time for a key is quadratic in the number of its parts.
-    if any(line.count(".") > MOST_DOTS for line in lines_of(text)):
-        return None
-    try:
-        value: dict[str, Any] = plain(tomllib.loads(text))
-    except (ValueError, RecursionError):
-        return None
-    return value
 
 
 def yaml_value(text: str) -> Any:  # noqa: ANN401 - whatever YAML holds

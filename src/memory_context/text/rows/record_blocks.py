@@ -41,6 +41,10 @@ _NUMBERED = re.compile(r"[A-Za-z][\w -]* #?\d+")
 _ITEM = re.compile(r"\s*[-*•] +(?P<item>.*)")
 _RULE = re.compile(r"\s*[-=_*]{3,}\s*")
 _COMMENT = re.compile(r"\s*[#;]")
+# A list or a text of TOML that goes on in the next line: its lines would look like fields of their own.
+_OPEN_VALUE = re.compile(
+    r"^[ \t]*[\w.\"'-]+[ \t]*=[ \t]*(?:\"{3}|'{3}|\[(?:.*,|[^]\n]*)[ \t]*$)", re.MULTILINE
+)
 _PARTS = re.compile(r"\s*[,|;]\s+|\s+[-–—]\s+")  # noqa: RUF001 - dashes as people write them
 
 
@@ -125,7 +129,7 @@ def record_table(text: str) -> TextTable | None:
     fields occur in several records, the rows are keys and values.
     """
     table = configuration_table(text) or pair_table(text)
-    if table:
+    if table or _OPEN_VALUE.search(text):
         return table
     form = _form_of(text)
     names = Counter[str]()

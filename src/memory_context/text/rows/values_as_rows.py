@@ -1,4 +1,4 @@
-"""Make rows of a value of JSON, YAML or TOML: of a list of records in it, of objects under keys, or of its members.
+"""Make rows of a value of JSON or YAML: of a list of records in it, of objects under keys, or of its members.
 
 *Records* are a list, or an object whose members are objects with names in common.
 """
