@@ -713,6 +713,8 @@ def test_one_selector_at_once(selectors: dict[str, str]) -> None:
         {"contains": ""},
         {"pattern": ""},
         {"path": ""},
+        {"where": ""},
+        {"where": "1", "columns": ""},
         {"context": 2},
         {"contains": "x", "context": -1},
         {"contains": 5},

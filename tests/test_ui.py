@@ -156,6 +156,23 @@ def test_a_whole_text(store: SQLAlchemyStore, pages: TestClient) -> None:
     assert "line 2499" in words(pages.get(unescape(link) + "&from=2000").text)
     secret = memory.store("hunter2 and more", type="secret")
     assert "hunter2" not in pages.get(f"memory?key={secret}&whole=1").text
+    ended = memory.store("first\n\nthird\n")
+    assert "third 1-3 of 3" in words(pages.get(f"memory?key={ended}&whole=1").text)
+
+
+def test_who_looks_reads(store: SQLAlchemyStore, pages: TestClient) -> None:
+    """Looking at a memory counts as a read and stands in the trail; what shows no content, a secret's page too, does not."""
+    memory = MemoryManager(store, user_id="ann")
+    for key, kind in (("rule", "note"), ("password", "secret")):
+        memory.store(f"the {key}", key=key, type=kind)
+        form = {"key": key, "day": "2099-01-31"}
+        pages.post("expire", data=form, follow_redirects=False)
+        assert 0 == memory.get(key).access_count
+        pages.get("memory", params={"key": key})
+    assert (1, 0) == (memory.get("rule").access_count, memory.get("password").access_count)
+    trail = words(pages.get("audit").text)
+    assert "expanded rule cli:me" in trail
+    assert "expanded password" not in trail
 
 
 def test_the_line_that_was_asked_for(store: SQLAlchemyStore, pages: TestClient) -> None:

@@ -67,8 +67,9 @@ class Selection:
             )
         if self.context and given not in (["contains"], ["pattern"]):
             raise InvalidSelectionError("context goes with contains or pattern")
-        if "" in (self.contains, self.pattern, self.path):
-            raise InvalidSelectionError(f"{given[0]} is empty; say what to look for")
+        for name in ("contains", "pattern", "path", "where", "columns"):
+            if fields[name] == "":
+                raise InvalidSelectionError(f"{name} is empty; say what to look for")
 
     @property
     def selector(self) -> str:

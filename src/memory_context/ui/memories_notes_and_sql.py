@@ -10,7 +10,7 @@ from typing import Any
 from memory_context.display.decision_stats_and_package_tables import answer
 from memory_context.display.drawn_memory_lists import memory, passage
 from memory_context.display.escaped_html import Html, folded, joined, soft, tag
-from memory_context.exceptions import InvalidArgumentError, InvalidQueryError
+from memory_context.exceptions import InvalidArgumentError, SelectionTimeoutError
 from memory_context.memory.filters_from_keywords import search_filters
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.generated_keys import made_by
@@ -19,6 +19,7 @@ from memory_context.model.origin import CONFIRMED, PERSON
 from memory_context.model.scope import DETAIL
 from memory_context.stores.sql.overviews_of_records import Catalog
 from memory_context.text.describe.description import counted
+from memory_context.text.lines import lines_of
 from memory_context.ui.visit_and_page_parts import (
     Visit,
     button,
@@ -126,7 +127,9 @@ def one_memory(visit: Visit) -> Html:
     Raises:
         MemoryNotFoundError: There is none; if it was deleted, the message says when and why.
     """
-    item = visit.memory.fetch(visit.word("key"))
+    item = visit.memory.get(visit.word("key"))
+    if not is_secret(item):  # whose content is not shown
+        item = visit.memory.read(item.memory_key)
     if visit.word("whole") and isinstance(item.content, str) and not is_secret(item):
         return _whole_text(visit, item, item.content)
     link = visit.link("the whole text, line by line", "memory", key=item.memory_key, whole="1")
@@ -142,7 +145,7 @@ def one_memory(visit: Visit) -> Html:
 
 def _whole_text(visit: Visit, item: MemoryItem, content: str) -> Html:
     """Draw a text as it is, `LINES` lines to a page."""
-    lines = content.split("\n")
+    lines = list(lines_of(content))
     start = visit.number("from")
     shown = lines[start : start + LINES]
     text = "\n".join(line[:LONGEST] for line in shown)
@@ -227,7 +230,7 @@ def edit(visit: Visit) -> str:
         MemoryNotFoundError: There is no such note.
         MemoryContextError: The new content is refused; nothing was changed.
     """
-    item = visit.memory.fetch(visit.word("key"))
+    item = visit.memory.get(visit.word("key"))
     ids: dict[str, Any] = {}
     if item.tier in OWNED:
         ids[f"{item.tier}_id"] = item.tier_id
@@ -246,7 +249,7 @@ def expire(visit: Visit) -> str:
         InvalidArgumentError: The day is not valid.
         RecordChangedError: Somebody else changed the memory meanwhile.
     """
-    item = visit.memory.fetch(visit.word("key"))
+    item = visit.memory.get(visit.word("key"))
     changed = replace(item, expires_at=_day(visit.word("day")))
     visit.memory.memory_store.put(visit.memory.scope, changed, replaces=item)
     visit.memory.audit("stored", item.memory_key)
@@ -269,7 +272,7 @@ def forget(visit: Visit) -> str:
     Raises:
         MemoryNotFoundError: There is no such memory.
     """
-    key = visit.memory.fetch(visit.word("key")).memory_key
+    key = visit.memory.get(visit.word("key")).memory_key
     visit.memory.forget(key, reason="forgotten by hand")
     return visit.address("memories")
 
@@ -283,7 +286,7 @@ def query(visit: Visit) -> Html:
     if sql:
         try:
             result = visit.memory.query(sql)
-        except InvalidQueryError as error:
+        except (InvalidArgumentError, SelectionTimeoutError) as error:
             parts.append(tag("p", str(error), cls="error"))
         else:
             sources = visit.keys(result.sources)
