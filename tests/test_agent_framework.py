@@ -597,7 +597,7 @@ async def test_what_a_policy_redacts_is_not_in_sight(store: SQLAlchemyStore) -> 
 
 
 async def test_a_middleware_replaces_a_folded_result(store: SQLAlchemyStore) -> None:
-    """Of a reference that a middleware took out of a result, nothing is in sight: it is not explained, and lines come back."""
+    """Of a reference that a middleware took out of a result, nothing is in sight: its lines come back."""
 
     @function_middleware
     async def hide(context: FunctionInvocationContext, call_next: Any) -> None:

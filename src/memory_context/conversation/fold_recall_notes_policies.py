@@ -50,7 +50,7 @@ FILE_READERS = frozenset(
 )
 
 
-class TextFilters(tuple[Any, ...]):
+class TextFilters(tuple[Any, ...]):  # noqa: SLOT001 - a tuple cannot have slots with values
     """The filters of a `FoldPolicy` as one, which does not change again a text that it has returned in this process.
 
     Hosts take in a result where it is made and again before the model call, and not every filter leaves its own words
