@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
@@ -57,7 +57,7 @@ class TextFilters(tuple[Any, ...]):  # noqa: SLOT001 - a tuple cannot have slots
     alone: one that puts ``[secret removed]`` for ``secret`` does not.
     """
 
-    def __init__(self, _: Collection[Any] = ()) -> None:
+    def __init__(self, _: Iterable[Any] = (), /) -> None:
         self._returned, self._returned_before = set[int](), set[int]()
 
     @staticmethod
@@ -80,7 +80,7 @@ class TextFilters(tuple[Any, ...]):  # noqa: SLOT001 - a tuple cannot have slots
         # Two sets instead of one in order of age: each step is safe among threads without a lock, which no policy that
         # is copied or pickled could hold.
         if len(self._returned) >= RETURNED_TEXTS:
-            self._returned_before, self._returned = self._returned, set()
+            self._returned_before, self._returned = self._returned, set[int]()
         self._returned.add(hash(text))
 
 
