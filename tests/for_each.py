@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 
 def for_each(names: str, values: Iterable[Any]) -> Callable[[Callable[..., Any]], Any]:
     """Call a test with each row of *values* in turn; the error of a row that fails ends with the row.
@@ -54,3 +56,10 @@ def _named(row: dict[str, Any]) -> Iterator[None]:
         for name, value in row.items():
             error.add_note(f"{name} = {value!r:.500}")
         raise
+
+
+def first_quick(values: Iterable[Any]) -> list[Any]:
+    """Return *values* for `parametrize`, of which `make test` takes the first and the long suite the others."""
+    first, *others = values
+    rows = [value if isinstance(value, tuple) else (value,) for value in others]
+    return [first, *(pytest.param(*row, marks=pytest.mark.long) for row in rows)]

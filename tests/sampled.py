@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import string
+from functools import cache
 from re import _constants as op  # type: ignore[attr-defined] # the parser of `re` has no public name
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
@@ -18,8 +19,7 @@ _TRIES = 200
 
 def sampled(pattern: str, chosen: random.Random, group: int = 0) -> str:
     """Return a text that *pattern* matches, or its *group*; a count without end is a small one."""
-    expression = re.compile(_for_re(pattern))
-    tree = _parser.parse(_for_re(pattern))
+    expression, tree = _parsed(pattern)
     for _ in range(_TRIES):
         texts = dict[int, str]()
         whole = _made(tree, chosen, texts, bool(tree.state.flags & re.IGNORECASE))
@@ -27,6 +27,12 @@ def sampled(pattern: str, chosen: random.Random, group: int = 0) -> str:
             return texts.get(group, whole)
     message = f"nothing matches {pattern}"
     raise ValueError(message)
+
+
+@cache
+def _parsed(pattern: str) -> tuple[re.Pattern[str], Any]:
+    written = _for_re(pattern)
+    return re.compile(written), _parser.parse(written)
 
 
 def _for_re(pattern: str) -> str:
@@ -46,7 +52,8 @@ def _made(items: Any, chosen: random.Random, texts: dict[int, str], ignores_case
         elif code is op.ANY:
             parts.append(chosen.choice(PRINTED))
         elif code in (op.IN, op.NOT_LITERAL):
-            parts.append(chosen.choice(_members(code, value, ignores_case)))
+            members = tuple(value) if code is op.IN else value
+            parts.append(chosen.choice(_members(code, members, ignores_case)))
         elif code is op.BRANCH:
             parts.append(_made(chosen.choice(value[1]), chosen, texts, ignores_case))
         elif code is op.SUBPATTERN:
@@ -65,6 +72,7 @@ def _made(items: Any, chosen: random.Random, texts: dict[int, str], ignores_case
     return "".join(parts)
 
 
+@cache
 def _members(code: Any, value: Any, ignores_case: bool) -> str:
     if code is op.NOT_LITERAL:
         return "".join(one for one in PRINTED if ord(one) != value)

@@ -1,6 +1,7 @@
 """An MCP server that does as it is told, without an SDK: so that it starts at once, and can do what no SDK does.
 
-``python scripted_mcp_server.py NAME [RESULTS]``; RESULTS is a JSON file with results for the tool `recorded`, by number.
+``python scripted_mcp_server.py NAME [RESULTS]``; RESULTS is a JSON file with results for the tool `recorded`, by number:
+texts, or whole contents.
 """
 
 from __future__ import annotations
@@ -130,7 +131,8 @@ def called(  # noqa: PLR0911, PLR0912 - a table of what it can do
             say(method="notifications/message", params={"level": "info", "data": "waiting"})
             going_on.wait()
         case "recorded":
-            return {"content": [text(RESULTS[arguments["number"]])]}
+            recorded = RESULTS[arguments["number"]]
+            return {"content": [text(recorded)] if isinstance(recorded, str) else recorded}
     raise LookupError(tool)
 
 

@@ -193,6 +193,34 @@ class TestAdopted:
 
         assert before == names_in(url)
 
+    @pytest.mark.parametrize("moment", ["infinity", "-infinity", "20000-01-01", "0044-03-15 BC"])
+    def test_times_that_python_does_not_have(self, postgres_url: str, moment: str) -> None:
+        """PostgreSQL has times before the year 1 and after 9999, and two that are infinite: the row is named."""
+        make(postgres_url)
+        execute(
+            postgres_url,
+            f"UPDATE agent_memories SET created_at = '{moment}' WHERE memory_key = 'style'",
+        )
+        with (
+            SQLAlchemyStore(postgres_url) as store,
+            pytest.raises(StoreError, match=r"the row 00000000-.*0002 of .*: created_at: "),
+        ):
+            store.adopt()
+
+    def test_times_with_a_zone(self, sqlite_url: str) -> None:
+        """SQLite has times as text: one that names its zone is read in it, any other in UTC."""
+        row = dict.fromkeys(COLUMNS) | {"user_id": 7, "content": "x"}
+        moments = ("2025-03-01 12:00:00+02:00", "2025-03-01T10:00:00Z", "2025-03-01 10:00:00")
+        rows = [
+            row | {"id": str(UUID(int=n)), "memory_key": f"k{n}", "created_at": moment}
+            for n, moment in enumerate(moments)
+        ]
+        make_untyped(sqlite_url, *rows)
+        with SQLAlchemyStore(sqlite_url) as store:
+            store.adopt()
+            items = store.list_all(Scope("7"))
+        assert [datetime(2025, 3, 1, 10, tzinfo=UTC)] * 3 == [item.created_at for item in items]
+
     @for_each(
         "column, value",
         [
@@ -203,6 +231,8 @@ class TestAdopted:
             ("content", b"bytes"),
             ("content_metadata", "{not JSON"),
             ("is_active", "yes"),
+            ("created_at", 1740823200),
+            ("created_at", "yesterday"),
         ],
     )
     def test_values_of_other_types(self, sqlite_url: str, column: str, value: object) -> None:

@@ -15,16 +15,19 @@ from agent_framework import (
     ChatContext,
     ChatResponse,
     Content,
+    FunctionInvocationContext,
     HistoryProvider,
     Message,
     WorkflowBuilder,
     chat_middleware,
+    function_middleware,
     tool,
 )
 
 from exported import exported
 from memory_context import (
     AgentMemoryService,
+    FoldPolicy,
     MemoryManager,
     MemoryRef,
     PassingPolicy,
@@ -560,3 +563,52 @@ async def test_an_agents_own_files(store: SQLAlchemyStore, tmp_path: Path) -> No
 
     assert LOG == service.read_memory_file("desk", "log.txt")
     assert "worker-777 crashed" in said(client.prompts[-1][-1:])
+
+
+@tool(approval_mode="never_require")
+def whoami() -> str:
+    """Who this is."""
+    return "the secret of ann"
+
+
+@tool(approval_mode="never_require")
+def fails() -> str:
+    """Fail."""
+    raise ValueError("the secret cause")
+
+
+async def test_what_a_policy_redacts_is_not_in_sight(store: SQLAlchemyStore) -> None:
+    """A filter changes small results, errors and memory tools' answers, in prompts and in the session, and results once."""
+    MemoryManager(store, user_id="ann").store("the old secret", key="old")
+    fold = FoldPolicy(redact=[lambda text: text.replace("secret", "(secret)")])
+    calls = [*call("whoami"), *call("fails", "2"), *call("retrieve_memory", "3", key="old")]
+    client = ScriptedFrameworkClient([calls, "Hello."])
+    client.function_invocation_configuration["include_detailed_errors"] = True
+    memory = MemoryContextProvider(store, user_id="ann", fold=fold)
+    agent = Agent(client, name="desk", tools=[whoami, fails], context_providers=[memory])
+    session = agent.create_session()
+
+    await agent.run("Who am I?", session=session)
+
+    told = said(client.prompts[-1])
+    assert "the (secret) of ann" in told
+    assert "the old (secret)" in told
+    assert " secret" not in told + json.dumps(session.to_dict())
+
+
+async def test_a_middleware_replaces_a_folded_result(store: SQLAlchemyStore) -> None:
+    """Of a reference that a middleware took out of a result, nothing is in sight: it is not explained, and lines come back."""
+
+    @function_middleware
+    async def hide(context: FunctionInvocationContext, call_next: Any) -> None:
+        await call_next()
+        context.result = "Hidden."
+
+    memory = MemoryContextProvider(store, user_id="ann")
+    script = [call("read_log"), "Read.", "It is up."]
+    agent, client = agent_of(script, memory, middleware=[hide])
+    session = agent.create_session()
+    await agent.run("Read the log.", session=session)
+    assert "'Hidden.'" in said(client.prompts[-1])
+    await agent.run("Why did worker-777 crash?", session=session)
+    assert "no space left on /dev/sdx9" in said(client.prompts[-1])

@@ -106,6 +106,7 @@ async def test_nobodys_memories() -> None:
         await agent_on(provider, memory).run("Hello.")
 
 
+@pytest.mark.long
 async def test_limit() -> None:
     """With `max_tokens` the oldest turns leave the prompts for the store, and every key redeems."""
     script = [{"content": f"answer {number} " + "word " * 80} for number in range(12)]

@@ -194,6 +194,7 @@ def test_quotations_cut_no_number() -> None:
     assert Quotation("k", 2, "已付") == checked_quotation({"text": "已付"}, part)
 
 
+@pytest.mark.long
 def test_parts_of_a_table_begin_with_its_header(memory: MemoryManager) -> None:
     """Each part of a table says what its columns are, and the header may be quoted from any."""
     rows = "\n".join(f"{n},ann{n},{n * 3}" for n in range(4000))
@@ -323,6 +324,7 @@ async def test_autogen(memory: MemoryManager) -> None:
     assert "ask_memory" not in [tool.name for tool in quiet.tools()]
 
 
+@pytest.mark.long
 async def test_langchain(memory: MemoryManager) -> None:
     """With a model the middleware's agent has the tool."""
     light = ScriptedChatModel([lambda messages: _light(str(messages[-1].content))])

@@ -261,6 +261,7 @@ COUNTERS: st.SearchStrategy[Callable[[str], int] | None] = st.sampled_from(
 )
 
 
+@pytest.mark.long
 @examples(150)
 @given(
     st.lists(NOTES, max_size=12),

@@ -190,6 +190,7 @@ def test_assemblies(memory: MemoryManager, trail: Kept) -> None:
     assert ["stored"] == [action for action, _ in trail.did()]
 
 
+@pytest.mark.long
 async def test_the_layer_and_the_notes_of_a_run(trail: Kept) -> None:
     """What a conversation begins with, and the notes that a run puts into the prompt, are recalled, once each."""
     store = SQLAlchemyStore("sqlite://")
@@ -313,6 +314,7 @@ async def test_a_failing_trail_stops_nothing(trail: Kept, caplog: pytest.LogCapt
     assert 5 == len(trail)
 
 
+@pytest.mark.long
 def test_what_waits_is_bounded(memory: MemoryManager, trail: Kept) -> None:
     """Of a long outage the newest 1,000 entries are kept."""
     auditor = Auditor(trail)
@@ -540,6 +542,7 @@ class TestDumped:
         assert not MemoryContext.load_component(dumped).manager.audits
 
 
+@pytest.mark.long
 def test_the_command_line(sqlite_url: str) -> None:
     """What is found, shown and deleted there is written with `--audit`, by whoever is logged in; `audit` lists it."""
     with MemoryManager(sqlite_url, user_id="ann") as memory:

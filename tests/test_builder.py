@@ -56,6 +56,7 @@ class TestTheSameDatabase:
             assert [LOG] == list((await connection.execute(statement)).scalars())
         await context.aclose()
 
+    @pytest.mark.long
     async def test_of_a_data_layer(self, engine: AsyncEngine) -> None:
         """By its asynchronous engine."""
         context = build_model_context(7, DataLayer(engine), thread_id="t")
@@ -71,6 +72,7 @@ class TestTheSameDatabase:
         await self.folds_into(build_model_context(7, data_layer=own, thread_id="t"), engine)
         own.dispose()
 
+    @pytest.mark.long
     async def test_of_a_url(self, url: str, engine: AsyncEngine) -> None:
         """With either driver, as text and as SQLAlchemy's URL."""
         await self.folds_into(build_model_context(7, asynchronous(url), thread_id="t"), engine)

@@ -38,6 +38,7 @@ from memory_context import (
 )
 from memory_context.conversation.message import from_lines
 from memory_context.exceptions import InvalidArgumentError, SealError, StoreError
+from memory_context.memory.redacted_records import redact_memories
 from memory_context.model.call_log_records import CallFilter
 from memory_context.model.drawers import Displayed
 from memory_context.stores import Encrypted
@@ -336,6 +337,28 @@ class TestHowItIsKept:
             pytest.raises(SealError),
         ):
             MemoryManager(store, user_id="bob").calls()
+
+    @on_disk
+    def test_facts_of_a_newer_version(self, store_url: str) -> None:
+        """Facts that only a newer version knows are kept when a row is written again, without secrets."""
+        token = f"ghp_{'a' * 36}"
+        with opened(store_url) as store:
+            store.note_call(CallRecord("ann", None, "t1", model_call()))
+            store.note_call(CallRecord("ann", None, "t1", decision("because")))
+            store.calls(ANYTHING)
+        with closing(sqlite3.connect(calls_file(store_url))) as connection:
+            facts = f"json_set(details, '$.cached', 5, '$.said', 'it is {token}')"
+            connection.execute(f"UPDATE agent_memory_calls SET details = {facts}")
+            connection.commit()
+        with opened(store_url) as store:
+            assert {"github_token": 2} == redact_memories(store, Redactor())
+            before = store.calls(ANYTHING)
+        with opened(store_url, codec=Encrypted(KEYS, accept_plain=True)) as store:
+            store.reencrypt()
+            assert before == store.calls(ANYTHING)
+        for record in before:
+            assert 5 == record.others["cached"]
+            assert token not in record.others["said"]
 
     @on_disk
     def test_written_when_a_program_ends(self, store_url: str) -> None:

@@ -131,9 +131,13 @@ class Talk:
 
 
 CASES = [*((name, False) for name in SYNCHRONOUS), *((name, True) for name in ASYNCHRONOUS)]
+QUICK = (("memory", False), ("aiopostgres", True))
+PARAMS = [case if case in QUICK else pytest.param(case, marks=pytest.mark.long) for case in CASES]
 
 
-@pytest.fixture(params=CASES, ids=lambda case: f"{case[0]}-{'ainvoke' if case[1] else 'invoke'}")
+@pytest.fixture(
+    params=PARAMS, ids=[f"{name}-{'ainvoke' if later else 'invoke'}" for name, later in CASES]
+)
 def talk(request: pytest.FixtureRequest, tmp_path: Path) -> Talk:
     """A thread on a checkpointer, synchronous or not."""
     name, asynchronous = request.param
@@ -190,6 +194,7 @@ async def test_goes_on_where_it_stopped(talk: Talk, schema: type[LeanAgentState]
         ]
 
 
+@pytest.mark.long
 async def test_a_thread_becomes_lean(tmp_path: Path) -> None:
     """A thread with LangChain's own state goes on with the lean one; its messages are then in one checkpoint each."""
     talk = Talk("sqlite", tmp_path, str, asynchronous=False)

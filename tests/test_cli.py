@@ -97,6 +97,7 @@ def test_help_is_quick() -> None:
     assert not {"sqlalchemy", "autogen_core", "tiktoken"} & set(output.splitlines()[-1].split())
 
 
+@pytest.mark.long
 def test_a_list_loads_what_it_needs(sqlite_url: str) -> None:
     """A list loads neither what reads texts, nor the parser of queries, nor a host."""
     MemoryManager(sqlite_url, user_id="ann").store("a note", key="note")
@@ -122,6 +123,7 @@ def test_a_list_loads_what_it_needs(sqlite_url: str) -> None:
     assert not unwanted & set(output.splitlines()[-1].split())
 
 
+@pytest.mark.long
 @for_each(
     "arguments, said",
     [
@@ -159,6 +161,7 @@ def test_a_refusal_is_no_traceback() -> None:
     assert "frobnicate" in one_line(in_this_process("frobnicate"))
 
 
+@pytest.mark.long
 @for_each("module", ["autogen_core", "autogen_agentchat", "pytest"])
 def test_a_missing_extra_takes_one_line(module: str) -> None:
     """Without a package that it needs, the demo says which extra to install."""
@@ -173,6 +176,7 @@ def test_a_missing_extra_takes_one_line(module: str) -> None:
     assert "pip install 'memory-context[demo]'" in line
 
 
+@pytest.mark.long
 def test_a_missing_client_takes_one_line() -> None:
     """Without autogen-ext, a real model cannot be asked, and the demo says what to install."""
     code = (
@@ -201,6 +205,7 @@ def test_migrate_says_what_it_did(store_url: str, capsys: pytest.CaptureFixture[
         assert "nothing to do" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_migrate_takes_the_database_from_the_environment(sqlite_url: str) -> None:
     """Without `--store`, the database is that of the variable."""
     done = memory_context("migrate", MEMORY_CONTEXT_STORE=sqlite_url)
@@ -225,6 +230,7 @@ def test_migrate_refuses_a_newer_schema(tmp_path: Path, sqlite_url: str) -> None
     assert "9999" in one_line(in_this_process("migrate", "--store", sqlite_url))
 
 
+@pytest.mark.long
 def test_the_demo_stores_real_outputs(kept: Kept) -> None:
     """The four outputs are this machine's own, tens to hundreds of kilobytes each, whole in the database."""
     items = {
@@ -273,6 +279,7 @@ def test_the_demo_answers_from_the_prompt(kept: Kept) -> None:
     assert "432000 seconds" in answer
 
 
+@pytest.mark.long
 def test_the_demo_computes(kept: Kept) -> None:
     """The third question is answered by one query over two outputs, as the database says it."""
     [sql] = re.findall(r'query_memory\({"sql": "(.*?)", "save_as"', kept.words)
@@ -365,6 +372,7 @@ def test_a_terminal_gets_colours() -> None:
     assert b"\x1b[" in shown
 
 
+@pytest.mark.long
 def test_a_reader_may_leave() -> None:
     """When the reader of the pipe has seen enough, the demo ends without a complaint."""
     with subprocess.Popen(

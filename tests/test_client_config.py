@@ -111,6 +111,7 @@ def test_vs_code() -> None:
     assert asks == config["servers"]["asks"]
 
 
+@pytest.mark.long
 def test_a_renamed_folder(file: Path) -> None:
     """Our entry is known by its name where the path in it leads nowhere any more."""
     assert 0 == run(["wrap", "--client", "cursor"])

@@ -46,6 +46,7 @@ def jump(monkeypatch: pytest.MonkeyPatch) -> Callable[[timedelta], None]:
     return set_clock
 
 
+@pytest.mark.long
 async def test_conversation_while_the_clock_jumps(
     store_url: str, jump: Callable[[timedelta], None]
 ) -> None:

@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import re
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -19,8 +20,8 @@ from typing import Any
 import pytest
 
 from commands import COMMAND, in_terminal, in_this_process, memory_context
-from for_each import for_each
-from memory_context import MemoryManager, SQLAlchemyStore
+from for_each import first_quick, for_each
+from memory_context import CallRecord, MemoryManager, ModelCall, SQLAlchemyStore
 from memory_context.cli import run
 from memory_context.stores.sql.migrate import HEAD
 from messages import LOG
@@ -58,7 +59,7 @@ def _as_wide_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
-@pytest.fixture(params=["sqlite_url", "postgres_url"])
+@pytest.fixture(params=first_quick(["sqlite_url", "postgres_url"]))
 def url(request: pytest.FixtureRequest) -> str:
     """That database, in a file and on a server."""
     return filled(str(request.getfixturevalue(request.param)))
@@ -127,6 +128,7 @@ def test_a_record_on_each_line(ann: Screen) -> None:
         assert "--json and --csv" in refused
 
 
+@pytest.mark.long
 @for_each("form", ["--csv", "--jsonl", "--json", "--limit=50"])
 def test_a_reader_may_leave(file_url: str, form: str) -> None:
     """When nobody reads the pipe any longer, as behind `head`, that is no failure, and not "nothing was found"."""
@@ -182,6 +184,7 @@ class TestList:
         ):
             assert wanted == anywhere.keys("list", *arguments, code=0 if wanted else 1), arguments
 
+    @pytest.mark.long
     def test_order_and_pages(self, ann: Screen) -> None:
         """`--sort` says what comes first; `--limit` and `--offset` cut, and the rest is told."""
         keys = ann.keys("list", "--sort", "key")
@@ -252,6 +255,19 @@ class TestList:
         for whole in (item.memory_key, f"{item.token_count:,}", "many word"):
             assert whole in done.stdout
         assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d", done.stdout)
+
+    def test_a_key_is_never_cut(self, sqlite_url: str) -> None:
+        """A key that is longer than the screen stands there in full, for copying; so do times and numbers."""
+        key = "k" * 120
+        with MemoryManager(sqlite_url, user_id="ann") as memory:
+            memory.store("some words", key=key)
+        listed = in_this_process("list", "--store", sqlite_url, COLUMNS="15").stdout.splitlines()
+        assert key == listed[0]
+        assert re.fullmatch(r"  stored \d{4}-\d\d-\d\d \d\d:\d\d", listed[3])
+        found = in_this_process("search", "words", "--store", sqlite_url, COLUMNS="80").stdout
+        assert key in found.splitlines()
+        deleted = in_this_process("forget", key, "--yes", "--store", sqlite_url, COLUMNS="80")
+        assert f"forgotten: {key}\n" == deleted.stdout
 
     def test_the_database_of_this_folder(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -485,6 +501,7 @@ class TestShow:
             out, err = ann.both("show", *arguments, user=user, code=code)
             assert ("", 1) == (out, len(err.splitlines())), arguments
 
+    @pytest.mark.long
     def test_bytes_do_not_reach_a_terminal(self, file_url: str) -> None:
         """In a terminal it says what they are, and how to get them."""
         shown = in_terminal("show", "picture", "--user", "ann", "--store", file_url)
@@ -584,6 +601,7 @@ class TestForget:
         again = in_this_process("show", "rockets", "--user", "ann", "--store", file_url)
         assert (1, True) == (again.returncode, "(no longer needed)" in again.stderr)
 
+    @pytest.mark.long
     def test_nobody_to_ask(self, file_url: str) -> None:
         """Without a terminal, and without `--yes`, nothing is deleted: code 2."""
         for verb in (["forget", "rockets", "--user", "ann"], ["gc"]):
@@ -637,6 +655,7 @@ class TestUpkeep:
         assert "no secrets were found\n" == anywhere("redact", "--yes", user=None)
         assert "the token [redacted github_token]" in anywhere("show", "token", user="bob")
 
+    @pytest.mark.long
     def test_reindex(self, anywhere: Screen) -> None:
         """What was lost from the index is found again."""
         with SQLAlchemyStore(anywhere.url) as store:
@@ -851,6 +870,7 @@ class TestCompletion:
         assert [] == self.offered(file_url, "memory-context show ro")
         assert ["show"] == self.offered(file_url, "memory-context sh")
 
+    @pytest.mark.long
     def test_nothing_goes_wrong_without_a_store(self, tmp_path: Path) -> None:
         """No database, and none is made."""
         assert [] == self.offered(f"sqlite:///{tmp_path}/none.db", "memory-context show ro")
@@ -983,6 +1003,7 @@ class TestDoctor:
         for _ in range(2):
             assert "note" == self.status(f"sqlite:///{tmp_path}/empty.db", capsys)["schema"][0]
 
+    @pytest.mark.long
     def test_estimated_tokens(self, tmp_path: Path) -> None:
         """Where the ranks are not at hand, it says so, and how to get them."""
         code = (
@@ -1045,6 +1066,63 @@ def test_everything_moves(file_url: str, postgres_url: str, tmp_path: Path) -> N
     assert sorted(gzip.decompress(first.read_bytes()).splitlines()) == sorted(
         last.read_bytes().splitlines()
     )
+
+
+@for_each(
+    "arguments, code",
+    [
+        (["gc", "--yes"], 0),
+        (["redact", "--yes"], 0),
+        (["export", "all.jsonl"], 1),
+        (["import", "given.jsonl"], 1),
+    ],
+)
+def test_a_mistyped_user_is_told(
+    ann: Screen, arguments: list[str], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that has nothing to do for a user says so if nothing is known of that user."""
+    monkeypatch.chdir(tmp_path)
+    ann("export", "given.jsonl", user=None)
+    _, err = ann.both(*arguments, user="anm", code=code)
+    assert "of a user 'anm' in" in err
+
+
+def test_forgetting_a_user_of_calls_only(sqlite_url: str) -> None:
+    """A user of whom only model calls were kept is no unknown one."""
+    call = ModelCall(datetime.now(UTC), 10, 5, 3)
+    with SQLAlchemyStore(sqlite_url) as store:
+        store.note_call(CallRecord("ann", None, "t1", call))
+    forgotten = in_this_process("forget-user", "ann", "--yes", "--json", "--store", sqlite_url)
+    assert (0, 1) == (forgotten.returncode, json.loads(forgotten.stdout)["calls"])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_a_full_disk_is_an_error(file_url: str) -> None:
+    """What cannot be written to standard output is one line on standard error, and code 2."""
+    listing = ["list", "--user", "ann", "--store", file_url]
+    for arguments in (listing, [*listing, "--json"]):
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(
+                [*COMMAND, *arguments],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+        assert 2 == done.returncode
+        assert "No space left" in done.stderr
+        assert 1 == len(done.stderr.splitlines())
+
+
+def test_closed_streams(file_url: str) -> None:
+    """A daemon may close its streams: nobody to ask is no terminal, and nobody to print for is no failure."""
+    words = shlex.join([*COMMAND, "forget", "rockets", "--user", "ann", "--store", file_url])
+    for given, code in (("<&-", 2), (">&- --yes", 0)):
+        done = subprocess.run(
+            f"{words} {given}", shell=True, capture_output=True, text=True, check=False
+        )
+        assert code == done.returncode
+        assert "Traceback" not in done.stderr
 
 
 def test_an_export_into_no_folder_names_the_file(ann: Screen, tmp_path: Path) -> None:
@@ -1110,3 +1188,7 @@ def test_a_folder_of_files_is_a_store(
     assert 0 == run(["search", "rockets", "--store", folder])
     assert 0 == run(["list", "--store", folder])
     assert "rockets" in capsys.readouterr().out
+    missing = f"file:{tmp_path / 'foldre'}"
+    for arguments in (["list"], ["gc", "--yes"], ["export", str(tmp_path / "all.jsonl")]):
+        assert 2 == run([*arguments, "--store", missing])
+        assert "there is no folder" in capsys.readouterr().err

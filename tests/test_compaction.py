@@ -130,6 +130,7 @@ async def test_nothing_is_lost() -> None:
     assert 0 < count < len(messages)
 
 
+@pytest.mark.long
 async def test_keys_that_were_swallowed() -> None:
     """The note names the references that it took out of sight; they are redeemed, and brought back when asked for."""
     context = MemoryContext("ann", store="sqlite://", max_tokens=4000)
@@ -149,6 +150,7 @@ async def test_keys_that_were_swallowed() -> None:
     assert LOG.split("\n")[123] in shown(prompt[-2])
 
 
+@pytest.mark.long
 async def test_a_note_names_no_key_that_was_made_up() -> None:
     """Of the references in what it took out of sight, a note names those that the user's store knows."""
     store = SQLAlchemyStore("sqlite://")
@@ -170,6 +172,7 @@ async def test_a_note_names_no_key_that_was_made_up() -> None:
     assert {"bank_password_7", foreign}.isdisjoint(newest.content_metadata["keys"])
 
 
+@pytest.mark.long
 async def test_a_key_that_a_recall_writes_is_kept() -> None:
     """A reference that stood in a recalled turn is brought back after that recall has left the prompt too."""
     policy = FoldPolicy(preview_tokens=40)
@@ -189,6 +192,7 @@ async def test_a_key_that_a_recall_writes_is_kept() -> None:
     assert recalled.startswith("Recalled from memory")
 
 
+@pytest.mark.long
 async def test_what_a_note_is_described_by_was_said_by_nobody() -> None:
     """The first words of compacted messages stand in the reference to them, but their turn is what comes back."""
     context = MemoryContext("ann", store="sqlite://", max_tokens=700)
@@ -208,6 +212,7 @@ async def test_what_a_note_is_described_by_was_said_by_nobody() -> None:
     assert "user: [MemoryRef" not in recalled[0]
 
 
+@pytest.mark.long
 async def test_compacted_again() -> None:
     """A compaction swallows the note of the one before; each of them can still be opened."""
     context = MemoryContext("ann", store="sqlite://", max_tokens=4000, recall=False)
@@ -405,6 +410,7 @@ async def test_restore_of_something_else() -> None:
         await context.restore("nothing")
 
 
+@pytest.mark.long
 @for_each(
     "question, comes",
     [
@@ -458,6 +464,7 @@ TOLD = [
 ]
 
 
+@pytest.mark.long
 @for_each(
     "question, comes",
     [
@@ -492,6 +499,7 @@ async def test_what_was_said_later_and_in_other_languages(question: str, comes: 
     assert comes in recalled
 
 
+@pytest.mark.long
 async def test_a_compaction_keeps_a_question_with_its_answer() -> None:
     """A stored conversation ends with an answer, whatever the sizes of the messages."""
     context = MemoryContext("ann", store="sqlite://", max_tokens=1000)
@@ -600,6 +608,7 @@ async def test_images_of_the_newest_question_compact_nothing() -> None:
     assert len(prompt) == 9
 
 
+@pytest.mark.long
 async def test_a_pattern_that_redacts_references_stops_no_compaction() -> None:
     """Where a user's redaction takes a reference apart, a note shows the beginning of what stands there."""
     store = SQLAlchemyStore("sqlite://", redactor=Redactor({"number": r"\b\d{3,}\b"}))
@@ -627,6 +636,7 @@ def test_an_image_is_known_in_the_form_of_every_host(other: Any) -> None:
     assert Message("1", "user", "user", {}, others=parts).pictures == 1
 
 
+@pytest.mark.long
 async def test_a_note_shows_references_whole() -> None:
     """Of folded results a note on compacted messages shows the newest references, none of them torn."""
     context = MemoryContext("ann", store="sqlite://", max_tokens=1500)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -115,6 +116,17 @@ def test_what_stays_apart(manager: MemoryManager) -> None:
     for wrong in ({"tier": "detail"}, {"similarity": 0}, {"merger": 1}):
         with pytest.raises(InvalidArgumentError):
             consolidate(**{"memories": manager, "tier": "project", **wrong})  # type: ignore[arg-type] # wrong
+
+
+def test_what_is_to_expire_expires(manager: MemoryManager) -> None:
+    """Notes that expire at one time become one that expires then; those of another time, or of none, stay apart."""
+    noon = datetime(2031, 1, 1, 12, tzinfo=UTC)
+    keys = store(manager, *PORTS[:2], expires_at=noon)
+    store(manager, PORTS[0], expires_at=noon + timedelta(days=1))
+    store(manager, PORTS[1])
+    [group] = consolidate(manager, "project", "p").groups
+    assert tuple(keys) == group.sources
+    assert noon == manager.get(group.key).expires_at
 
 
 class Model:

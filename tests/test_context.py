@@ -665,6 +665,7 @@ class TestLifeCycle:
 
         assert 9 == len(asyncio.run(fill(context)))
 
+    @pytest.mark.long
     def test_event_loops_at_once(self, sqlite_url: str) -> None:
         """Loops in several threads, that use one context at once, wait for each other; nothing is taken in twice."""
         context = MemoryContext(
@@ -698,6 +699,7 @@ class TestLifeCycle:
         async with asyncio.timeout(600), lock.held():
             pass
 
+    @pytest.mark.long
     async def test_overlapping_calls(self, context: MemoryContext) -> None:
         """Overlapping calls on a shared context lose nothing."""
         await asyncio.gather(*(context.add_message(results(f"{i}\n{LOG}")) for i in range(20)))

@@ -148,6 +148,7 @@ def test_a_key_is_never_given_twice(store_url: str) -> None:
                 manager.retrieve(key)
 
 
+@pytest.mark.long
 def test_a_session_may_be_cleared_again_and_again(store_url: str) -> None:
     """Its keys do not grow with that: a chat under one id begins anew each day."""
     with MemoryManager(store_url, user_id="42") as manager:
@@ -156,6 +157,18 @@ def test_a_session_may_be_cleared_again_and_again(store_url: str) -> None:
             key = conversation.add_turn("t", "human", "hi").key
             conversation.clear("t")
             assert number <= int(str(key).rpartition("_")[2]) < 2 * (number + 1)
+
+
+def test_other_memories_of_a_session_are_no_turns(store_url: str) -> None:
+    """A memory that a caller keeps in a session's tier, under any key, is not one of its turns."""
+    with MemoryManager(store_url, user_id="42") as manager:
+        memory = ConversationMemory(manager=manager)
+        for key in ("zzz", "zzz_9999999999", "aaa"):
+            manager.store("mine", key=key, tier="conversation", tier_id=key)
+            memory.add_turn(key, "human", "first")
+            turn = memory.add_turn(key, "ai", "second")
+            assert turn.key.endswith("_0000000001")
+            assert ["first", "second"] == [turn.text for turn in memory.get_turns(key)]
 
 
 def test_what_was_recalled_comes_back_in_its_place(opened: Open) -> None:

@@ -9,6 +9,7 @@ import sys
 from functools import cache
 from typing import Any
 
+import pytest
 import yaml
 
 from memory_context.runtime.telemetry import METRICS
@@ -73,6 +74,7 @@ def expressions() -> list[str]:
     return asked + [rule["expr"] for rule in alerts()]
 
 
+@pytest.mark.long
 def test_names_what_is_exported() -> None:
     """Each metric, each label, and each value that a label is compared with is exported under that name."""
     metrics, labels, values = exported()

@@ -305,6 +305,7 @@ def test_literals_that_python_cannot_build_are_described(text: str) -> None:
     assert parse_literal("{{1}}") is None
 
 
+@pytest.mark.long
 @for_each(
     "text",
     [
@@ -332,6 +333,7 @@ def test_describing_warns_of_nothing(text: str) -> None:
         assert line == describe(text)
 
 
+@pytest.mark.long
 @for_each(
     "text, beginning",
     [

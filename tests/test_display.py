@@ -476,6 +476,7 @@ async def test_ipython_gets_what_it_asks_for(context: MemoryContext) -> None:
     assert ["text/plain"] == list(context._repr_mimebundle_(include=["text/plain"]))
 
 
+@pytest.mark.long
 def test_values_do_not_load_what_draws_them() -> None:
     """A record is made without the modules that draw it, and drawn without IPython and without a host."""
     program = """

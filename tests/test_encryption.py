@@ -535,6 +535,7 @@ async def test_a_wrong_key_does_not_stop_the_run(sqlite_url: str) -> None:
         assert context.stats().store_failures
 
 
+@pytest.mark.long
 def test_loaded_only_when_used() -> None:
     """The package cryptography is loaded by Encrypted alone."""
     code = "import sys, memory_context.stores as s; s.SQLAlchemyStore; print('cryptography' in sys.modules)"

@@ -37,6 +37,7 @@ from memory_context.stores.sql import engine_setup, sqlalchemy_store, urls
 from patient import PATIENT
 
 ANN = Scope("ann")
+LEVEL = "SELECT current_setting('transaction_isolation')"
 
 
 @for_each(
@@ -79,6 +80,7 @@ def test_postgresql_means_psycopg(url: str) -> None:
     assert "postgresql+psycopg" == urls.store_url(url).drivername
 
 
+@pytest.mark.long
 def test_missing_driver(tmp_path: Path) -> None:
     """Without psycopg a PostgreSQL store says what to install; SQLite works."""
     (tmp_path / "psycopg.py").write_text("raise ImportError('no psycopg here')")
@@ -115,6 +117,63 @@ def test_unreachable_file(tmp_path: Path) -> None:
         match=f"unable to open database file: there is no folder '{tmp_path}/nowhere'",
     ):
         SQLAlchemyStore(f"sqlite:///{tmp_path}/nowhere/memory.db").count(ANN)
+
+
+def set_for_all(url: str, setting: str) -> None:
+    """Change a setting of a PostgreSQL database, for all later connections."""
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(f'ALTER DATABASE "{engine.url.database}" SET {setting}')
+    engine.dispose()
+
+
+def test_postgresql_with_another_isolation(postgres_url: str) -> None:
+    """Transactions wait for locks, as they need to, also where an administrator has chosen another level as the default."""
+    set_for_all(postgres_url, "default_transaction_isolation = 'serializable'")
+    with SQLAlchemyStore(postgres_url) as store:
+        level = store.database.write(lambda connection: connection.scalar(sa.text(LEVEL)))
+    assert "read committed" == level
+
+
+def test_a_time_that_python_does_not_have(postgres_url: str) -> None:
+    """A row of another program's that psycopg cannot read is an error of the store, and other rows are read."""
+    with SQLAlchemyStore(postgres_url) as store:
+        manager = MemoryManager(store, user_id="ann")
+        manager.store("text", key="kept")
+        forever = "UPDATE agent_memories SET memory_key = 'forever', expires_at = 'infinity'"
+        store.database.write(lambda connection: connection.exec_driver_sql(forever))
+        manager.store("text", type="note", tier="global", key="other")
+        with pytest.raises(StoreError, match="infinity"):
+            manager.get("forever")
+        assert "text" == manager.retrieve("other")
+
+
+def test_postgresql_with_dates_of_another_style(postgres_url: str) -> None:
+    """The style in which a server writes dates is its administrator's choice: times are read all the same."""
+    set_for_all(postgres_url, "datestyle = 'German'")
+    before = now()
+    with MemoryManager(postgres_url, user_id="ann") as manager:
+        manager.store("text", key="kept")
+        assert before <= manager.get("kept").created_at <= now()
+
+
+@for_each("encoding", ["LATIN1", "SQL_ASCII"])
+def test_postgresql_with_another_encoding(postgres_url: str, encoding: str) -> None:
+    """A database that cannot hold every character is an error that says so, before anything is made."""
+    name = f"of_{encoding.lower()}"
+    engine = sa.create_engine(postgres_url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        ddl = f"CREATE DATABASE {name} ENCODING '{encoding}' TEMPLATE template0 LOCALE 'C'"
+        connection.exec_driver_sql(ddl)
+        try:
+            with (
+                SQLAlchemyStore(sa.make_url(postgres_url).set(database=name)) as store,
+                pytest.raises(StoreError, match=f"encoding {encoding}, .* needs UTF8"),
+            ):
+                store.count(ANN)
+        finally:
+            connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+    engine.dispose()
 
 
 def test_default_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

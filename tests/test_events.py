@@ -51,6 +51,7 @@ def logs_itself(call: ast.Call) -> bool:
     }
 
 
+@pytest.mark.long
 def test_nothing_is_logged_without_an_event() -> None:
     """Only `_events` speaks to `logging`; all others log one of its events, with the facts of its message."""
     logged = set[str]()

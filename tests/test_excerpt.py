@@ -673,6 +673,7 @@ def test_long_runs_are_read_in_linear_time(unit: str) -> None:
     assert len(names(text)) < 2
 
 
+@pytest.mark.long
 @for_each("line", ["{0},n{0},{0}", "0.{0}", "alpha beta gamma delta"])
 @for_each("ranking", [PREVIEW, replace(PREVIEW, rare=0.0)])
 def test_a_preview_shows_either_end(line: str, ranking: Ranking) -> None:
@@ -724,6 +725,7 @@ UNIFORM_TEXTS: dict[str, Callable[[int], str]] = {
 }
 
 
+@pytest.mark.long
 @for_each("form", list(UNIFORM_TEXTS))
 def test_a_preview_of_a_uniform_text_shows_either_end(form: str) -> None:
     """However uniform a large text is, its preview begins with its first word and ends with its last one."""

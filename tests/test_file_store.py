@@ -456,6 +456,7 @@ def holder(folder: Path) -> Iterator[subprocess.Popen[str]]:
 class TestProcesses:
     """One writes, any number read."""
 
+    @pytest.mark.long
     def test_second_writer(self, holder: subprocess.Popen[str], store: FileStore) -> None:
         """A second writer is told who writes; reading, and noting that it was read, goes on."""
         with pytest.raises(StoreLockedError, match=f"process {holder.pid} on "):
@@ -464,6 +465,7 @@ class TestProcesses:
         assert "theirs" == MemoryManager(store, user_id="ann").retrieve("theirs")
         assert [1] == [item.access_count for item in store.query(ANN)]
 
+    @pytest.mark.long
     def test_lock_goes_with_its_process(
         self, holder: subprocess.Popen[str], store: FileStore
     ) -> None:
@@ -475,6 +477,7 @@ class TestProcesses:
 
         assert 2 == store.count(ANN)
 
+    @pytest.mark.long
     def test_readers_see_deletions(self, holder: subprocess.Popen[str], store: FileStore) -> None:
         """A reader sees what the writer deletes, when and why; so does the next writer."""
         assert 1 == store.count(ANN)
@@ -510,6 +513,7 @@ class TestProcesses:
             assert "three" == two.retrieve("three")
             assert url == one.connection()["store"]
 
+    @pytest.mark.long
     def test_lock_goes_with_its_store(self, folder: Path) -> None:
         """A store that nobody closed, and nobody has any more, holds nothing."""
         FileStore(folder).put(ANN, memory("one"))

@@ -285,6 +285,20 @@ def test_pages_of_one_line(service: AgentMemoryService) -> None:
     assert "1999]" in said[-1]
 
 
+def test_a_path_longer_than_an_answer(service: AgentMemoryService) -> None:
+    """Of a very long path, answers show the end, so that they keep within their limit and have room for the text."""
+    path = "/memories/" + "/".join(f"folder {number} of a path too long" for number in range(28))
+    text = "a line of it\n" * 60
+    said = [say(service, 200, command="create", path=f"{path}/a.md", file_text=text)]
+    said += pages(service, 200, path=f"{path}/a.md")
+    said.append(say(service, 200, command="rename", old_path=f"{path}/a.md", new_path=f"{path}/b"))
+    said.append(say(service, 200, command="view", path=f"{path}/a.md"))
+    assert not any(default_counter().exceeds(answer, 200) for answer in said)
+    assert 60 == "".join(said).count("a line of it")
+    assert said[-2].endswith(" of a path too long/b.")
+    assert said[-1].endswith("/a.md. View /memories to see what is there.")
+
+
 def test_pages_of_a_folder(service: AgentMemoryService) -> None:
     """A long listing comes in pages within the limit."""
     for number in range(120):

@@ -541,6 +541,7 @@ def test_smaller_than_what_is_there(service: AgentMemoryService) -> None:
     assert "xxx" == small.read_memory_file("ann", "notes.md")
 
 
+@pytest.mark.long
 def test_number_of_files(service: AgentMemoryService, home: Path) -> None:
     """An agent has at most 10,000 files and folders; it can still change and delete them."""
     for number in range(9_998):
@@ -664,6 +665,7 @@ EDITS = st.lists(
 )
 
 
+@pytest.mark.long
 @examples(60, HealthCheck.function_scoped_fixture)
 @given(EDITS)
 def test_files_are_as_a_dictionary_of_texts(

@@ -102,6 +102,7 @@ def test_it_comes_back_as_it_was(manager: MemoryManager, name: str) -> None:
     assert [item.ref] == MemoryRef.find_all(item.ref.render())
 
 
+@pytest.mark.long
 @for_each("name", hostile.LARGE)
 def test_megabytes_come_back(manager: MemoryManager, name: str) -> None:
     """So do a megabyte of text, and one as description, category or query."""
@@ -131,6 +132,7 @@ def test_bytes_come_back(manager: MemoryManager, name: str) -> None:
     assert json.dumps(Resources(manager).read({"uri": f"memory://{item.memory_key}"})).isascii()
 
 
+@pytest.mark.long
 @quick_texts
 def test_descriptions_and_excerpts(manager: MemoryManager, name: str) -> None:
     """It is described in a line, also where it is the description, the source or the arguments; excerpts keep to it."""
@@ -157,6 +159,7 @@ def given_or_refused(manager: MemoryManager, key: str, **selector: Any) -> str:
         return str(error)
 
 
+@pytest.mark.long
 @quick_texts
 def test_every_selector(manager: MemoryManager, name: str) -> None:
     """Every part of it is given, or refused with an error of ours; it is found by its own words."""
@@ -230,6 +233,7 @@ def test_odd_keys(tmp_path: Path, kind: str) -> None:
     assert [tmp_path / "store"] * (kind == "files") == [*tmp_path.iterdir()]
 
 
+@pytest.mark.long
 @quick_texts
 def test_tools(manager: MemoryManager, name: str) -> None:
     """Every tool answers within its limit in text that UTF-8 can carry, or says what is wrong, and tells no secret."""
@@ -353,6 +357,7 @@ def test_langchain(manager: MemoryManager, name: str) -> None:
     assert package.tokens <= 300
 
 
+@pytest.mark.long
 def test_moving(tmp_path: Path) -> None:
     """All of it moves by a file into another store, and into a folder, as it was."""
     path, scope = tmp_path / "all.jsonl", Scope("ann")
@@ -384,6 +389,7 @@ def assert_equal(expected: list[MemoryItem], found: list[MemoryItem]) -> None:
         assert is_equal, one.memory_key
 
 
+@pytest.mark.long
 @for_each("name", [*hostile.SMALL, "deep list", "huge number", "columns", "one letter", "ansi"])
 def test_pages(manager: MemoryManager, name: str) -> None:
     """A notebook shows it as text: nothing in the page runs, loads or leads anywhere."""
@@ -428,6 +434,7 @@ def test_terminal(sqlite_url: str) -> None:
         assert "Traceback" not in rest
 
 
+@pytest.mark.long
 def test_command_line(sqlite_url: str) -> None:
     """Where its output goes into a file, a list stays one line for each memory, and JSON stays JSON."""
     with MemoryManager(sqlite_url, user_id="ann", thread_id="t") as manager:
@@ -504,6 +511,7 @@ PLANTED = (
 )
 
 
+@pytest.mark.long
 @for_each("argument", PLANTED)
 @for_each("kind", ["secret", "tagged"])
 async def test_a_planted_call_gets_no_secret(argument: object, kind: str) -> None:

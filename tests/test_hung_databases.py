@@ -68,6 +68,7 @@ def test_frozen_server(server: OwnServer, given: str) -> None:
     engine.dispose()
 
 
+@pytest.mark.long
 async def test_agent_goes_on_without_frozen_server(server: OwnServer) -> None:
     """A context keeps full texts while its server is frozen, and folds again afterwards."""
     context = MemoryContext("agent", store=server.url)
@@ -98,6 +99,7 @@ async def test_calls_on_a_frozen_server_can_be_cancelled(server: OwnServer) -> N
     await context.aclose()
 
 
+@pytest.mark.long
 def test_langchain_agent_goes_on_without_frozen_server(server: OwnServer) -> None:
     """A synchronous agent of LangChain's goes on with full texts while its server is frozen."""
 
@@ -139,6 +141,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.long
 def test_process_ends_while_its_server_is_frozen(server: OwnServer) -> None:
     """A process whose threads wait for a frozen server ends all the same."""
     command = [sys.executable, "-c", _PROGRAM, server.url]
@@ -178,6 +181,7 @@ async def test_store_that_hangs_for_ever(monkeypatch: pytest.MonkeyPatch) -> Non
     assert context.stats().store_failures
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("impatient")
 def test_database_that_stays_locked(sqlite_url: str) -> None:
     """A SQLite file that another program never unlocks is given up, by all threads at about the same time."""

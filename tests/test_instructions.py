@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import pytest
 from autogen_core.models import AssistantMessage, LLMMessage
 
 from for_each import for_each
@@ -100,6 +101,7 @@ async def test_dumped_contexts_keep_the_setting() -> None:
     assert not loaded.fold_policy.instructions
 
 
+@pytest.mark.long
 @for_each(
     "settings, said",
     [

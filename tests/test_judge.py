@@ -149,6 +149,7 @@ ALIKE = {
 }
 
 
+@pytest.mark.long
 @for_each(
     "form, question, place, record",
     [

@@ -98,6 +98,7 @@ class TestModel:
 
         assert 1 == len(model.prompts)
 
+    @pytest.mark.long
     @for_each(
         "message, calls",
         [
@@ -147,6 +148,7 @@ class TestModel:
 
         assert [expected] == model.asked_for
 
+    @pytest.mark.long
     async def test_prompt_is_bounded(self) -> None:
         """The prompt names the message, the task and at most 30 references, whatever their number and size."""
         model = Model([answer()])
@@ -172,6 +174,7 @@ class TestModel:
         assert "host db-7, user eve" in shown(messages[0])
         assert "database login" == context.decisions()[0].searched
 
+    @pytest.mark.long
     @for_each(
         "reply",
         [

@@ -28,6 +28,7 @@ from langchain_core.messages import (
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
+from for_each import first_quick
 from langchain_memory_context import MemoryContextMemory, MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import (
@@ -78,7 +79,7 @@ def read_pages(count: int, **settings: Any) -> tuple[Any, MemoryContextMiddlewar
     ), middleware
 
 
-@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
 async def test_many_medium_results_at_once(how: str) -> None:
     """Results that are small each and too large together are folded; a few of them stay whole."""
     for count, refs in ((5, 0), (30, 30)):
@@ -132,6 +133,7 @@ def test_a_question_that_was_edited_takes_its_recall_along() -> None:
     assert "order-37057 " not in shown
 
 
+@pytest.mark.long
 async def test_many_results_as_in_autogen() -> None:
     """Thirty results at once give the same references and previews in both hosts, and the same recall afterwards."""
     agent, _ = read_pages(30)
@@ -166,7 +168,7 @@ async def test_many_results_as_in_autogen() -> None:
     assert "17-07 order-27007 shipped to dock 7" in ours["text"]
 
 
-@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
 async def test_a_counter_that_fails(how: str) -> None:
     """Where a counter of the user's own fails, texts stay whole and the run goes on."""
 
@@ -215,7 +217,7 @@ class Unnamed(AgentState[Any]):
     messages: Annotated[list[AnyMessage], appended]
 
 
-@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
 async def test_messages_without_ids(how: str) -> None:
     """Where messages have no ids, what was recalled stands in its place all the same, also when a text comes again."""
     model = ScriptedChatModel(

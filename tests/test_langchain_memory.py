@@ -287,15 +287,16 @@ def test_settings_and_their_errors(store: SQLAlchemyStore) -> None:
     assert "t" == dumped["thread_id"]
 
 
-@pytest.mark.parametrize("name", ["user_id", "thread_id"])
-def test_whose_it_is_does_not_change(store: SQLAlchemyStore, name: str) -> None:
-    """Another user or conversation needs another memory: an assignment is refused, since it would change nothing."""
+@pytest.mark.parametrize("name", ["user_id", "thread_id", "store", "max_turns"])
+def test_what_it_was_made_with_does_not_change(store: SQLAlchemyStore, name: str) -> None:
+    """Another user, store or limit needs another memory: an assignment or a copy is refused, since it would change nothing."""
     memory = MemoryContextMemory(user_id="42", thread_id="t", store=store)
     with pytest.raises(ValidationError, match="frozen"):
         setattr(memory, name, "other")
-    with pytest.raises(InvalidArgumentError, match=name):
-        memory.model_copy(update={name: "other"})
-    assert "human" == memory.model_copy(update={"human_prefix": "human"}).human_prefix
+    for copied in (memory.model_copy, memory.copy):
+        with pytest.raises(InvalidArgumentError, match=name):
+            copied(update={name: "other"})
+        assert "human" == copied(update={"human_prefix": "human"}).human_prefix
 
 
 def test_a_setting_that_there_is_not(store: SQLAlchemyStore) -> None:
@@ -306,6 +307,7 @@ def test_a_setting_that_there_is_not(store: SQLAlchemyStore) -> None:
         MemoryRetriever(manager=memory_of(store).manager, top_k=3)  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
 
 
+@pytest.mark.long
 def test_a_model_is_named_as_langchain_names_it(
     store: SQLAlchemyStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -200,6 +200,7 @@ def compares(operator: str, size: Any, operand: Any) -> bool:
         return False
 
 
+@pytest.mark.long
 @for_each("extra", [None, "NUL \0", "no JSON"])
 def test_what_operators_find(store_url: str, extra: object) -> None:
     """A database that looks into values leaves out none that Python finds; nor does one that cannot read one of them."""
@@ -517,6 +518,7 @@ def test_distances_as_in_langgraphs_own_stores(store_url: str) -> None:
         assert [None, None] == [item.score for item in stores["l2"].search(("cosine",), query="ab")]
 
 
+@pytest.mark.long
 def test_an_index_and_a_filter_that_nearly_nothing_meets() -> None:
     """Where the most similar items do not match, all are read once, and those that do are ranked by their vectors."""
     with Reads() as sql:
@@ -977,6 +979,7 @@ def test_no_name_of_a_field(name: str) -> None:
         adapter().search((), filter={name: 1})
 
 
+@pytest.mark.long
 def test_batches_with_some_keys_in_common(store_url: str) -> None:
     """Batches and single writes of one user that share some of their keys never wait for each other in a circle."""
     shared = SQLAlchemyStore(store_url)

@@ -92,6 +92,7 @@ async def test_a_session(transport: str, mode: str, sqlite_url: str) -> None:
         assert "the port of the database is 5433" == (await client.read(listed["uri"]))["text"]
 
 
+@pytest.mark.long
 async def test_notes(sqlite_url: str) -> None:
     """A client keeps notes in the conversation and the project that the server was started for, and no other's."""
     async with connected("stdio", sqlite_url, "--session", "s1", "--project", "web") as client:
@@ -111,6 +112,7 @@ async def test_notes(sqlite_url: str) -> None:
         assert "Bob" not in await client.text("get_memory")
 
 
+@pytest.mark.long
 async def test_who_it_is(address: str) -> None:
     """The server says its name, its version, and to the model what it is for."""
     async with session_with(address) as client:
@@ -149,6 +151,7 @@ class TestTools:
             assert not hints["store_memory"].get("readOnlyHint")
             assert hints["query_memory"] == hints["store_memory"]
 
+    @pytest.mark.long
     @for_each(
         "arguments, said",
         [
@@ -209,6 +212,7 @@ class TestTools:
             found = await client.call("search_memory", query="the night's log", limit=1)
             assert ["Night.Log"] == found["structuredContent"]["keys"]
 
+    @pytest.mark.long
     @for_each(
         "arguments, said",
         [
@@ -342,6 +346,7 @@ class TestTools:
 class TestResources:
     """Memories as resources."""
 
+    @pytest.mark.long
     async def test_list(self, address: str) -> None:
         """Memories are listed newest first, with what describes them; secrets by their names, others' not at all."""
         async with session_with(address) as client:
@@ -405,6 +410,7 @@ class TestResources:
             assert said in message
             assert "hunter2" not in message
 
+    @pytest.mark.long
     async def test_pages(self, sqlite_url: str) -> None:
         """Many memories come in pages, each memory once, also when others are stored meanwhile."""
         with MemoryManager(sqlite_url, user_id="ann") as memory:

@@ -46,6 +46,7 @@ async def test_configurations(config: str, sqlite_url: str) -> None:
         assert "kept" in await client.text("retrieve_memory", key="of.ann")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", [line for block in blocks("bash") for line in block.splitlines()])
 async def test_commands(line: str, sqlite_url: str) -> None:
     """A command serves over HTTP, on its port; here on one that is free."""

@@ -215,7 +215,8 @@ def test_lines_that_are_no_messages(server: Server) -> None:
         b'{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"search_memory","arguments":{"query":"\\ud800"}}}'
     )
     server.call(5, "search_memory", query="anything")
-    assert "Nothing in memory" in server.text(5)
+    for number in (4, 5):  # half an emoji is read as a replacement character
+        assert "Nothing in memory" in server.text(number)
 
 
 @pytest.mark.long
@@ -269,6 +270,7 @@ def test_a_client_that_is_gone(server: Server) -> None:
     assert (0, 1) == (code, len(errors)), errors
 
 
+@pytest.mark.long
 def test_foreign_pages(sqlite_url: str) -> None:
     """A request that names another host or comes from another site's page, as in DNS rebinding, is refused."""
     with http_server("--store", sqlite_url, "--user", "ann") as (_, url):
@@ -288,6 +290,7 @@ def test_foreign_pages(sqlite_url: str) -> None:
     assert [200, 200, 200, 421, 421, 403, 403] == [*answers.values()]
 
 
+@pytest.mark.long
 def test_a_token(sqlite_url: str) -> None:
     """With a token it listens to other machines, and answers nobody without it; a page's origin does not matter then."""
     token = "t" * 32
@@ -381,6 +384,7 @@ def test_a_port_that_is_taken(sqlite_url: str, capsys: pytest.CaptureFixture[str
     assert "--http 0" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_missing_sdk(sqlite_url: str) -> None:
     """Without the package mcp, the command says which extra to install."""
     code = "import sys; sys.modules['mcp'] = None; from memory_context.cli import main; main()"

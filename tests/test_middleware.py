@@ -530,6 +530,7 @@ async def test_records_tell_where_they_come_from() -> None:
     } == item.content_metadata
 
 
+@pytest.mark.long
 async def test_parallel_calls_each_have_their_reference() -> None:
     """Results of calls that ran side by side are folded one by one and keep their order."""
 
@@ -689,6 +690,7 @@ def test_interrupt_and_resume() -> None:
     assert LOG[::-1] == MemoryManager(middleware._hosted.store, user_id="42").retrieve(ref.key)  # noqa: SLF001
 
 
+@pytest.mark.long
 async def test_beside_retries_and_summaries() -> None:
     """Retries fold once; after a summary the remaining references still redeem, and messages stay valid."""
     tries = list[int]()
@@ -735,6 +737,7 @@ def test_context_editing_inside_keeps_recalls() -> None:
     assert ANSWER in str(model.prompts[-1][-2].content)
 
 
+@pytest.mark.long
 @for_each("how", ["stream", "astream"])
 @for_each("answer", ["text", "nonsense"])
 async def test_judges_words_do_not_reach_the_stream(how: str, answer: str) -> None:

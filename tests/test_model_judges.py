@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
 from autogen_core.models import CreateResult, LLMMessage
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import Runnable
@@ -48,6 +49,7 @@ async def _context(client: ScriptedChatClient, outputs: int = 2) -> MemoryContex
     return context
 
 
+@pytest.mark.long
 @for_each(
     "message",
     [

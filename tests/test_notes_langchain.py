@@ -20,6 +20,7 @@ from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
 from pydantic import Field
 
+from for_each import first_quick
 from langchain_memory_context import MemoryContextMiddleware, memory_tools, note_tools
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import (
@@ -125,7 +126,7 @@ async def invoke(agent: Any, given: Any, config: dict[str, Any], how: str) -> No
             [one async for one in agent.astream(given, config)]
 
 
-@pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
+@pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke", "stream", "astream"]))
 async def test_a_run(store: MemoryStore, how: str) -> None:
     """Run notes stand in every later prompt of their run, appended; after it they and the task's are gone."""
     middleware = middleware_of(store)
@@ -178,7 +179,7 @@ def test_schemas_offer_open_tiers(store: MemoryStore) -> None:
     ]
 
 
-@pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
+@pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke", "stream", "astream"]))
 @pytest.mark.parametrize("saver", [True, False])
 async def test_a_run_that_fails(store_url: str, how: str, saver: bool) -> None:
     """When a tool, or the model, raises, the notes of the run are gone when the caller sees the error."""
@@ -403,6 +404,7 @@ def test_states_of_older_versions_and_json(store: MemoryStore) -> None:
     assert ["notes"] == [one["facts"]["kind"] for one in facts["note"]["inserted"]]
 
 
+@pytest.mark.long
 def test_tools_alone() -> None:
     """`note_tools` and `memory_tools` work on the notes of one place, with compartments for tiers."""
     notes = ScopedMemory("sqlite://", user_id="ann", session_id="t")

@@ -160,6 +160,7 @@ def numbers(stats: ContextStats) -> dict[str, int]:
     return {METRICS[name].name: number for name, number in counted.items()}
 
 
+@pytest.mark.long
 async def test_every_number_of_the_stats_has_a_metric(sqlite_url: str, telemetry: Exported) -> None:
     """A context under a limit, reading in full first: whatever it counts, its metrics count."""
     url = f"redacted+{sqlite_url}"
@@ -305,6 +306,7 @@ def test_the_page_lists_every_metric() -> None:
     assert {metric.name: (metric.kind, metric.unit) for metric in METRICS.values()} == listed
 
 
+@pytest.mark.long
 async def test_the_page_lists_every_attribute(sqlite_url: str, telemetry: Exported) -> None:
     """What spans and metrics of everything there is have as attributes stands on the page, and all of that is there."""
     await everything_with_marker(sqlite_url)
@@ -434,6 +436,7 @@ def test_a_store_that_fails_under_a_gauge(
     there.close()
 
 
+@pytest.mark.long
 async def test_threads_and_loops_keep_the_parent(sqlite_url: str, telemetry: Exported) -> None:
     """Twenty runs at once on one store: whatever each does is in its own trace."""
 
@@ -453,6 +456,7 @@ async def test_threads_and_loops_keep_the_parent(sqlite_url: str, telemetry: Exp
     store.close()
 
 
+@pytest.mark.long
 def test_without_an_sdk() -> None:
     """Where no SDK is set up, spans are those of the API that do nothing, and nothing is attached."""
     program = (

@@ -155,6 +155,7 @@ class TestWritten:
 class TestShown:
     """What a model reads of it."""
 
+    @pytest.mark.long
     async def test_in_a_recall(self) -> None:
         """The heading of a recalled text says it."""
         for origin in ORIGINS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from autogen_core.models import AssistantMessage
 
 from for_each import for_each
@@ -26,6 +27,7 @@ async def _yesterday() -> MemoryContext:
     return MemoryContext("ann", store=old.manager.memory_store)
 
 
+@pytest.mark.long
 @for_each(
     "message",
     [
@@ -138,6 +140,7 @@ async def _said_earlier() -> MemoryContext:
     return MemoryContext("ann", store=old.manager.memory_store)
 
 
+@pytest.mark.long
 @for_each(
     "message, turn",
     [
@@ -155,6 +158,7 @@ async def test_a_turn_of_another_conversation_comes_alone(message: str, turn: st
     assert "{" not in shown(found)
 
 
+@pytest.mark.long
 @for_each(
     "message",
     ["What is the capital of Mongolia?", "What does the log say?", "Is the ticket T-9999 done?"],
@@ -283,6 +287,7 @@ async def test_a_decision_says_which_terms_decided(message: str, why: str) -> No
     assert context.decisions()[-1].why.endswith(why)
 
 
+@pytest.mark.long
 @for_each(
     "message, count", [("How old is Nora99 as you said?", 1), ("Where was Nora2 last time?", 2)]
 )

@@ -58,6 +58,7 @@ def test_import_loads_no_host() -> None:
     )
 
 
+@pytest.mark.long
 def test_missing_host() -> None:
     """Without AutoGen the context says which extra to install; the manager works."""
     code = (
@@ -75,6 +76,7 @@ def test_missing_host() -> None:
     )
 
 
+@pytest.mark.long
 def test_missing_command_line() -> None:
     """Without its extra the command says what to install; a library user, a notebook, replay and the page miss nothing."""
     without = "import sys; sys.modules['typer'] = sys.modules['rich'] = None\n"
@@ -131,6 +133,7 @@ def test_mcp_sdk() -> None:
     assert importlib.metadata.version("mcp").startswith("2.")
 
 
+@pytest.mark.long
 def test_langchain_package() -> None:
     """It is installed and typed, loads no LangChain by itself, never AutoGen, and says which extra is missing."""
     for name in langchain_memory_context.__all__:

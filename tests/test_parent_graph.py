@@ -21,6 +21,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command, Send
 
+from for_each import first_quick
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.messages import with_note
 from langchain_memory_context.state_through_parent_graphs import carried_by
@@ -158,7 +159,7 @@ def check_answers(model: ScriptedChatModel, recalls: int = 2) -> None:
 class TestNode:
     """One agent in a parent graph."""
 
-    @pytest.mark.parametrize("own_checkpoints", [None, True])
+    @pytest.mark.parametrize("own_checkpoints", first_quick([None, True]))
     @pytest.mark.parametrize("depth", [1, 2])
     def test_turns(
         self, store: MemoryStore, saver: Saver, depth: int, own_checkpoints: bool | None
@@ -186,6 +187,7 @@ class TestNode:
         check_answers(model)
         assert 1 == middleware.stats().folds
 
+    @pytest.mark.long
     def test_as_at_top_level(self) -> None:
         """An agent sends its model the same prompts in a parent graph as without one, but for generated keys."""
         prompts = list[str]()
@@ -304,7 +306,7 @@ class TestNode:
 class TestNotes:
     """Notes of a run in a parent graph."""
 
-    @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+    @pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
     async def test_notes_are_not_repeated(self, store: MemoryStore, how: str) -> None:
         """A note of the run stands once in each later prompt of it, in none afterwards; recalled text stays."""
         note = [call("save_memory", "7", content="the night shift is short", compartment="run")]
@@ -325,7 +327,7 @@ class TestOwner:
     """Whose thread it is."""
 
     @pytest.mark.parametrize("notes", [False, True])
-    @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+    @pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
     async def test_another_user(self, store: MemoryStore, how: str, notes: bool) -> None:
         """On the thread of one user another one is refused before a model is asked; the owner goes on."""
         middleware, saver = MemoryContextMiddleware(store, notes=notes), InMemorySaver()
@@ -344,8 +346,8 @@ class TestOwner:
         assert [1, 0, 1] == asked
         assert 0 == len(MemoryManager(store, user_id="bob").search(""))
 
-    @pytest.mark.parametrize("worker", ["node", "called", "model_node", "below"])
-    @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+    @pytest.mark.parametrize("worker", first_quick(["node", "called", "model_node", "below"]))
+    @pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
     async def test_a_worker_for_another_user(
         self, store: MemoryStore, how: str, worker: str
     ) -> None:
@@ -425,7 +427,7 @@ class TestOwner:
             graph.invoke(said("hi"), THREAD)
         assert [] == model.prompts
 
-    @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+    @pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
     async def test_a_run_that_waits(self, store: MemoryStore, how: str) -> None:
         """Nobody else resumes an interrupted run; when its owner does, what the model saw is still there."""
         done = list[int]()
@@ -458,8 +460,8 @@ class TestOwner:
 class TestSeveralAgents:
     """Agents that share the messages of one thread."""
 
-    @pytest.mark.parametrize("shares_middleware", [False, True])
-    @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+    @pytest.mark.parametrize("shares_middleware", first_quick([False, True]))
+    @pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
     async def test_supervisor(self, store: MemoryStore, how: str, shares_middleware: bool) -> None:
         """Each of two agents, one after the other, gets what a question needs, and sees it where it was."""
         one = MemoryContextMiddleware(store, user_id="42")
@@ -473,6 +475,7 @@ class TestSeveralAgents:
         check_answers(planner_model)
         check_answers(writer_model)
 
+    @pytest.mark.long
     def test_supervisor_of_agents_with_checkpoints(self, store: MemoryStore) -> None:
         """The same holds where each agent keeps checkpoints of its own as well."""
         middleware = MemoryContextMiddleware(store, user_id="42")
@@ -485,7 +488,7 @@ class TestSeveralAgents:
         check_answers(planner_model)
         check_answers(writer_model)
 
-    @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+    @pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
     async def test_handoffs(self, store: MemoryStore, how: str) -> None:
         """Agents that hand the conversation over to each other by a tool see what they were shown where it was."""
 
@@ -526,7 +529,7 @@ class TestSeveralAgents:
 
         check_answers(model)
 
-    @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+    @pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
     async def test_two_agents_side_by_side(self, store: MemoryStore, how: str) -> None:
         """Two agents that answer at the same time see what they saw, and not what the other one was shown."""
         middleware = MemoryContextMiddleware(store, user_id="42")
@@ -580,7 +583,7 @@ class TestSeveralAgents:
         assert LOG == whole_model.prompts[-1][0].content
         assert LOG not in str(folding_model.prompts)
 
-    @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+    @pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
     async def test_two_runs_of_one_agent(self, store: MemoryStore, how: str) -> None:
         """What two runs of one agent side by side were shown stands once in the prompts of later turns."""
         MemoryManager(store, user_id="42", thread_id="old").store(LOG, "log of the night")
@@ -620,6 +623,7 @@ def plain_again() -> Any:
     return create_agent(ScriptedChatModel(["Next."] * len(TURNS)), [])
 
 
+@pytest.mark.long
 def test_an_application_that_keeps_the_messages(store: MemoryStore) -> None:
     """Without any checkpointer, what a model saw stays where the agent's messages are given to it again."""
     agent, model = agent_of(MemoryContextMiddleware(store, user_id="42"), SCRIPT)

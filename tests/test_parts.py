@@ -245,6 +245,7 @@ def test_pattern_that_is_none(pattern: str, said: str) -> None:
         read("a", pattern=pattern)
 
 
+@pytest.mark.long
 @for_each("pattern", ["(a+)+$", "(a|aa)+c", "(?:a?){30}a{30}b", "(.|a)*(.|a)*c"])
 def test_catastrophic_patterns_end(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pattern that would run for ever is stopped, also on one line of ten megabytes."""

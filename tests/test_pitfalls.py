@@ -272,6 +272,7 @@ class TestAgents:
         for number, made in enumerate(client.create_calls):
             assert f"question {number} " in said(made["messages"][-2:])
 
+    @pytest.mark.long
     async def test_cancelled_late_fold(self, sqlite_url: str) -> None:
         """A text whose late fold was cancelled is folded at a later call."""
         context = MemoryContext(
@@ -354,6 +355,7 @@ class TestAgents:
 class TestTeams:
     """Teams whose contexts have limits."""
 
+    @pytest.mark.long
     async def test_limit_and_state(self, sqlite_url: str) -> None:
         """A team goes on under a limit, through its state: each prompt is legal, the last one holds the answer."""
         settings: dict[str, Any] = {
@@ -386,6 +388,7 @@ class TestTeams:
         assert 0 < sum(context.stats().compactions for context in second)
         assert JOB in [item.text for item in await second[0].search("", 100)]
 
+    @pytest.mark.long
     async def test_handoffs_under_a_limit(self, sqlite_url: str) -> None:
         """Calls and results that handoffs add stay together in contexts that compact."""
         own = {n: MemoryContext("ann", store=sqlite_url, max_tokens=900) for n in ("left", "right")}

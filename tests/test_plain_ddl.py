@@ -89,6 +89,7 @@ def test_on_tables_of_another_revision(postgres_url: str) -> None:
     engine.dispose()
 
 
+@pytest.mark.long
 def test_foreign_keys_to_users(postgres_url: str) -> None:
     """With the page's foreign keys deleting a user deletes all that is kept of them; strangers are refused."""
     make(postgres_url, ROWS)

@@ -47,7 +47,7 @@ def memory() -> MemoryManager:
 
 
 @pytest.mark.parametrize(
-    ("seed", "orders"), [(1, 200), pytest.param(2, 1000, marks=pytest.mark.long)]
+    ("seed", "orders"), [(1, 40), pytest.param(2, 1000, marks=pytest.mark.long)]
 )
 @pytest.mark.parametrize("form", FORMS)
 def test_questions(form: str, seed: int, orders: int) -> None:
@@ -147,7 +147,7 @@ HOSTILE = [
     *("SELECT * FROM sales WHERE city MATCH 'x'", "SELECT * FROM sales WHERE city REGEXP 'x'", "SELECT RAISE(ABORT, 'x')"),
     *("SELECT " + "(" * 300 + "1" + ")" * 300, "SELECT " + "1+" * 4000 + "1", "SELECT " + "1," * 4900 + "1", "SELECT '" + "x" * 20_000 + "'"),
     *("SELECT * FROM sales " + "JOIN sales USING (city) " * 70, "SELECT " + "(SELECT " * 120 + "1" + ")" * 120),
-    *("SELECT trim(city, 'x') FROM sales", "SELECT rtrim('a', 'b')", "SELECT ltrim('a', 'b')"),
+    *(f"SELECT {trim}(city, '{'x' * 200}') FROM sales" for trim in ("trim", "rtrim", "ltrim")),
     *(f"SELECT replace(city, '{'x' * 200}', 'y') FROM sales", "SELECT 'x' LIKE '" + "%a" * 200 + "'"),
     *("SELECT * FROM json_each('not json')", "SELECT json_extract('{', '$')", "SELECT abs(-9223372036854775808)"),
     *("WITH RECURSIVE x(s) AS (SELECT 'aaaaaaaaaaaaaaaa' UNION ALL SELECT s || s FROM x) SELECT max(length(s)) FROM x",),
@@ -262,6 +262,30 @@ def test_kept_answers(memory: MemoryManager) -> None:
         memory.query("SELECT 1 AS one", save_as="sales")
 
 
+@for_each(
+    "sql, rows",
+    [
+        ("SELECT city FROM sales WHERE total > 9", []),
+        ("SELECT city, total FROM sales WHERE total > 9", []),
+        ("SELECT count(*) FROM sales", [(3,)]),
+        ("SELECT total FROM sales ORDER BY total", [(1,), (2,), (3,)]),
+        ("SELECT 'count' AS city, count(*) FROM sales", [("count", 3)]),
+        ('SELECT 5 AS "2024", 6 AS "2025"', [(5, 6)]),
+        ("SELECT NULL AS a UNION ALL SELECT ' x' || char(10, 10) || 'y'", [(None,), (" x\n\ny",)]),
+        ("SELECT 'a: 1' AS line UNION ALL SELECT '{\"b\": 2}'", [("a: 1",), ('{"b": 2}',)]),
+    ],
+)
+def test_a_kept_answer_has_the_rows_that_it_had(sql: str, rows: list[tuple[Any, ...]]) -> None:
+    """A kept answer of any shape has the same columns and rows again, also one column or no row, in a query and in `where`."""
+    memory = MemoryManager("sqlite://", user_id="ann")
+    memory.store("city,total\nRome,1\nOslo,2\nRome,3", key="sales")
+    first = memory.query(sql, save_as="kept")
+    again = memory.query("SELECT * FROM kept")
+    assert (first.columns, rows) == (again.columns, list(again)) == (again.columns, list(first))
+    assert [(len(rows),)] == list(memory.query("SELECT count(*) FROM kept"))
+    assert f"n\n{len(rows)}" == memory.retrieve("kept", columns="count(*) AS n")
+
+
 def test_reads_are_counted() -> None:
     """What a query reads counts as read, and stands in the audit trail."""
     memory = MemoryManager("sqlite://", user_id="ann", audit=True)
@@ -320,6 +344,7 @@ def _rows_in(answer: str) -> list[list[str]]:
 COLUMNS = "Columns: order_id text, region text, total number. First row: 00000, south, 0"
 
 
+@pytest.mark.long
 async def test_autogen() -> None:
     """An AutoGen agent gets totals of an output that never enters its prompt."""
     fold = FoldPolicy(queries=True)

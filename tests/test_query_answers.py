@@ -47,6 +47,7 @@ def memory() -> MemoryManager:
     manager.store(PATHS, key="p")
     manager.store(LOG, key="g")
     manager.store(FILMS, key="f")
+    manager.store("f,n\n5.00,1\n12.50,2\n", key="d")
     return manager
 
 
@@ -97,6 +98,7 @@ ANSWERS: list[tuple[str, list[Any]]] = [
     ("SELECT name FROM c WHERE vip", [("ann",)]),
     ("SELECT name FROM c WHERE vip = 1 AND vip = TRUE AND vip IS TRUE", [("ann",)]),
     ("SELECT name FROM c WHERE NOT vip OR vip IS NULL ORDER BY name", [("bob",), ("cem",)]),
+    ("SELECT customer FROM o WHERE trim(customer, 'an') = '' OR ltrim(customer, 'b') = 'ob' ORDER BY id LIMIT 2", [("ann",), ("bob",)]),
     ("SELECT name FROM c, json_each(c.tags) j WHERE j.value = 'b' ORDER BY name", [("ann",), ("cem",)]),
     ("SELECT name FROM c WHERE meta ->> '$.n' > 1 AND json_extract(tags, '$[0]') = 'a'", [("ann",)]),
     # joins, groups, windows, subqueries
@@ -160,6 +162,9 @@ def test_names_of_casts(memory: MemoryManager) -> None:
         ("SELECT name FROM c WHERE vip = 'true'", "vip is read as a number .true 1, false 0.: compare it with 1"),
         ('SELECT name FROM c WHERE vip = "true"', "no such column: true"),
         ("SELECT name FROM c WHERE vip LIKE 't%'", "use it as it is"),
+        ("SELECT id FROM o WHERE trim(price, '$') = '9.50'", "price is read as a number in .: use it as it is"),
+        ("SELECT f FROM d WHERE f LIKE '5.00'", "f is read as a number: use it as it is"),
+        (f"SELECT trim(city, '{'x' * 200}') FROM c", "a text of 100 characters at most"),
         ("SELECT name FROM c WHERE lower(trim(vip)) = 'true'", "compare it with 1"),
         # casts
         ("SELECT CAST('$1,200' AS REAL)", r"'\$1,200' for another number: leave only the number"),
@@ -184,6 +189,7 @@ def test_refused(memory: MemoryManager, sql: str, told: str) -> None:
         memory.query(sql)
 
 
+@pytest.mark.long
 def test_many_conditions(memory: MemoryManager) -> None:
     """Long lists of values, and many conditions, also in WITH clauses on each other, take no longer than SQLite itself."""
     clauses = ["c0 AS (SELECT day, id FROM o)"]

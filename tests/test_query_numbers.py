@@ -127,6 +127,11 @@ def test_no_guesses(cells: list[str]) -> None:
         ("y,m\n2025,9\n2025,10", "SELECT max(y || '-' || m) FROM t", "'2025-10' would come before '2025-9'"),
         ("n,x\na,0\nb,900\nc,3M", "SELECT max(CAST(x AS REAL)) FROM t", "'900' and '3M' in x"),
         ("n,x\na,~9\nb,~10", "SELECT n FROM t ORDER BY x", "'~10' would come before '~9'"),
+        ("n,x\na,2e2\nb,1e3", "SELECT n FROM t ORDER BY x", "'1e3' would come before '2e2'"),
+        ("n,x\na,1E-5\nb,1E-3\nc,1E2", "SELECT max(x) FROM t", "'1E-3' would come before '1E-5'"),
+        ("n,x\na,5°C\nb,10°C", "SELECT n FROM t ORDER BY x", "'10°C' would come before '5°C'"),
+        ("n,x\na,9+\nb,10+", "SELECT max(x) FROM t", "'10.' would come before '9.'"),
+        ("n,x\na,<1\nb,5\nc,>100", "SELECT max(x) FROM t", "'5' would come before '<1'"),
         ("n,x\na,900Mi\nb,2Gi", "SELECT n FROM t ORDER BY x", "'2Gi' would come before '900Mi'"),
         ("n,x\na,900Mi\nb,2Gi", "SELECT max(CAST(x AS REAL)) FROM t", "'900Mi' and '2Gi'"),
         ("a,b\n1,x\n2,7", "SELECT a FROM t WHERE b > a", "b .*'x'"),
@@ -435,6 +440,17 @@ def test_other_names_and_orders(text: str, sql: str, expected: list[Any]) -> Non
         (["01:30 p.m.", "09:05 a.m."], "'01:30 p.m.' would come before '09:05 a.m.'"),
         (["1:30", "0:45", "12:00"], "'12:00' would come before '1:30'"),
         (["45:10", "1:02:03"], "'1:02:03' would come before '45:10'"),
+        (["Jan  5 10:00", "Feb  3 10:00"], "'Feb 3 10:00' would come before"),
+        (["Jan  5 10:00", "Dec 31  2025"], "'Dec 31 2025' would come before 'Jan 5 10:00'"),
+        (["05 Jan", "03 Feb"], "'03 Feb' would come before '05 Jan'"),
+        (["January", "February", "n/a"], "'February' would come before 'January'"),
+        (["Jan 2026", "Feb 2026"], "'Feb 2026' would come before 'Jan 2026'"),
+        (["Q4 2025", "Q1 2026"], "'Q1 2026' would come before 'Q4 2025'"),
+        (["2026-Jan-05", "2026-Feb-03"], "'2026-Feb-03' would come before '2026-Jan-05'"),
+        (["05/Jan/2026:10:00:00 +0000", "03/Feb/2026:10:00:00 +0000"], "'03/Feb/2026:10:00:00 .0000' would"),
+        (["05/Jan/2026:10:00:00 +0000", "05/Jan/2026:10:30:00 +0100"], "'05/Jan/2026:10:00:00 .0000' would"),
+        (["2026年9月3日", "2026年10月1日"], "'2026年10月1日' would come before '2026年9月3日'"),
+        (["9 AM", "1 PM"], "'1 PM' would come before '9 AM'"),
     ],
 )  # fmt: skip
 def test_orders_of_time(cells: list[str], told: str) -> None:
@@ -461,6 +477,12 @@ def test_orders_of_time(cells: list[str], told: str) -> None:
         (["3.9.2025.1", "10.0.0.10"], "3.9.2025.1"),
         (["16:9", "4:3"], "4:3"),
         (["12 Monkeys", "3 Marches"], "3 Marches"),
+        (["Janet", "Mark 10", "Mark 9", "Decimus"], "Mark 9"),
+        (["Jan 05", "Jan 12"], "Jan 12"),
+        (
+            ["05/Jan/2026:10:00:00 +0100", "05/Jan/2026:10:30:00 +0100"],
+            "05/Jan/2026:10:30:00 +0100",
+        ),
     ],
 )
 def test_texts_in_order_of_time(cells: list[str], last: str) -> None:

@@ -135,6 +135,7 @@ def test_the_cache_name_is_tiktokens(cache: Path) -> None:
     assert load_tiktoken_bpe(TINY.url, TINY.sha256)[b"ab"] == 256
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("cache")
 def test_ranks_are_found_in_an_installed_package() -> None:
     """Where a package brings the ranks along, nothing is fetched."""
@@ -169,6 +170,7 @@ def test_a_damaged_file_is_left_as_it_is_and_not_used(cache: Path, damage: bytes
     assert damage == path.read_bytes()
 
 
+@pytest.mark.long
 def test_a_damaged_file_does_not_hide_a_package(cache: Path) -> None:
     """The next place is looked at."""
     (cache / O200K.cache_name).write_bytes(b"damaged")

@@ -19,6 +19,7 @@ SEEDED = (
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("code", BLOCKS, ids=range(len(BLOCKS)))
 def test_code_runs_as_it_stands(code: str, tmp_path: Path) -> None:
     """Each block of code is a program that runs without a word on stderr."""

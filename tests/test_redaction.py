@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import clean_texts
 from examples import examples
-from for_each import for_each
+from for_each import first_quick, for_each
 from memory_context import Redacted, RedactionPattern, Redactor
 from memory_context.exceptions import InvalidArgumentError, RedactionTimeoutError
 from memory_context.text.redact import Redaction, without_pieces
@@ -53,7 +53,7 @@ def spoiled(text: str, redacted: Redacted) -> list[str]:
 class TestFinds:
     """Everything that was planted is found, in every kind of place, and called what it is."""
 
-    @for_each("seed", range(2))
+    @pytest.mark.parametrize("seed", first_quick(range(2)))
     def test_every_kind_in_every_context(self, seed: int) -> None:
         """All of 6,000 samples: the secret is gone, one of its kind is counted, what stands around it is as it was."""
         samples = planted(seed)
@@ -283,6 +283,7 @@ class TestLaws:
         """Otherwise `re` would look at every character."""
         assert regex.match(r"[a-z0-9:_~/|!.=> -]|\\[-|!.+]", rule.hint)
 
+    @pytest.mark.long
     @for_each("place", CONTEXTS)
     def test_a_look_at_the_words_loses_nothing(self, place: str) -> None:
         """Wherever a key stands, its rule is not passed over."""

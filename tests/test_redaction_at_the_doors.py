@@ -225,6 +225,7 @@ class TestBeforeStoring:
             secret in everything(item) for secret in (TOKEN, PASSWORD) for item in inside
         )
 
+    @pytest.mark.long
     def test_counts_under_threads(self) -> None:
         """Every secret is counted once, however many threads store."""
         with (

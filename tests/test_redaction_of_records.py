@@ -184,6 +184,7 @@ class TestRecordsOfTheLibrary:
         assert len(tiers.get_stage_outputs("role:493021")) == 1
         assert tiers.manager.get(key).tags == ("secret",)
 
+    @pytest.mark.long
     @for_each("name", PATTERNS)
     async def test_compacted_messages(self, name: str) -> None:
         """Messages of a compaction can be put back."""
@@ -298,6 +299,7 @@ class Embedder:
 class TestWhatIsCutShort:
     """What is made of a text, and cut, has nothing of the secrets in it."""
 
+    @pytest.mark.long
     @for_each("password", SHORT)
     def test_generated_descriptions(self, password: str) -> None:
         """However far a short password stands from the beginning, no description or reference shows it."""

@@ -23,6 +23,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import tool
 
+from for_each import first_quick
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryContext, MemoryManager, MemoryRef
@@ -190,7 +191,7 @@ def test_four_threads(
     assert keys == read_by_another_process(path, keys)
 
 
-@pytest.mark.parametrize("way", [rename, rename_alone])
+@pytest.mark.parametrize("way", first_quick([rename, rename_alone]))
 def test_away_and_back(path: Path, way: Callable[[Path], None]) -> None:
     """A database that is put back before another one was made has everything that was acknowledged."""
     with MemoryManager(f"sqlite:///{path}", user_id="ann") as manager:
@@ -205,6 +206,7 @@ def test_away_and_back(path: Path, way: Callable[[Path], None]) -> None:
         assert ["before", "after"] == read_by_another_process(path, ["before", "after"])
 
 
+@pytest.mark.long
 def test_a_log_that_was_left_is_kept(path: Path) -> None:
     """Of a database that was moved without its log, the log gets another name, and belongs to it still."""
     manager = MemoryManager(f"sqlite:///{path}", user_id="ann")
@@ -221,6 +223,7 @@ def test_a_log_that_was_left_is_kept(path: Path) -> None:
     assert ["before"] == read_by_another_process(old, ["before"])
 
 
+@pytest.mark.long
 def test_another_database_beside_the_log_that_was_left(path: Path) -> None:
     """A log is not taken for that of a database that is put there after its own was missed."""
     manager = MemoryManager(f"sqlite:///{path}", user_id="ann")
@@ -287,7 +290,7 @@ def test_while_a_transaction_runs(path: Path) -> None:
     store.close()
 
 
-@pytest.mark.parametrize("is_pool", [False, True])
+@pytest.mark.parametrize("is_pool", first_quick([False, True]))
 def test_engine_of_the_caller(path: Path, is_pool: bool) -> None:
     """On an engine or a pool of the caller's it is seen too, for each of its connections."""
     engine = sa.create_engine(f"sqlite:///{path}")
@@ -327,6 +330,7 @@ class Jobs:
         assert "memory_context.file_replaced" in events(caplog)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", SOME_WAYS)
 async def test_autogen(
     path: Path, way: Callable[[Path], None], caplog: pytest.LogCaptureFixture
@@ -349,6 +353,7 @@ async def test_autogen(
     await context.aclose()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", SOME_WAYS)
 def test_langchain(
     path: Path, way: Callable[[Path], None], caplog: pytest.LogCaptureFixture

@@ -139,6 +139,7 @@ def test_runs_and_calls_that_are_not_there(runs: Path, arguments: list[str], sai
     assert (2, True) == (done.returncode, said in done.stderr)
 
 
+@pytest.mark.long
 def test_sessions_in_which_nothing_was_said_are_left_out(runs: Path, tmp_path: Path) -> None:
     """Claude Code keeps such files among its sessions: one of them does not end the replay, and a line names it."""
     title = {"type": "summary", "summary": "Orders", "leafUuid": "u"}
@@ -151,6 +152,7 @@ def test_sessions_in_which_nothing_was_said_are_left_out(runs: Path, tmp_path: P
     assert "job-0-150" in replay(silent, runs, "--run=first").stdout
 
 
+@pytest.mark.long
 def test_worst_runs_are_named(tmp_path: Path) -> None:
     """Runs with most look-ups come first: in the table, as JSON, and in the report with all their calls."""
     runs = write(tmp_path / "many.jsonl", *(run_of(f"run {count}", count) for count in range(1, 8)))
@@ -184,6 +186,7 @@ def test_no_prices(text: str) -> None:
         parse_price(text)
 
 
+@pytest.mark.long
 def test_the_table_has_all_usual_policies_and_fits(runs: Path) -> None:
     """Piped, nothing is folded or cut, nothing is coloured, and no bar is drawn."""
     done = replay(
@@ -201,6 +204,7 @@ def test_the_table_has_all_usual_policies_and_fits(runs: Path) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 110
 
 
+@pytest.mark.long
 def test_policies_and_threshold_are_chosen(runs: Path) -> None:
     """`--policy` takes the place of the usual ones; `--threshold` is that of the usual ones."""
     done = replay(
@@ -214,6 +218,7 @@ def test_policies_and_threshold_are_chosen(runs: Path) -> None:
     assert by_name["reference:threshold=90000"]["tokens"] == by_name["unbounded"]["tokens"]
 
 
+@pytest.mark.long
 def test_json_is_one_object_with_all_figures(runs: Path) -> None:
     """Counts as they are, shares of the unbounded context, and the tokens of each call."""
     done = replay(runs, runs, "--json")
@@ -302,6 +307,7 @@ def test_a_broken_line_ends_the_replay_after_what_is_done(tmp_path: Path) -> Non
     assert 1 == len(done.stderr.splitlines())
 
 
+@pytest.mark.long
 def test_skipping_what_is_damaged(tmp_path: Path) -> None:
     """The other files are replayed, and the runs above the damage; every form of the result says what was left out."""
     for name, text in (("a", "no run"), ("b", "{"), ("c", "")):
@@ -325,6 +331,7 @@ def test_skipping_what_is_damaged(tmp_path: Path) -> None:
     assert "hold no run" in replay(files[-1], *options).stderr
 
 
+@pytest.mark.long
 def test_no_agent_framework_is_needed(runs: Path) -> None:
     """Whoever uses LangChain need not install AutoGen to see what this library would save."""
     code = "import sys; sys.modules['autogen_core'] = None; from memory_context.cli import main; main()"
@@ -417,6 +424,7 @@ class Reader(HTMLParser):
         self.text += data + " "
 
 
+@pytest.mark.long
 def test_the_report_is_one_file_with_everything(runs: Path, tmp_path: Path) -> None:
     """A table, a chart, the worst runs, definitions; no script, nothing to load, a style for phones and the dark."""
     page = tmp_path / "report.html"

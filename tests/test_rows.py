@@ -138,10 +138,12 @@ def test_types_are_no_row(text: str) -> None:
         "| id | n |\n|---|---|\n| 1 | 5 |\n\n| id | m |\n|---|---|\n| 1 | 7 |\n",
         "# A\n\n| id | n |\n|---|---|\n| 1 | 5 |\n\n# B\n\n| id | n |\n|---|---|\n| 2 | 7 |\n",
         "+----+---+\n| my | n |\n| id |   |\n+====+===+\n|  1 | 5 |\n+----+---+\n|  2 | 6 |\n+----+---+\n",
+        'id,note\n1,a\n2,b\n3,"open\n4,c\n5,d\n',
+        'id\tnote\n1\ta\n2\tb\n3\t"open\n4\tc\n5\t"again\n6\td\n',
     ],
 )  # fmt: skip
 def test_what_is_not_all_rows_is_lines(text: str) -> None:
-    """A table that leaves rows out or wraps its names, and several tables, have their lines only: rows would be wrong or missing."""
+    """A table that leaves rows out, wraps its names or opens a quotation that nothing closes, and several tables, have their lines only: rows would be wrong or missing."""
     columns, _ = rows_of(text)
     assert columns == ("line", "text")
 
@@ -177,11 +179,12 @@ def test_several_tables_are_lines(text: str) -> None:
         ("item,n\ntea,3\n\nrum,n/a\ngin,4\n", [["tea", "3"], ["rum", "n/a"], ["gin", "4"]]),
         ("name,city\nann,Rome\n\nbob,Oslo\n", [["ann", "Rome"], ["bob", "Oslo"]]),
         ("1,5\n2,6\n\n1,5\n", [["1", "5"], ["2", "6"], ["1", "5"]]),
-        ('id,note\n1,"x\n\nid,note"\n2,y\n', [["1", "x\nid,note"], ["2", "y"]]),
+        ('id,note\n1,"x\n\nid,note"\n2,y\n', [["1", "x\n\nid,note"], ["2", "y"]]),
+        ('id\tnote\n1\t"x\n \ny"\n\t\n2\tz\n', [["1", "x\n \ny"], ["2", "z"]]),
     ],
 )
 def test_blank_lines_between_rows(text: str, rows: list[list[str]]) -> None:
-    """Blank lines between the rows of one table are left out."""
+    """Blank lines between the rows of one table are left out, and those within a cell belong to it."""
     assert rows == rows_of(text)[1]
 
 
@@ -222,6 +225,7 @@ def test_any_text(text: str) -> None:
     assert len(columns) == len({name.lower() for name in columns})
 
 
+@pytest.mark.long
 @for_each(
     "text",
     [

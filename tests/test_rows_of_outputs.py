@@ -724,6 +724,7 @@ RECORD = "Name: a\nStatus: b\n\nName: c\nStatus: d\n"
 SECTIONS = "[a]\nx = 1\ny = 2\n[b]\nx = 1\ny = 2\n"
 
 
+@pytest.mark.long
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "text, columns",

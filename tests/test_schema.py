@@ -137,6 +137,7 @@ def test_schema_is_created_once(request: pytest.FixtureRequest, fixture: str) ->
     assert 1 == len({key for (key, _), _ in results})
 
 
+@pytest.mark.long
 def test_alembic_is_loaded_for_upgrades_only(sqlite_url: str) -> None:
     """Creating, opening and using a database does not import Alembic."""
     code = (

@@ -666,7 +666,8 @@ def letters(texts: list[str]) -> list[list[float]]:
     return [[float(text.lower().count(chr(97 + i))) for i in range(26)] for text in texts]
 
 
-@pytest.mark.parametrize("embed", [meaning, noise, pytest.param(letters, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("embed", [meaning, noise, letters])
 def test_both_are_never_below_words(url: str, embed: Any) -> None:
     """A weak embedder leaves what keyword matching finds where it is; a good one finds what other words say."""
     with SQLAlchemyStore(url, embedder=embed) as store:

@@ -169,6 +169,7 @@ def test_small_words_alone_bring_no_turn(message: str) -> None:
     assert _judged(message, _item("chat", text, CONVERSATION)) == ()
 
 
+@pytest.mark.long
 @for_each("max_tokens", [1500, 2500])
 async def test_no_old_answer_without_its_correction(max_tokens: int) -> None:
     """After compactions an answer comes with what corrected it, though tools gave much in both turns."""

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from autogen_core.models import AssistantMessage
 
 from for_each import for_each
@@ -125,6 +126,7 @@ async def test_a_wish_outlives_every_compaction(tmp_path: Path) -> None:
     await resumed.aclose()
 
 
+@pytest.mark.long
 async def test_a_secret_in_a_wish_is_redacted() -> None:
     """A password does not stay in the prompts by way of what the person asked to keep in mind."""
     context = MemoryContext("ann", store="redacted+sqlite://", max_tokens=1000)

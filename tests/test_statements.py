@@ -21,6 +21,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
 
+from for_each import first_quick
 from langchain_memory_context import (
     MemoryContextChatMessageHistory,
     MemoryContextMemory,
@@ -82,9 +83,7 @@ def colours(texts: list[str]) -> list[list[float]]:
     return [[float(len(text) % 7), 1.0, float(text.count("e"))] for text in texts]
 
 
-@pytest.fixture(
-    params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long), "partitioned"]
-)
+@pytest.fixture(params=first_quick(["sqlite", "postgresql", "partitioned"]))
 def database(request: pytest.FixtureRequest) -> str:
     """The URL of a database of each kind."""
     fixture = "sqlite_url" if request.param == "sqlite" else "postgres_url"

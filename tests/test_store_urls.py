@@ -200,6 +200,7 @@ def test_backup(url: str, command: Command, tmp_path: Path) -> None:
     assert MARKER in command("list", "--store", f"encrypted+sqlite:///{copy}")
 
 
+@pytest.mark.long
 def test_moving_in_and_out(url: str, command: Command, tmp_path: Path) -> None:
     """`import` from one URL to another encrypts a database, and decrypts it; no word stands in the encrypted one."""
     plain, again = tmp_path / "plain.db", tmp_path / "again.db"
@@ -282,3 +283,24 @@ def test_a_user_in_place_of_a_url() -> None:
     with pytest.raises(UnsupportedDatabaseError) as error:
         MemoryManager("no such://x", user_id="ann")
     assert "user_id=" not in str(error.value)
+
+
+def test_a_relative_file_uri_stays_the_same_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relative path in a URI of SQLite's is resolved when the store is made, as in other URLs."""
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with MemoryManager("sqlite:///file:a%20b.db?mode=rwc&uri=true", user_id="ann") as manager:
+        monkeypatch.chdir("elsewhere")
+        manager.store("text", key="kept")
+    assert (tmp_path / "a b.db").exists()
+    with MemoryManager(f"sqlite:///{tmp_path}/a b.db", user_id="ann") as manager:
+        assert "text" == manager.retrieve("kept")
+
+
+def test_a_missing_file_of_a_uri(tmp_path: Path, command: Command) -> None:
+    """A command does not make the file that a mistyped URI of SQLite's names."""
+    url = f"sqlite:///file:{tmp_path}/memroy.db?uri=true"
+    assert "there is no database" in command("list", "--store", url, code=2)
+    assert not list(tmp_path.iterdir())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from memory_context import MemoryManager
 from memory_context.stores import term_hits_in
 from memory_context.text.index.lexemes_looked_up import FEW_CHUNKS
@@ -53,6 +55,7 @@ def test_a_common_word_of_a_large_text_leads_to_few_chunks(store_url: str) -> No
     assert "kestrel" in text[found.places[0].start : found.places[0].stop]
 
 
+@pytest.mark.long
 def test_a_word_in_more_than_half_of_many_chunks_is_not_looked_up(store_url: str) -> None:
     """It tells nothing apart; it counts as one that stands there, so nobody looks for it elsewhere."""
     rows = "\n".join(f"row {number} of the dock" for number in range(60_000))

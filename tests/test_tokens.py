@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from for_each import for_each
+from for_each import first_quick, for_each
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime.after_fork import Lock
 from memory_context.text.tokens import counter as _tokens
@@ -64,6 +64,7 @@ def _fresh_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_tokens, "_process_counter", _ProcessCounter())
 
 
+@pytest.mark.long
 @property_test
 @given(texts)
 def test_chunks_put_together_are_the_text(text: str) -> None:
@@ -125,6 +126,7 @@ def test_long_runs_are_counted(counter: TokenCounter, char: str) -> None:
     assert counter.count(char * 1_000_000) > 0
 
 
+@pytest.mark.long
 def test_the_default_counter_is_exact() -> None:
     """Where the ranks of o200k_base are at hand, counts are those of tiktoken."""
     encoding = load_encoding(O200K)
@@ -147,6 +149,7 @@ def test_control_tokens_are_ordinary_text() -> None:
     assert 7 == COUNTERS[0].count("<|endoftext|>")
 
 
+@pytest.mark.long
 def test_the_bounds_that_exceeds_relies_on() -> None:
     """The longest token of o200k_base has 128 bytes."""
     encoding = load_encoding(O200K)
@@ -277,7 +280,7 @@ def test_ones_own_counter_wins_over_a_choice_that_is_being_made(
 
 
 @pytest.mark.usefixtures("_fresh_choice")
-@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+@pytest.mark.parametrize("error", first_quick([KeyboardInterrupt, OSError]))
 def test_a_failed_choice_does_not_hang_the_next(
     monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:

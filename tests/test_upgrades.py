@@ -195,6 +195,7 @@ class TestEverythingIsThere:
 
         assert sizes == counted
 
+    @pytest.mark.long
     def test_it_can_be_written(self, old: Old) -> None:
         """New memories come beside the old ones; a content that was shared is still one record; notes can be deleted."""
         _, _, url = old

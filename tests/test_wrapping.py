@@ -521,3 +521,12 @@ async def test_the_store_outlives_the_session(sqlite_url: str) -> None:
         assert isinstance(call.what, ModelCall)
         assert (ref.key,) == call.what.folded
         assert call.what.tokens_sent < call.what.tokens_full / 4
+
+
+async def test_results_that_no_sdk_reads(tmp_path: Path) -> None:
+    """Half an emoji, which a server in JavaScript may send, and a content of a server's own form come through."""
+    recorded = tmp_path / "results.json"
+    recorded.write_text(json.dumps(["cut here \ud83d", {"text": "alone"}]), "ascii")
+    async with wrapped(scripted("demo", str(recorded))) as client:
+        assert "cut here \ufffd" == await client.text("recorded", number=0)
+        assert {"text": "alone"} == (await client.call("recorded", number=1))["content"]

@@ -80,6 +80,7 @@ async def test_a_url(sqlite_url: str, tmp_path: Path) -> None:
         assert ("does not let us in" if SDK == 2 else "401") in refused
 
 
+@pytest.mark.long
 def test_ours_stays_ours(sqlite_url: str) -> None:
     """A wrapped server gets the client's variables, and none with which it could open the memories."""
     # It ends once it was asked: what is written to one that has ended may fail by itself.
@@ -112,6 +113,7 @@ def test_ours_stays_ours(sqlite_url: str) -> None:
     assert "Traceback" not in errors
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("hello", ["", HELLO], ids=["before a session", "in a session"])
 def test_end_of_input(hello: str, sqlite_url: str) -> None:
     """When the client closes the wrapper's input, it ends with code 0, and no wrapped server is left."""

@@ -90,24 +90,24 @@ class MemoryContextMemory(BaseMemory):
     # By default, pydantic ignores unknown settings silently.
     model_config = ConfigDict(extra="forbid")
 
-    # Whoever assigned another user would go on with the memories of the first one.
+    # Frozen: what the constructor reads. Whoever assigned another user would go on with the memories of the first one.
     user_id: UserId = Field(frozen=True)
     thread_id: str = Field(default_factory=lambda: str(uuid4()), frozen=True)
-    store: Any = Field(default=None, exclude=True)
-    agent_id: str | None = None
+    store: Any = Field(default=None, exclude=True, frozen=True)
+    agent_id: str | None = Field(default=None, frozen=True)
     memory_key: str = "history"
     input_key: str | None = None
     output_key: str | None = None
     return_messages: bool = False
     human_prefix: str = "Human"
     ai_prefix: str = "AI"
-    threshold: int | None = None
-    fold: Any = Field(default="at_once", exclude=True)
-    recall: Any = Field(default=True, exclude=True)
-    model: Any = Field(default=None, exclude=True)
-    max_turns: int | None = None
-    idle_timeout: float | None = None
-    audit: Any = Field(default=None, exclude=True)
+    threshold: int | None = Field(default=None, frozen=True)
+    fold: Any = Field(default="at_once", exclude=True, frozen=True)
+    recall: Any = Field(default=True, exclude=True, frozen=True)
+    model: Any = Field(default=None, exclude=True, frozen=True)
+    max_turns: int | None = Field(default=None, frozen=True)
+    idle_timeout: float | None = Field(default=None, frozen=True)
+    audit: Any = Field(default=None, exclude=True, frozen=True)
     _manager: MemoryManager = PrivateAttr()
     _conversation: ConversationMemory = PrivateAttr()
     _decides: Conversation = PrivateAttr()
@@ -146,12 +146,17 @@ class MemoryContextMemory(BaseMemory):
         """Return a copy on the same conversation.
 
         Raises:
-            InvalidArgumentError: *update* names another user or thread, whose memories the copy would not have.
+            InvalidArgumentError: *update* names a setting that a copy shares, such as the user, whose memories the copy
+                would not have.
         """
-        for name in ("user_id", "thread_id"):
-            if update and name in update:
+        for name in update or {}:
+            if name in type(self).model_fields and type(self).model_fields[name].frozen:
                 raise InvalidArgumentError(f"a copy keeps its {name}; make another memory")
         return super().model_copy(update=update, deep=deep)
+
+    def copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:  # type: ignore[override] # fewer
+        """As `model_copy`: pydantic's deprecated method would go on with another user's memories."""
+        return self.model_copy(update=update, deep=deep)
 
     @property
     def memory_variables(self) -> list[str]:

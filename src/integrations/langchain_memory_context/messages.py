@@ -18,7 +18,6 @@ from memory_context.conversation.fold_recall_notes_policies import PERSON
 from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message, MessageFacts
 from memory_context.conversation.nested_json import members_of
 from memory_context.model.item import hash_content
-from memory_context.model.reference import MemoryRef, leading_key
 
 M = TypeVar("M", bound=BaseMessage)
 Block: TypeAlias = str | dict[str, Any]
@@ -58,20 +57,17 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
         others=_other_blocks(message),
     )
     facts = MessageFacts.from_json(noted_on(message).get("message"))
-    return neutral if facts is None else replace(neutral, facts=_believed(facts, neutral))
-
-
-def _believed(facts: MessageFacts, message: Message) -> MessageFacts:
-    """Return the facts of a note on *message* without those about references that are not in it."""
-    keys = {ref.key for text in message.billed() for ref in MemoryRef.find_all(text)}
-    texts = message.texts
-    return MessageFacts(
-        lines={key: ranges for key, ranges in facts.lines.items() if key in keys},
-        folded=tuple(place for place in facts.folded if leading_key(texts.get(place, ""))),
+    if facts is None:
+        return neutral
+    # Anybody could claim the others.
+    facts = MessageFacts(
+        lines=facts.lines,
+        folded=facts.folded,
         named=facts.named,
-        trusted=tuple(key for key in facts.trusted if key in keys),
+        trusted=facts.trusted,
         instructs=facts.instructs,
     )
+    return replace(neutral, facts=facts).with_facts_in_it()
 
 
 def noted_on(message: BaseMessage) -> Mapping[str, Any]:

@@ -238,8 +238,8 @@ class FoldingMiddleware(FunctionMiddleware):
         arguments = cast("Mapping[str, Any]", context.arguments)
         if isinstance(tool, MemoryFunctionTool):
             items, keys = await tool.answered(arguments)
-            context.result = items
-            await run.fold_result(_neutral(context, items), keys)
+            taken = await run.fold_result(_neutral(context, items), keys)
+            context.result = with_texts(items, taken.texts)
             return
         try:
             filled = await run.filled(context)
@@ -259,6 +259,7 @@ class FoldingMiddleware(FunctionMiddleware):
             raise  # not a failure of the tool, but what the framework or another middleware wants to happen
         except Exception as error:
             text = with_references_again(str(error), arguments, filled)
+            text = run.conversation.settings.fold.redacted(text)
             if text == str(error):
                 raise
             # The framework may tell the model, by `include_detailed_errors`, and the session keeps that.
@@ -268,7 +269,8 @@ class FoldingMiddleware(FunctionMiddleware):
         items = joined_texts(tool.parse_result(context.result))
         result = _neutral(context, items)
         taken = await run.fold_result(result, call.told_in(result.text) or None)
-        if taken.known.folded:
+        # Redacted, if not folded; most results stay as the tool returned them.
+        if taken.texts != result.texts:
             context.result = with_texts(items, taken.texts)
 
 

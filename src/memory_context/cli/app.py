@@ -4,6 +4,7 @@ import io
 import os
 import re
 import sys
+from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
@@ -78,9 +79,18 @@ def _root(
 
 def main() -> None:
     """Run the command in `sys.argv` and exit with its code."""
+    # A stream that whoever started the command has closed. A file that is opened next would take its place.
+    for name, mode in ("stdin", "r"), ("stdout", "w"), ("stderr", "w"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))
     # Stored text may hold what the terminal's encoding cannot write.
     cast(io.TextIOWrapper, sys.stdout).reconfigure(errors="replace")
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except OSError:  # `run` has said so; Python would complain about it once more when it flushes at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
@@ -91,7 +101,7 @@ def run(arguments: list[str]) -> int:
     except (MemoryNotFoundError, NothingMatchedError) as error:
         _print_error(error)
         return NOTHING_FOUND
-    except (MemoryContextError, _UsageError) as error:
+    except (MemoryContextError, _UsageError, OSError) as error:  # the last: a full disk, for example
         _print_error(error)
         return FAILED
     except (KeyboardInterrupt, typer.Abort):  # progress_and_ctrl_c.py says what state things are in

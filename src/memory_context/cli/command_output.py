@@ -85,11 +85,12 @@ def print_paged(*parts: RenderableType) -> None:
     """Print for people, through a pager if it is taller than the screen. Control characters in texts are replaced."""
     from rich.console import Group
 
-    from memory_context.display.terminal import plain
+    from memory_context.display.terminal import unbroken
 
     console = screen()
+    shown = [unbroken(part) if isinstance(part, str) else part for part in parts]
     with console.capture() as capture:
-        console.print(Group(*(plain(part) if isinstance(part, str) else part for part in parts)))
+        console.print(Group(*shown), crop=False)  # else it would cut a long key without a word
     print_long_text("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
 
 
@@ -152,18 +153,24 @@ def _grid(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> 
 def _paragraphs(
     columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]
 ) -> RenderableType:
-    """Draw each row as a paragraph: its first cell, then the others on a line each, with their names; none is cut."""
+    """Draw each row as a paragraph: its first cell, then the others on a line each, with their names.
+
+    Only a ``line`` is cut.
+    """
     from rich.console import Group, RenderableType
     from rich.padding import Padding
     from rich.text import Text
 
+    from memory_context.display.terminal import unbroken
+
     parts = list[RenderableType]()
     for first, *others in rows:
-        parts.append(Text(first, style="bold", overflow="ignore"))
+        parts.append(unbroken(first, "bold"))
         for (name, kind), cell in zip(columns[1:], others, strict=True):
-            if cell:
-                text = cell if kind == LINE else f"{name} {cell}"
-                parts.append(Padding(Text(text, overflow="ignore"), (0, 0, 0, GAP)))
+            if kind == LINE:
+                parts.append(Padding(Text(cell, overflow="ignore"), (0, 0, 0, GAP)))
+            elif cell:
+                parts.append(unbroken(f"{'':{GAP}}{name} {cell}"))
     return Group(*parts)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memory_context.cli import options as opt
-from memory_context.cli.app import FAILED, MOVE, app
+from memory_context.cli.app import FAILED, MOVE, NOTHING_FOUND, app
 from memory_context.cli.command_output import print_json, print_paged, say
 from memory_context.cli.open_store_and_user import check_given, opened_store
 from memory_context.cli.progress_and_ctrl_c import interruptible
@@ -36,7 +36,7 @@ def export_(
     store: opt.Store = None,
     user: opt.OneUser = None,
     as_json: opt.AsJson = False,
-) -> None:
+) -> int:
     """Write everything in a store to a JSON Lines file. Evicted memories and deletions are included."""
     from rich.filesize import decimal
 
@@ -52,12 +52,16 @@ def export_(
         ) as report,
     ):
         exported = export_memories(database, file, user_id=user or ALL_USERS, progress=report)
+    is_unknown = user is not None and not exported.memories + exported.deletions
+    if is_unknown:
+        say(f"there is nothing of a user {user!r} in this store")
     if as_json:
         print_json(asdict(exported))
     else:
         memories = counted(exported.memories, "memory")
         deletions = counted(exported.deletions, "deletion")
         print_paged(f"{file}: {memories}, {deletions}, {decimal(exported.size)}")
+    return NOTHING_FOUND if is_unknown else 0
 
 
 @app.command("import", rich_help_panel=MOVE)
@@ -94,6 +98,9 @@ def import_(
             done = import_memories(
                 target, source, user_id=user_id, keep_origins=keep_origins, progress=report
             )
+    is_unknown = user is not None and not done.written + done.unchanged + len(done.conflicts)
+    if is_unknown:
+        say(f"there is nothing of a user {user!r} in {source}")
     if as_json:
         print_json(asdict(done))
     else:
@@ -109,7 +116,9 @@ def import_(
             say(f"and {len(problems) - PROBLEMS_SHOWN:,} more")
         if not done.complete:
             say("the file is truncated: it holds less than was exported")
-    return FAILED if done.conflicts or done.damaged or not done.complete else 0
+    if done.conflicts or done.damaged or not done.complete:
+        return FAILED
+    return NOTHING_FOUND if is_unknown else 0
 
 
 def _named(problem: "Conflict | DamagedLine") -> str:

@@ -20,7 +20,7 @@ _KEEP = (
     "all of them, counted from the last read (=365d:read); repeatable."
 )
 # Fields of a receipt that are all 0 if the store knew nothing of the user.
-_COUNTS = ("memories", "deletions", "audit_entries", "reads")
+_COUNTS = ("memories", "deletions", "audit_entries", "reads", "calls")
 
 
 @app.command("confirm", rich_help_panel=KEEP)
@@ -122,6 +122,9 @@ def gc(
                     audit=audit,
                     agent_id=login(audit=audit),
                 )
+        missing = missing_name(database, user) if user and not total else None
+    if missing:
+        say(missing)
     if as_json:
         print_json({"expired": total, "deleted": deleted, "users": expired})
     elif dry_run:
@@ -153,6 +156,9 @@ def redact(
             yes=yes,
         )
         counts = redact_memories(database, Redactor(), user_id=user, progress=report)
+        missing = missing_name(database, user) if user and not counts else None
+    if missing:
+        say(missing)
     if as_json:
         print_json({"redacted": counts})
         return

@@ -310,7 +310,7 @@ def _record(item: "MemoryItem") -> dict[str, object]:
 def _hit_parts(hit: "MemoryItem") -> "list[RenderableType]":
     """Draw a hit for people: key and summary, where and why it was found, and the passage."""
     from memory_context.display.drawn_memory_lists import passage_lines
-    from memory_context.display.terminal import plain
+    from memory_context.display.terminal import plain, unbroken
     from memory_context.text.describe.description import counted
 
     facts = [hit.memory_type, counted(hit.token_count, "token"), local(hit.created_at)]
@@ -325,7 +325,7 @@ def _hit_parts(hit: "MemoryItem") -> "list[RenderableType]":
         for line in passage_lines(hit.match, hit.match.why):
             numbered = f"{line.number:>{NUMBER_WIDTH}} {_around(line.text, hit.match.why, room)}"
             passage.append(plain(numbered, "dim"))
-    heading = [plain(hit.memory_key, "bold cyan"), plain(hit.summary)]
+    heading = [unbroken(hit.memory_key, "bold cyan"), plain(hit.summary)]
     return [*heading, plain(" · ".join(facts), "dim"), *passage, ""]
 
 

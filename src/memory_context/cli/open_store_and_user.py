@@ -13,7 +13,7 @@ from getpass import getuser
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from memory_context.exceptions import (
     InvalidArgumentError,
@@ -23,7 +23,7 @@ from memory_context.exceptions import (
 
 if TYPE_CHECKING:
     from memory_context.memory.manager import MemoryManager
-    from memory_context.stores import MemoryStore
+    from memory_context.stores import FileStore, MemoryStore
 
 USERS_SHOWN = 20
 
@@ -48,14 +48,19 @@ def check_database(url: str | None, command: str) -> str:
 
     Raises:
         InvalidArgumentError: No URL was given, and this folder has no default database.
-        StoreUnavailableError: There is no such file.
+        StoreUnavailableError: There is no such file or folder.
     """
+    from memory_context.stores import as_store
     from memory_context.stores.opening import FILES, database_url
     from memory_context.stores.sql.database_diagnosis import missing_file
 
     given = check_given(url, command)
     inside = database_url(given)
-    if not inside.startswith(FILES) and (path := missing_file(inside)):
+    if inside.startswith(FILES):
+        with cast("FileStore", as_store(inside)) as store:
+            if not store.directory.is_dir():
+                raise StoreUnavailableError(f"there is no folder {str(store.directory)!r}")
+    elif path := missing_file(inside):
         raise StoreUnavailableError(
             f"there is no database {path!r}; `memory-context migrate` creates one"
         )

@@ -62,7 +62,7 @@ class FoldedMessage:
     def instead_of(self, message: Message) -> Message:
         """Return *message* as it is shown."""
         calls = self.calls or message.calls
-        return replace(message.with_texts(self.texts, self.facts), calls=calls)
+        return replace(message.with_texts(self.texts, self.facts), calls=calls).with_facts_in_it()
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,22 @@ class Message:
             yield call.name
             yield call.arguments
 
+    def with_facts_in_it(self) -> Message:
+        """Return a copy that knows nothing about references that do not stand in it.
+
+        Others may change a message whose facts are kept: a middleware may replace a folded result.
+        """
+        facts, keys = self.known, named_keys([self])
+        return replace(
+            self,
+            facts=replace(
+                facts,
+                lines={key: ranges for key, ranges in facts.lines.items() if key in keys},
+                folded=tuple(place for place in facts.folded if leading_key(self.texts.get(place, ""))),
+                trusted=tuple(key for key in facts.trusted if key in keys),
+            ),
+        )
+
     @property
     def keys_of_outputs(self) -> list[str]:
         """Return the keys of its texts that were folded."""

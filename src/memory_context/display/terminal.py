@@ -41,6 +41,11 @@ def plain(text: str, style: str = "") -> Text:
     return Text(harmless(text), style=style, overflow="fold")
 
 
+def unbroken(text: str, style: str = "") -> Text:
+    """Return `text` as `plain` does, but on one line, for a console that does not crop: a terminal wraps it by itself."""
+    return Text(harmless(text), style=style, overflow="ignore", no_wrap=True)
+
+
 def harmless(text: str) -> str:
     """Replace the characters of `text` that could control a terminal or change the writing direction.
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import (
@@ -100,6 +100,8 @@ class WrappedMemory:
     async def folded(self, tool: str, arguments: Wire, result: Wire) -> Wire:
         """Return a tool's result, with references and previews in place of large texts."""
         content: list[Wire] = result.get("content") or []
+        if not _is_known(content):
+            return result
         places = dict(_texts_in(content))
         structured = member(result, "structuredContent")
         if structured and not _says_the_same(structured, content):
@@ -127,6 +129,13 @@ class WrappedMemory:
         self._manager.note_call(await off_loop(model_call, self._messages, after, ledger))
         self._messages = after
         return after[-1]
+
+
+def _is_known(content: object) -> bool:
+    """Return whether a result's content has the form that MCP gives it; a server's own comes through as it is."""
+    return isinstance(content, list) and all(
+        isinstance(part, dict) for part in cast("list[object]", content)
+    )
 
 
 def _texts_in(content: list[Wire]) -> Iterator[tuple[int, tuple[int, str]]]:

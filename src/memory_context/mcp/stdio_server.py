@@ -14,6 +14,7 @@ import anyio
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
+from memory_context.mcp.wire_types_and_errors import readable
 from memory_context.runtime.on_first_signal import ending
 
 Serve: TypeAlias = Callable[[Any, Any], Awaitable[None]]
@@ -79,7 +80,7 @@ class _DescriptorLines:
         line = await self._lines.get()
         if not line:
             raise StopAsyncIteration
-        return line.decode("utf-8", "replace")
+        return readable(line.decode("utf-8", "replace"))
 
     def _read(self, descriptor: int) -> None:
         put = self._lines.put_nowait

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import os
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
@@ -20,10 +21,17 @@ from mcp import StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
+from pydantic import ValidationError
 
 from memory_context import sentences_models_read as prompts
 from memory_context.mcp.server_on_either_sdk import IS_SDK_1, NAME, message_of, wire_of
-from memory_context.mcp.wire_types_and_errors import INTERNAL_ERROR, RequestError, Wire, member
+from memory_context.mcp.wire_types_and_errors import (
+    INTERNAL_ERROR,
+    RequestError,
+    Wire,
+    member,
+    readable,
+)
 
 T = TypeVar("T")
 
@@ -222,8 +230,9 @@ class Upstream:
             tasks.start_soon(write_messages, self._outbox, write)
             async for message in read:
                 # An exception stands for a line that is not a message; the SDK has logged it.
-                if not isinstance(message, Exception):
-                    self.take(wire_of(message))
+                wire = _unread(message) if isinstance(message, Exception) else wire_of(message)
+                if wire is not None:
+                    self.take(wire)
             tasks.cancel_scope.cancel()
 
     def _end(self, reason: str) -> None:
@@ -244,6 +253,18 @@ class Upstream:
             server=self.name, method=method, seconds=f"{patience:g}"
         )
         return RequestError(INTERNAL_ERROR, message)
+
+
+def _unread(error: Exception) -> Wire | None:
+    """Return the message that the SDK could not read because of half a surrogate pair; None if it is none."""
+    line = error.errors()[0]["input"] if isinstance(error, ValidationError) else None
+    if not isinstance(line, str):
+        return None
+    try:
+        message: object = json.loads(readable(line))
+    except (ValueError, RecursionError):
+        return None
+    return cast("Wire", message) if isinstance(message, dict) else None
 
 
 async def write_messages(outbox: asyncio.Queue[Wire], write: Any) -> None:  # noqa: ANN401 - a stream of either SDK

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
@@ -18,6 +20,7 @@ Methods: TypeAlias = Mapping[str, Method]
 # JSON-RPC 2.0, section 5.1. MCP uses INVALID_PARAMS for unknown tools and resources.
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class RequestError(Exception):
@@ -60,6 +63,19 @@ def on_wire(text: str) -> str:
         return text
     # UTF-16 turns a pair of surrogates into the character that the pair stands for.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def readable(line: str) -> str:
+    """Return a line of JSON with replacement characters for halves of surrogate pairs, which the SDKs refuse to read.
+
+    A program in JavaScript sends a half if it cuts a text in the middle of an emoji.
+    """
+    if not _ESCAPED_SURROGATE.search(line):
+        return line
+    try:
+        return on_wire(json.dumps(json.loads(line), ensure_ascii=False))
+    except (ValueError, RecursionError):
+        return line
 
 
 def member(wire: Wire, name: str) -> Wire:

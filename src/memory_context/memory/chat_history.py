@@ -342,12 +342,19 @@ class _SessionsInStore:
     def _newest(self, session: str, limit: int | None) -> list[MemoryItem]:
         store = self._manager.memory_store
         scope = Scope(self._manager.scope.user_id, tier=CONVERSATION, tier_id=session)
-        return store.query(scope, limit=limit, order_by=NEWEST)
+        # Callers may keep other memories in this tier, under keys of their own, which are not turns.
+        start = _start_of_keys(session)
+        turns = {"memory_key": {"$gte": f"{start}0", "$lt": f"{start}:"}}  # ":" follows "9"
+        return store.query(scope, turns, limit=limit, order_by=NEWEST)
+
+
+def _start_of_keys(session: str) -> str:
+    # A session's id may contain characters that a key cannot, and be longer than a key.
+    return f"conversation_{hash_content(session)[:16]}_"
 
 
 def _key(session: str, number: int) -> str:
-    # A session's id may contain characters that a key cannot, and be longer than a key.
-    return f"conversation_{hash_content(session)[:16]}_{number:0{_DIGITS}d}"
+    return f"{_start_of_keys(session)}{number:0{_DIGITS}d}"
 
 
 def _checked_session(session_id: str) -> str:

@@ -124,8 +124,8 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
 ) -> ConsolidationReport:
     """Merge the notes of a tier that say the same; with a `merger`, related and oversized ones too.
 
-    Only notes of the same task or project (`tier_id`), type and category are merged; secrets and
-    binary contents are left alone. The new note is committed first, with the keys of its sources in
+    Only notes of the same task or project (`tier_id`), type, category and `expires_at` are merged;
+    secrets and binary contents are left alone. The new note is committed first, with the keys of its sources in
     its metadata. Then each source is evicted, with the new note's key in its metadata: it is no
     longer offered, but its key still redeems. A source that was changed meanwhile stays. An
     interrupted run loses nothing, and the next one finishes its work.
@@ -236,6 +236,7 @@ class _Consolidation(NamedTuple):
             category=newest.category,
             tags=dict.fromkeys(tag for item in group for tag in item.tags),
             importance=max(item.importance for item in group),
+            expires_at=newest.expires_at,
             origin=lowest([*(item.origin for item in group), MODEL if by == "model" else PERSON]),
         )
         for item in group:
@@ -308,16 +309,17 @@ def _grouped(
 ) -> Iterator[list[MemoryItem]]:
     """Yield groups of notes that have enough features in common.
 
-    All notes of a group are of the same task or project, type and category. With *alone_too*, a note
-    that is like no other is a group of its own.
+    All notes of a group are of the same task or project, type and category, and expire at the same
+    time. With *alone_too*, a note that is like no other is a group of its own.
     """
-    kinds = dict[tuple[str | None, str, str | None], list[MemoryItem]]()
+    kinds = dict[tuple[object, ...], list[MemoryItem]]()
     for note in notes:
-        kinds.setdefault((note.tier_id, note.memory_type, note.category), []).append(note)
-    for kind in kinds.values():
-        for positions in groups([features(note.text) for note in kind], least):
+        kind = (note.tier_id, note.memory_type, note.category, note.expires_at)
+        kinds.setdefault(kind, []).append(note)
+    for alike in kinds.values():
+        for positions in groups([features(note.text) for note in alike], least):
             if alone_too or len(positions) > 1:
-                yield [kind[position] for position in positions]
+                yield [alike[position] for position in positions]
 
 
 def _portions(group: Sequence[MemoryItem], limit: int) -> list[list[MemoryItem]]:

@@ -18,6 +18,7 @@ from memory_context.stores.sql import database_diagnosis
 from memory_context.stores.sql.index.keyword_index import version_of
 from memory_context.stores.sql.migrate import HEAD, REVISIONS, is_foreign, revision_of
 from memory_context.stores.sql.transactions import Database
+from memory_context.text.describe.description import counted
 from memory_context.text.index.analyzer import VERSION
 from memory_context.text.tokens.counter import default_counter
 
@@ -233,5 +234,5 @@ def _index(database: Database) -> Check:
 def _expired(count: int) -> Check:
     if not count:
         return Check("expired", "no memory has expired")
-    found = f"{count:,} memories have expired"
+    found = f"{counted(count, 'memory')} {'has' if count == 1 else 'have'} expired"
     return Check("expired", found, CheckStatus.NOTE, "memory-context gc deletes them")

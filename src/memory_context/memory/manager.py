@@ -41,6 +41,7 @@ from memory_context.model.call_log_records import (
 from memory_context.model.generated_keys import KeyGenerator
 from memory_context.model.importance import check_importance
 from memory_context.model.item import (
+    QUERY_ANSWER,
     SECRET,
     AnyContent,
     Content,
@@ -51,6 +52,7 @@ from memory_context.model.item import (
     check_names,
     facts_of,
     identity_of,
+    is_query_answer,
     is_secret,
     now,
     to_content,
@@ -80,7 +82,6 @@ if TYPE_CHECKING:
 
 SearchMode: TypeAlias = Mode | Literal["substring"]
 MODES = (*get_args(Mode), "substring")
-QUERY_ANSWER = "query_answer"
 BUILT_IN = policies_with()
 NEEDING_IDS = frozenset(name for name, policy in BUILT_IN.items() if policy.lifetime != "user")
 _counting = Lock()
@@ -554,7 +555,14 @@ class MemoryManager(ClosedAtExit):
             has_several_ranges = "," in (lines or "")
             can_be_excerpt = selection.selector in ("whole", "lines", "query")
             if max_tokens is None or has_several_ranges or not can_be_excerpt:
-                return read_part(text, selection, 0, max_tokens, self.counter.count).text
+                return read_part(
+                    text,
+                    selection,
+                    0,
+                    max_tokens,
+                    self.counter.count,
+                    is_answer=is_query_answer(item),
+                ).text
             first = 1
             if lines is not None:
                 first, last = parse_lines(lines, item.line_count)
@@ -591,7 +599,14 @@ class MemoryManager(ClosedAtExit):
         """
         selection = selection or Selection()
         with self._reading(key, selection) as item:
-            return read_part(_readable(item), selection, offset, max_tokens, self.counter.count)
+            return read_part(
+                _readable(item),
+                selection,
+                offset,
+                max_tokens,
+                self.counter.count,
+                is_answer=is_query_answer(item),
+            )
 
     def answer(
         self, key: str, selection: Selection | None = None, *, offset: int = 0, max_tokens: int

@@ -207,7 +207,11 @@ def redact_memories(
 
     def without_secrets(record: CallRecord) -> CallRecord | None:
         redaction = Redaction(redactor)
-        cleared = replace(record, what=redacted_call(record.what, redaction))
+        cleared = replace(
+            record,
+            what=redacted_call(record.what, redaction),
+            others=redaction.value(dict(record.others)),
+        )
         if cleared == record:
             return None
         counts.update(redaction.counts)

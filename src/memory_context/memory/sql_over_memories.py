@@ -9,7 +9,7 @@ from dataclasses import replace
 from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import InvalidQueryError, InvalidSelectionError
 from memory_context.memory.filters_from_keywords import beginning_with
-from memory_context.model.item import MemoryItem, is_secret
+from memory_context.model.item import MemoryItem, is_query_answer, is_secret
 from memory_context.model.query_result import QueryResult
 from memory_context.model.scope import Scope
 from memory_context.stores.protocol import MemoryStore
@@ -68,7 +68,7 @@ class _MemoriesAsTables:
             kind = "a secret" if is_secret(item) else f"binary content ({item.media_type})"
             raise InvalidQueryError(f"{item.memory_key} is {kind}, which has no rows")
         try:
-            table = table_of(item.content)
+            table = table_of(item.content, is_answer=is_query_answer(item))
         except InvalidSelectionError as error:
             raise InvalidQueryError(f"{item.memory_key} has no rows: {error}") from error
         self.sources[item.memory_key] = None

@@ -35,6 +35,7 @@ PREFERENCE = "user_preference"
 RECALLED = "recalled"
 STORE_ITEM = "store_item"
 SEALED = "application/vnd.memory-context."
+QUERY_ANSWER = "query_answer"
 SECRET = "secret"  # noqa: S105 - the name of a memory type
 
 Content: TypeAlias = str | bytes
@@ -273,6 +274,11 @@ class MemoryList(Displayed, list[MemoryItem]):
 def is_secret(item: MemoryItem) -> bool:
     """Return whether only a memory's key may be shown: it is a secret, or compacted messages that name one."""
     return item.memory_type == SECRET or SECRET in item.tags
+
+
+def is_query_answer(item: MemoryItem) -> bool:
+    """Return whether the content is a saved answer of a query, which is CSV below a line of names."""
+    return item.memory_type == QUERY_ANSWER and "sql" in item.content_metadata
 
 
 def to_content(value: Any) -> tuple[Content, str]:  # noqa: ANN401 - whatever a caller brings

@@ -32,6 +32,8 @@ from memory_context.tools.tool_calls_and_answers import MemoryToolError, ToolAns
 MEMORY = "memory"
 ROOT = "/memories"
 SLACK = 8
+# The most tokens of a path in a sentence, where the least answer has 200; the model knows the path that it gave.
+PATH_TOKENS = 50
 
 Null: TypeAlias = SkipJsonSchema[None]
 Command: TypeAlias = Literal["view", "create", "str_replace", "insert", "delete", "rename"]
@@ -136,10 +138,18 @@ def _relative(path: str) -> str:
     return path
 
 
-def _shown(path: str) -> str:
+def _written(path: str) -> str:
     """Return a path in the form that models use, below `ROOT`."""
     inside = _relative(path)
     return f"{ROOT}/{inside}" if inside else ROOT
+
+
+def _shown(path: str) -> str:
+    """Return a path for a sentence in the form that models use; of a very long one, the end."""
+    written = end = _written(path)
+    while default_counter().exceeds(end, PATH_TOKENS):
+        end = end[len(end) // 4 + 1 :]
+    return written if end == written else f"…{end}"
 
 
 def _view(files: AgentFiles, args: FileArgs, max_tokens: int) -> str:
@@ -157,7 +167,7 @@ def _view(files: AgentFiles, args: FileArgs, max_tokens: int) -> str:
 
 
 def _entry_line(entry: FileEntry) -> str:
-    path = _shown(entry.path)
+    path = _written(entry.path)
     return f"{path}/" if entry.is_folder else prompts.FILES_ENTRY.format(path=path, size=entry.size)
 
 

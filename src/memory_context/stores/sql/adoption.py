@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -23,12 +24,16 @@ from memory_context.stores.sql.upserts_locks_and_settings import advisory_lock
 from memory_context.text.describe import describe
 from memory_context.text.tokens.counter import default_counter
 
-# On PostgreSQL, times without a zone are in the time zone of the database; on SQLite they are texts in UTC.
-_MOMENTS = {"postgresql": "created_at::TIMESTAMPTZ", "sqlite": "created_at || 'Z'"}
+# As text, so that a time that Python does not have, such as 'infinity', is an error of its row. On PostgreSQL, times
+# without a zone are in the time zone of the database; on SQLite they are texts in UTC, unless they say otherwise.
+_MOMENTS = {
+    "postgresql": "CAST(created_at::TIMESTAMPTZ AT TIME ZONE 'UTC' AS TEXT)",
+    "sqlite": "created_at",
+}
 _ROWS = """
 SELECT id, CAST(user_id AS TEXT) AS user_id, CAST(agent_id AS TEXT) AS agent_id, CAST(thread_id AS TEXT) AS thread_id,
     memory_key, memory_type, summary, content, content_metadata, {moment} AS created_at, is_active
-FROM agent_memories_before_adoption ORDER BY created_at DESC"""
+FROM agent_memories_before_adoption AS old ORDER BY old.created_at DESC"""
 _COLUMNS = (
     *("id", "user_id", "agent_id", "thread_id", "memory_key", "memory_type"),
     *("summary", "content", "content_metadata", "created_at", "is_active"),
@@ -91,6 +96,22 @@ def adopt(connection: sa.Connection) -> Adopted:
     return Adopted(adopted, renamed)
 
 
+def _moment(text: object) -> datetime:
+    """Return the time that a row states, now if it states none.
+
+    Raises:
+        ValueError: It is no time, or none of the years 1 to 9999.
+    """
+    if text is None:
+        return now()
+    try:
+        moment = datetime.fromisoformat(str(text))
+    except ValueError:
+        message = f"created_at: {text!r} is no time of the years 1 to 9999; write one there, or NULL"
+        raise ValueError(message) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
 def _check_columns(connection: sa.Connection) -> None:
     """Check that the table of another program has all columns that are read.
 
@@ -107,12 +128,12 @@ def _check_columns(connection: sa.Connection) -> None:
 
 
 def _item(row: sa.RowMapping) -> MemoryItem:
-    moment = row["created_at"] or now()
     record: dict[str, Any] = {"memory_type": "tool_output", "content": ""}
-    record |= {"created_at": moment, "updated_at": moment}
     # A needed value that is missing stays in the record, which is refused for it.
     record |= {name: value for name, value in row.items() if value is not None or name in _NEEDED}
     try:
+        moment = _moment(row["created_at"])
+        record |= {"created_at": moment, "updated_at": moment}
         # SQLite has no types for keys, JSON and truth; a value that does not fit is refused below.
         if isinstance(record["memory_key"], str):
             record["memory_key"] = _NOT_IN_KEYS.sub("_", record["memory_key"])

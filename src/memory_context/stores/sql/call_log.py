@@ -9,7 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import timedelta
 from typing import Any, cast
 from weakref import WeakSet
@@ -245,7 +245,8 @@ def _row_of(record: CallRecord, codec: Codec) -> dict[str, Any]:
     prompt = facts.pop("prompt", "")
     row |= _stored("prompt", json.dumps(prompt) if prompt else None, record.user_id, codec)
     # All facts without a column of their own.
-    return row | _stored("details", json.dumps(facts), record.user_id, codec)
+    details = {**record.others, **facts}
+    return row | _stored("details", json.dumps(details), record.user_id, codec)
 
 
 def _stored(column: str, text: str | None, user_id: str, codec: Codec) -> dict[str, Any]:
@@ -275,17 +276,23 @@ def _associated_data(column: str, user_id: str) -> bytes:
 
 def _record_of(row: AnyRow, codec: Codec, *, prompts: bool) -> CallRecord:
     details: dict[str, Any] = json.loads(_opened("details", row, codec) or "{}")
+    kind = ModelCall if row.kind == "model" else Decision
+    names = {field.name for field in fields(kind)}
+    facts = dict[str, Any]()
+    others = dict[str, Any]()  # they stay when the row is written again
     for name, value in details.items():
-        if isinstance(value, list):
-            details[name] = tuple(cast("list[str]", value))
+        if name not in names:
+            others[name] = value
+        else:
+            facts[name] = tuple(cast("list[str]", value)) if isinstance(value, list) else value
     what: ModelCall | Decision
-    if row.kind == "model":
+    if kind is ModelCall:
         prompt = _opened("prompt", row, codec) if prompts else None
         sizes = {"tokens_full": row.tokens_full, "tokens_sent": row.tokens_sent}
-        what = ModelCall(row.at, **sizes, prompt=json.loads(prompt or '""'), **details)
+        what = ModelCall(row.at, **sizes, prompt=json.loads(prompt or '""'), **facts)
     else:
-        what = Decision(at=row.at, tokens=row.tokens_spent, **details)
-    return CallRecord(row.user_id, row.agent_id, row.thread_id, what)
+        what = Decision(at=row.at, tokens=row.tokens_spent, **facts)
+    return CallRecord(row.user_id, row.agent_id, row.thread_id, what, others)
 
 
 @atexit.register

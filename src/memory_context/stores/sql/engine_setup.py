@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from weakref import WeakValueDictionary
 
 import sqlalchemy as sa
@@ -16,6 +16,7 @@ from sqlalchemy.exc import NoSuchModuleError
 
 from memory_context.exceptions import (
     MissingDependencyError,
+    StoreError,
     StoreUnavailableError,
     UnsupportedDatabaseError,
 )
@@ -24,6 +25,9 @@ from memory_context.stores.sql import silent_servers
 from memory_context.stores.sql.file_watch import FileWatch, WatchedConnection
 from memory_context.stores.sql.prepared_statements import execute
 from memory_context.stores.sql.urls import is_memory, supported
+
+if TYPE_CHECKING:
+    from psycopg import Connection
 
 # The default `timeout` of sqlite3 for a locked database.
 BUSY_MILLISECONDS = 5000
@@ -133,8 +137,12 @@ def make_engine(url: sa.URL) -> sa.Engine:
                 hide_parameters=True,  # else error messages and logs would quote stored texts
                 pool_pre_ping=True,  # the server may have closed the connection while it was idle
                 connect_args=connect_args,
+                # Statements wait for locks. On any other level, which an administrator may have made the default, they
+                # would fail instead, and have to be tried again.
+                isolation_level="READ COMMITTED",
             )
-            # Inserted as the first listener, because those that set up a connection query the server, too.
+            # Inserted as the first listeners, because those that set up a connection query the server, too.
+            event.listen(engine, "connect", _set_up_postgresql, insert=True)
             event.listen(engine, "connect", silent_servers.give_up, insert=True)
             return engine
         return _make_sqlite_engine(url)
@@ -142,6 +150,24 @@ def make_engine(url: sa.URL) -> sa.Engine:
         raise MissingDependencyError(
             f"the driver for {url.drivername} cannot be loaded ({error}); pip install 'psycopg[binary]'"
         ) from error
+
+
+def _set_up_postgresql(connection: Connection[Any], _record: object = None) -> None:
+    """Check the encoding of the database, and have times sent in the only form that psycopg reads.
+
+    Raises:
+        StoreError: The database cannot hold every character.
+    """
+    encoding = connection.info.parameter_status("server_encoding") or "UTF8"
+    if encoding != "UTF8":
+        raise StoreError(
+            f"the database has the encoding {encoding}, and memory-context needs UTF8: "
+            "createdb --encoding UTF8 --template template0 NAME"
+        )
+    style = connection.info.parameter_status("DateStyle") or "ISO"
+    if not style.startswith("ISO"):
+        connection.execute("SET DateStyle TO ISO")
+        connection.commit()
 
 
 def _make_sqlite_engine(url: sa.URL) -> sa.Engine:

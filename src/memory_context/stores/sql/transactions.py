@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
-from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
@@ -107,8 +106,8 @@ class Database:
     @property
     def was_removed(self) -> bool:
         """Return whether the SQLite file that this object has used no longer exists."""
-        is_file = self.dialect == "sqlite" and not urls.is_memory(self.url)
-        return is_file and self._engine is not None and not Path(self.url.database or "").exists()
+        file = urls.file_of(self.url)
+        return file is not None and self._engine is not None and not file.exists()
 
     @property
     def reads_only(self) -> bool:
@@ -250,6 +249,10 @@ class Database:
             if _SCHEMA_GONE.search(str(error)):
                 self._ready_pool = None  # the next use creates the schema again
             raise self._store_error(error) from _without_values(error)
+        # Where rows are fetched without SQLAlchemy, for example a time that Python does not have.
+        except self.engine.dialect.loaded_dbapi.Error as error:
+            translated = cast("SQLAlchemyError", of_sqlalchemy(error, self.engine))
+            raise self._store_error(translated) from _without_values(translated)
         # Drivers raise these for lone surrogates and for integers of more than 64 bits.
         except (UnicodeEncodeError, OverflowError) as error:
             message = f"the database cannot take this value: {error}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import quote, unquote, urlsplit
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError
@@ -51,7 +52,8 @@ def store_url(
     parsed = supported(parsed)
     file = file_of(parsed)
     if file:
-        parsed = parsed.set(database=str(file.expanduser().absolute()))
+        path = str(file.expanduser().absolute())
+        parsed = parsed.set(database=f"file:{quote(path)}" if _is_uri(parsed) else path)
     password = os.environ.get(password_variable)
     if parsed.get_backend_name() == "postgresql" and parsed.password is None and password:
         parsed = parsed.set(password=password)
@@ -108,12 +110,21 @@ def supported(url: sa.URL) -> sa.URL:
 def file_of(url: sa.URL) -> Path | None:
     """Return the file of a SQLite database, as it is written in the URL.
 
-    None for PostgreSQL, for a database in memory, and for SQLite's own ``file:`` URIs.
+    None for PostgreSQL, and for a database in memory, also if one of SQLite's ``file:`` URIs names it.
     """
-    database = url.database or ""
-    if url.get_backend_name() != "sqlite" or is_memory(url) or database.startswith("file:"):
+    if url.get_backend_name() != "sqlite" or is_memory(url):
         return None
-    return Path(database)
+    if not _is_uri(url):
+        return Path(url.database or "")
+    path = unquote(urlsplit(url.database or "").path)
+    is_on_disk = url.query.get("mode") != "memory" and path not in ("", ":memory:")
+    return Path(path) if is_on_disk else None
+
+
+def _is_uri(url: sa.URL) -> bool:
+    """Return whether the database is named by a URI of SQLite's, as in ``sqlite:///file:name.db?mode=ro&uri=true``."""
+    is_on = str(url.query.get("uri")).lower() in ("true", "yes", "on", "y", "t", "1")  # SQLAlchemy's words
+    return is_on and (url.database or "").startswith("file:")
 
 
 def shown_url(url: sa.URL) -> str:

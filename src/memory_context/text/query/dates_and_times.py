@@ -12,6 +12,11 @@ _MONTHS: Final[tuple[str, ...]] = (
     *("jul", "aug", "sep", "oct", "nov", "dec"),
 )
 _MONTH: Final = rf"(?P<month>(?:{'|'.join(_MONTHS)})[a-z]*)\.?"
+# Without a year or a day beside it, a name may be another word, such as Mark.
+_SURE_MONTH: Final = (
+    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
+    r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
 _DAY: Final = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
 _WEEKDAY = re.compile(r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*[.,]*\s+", re.IGNORECASE)
 # A year with a month, or a year alone, counts as a date, because dates are compared with it.
@@ -28,10 +33,21 @@ _FORMS: Final = (
     # 3 Nov 2025, and Nov 3, 2025
     re.compile(rf"{_DAY}[\s./-]*{_MONTH}[\s.,/-]*(?P<year>[0-9]{{4}}|[0-9]{{2}})", re.IGNORECASE),
     re.compile(rf"{_MONTH}[\s./-]*{_DAY}[\s,/-]+(?P<year>[0-9]{{4}})", re.IGNORECASE),
+    # 2025-Nov-03, Nov 2025, Q4 2025, 2025年11月3日
+    re.compile(rf"(?P<year>[0-9]{{4}})[\s./-]*{_MONTH}[\s./-]*{_DAY}", re.IGNORECASE),
+    re.compile(rf"{_SURE_MONTH}[\s,/-]*(?P<year>[0-9]{{4}})", re.IGNORECASE),
+    re.compile(r"Q(?P<quarter>[1-4])[\s/-]*(?P<year>[0-9]{4})", re.IGNORECASE),
+    re.compile(r"(?P<year>[0-9]{4})年\s?(?P<month>[0-9]{1,2})月(?:\s?(?P<day>[0-9]{1,2})日)?"),
+    # 3 Nov, Nov 3 and November, as in `ls -l` and in reports on one year
+    re.compile(rf"{_DAY}[\s./-]*{_SURE_MONTH}", re.IGNORECASE),
+    re.compile(rf"{_SURE_MONTH}(?:[\s./-]*{_DAY})?", re.IGNORECASE),
 )
+# The year of a date that has none: a leap year, as it may be the 29th of February.
+_ANY_YEAR: Final = "2000"
 # A time alone, or before or after a date. The hours may be those of a duration, up to four digits.
 _TIME = re.compile(
-    r"(?:^|(?<=[0-9])T|[\s,])\s*(?P<first>[0-9]{1,4}):(?P<second>[0-5][0-9])"
+    r"(?:^|(?<=[0-9])T|(?<=/[0-9]{4}):|[\s,])\s*(?P<first>[0-9]{1,4})"
+    r"(?::(?P<second>[0-5][0-9])|(?=\s?[ap]\.?m\b))"
     r"(?::(?P<third>[0-5][0-9](?:[.,][0-9]{1,9})?))?(?![0-9:])(?:\s?(?P<half>[ap])\.?m\b\.?)?",
     re.IGNORECASE,
 )
@@ -111,20 +127,21 @@ def _read(text: str, *, is_month_first: bool) -> datetime | None:
         return datetime(2000, 1, 1, tzinfo=in_zone) + since_midnight
     for form in _FORMS:
         if found := form.fullmatch(date):
-            day, month = found["day"] or "1", found["month"] or "1"
+            parts = {name: part for name, part in found.groupdict().items() if part}
+            day, month = parts.get("day", "1"), parts.get("month", "1")
             if form is _YEAR_LAST and is_month_first:
                 day, month = month, day
-            return (
-                datetime(_year(found["year"]), _month(month), int(day), tzinfo=in_zone)
-                + since_midnight
-            )
+            if "quarter" in parts:
+                month = str(3 * int(parts["quarter"]) - 2)
+            year = _year(parts.get("year", _ANY_YEAR))
+            return datetime(year, _month(month), int(day), tzinfo=in_zone) + since_midnight
     return None
 
 
 def _since_midnight(time: re.Match[str], *, are_minutes_first: bool) -> timedelta:
     hours, minutes, seconds = (
         int(time["first"]),
-        int(time["second"]),
+        int(time["second"] or 0),
         float((time["third"] or "0").replace(",", ".")),
     )
     if time["half"]:

@@ -62,6 +62,7 @@ class Notation:
         is_plain: Whether SQLite reads the cells correctly as they are; it does so with JSON's true and false.
         is_doubtful: Whether the cells would be other numbers if the comma were the decimal mark.
         of_truths: Whether the cells are true and false.
+        drops_zeros: Whether the database writes 5.0 for a cell such as 5.00.
     """
 
     unit: str = ""
@@ -69,6 +70,7 @@ class Notation:
     is_plain: bool = False
     is_doubtful: bool = False
     of_truths: bool = False
+    drops_zeros: bool = False
 
     @property
     def is_rewritten(self) -> bool:
@@ -197,7 +199,7 @@ def _of_plain(shapes: set[str]) -> Notation | None:
     if decimals and any(map(_LONG_WHOLE.fullmatch, shapes)):
         return None
     bodies = [shape.lstrip("-+") for shape in shapes]
-    return Notation(is_plain=True, is_doubtful=_is_doubtful(bodies))
+    return Notation(is_plain=True, is_doubtful=_is_doubtful(bodies), drops_zeros=has_zeros)
 
 
 def _is_doubtful(bodies: list[str]) -> bool:

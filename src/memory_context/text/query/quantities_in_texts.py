@@ -26,11 +26,13 @@ _CAST_TAKES = re.compile(
 )
 # Digits as in 007, 1,200 and $2.5K. Not addresses, versions (1.10.0) or phone numbers, which are not ordered as numbers.
 _WITH_UNIT = re.compile(
-    r"\s*(?!\+[0-9]{7})[-+]?[$€£~#]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})(?:[.,][0-9]+)?"
-    r"(?:\s?[^\W\d_]{1,3}\.?(?:/s|(?:[0-9]+[a-z]{1,2})*)|\s(?:second|minute|hour|day|week|month|year)s?(?:\sago)?|"
+    r"\s*(?!\+[0-9]{7})[-+]?[$€£~#≈<>≤≥]?\s?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})(?:[.,][0-9]+)?"
+    r"(?:[+*]|\s?°?[^\W\d_]{1,3}\.?(?:/s|(?:[0-9]+[a-z]{1,2})*)|\s(?:second|minute|hour|day|week|month|year)s?(?:\sago)?|"
     r"\s*\([^()]*\))?\s*"
 )
-_UNIT = re.compile(r"\s*[-+]?[$€£~#]?[0-9.,]+\s?([A-Za-zµ]+)")
+# 2e3, which may also be an id.
+_WITH_EXPONENT = re.compile(r"[-+]?[0-9]{1,18}(?:\.[0-9]{1,18})?[eE][-+]?[0-9]{1,3}")
+_UNIT = re.compile(r"\s*[-+]?[$€£~#≈<>≤≥]?\s?[0-9.,]+\s?([A-Za-zµ]+)")
 _SECONDS: Final = {
     unit: seconds
     for units, seconds in (
@@ -67,7 +69,13 @@ def is_cast_whole(text: str) -> bool:
     """Return whether CAST makes of a text the number that it begins with, and that number must be meant."""
     if _CAST_TAKES.fullmatch(text) is None:
         return False
-    return is_quantity(text) or _ISO_DATE.match(text) is not None or moment(text) is None
+    has_digits = any(map(str.isdigit, text))
+    return (
+        not has_digits
+        or is_quantity(text)
+        or _ISO_DATE.match(text) is not None
+        or moment(text) is None
+    )
 
 
 def out_of_order(texts: Sequence[str]) -> tuple[str, str] | None:
@@ -106,6 +114,8 @@ def _first_out_of_order(ordered: list[str], reading: _Reading) -> tuple[str, str
 
 def _quantity(text: str) -> float | None:
     """Return the value of a quantity, in the base unit; its points and commas are read as they are meant most often."""
+    if _WITH_EXPONENT.fullmatch(text):
+        return float(text)
     if not is_quantity(text):
         return None
     found = _DIGITS.search(text)

@@ -139,7 +139,7 @@ class _Uses:
             # NULL; but in a descending order cells that are texts would come first, as if they were the largest.
             is_wrong = values.is_column and node.args.get("desc")
             _check_order(values, takes_numbers=not is_wrong)
-        elif isinstance(node, _OF_TEXTS) or _replaces_in_numbers(node):
+        elif isinstance(node, _OF_TEXTS) or _replaces_in_numbers(node) or _strips(node):
             self._check_pattern(node.this)
         self._check_numbers(_used_as_numbers(node))
         self._check_dates(_read_as_dates(node))
@@ -260,7 +260,7 @@ class _Uses:
         """Refuse patterns and text functions on a column of numbers that the database writes differently."""
         for column in map(of_all_rows, self._expanded.of(node)):
             notation = self._notation(column)
-            if notation and notation.is_rewritten:
+            if notation and (notation.is_rewritten or notation.drops_zeros):
                 raise InvalidQueryError(
                     f"{column.name} is read as a {notation.kind}: "
                     "use it as it is, without patterns and functions of texts"
@@ -363,6 +363,11 @@ def _compared(node: exp.Expr) -> Iterator[tuple[exp.Expr, list[exp.Expr]]]:
         yield node.this, [*node.expressions, *filter(None, [node.args.get("query")])]
     elif isinstance(node, exp.Case) and node.this is not None:
         yield node.this, [branch.this for branch in node.args["ifs"]]
+
+
+def _strips(node: exp.Expr) -> bool:
+    """Return whether a node is ``trim(amount, '$')``, for characters other than blanks."""
+    return isinstance(node, exp.Trim) and node.expression is not None
 
 
 def _replaces_in_numbers(node: exp.Expr) -> bool:

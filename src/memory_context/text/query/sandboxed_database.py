@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from typing import Any, Final, Self
 
@@ -103,6 +104,7 @@ class LockedDatabase:
         self.tables = dict[str, TextTable]()
         self._notations = dict[str, dict[str, Notation]]()
         self._longest_cell = 0
+        self._refusal = ""
         self._memory_before = _memory_used()
         self._database = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
         # Sorting and grouping stay in memory too, so that nobody's rows are left in a temporary file.
@@ -111,7 +113,8 @@ class LockedDatabase:
             # SQLite creates these tables at their first use, and a query is not allowed to.
             self._database.execute(f"SELECT 1 FROM {table}('[]')").close()  # noqa: S608 - a constant
         for name, arguments, function in _OWN_FUNCTIONS:
-            self._database.create_function(name, arguments, function, deterministic=True)
+            told = partial(self._telling, function)
+            self._database.create_function(name, arguments, told, deterministic=True)
         self._database.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LONGEST_PATTERN)
         self._database.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, DEEPEST)
         self._database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
@@ -406,8 +409,18 @@ class LockedDatabase:
             allowed = str(second).lower() in _FUNCTIONS
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
+    def _telling(self, function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - what SQLite takes
+        """Call one of the functions that replace SQLite's, which does not pass the message of an error on."""
+        try:
+            return function(*arguments)
+        except ValueError as error:
+            self._refusal = str(error)
+            raise
+
     def _error_message(self, problem: str, sql: str) -> str:
         """Return an error message with the problem, and the columns of the tables that were named."""
+        if "user-defined function" in problem:
+            problem = self._refusal or problem
         column = _NO_COLUMN.fullmatch(problem)
         if column and quoted_name(column[1]) in sql:
             problem += f" (a text stands in single quotes: '{column[1]}')"
@@ -500,8 +513,10 @@ def _replace(text: object, old: object, new: object) -> str | None:
     return str(text).replace(_short(old), _short(new))
 
 
-def _refuse_characters(_text: object, _characters: object) -> None:
-    raise ValueError("trim() takes one text here")
+def _stripped(strip: Callable[[str, str], str], text: object, characters: object) -> str | None:
+    if text is None or characters is None:
+        return None
+    return strip(str(text), _short(characters))
 
 
 def _short(value: object) -> str:
@@ -514,7 +529,7 @@ def _short(value: object) -> str:
 _OWN_FUNCTIONS: Final = (
     ("instr", 2, _instr),
     ("replace", 3, _replace),
-    ("trim", 2, _refuse_characters),
-    ("ltrim", 2, _refuse_characters),
-    ("rtrim", 2, _refuse_characters),
+    ("trim", 2, partial(_stripped, str.strip)),
+    ("ltrim", 2, partial(_stripped, str.lstrip)),
+    ("rtrim", 2, partial(_stripped, str.rstrip)),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_context import sentences_models_read as prompts
 from memory_context.exceptions import BudgetTooSmallError, NothingMatchedError
-from memory_context.model.item import MemoryItem, count_lines, encodable
+from memory_context.model.item import MemoryItem, count_lines, encodable, is_query_answer
 from memory_context.model.media import described, embedded_bytes
 from memory_context.model.selection import Cost, Page, Selection
 from memory_context.text.excerpt.excerpt import excerpt
@@ -28,10 +28,19 @@ _LARGEST_PART = prompts.PART_LINES.format(
 )
 
 
-def read_part(text: str, selection: Selection, offset: int, budget: int | None, cost: Cost) -> Page:
+def read_part(
+    text: str,
+    selection: Selection,
+    offset: int,
+    budget: int | None,
+    cost: Cost,
+    *,
+    is_answer: bool = False,
+) -> Page:
     """Return the page that begins at `offset` of the part of `text` that `selection` asks for.
 
-    The text of the page costs at most `budget`, in the unit of `cost`.
+    The text of the page costs at most `budget`, in the unit of `cost`. *is_answer* says that `text` is a saved answer of a
+    query.
 
     Raises:
         InvalidSelectionError: The selection cannot be used on this text; the message says why, and what could be used.
@@ -48,7 +57,7 @@ def read_part(text: str, selection: Selection, offset: int, budget: int | None, 
         case "path":
             return page_of_values(text, selection.path or "", offset, budget, cost)
         case "where":
-            rows = found_rows(text, selection, offset, budget)
+            rows = found_rows(text, selection, offset, budget, is_answer=is_answer)
             return page_of(rows, offset, budget, cost)
         case "query":
             return _excerpt_page(text, selection.query or "", budget, cost)
@@ -94,7 +103,9 @@ def answer(item: MemoryItem, selection: Selection, offset: int, most: int, cost:
     most_if_more_follows = most * 2 // 3 - around
     while True:
         try:
-            page = read_part(item.text, selection, offset, budget, cost)
+            page = read_part(
+                item.text, selection, offset, budget, cost, is_answer=is_query_answer(item)
+            )
         except NothingMatchedError as error:
             message = prompts.NOTHING_MATCHED.format(ref=head, message=error)
             return truncated(message, most, cost)

@@ -73,7 +73,14 @@ class FoundRows:
             yield csv_text([self.columns, [abridged(cell, limit, 1) for cell in cells]])
 
 
-def found_rows(text: str, selection: Selection, offset: int, budget: int | None) -> FoundRows:
+def found_rows(
+    text: str,
+    selection: Selection,
+    offset: int,
+    budget: int | None,
+    *,
+    is_answer: bool = False,
+) -> FoundRows:
     """Return the rows of the table in `text` for which ``where`` holds, with the ``columns`` that are asked for.
 
     Only rows from `offset` on are returned, as many as a page of `budget` tokens could hold. Their cells are written as
@@ -85,7 +92,7 @@ def found_rows(text: str, selection: Selection, offset: int, budget: int | None)
         NothingMatchedError: ``where`` holds for no row; the message names the columns.
         SelectionTimeoutError: It took too long.
     """
-    table = table_of(text)
+    table = table_of(text, is_answer=is_answer)
     where = "1" if selection.where is None else selection.where
     stop = sys.maxsize
     if budget is not None:

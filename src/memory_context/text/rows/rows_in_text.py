@@ -18,20 +18,30 @@ from memory_context.text.rows.log_lines import log_table
 from memory_context.text.rows.record_blocks import record_table
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names
 from memory_context.text.rows.ruled_tables import is_no_single_table, markdown_table, ruled_table
-from memory_context.text.rows.separated_values import separated_table, table_between_bars
+from memory_context.text.rows.separated_values import (
+    answer_table,
+    separated_table,
+    table_between_bars,
+)
 from memory_context.text.rows.values_as_rows import rows_of_values, table_of_value
 
 NO_TABLE = "this text has no rows: it is empty"
 
 
-def table_of(text: str) -> TextTable:
+def table_of(text: str, *, is_answer: bool = False) -> TextTable:
     """Return the rows of `text`; if it has none by its form, its lines.
 
     A wrapper around the rows, and a line that introduces them, are skipped.
 
+    Args:
+        text: The text.
+        is_answer: Whether it is a saved answer of a query, whose form need not be guessed.
+
     Raises:
         InvalidSelectionError: The text is empty, or a row cannot be read.
     """
+    if is_answer:
+        return answer_table(text)
     text = text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n")
     if not text.strip():
         raise InvalidSelectionError(NO_TABLE)

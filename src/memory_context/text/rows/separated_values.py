@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import groupby, islice
@@ -32,6 +32,7 @@ LEAST_EVEN = 0.9
 DELIMITERS: Final = {"\t": "TSV", ",": "CSV", ";": "CSV", "|": "CSV"}
 # A header and two rows, of three cells each, cannot be chance.
 LEAST_LINES = 3
+LEAST_CELLS = 2
 LEAST_BARS = 2
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _MILLISECONDS: Final = re.compile(r"\d{3}\b.*\s\S")
@@ -58,6 +59,8 @@ def separated_table(text: str) -> TextTable | None:
         is_named = has_names(head)
         if _holds_other_tables(text, delimiter, head[0] if is_named else []):
             return None
+        if _may_lose_rows(text, delimiter):
+            return None
         is_padded = any(cell != cell.strip() for cell in head[0])
 
         rows = partial(_cells, text, delimiter, width, int(is_named), is_padded=is_padded)
@@ -65,6 +68,21 @@ def separated_table(text: str) -> TextTable | None:
         name = f"the {DELIMITERS[delimiter]}"
         return TextTable(names, rows, name, by_semicolons=delimiter == ";")
     return None
+
+
+def answer_table(text: str) -> TextTable:
+    """Return the table of a saved answer of a query: CSV below a line of names, of one column or without a row, too.
+
+    Raises:
+        InvalidSelectionError: A row cannot be read.
+    """
+
+    def rows() -> Iterator[Row]:
+        for row in islice(_parsed(csv.reader(_lines(text))), 1, None):
+            yield [cell or None for cell in row]
+
+    names = next(_parsed(csv.reader(_lines(text))))
+    return TextTable(column_names(names), rows, "the answer")
 
 
 def _holds_other_tables(text: str, delimiter: str, names: Row) -> bool:
@@ -127,7 +145,7 @@ def _are_rows(rows: list[list[str]], delimiter: str) -> bool:
     """Return whether these are rows of a table, and not sentences or code with equally many commas in each line."""
     width = len(rows[0])
     same = sum(1 for row in rows if len(row) == width)
-    if len(rows) < 2 or width < 2 or same < LEAST_EVEN * len(rows):
+    if len(rows) < 2 or width < LEAST_CELLS or same < LEAST_EVEN * len(rows):
         return False
     if delimiter == "\t":
         return True
@@ -158,10 +176,38 @@ def _rows(text: str, delimiter: str, *, keeps_blank: bool = False) -> Iterator[l
     Raises:
         InvalidSelectionError: A row cannot be read.
     """
-    # Only a line feed ends a line, as everywhere in this package.
-    lines = io.StringIO(text, newline="\n")
-    filled = (line for line in lines if keeps_blank or not line.isspace())
+    reader = csv.reader(_lines(text), delimiter=delimiter, skipinitialspace=delimiter != "\t")
+    for row in _parsed(reader):
+        if keeps_blank or not _is_blank_line(row, delimiter):
+            yield row
+
+
+def _parsed(reader: Iterable[list[str]]) -> Iterator[list[str]]:
     try:
-        yield from csv.reader(filled, delimiter=delimiter, skipinitialspace=delimiter != "\t")
+        yield from reader
     except csv.Error as error:
         raise InvalidSelectionError(f"this CSV cannot be read: {error}") from error
+
+
+def _lines(text: str) -> Iterable[str]:
+    # Only a line feed ends a line, as everywhere in this package.
+    return io.StringIO(text, newline="\n")
+
+
+def _is_blank_line(row: list[str], delimiter: str) -> bool:
+    """Return whether a row is a line of white space, which tabs are, too. One inside a cell is not a row."""
+    return (len(row) < LEAST_CELLS or delimiter == "\t") and _is_blank(row)
+
+
+def _may_lose_rows(text: str, delimiter: str) -> bool:
+    """Return whether a quotation mark that nothing closes may have made one cell of several rows."""
+    if '"' not in text:
+        return False
+    try:
+        for _ in csv.reader(
+            _lines(text), delimiter=delimiter, skipinitialspace=delimiter != "\t", strict=True
+        ):
+            pass
+    except csv.Error:
+        return any("\n" in cell for row in _rows(text, delimiter) for cell in row)
+    return False
