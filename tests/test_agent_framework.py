@@ -578,9 +578,9 @@ def fails() -> str:
 
 
 async def test_what_a_policy_redacts_is_not_in_sight(store: SQLAlchemyStore) -> None:
-    """A filter changes small results, errors and memory tools' answers, in prompts and in the session, and results once."""
+    """A filter takes its words out of small results, errors and memory tools' answers, in prompts and in the session."""
     MemoryManager(store, user_id="ann").store("the old secret", key="old")
-    fold = FoldPolicy(redact=[lambda text: text.replace("secret", "(secret)")])
+    fold = FoldPolicy(redact=[lambda text: text.replace("secret", "s…")])
     calls = [*call("whoami"), *call("fails", "2"), *call("retrieve_memory", "3", key="old")]
     client = ScriptedFrameworkClient([calls, "Hello."])
     client.function_invocation_configuration["include_detailed_errors"] = True
@@ -591,13 +591,13 @@ async def test_what_a_policy_redacts_is_not_in_sight(store: SQLAlchemyStore) -> 
     await agent.run("Who am I?", session=session)
 
     told = said(client.prompts[-1])
-    assert "the (secret) of ann" in told
-    assert "the old (secret)" in told
-    assert " secret" not in told + json.dumps(session.to_dict())
+    for words in ("the s… of ann", "the s… cause", "the old s…"):
+        assert words in told
+    assert "secret" not in told + json.dumps(session.to_dict())
 
 
 async def test_a_middleware_replaces_a_folded_result(store: SQLAlchemyStore) -> None:
-    """Of a reference that a middleware took out of a result, nothing is in sight: it is not explained, and lines come back."""
+    """Of a reference that a middleware took out of a result, nothing is in sight: its lines come back."""
 
     @function_middleware
     async def hide(context: FunctionInvocationContext, call_next: Any) -> None:

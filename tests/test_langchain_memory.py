@@ -289,7 +289,7 @@ def test_settings_and_their_errors(store: SQLAlchemyStore) -> None:
 
 @pytest.mark.parametrize("name", ["user_id", "thread_id", "store", "max_turns"])
 def test_what_it_was_made_with_does_not_change(store: SQLAlchemyStore, name: str) -> None:
-    """Another user, store or limit needs another memory: an assignment or a copy is refused, since it would change nothing."""
+    """Another user, store or limit needs another memory: an assignment or a copy is refused; it would change nothing."""
     memory = MemoryContextMemory(user_id="42", thread_id="t", store=store)
     with pytest.raises(ValidationError, match="frozen"):
         setattr(memory, name, "other")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import inspect
-from dataclasses import replace
 from functools import partial
 from typing import Any, get_type_hints
 
@@ -25,7 +23,6 @@ from memory_context import (
     PassingPolicy,
     RecallPolicy,
 )
-from memory_context.conversation import fold_recall_notes_policies
 from memory_context.conversation.ask_texts import AskLimits
 from memory_context.conversation.fold_recall_notes_policies import LEAST_THRESHOLD, PERSON_THRESHOLD
 from memory_context.conversation.folding.fold_messages import results_together, shared_threshold
@@ -205,16 +202,6 @@ def test_a_switch_is_a_bool(kind: Any) -> None:
             with pytest.raises(InvalidArgumentError, match=f"{name}= takes True or False"):
                 policy(**{name: value})
         assert [True, False] == [getattr(policy(**{name: on}), name) for on in (True, False)]
-
-
-def test_what_filters_returned_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Filters change no text that they have returned, also in a policy made from the first; the oldest are forgotten."""
-    monkeypatch.setattr(fold_recall_notes_policies, "RETURNED_TEXTS", 2)
-    policy = FoldPolicy(redact=[lambda text: f"<{text}>"])
-    for text in "abcde":
-        once = policy.redacted(text)
-        assert f"<{text}>" == once == replace(copy.deepcopy(policy), threshold=60).redacted(once)
-    assert "<<a>>" == policy.redacted("<a>")
 
 
 @for_each(

@@ -98,7 +98,7 @@ ANSWERS: list[tuple[str, list[Any]]] = [
     ("SELECT name FROM c WHERE vip", [("ann",)]),
     ("SELECT name FROM c WHERE vip = 1 AND vip = TRUE AND vip IS TRUE", [("ann",)]),
     ("SELECT name FROM c WHERE NOT vip OR vip IS NULL ORDER BY name", [("bob",), ("cem",)]),
-    ("SELECT customer FROM o WHERE trim(customer, 'an') = '' OR ltrim(customer, 'b') = 'ob' ORDER BY id LIMIT 2", [("ann",), ("bob",)]),
+    ("SELECT DISTINCT customer FROM o WHERE trim(customer, 'an') = '' OR ltrim(customer, 'b') = 'ob'", [("ann",), ("bob",)]),
     ("SELECT name FROM c, json_each(c.tags) j WHERE j.value = 'b' ORDER BY name", [("ann",), ("cem",)]),
     ("SELECT name FROM c WHERE meta ->> '$.n' > 1 AND json_extract(tags, '$[0]') = 'a'", [("ann",)]),
     # joins, groups, windows, subqueries

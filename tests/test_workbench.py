@@ -36,7 +36,7 @@ from autogen_core.tools import (
 from pydantic import BaseModel
 
 from for_each import for_each
-from memory_context import FoldPolicy, MemoryContext, MemoryRef, PassingPolicy, exceptions
+from memory_context import MemoryContext, MemoryRef, PassingPolicy, exceptions
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.conversation.folding.fold_messages import results_together
 from memory_context.sentences_models_read import ABOUT_REFERENCES
@@ -292,17 +292,6 @@ class TestFolding:
         assert (
             ToolResult(name="measure", result=[TextResultContent(content="2 characters")]) == result
         )
-
-    async def test_filtered_once(self) -> None:
-        """A filter that does not leave its own words alone is applied to a small output once, here or in the context."""
-        fold = FoldPolicy(redact=[lambda text: text.replace("worker", "(worker)")])
-        context = MemoryContext("ann", store="sqlite://", fold=fold)
-        script = [[calls("measure", text="x", unit="worker")], "Done."]
-        measuring = agent(script, context, context.workbench([measure]))
-        await measuring.run(task="Measure it.")
-        told = prompts(measuring)[-1][-1]
-        assert isinstance(told, FunctionExecutionResultMessage)
-        assert "1 (worker)" == told.content[0].content
 
     async def test_images_stay(self, context: MemoryContext) -> None:
         """Images stay between their texts, which are folded run by run."""

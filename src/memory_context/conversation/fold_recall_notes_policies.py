@@ -24,8 +24,6 @@ PERSON = "user"
 PERSON_THRESHOLD = 8000
 # A preview is a quarter of the text at most, else a reference would save too little.
 PREVIEW_PART = 4
-# The texts whose filtering is remembered, for a process with many conversations.
-RETURNED_TEXTS = 10_000
 # Tools that read files, in coding agents, in deepagents, and in MCP's file servers.
 FILE_READERS = frozenset(
     {
@@ -48,40 +46,6 @@ FILE_READERS = frozenset(
         "view_file",
     }
 )
-
-
-class TextFilters(tuple[Any, ...]):
-    """The filters of a `FoldPolicy` as one, which does not change again a text that it has returned in this process.
-
-    Hosts take in a result where it is made and again before the model call, and not every filter leaves its own words
-    alone: one that puts ``[secret removed]`` for ``secret`` does not.
-    """
-
-    def __init__(self, _: Collection[Any] = ()) -> None:
-        self._returned, self._returned_before = set[int](), set[int]()
-
-    @staticmethod
-    def of(filters: Collection[Any]) -> TextFilters:
-        """Return *filters* as one; the same object if they are."""
-        return filters if isinstance(filters, TextFilters) else TextFilters(filters)
-
-    def __call__(self, text: str) -> str:
-        """Return *text* as the filters leave it."""
-        if not self or hash(text) in self._returned or hash(text) in self._returned_before:
-            return text
-        filtered = text
-        for one in self:
-            filtered = one(filtered)
-        if filtered != text:
-            self._note(filtered)
-        return filtered
-
-    def _note(self, text: str) -> None:
-        # Two sets instead of one in order of age: each step is safe among threads without a lock, which no policy that
-        # is copied or pickled could hold.
-        if len(self._returned) >= RETURNED_TEXTS:
-            self._returned_before, self._returned = self._returned, set()
-        self._returned.add(hash(text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,9 +76,8 @@ class FoldPolicy:
             large ones, and leaves ``{"memory_key": …}``. `MemoryContextMiddleware` only.
         redact: Filters for tools' results, other texts that may be folded, and recalled text, applied before a model
             sees them and before they are stored: callables from text to text; in `MemoryContextMiddleware` also
-            LangChain's `PIIMiddleware`. They are not applied again to a text that they have returned in the same
-            process; recalled lines of it are filtered again. To redact everything that is stored, give the store a
-            `Redactor`.
+            LangChain's `PIIMiddleware`. A filter must leave alone what it returned, because hosts show it some texts twice.
+            To redact everything that is stored, give the store a `Redactor`.
         instructions: Whether a conversation's first placeholder says what a reference is. Without, put
             `MEMORY_INSTRUCTIONS` into the system message.
         queries: Whether the agent gets `query_memory`, which computes over stored texts by SQL, for some 100 tokens a call;
@@ -169,7 +132,6 @@ class FoldPolicy:
             raise InvalidArgumentError(
                 f"redact= takes a list of callables from text to text, not {filters!r:.80}"
             )
-        object.__setattr__(self, "redact", TextFilters.of(filters))
         if self.fold not in ("at_once", "after_reading"):
             raise InvalidArgumentError(
                 f'fold must be "at_once" or "after_reading", not {self.fold!r}'
@@ -181,7 +143,9 @@ class FoldPolicy:
 
     def redacted(self, text: str) -> str:
         """Return *text* as the `redact` filters leave it."""
-        return TextFilters.of(self.redact)(text)
+        for redact in self.redact:
+            text = redact(text)
+        return text
 
     def threshold_for(self, source: str | None) -> int:
         """Return the threshold for a message from *source*, or for a tool's result (None)."""

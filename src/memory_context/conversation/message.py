@@ -162,7 +162,9 @@ class Message:
             facts=replace(
                 facts,
                 lines={key: ranges for key, ranges in facts.lines.items() if key in keys},
-                folded=tuple(place for place in facts.folded if leading_key(self.texts.get(place, ""))),
+                folded=tuple(
+                    place for place in facts.folded if leading_key(self.texts.get(place, ""))
+                ),
                 trusted=tuple(key for key in facts.trusted if key in keys),
             ),
         )
