@@ -103,11 +103,11 @@ def test_no_guesses(cells: list[str]) -> None:
         (PODS, "SELECT name FROM t WHERE restarts > 0", r"RESTARTS .*'12 \(3m ago\)'.*CAST\(RESTARTS AS REAL\)"),
         (PODS, "SELECT sum(restarts) FROM t", r"'12 \(3m ago\)'"),
         (RESTARTED, "SELECT max(restarts) FROM t", r"quantities, .*CAST\(RESTARTS AS REAL\).*RESTARTS \|\| ''"),
-        (DOUBTFUL, "SELECT avg(amount) FROM t", r"if ',' parts thousands, .* if it is the decimal mark"),
+        (DOUBTFUL, "SELECT avg(amount) FROM t", r"amount .*'1,200': write CAST\(amount AS REAL\).* or an expression"),
         (DOUBTFUL, "SELECT total(amount) FROM t", "amount .*'1,200'"),
         (DOUBTFUL, "SELECT sum(CAST(amount AS REAL)) FROM t", "CAST would take '1,200' in amount for another"),
-        (GERMAN, "SELECT sum(gewicht) FROM t", r"'1\.234'.*if '\.' parts thousands"),
-        ("n,x\na,$5\nb,€7", "SELECT sum(x) FROM t", r"replace\(x, '\$', ''\)"),
+        (GERMAN, "SELECT sum(gewicht) FROM t", r"gewicht .*'1\.234'.*3\.10 is 3\.1"),
+        ("n,x\na,$5\nb,€7", "SELECT sum(x) FROM t", r"x .*'\$5'"),
         (MIXED, "SELECT name FROM t WHERE amount BETWEEN 1 AND 7", "'unknown'"),
         (MIXED, "SELECT name FROM t WHERE amount IN (5, 10)", "'unknown'"),
         (MIXED, "SELECT name FROM t WHERE amount > (SELECT count(*) FROM t)", "'unknown'"),
@@ -132,7 +132,7 @@ def test_no_guesses(cells: list[str]) -> None:
         ("n,x\na,5°C\nb,10°C", "SELECT n FROM t ORDER BY x", "'10°C' would come before '5°C'"),
         ("n,x\na,9+\nb,10+", "SELECT max(x) FROM t", "'10.' would come before '9.'"),
         ("n,x\na,<1\nb,5\nc,>100", "SELECT max(x) FROM t", "'5' would come before '<1'"),
-        ("n,x\na,900Mi\nb,2Gi", "SELECT n FROM t ORDER BY x", "'2Gi' would come before '900Mi': .* for each unit"),
+        ("n,x\na,900Mi\nb,2Gi", "SELECT n FROM t ORDER BY x", "'2Gi' would come before '900Mi'"),
         ("n,x\na,900Mi\nb,2Gi", "SELECT max(CAST(x AS REAL)) FROM t", "'900Mi' and '2Gi'"),
         ("a,b\n1,x\n2,7", "SELECT a FROM t WHERE b > a", "b .*'x'"),
         ("id,n\n007,1\n7,2", "SELECT n FROM t WHERE id = 7", "compare it with a text, as '007'"),
@@ -348,16 +348,19 @@ def test_notations_of_bookkeepers(cells: list[str], total: float) -> None:
         (["(5)", "(6)"], "CAST(replace(x, '(', '') AS REAL)", None),
     ],
 )  # fmt: skip
-def test_advice_is_right(cells: list[str], expression: str, total: float | None) -> None:
-    """The expression that an error advises gives the right total; where that needs more, the next error says so."""
+def test_numbers_that_an_expression_makes(
+    cells: list[str], expression: str, total: float | None
+) -> None:
+    """An expression of the caller's own gives the right total; where it leaves more than a number, CAST is an error."""
     memory = _memory(json.dumps([{"x": cell} for cell in cells]))
-    with pytest.raises(InvalidQueryError) as caught:
+    with pytest.raises(
+        InvalidQueryError, match=r"x is used as numbers .*: write CAST\(x AS REAL\)"
+    ):
         memory.query("SELECT sum(x) FROM t")
     if total is None:
         with pytest.raises(InvalidQueryError, match="CAST would take"):
             memory.query(f"SELECT sum({expression}) FROM t")
     else:
-        assert expression in str(caught.value)
         [[answer]] = memory.query(f"SELECT sum({expression}) FROM t")
         assert total == answer
 
@@ -370,10 +373,18 @@ def test_advice_is_right(cells: list[str], expression: str, total: float | None)
         (
             "v,x\n3.9,a\n3.10,b",
             "SELECT max(v) FROM t",
-            "'3.10' would come before '3.9': .* versions",
+            "'3.10' would come before '3.9': .*3.10 is 3.1",
         ),
-        ("v,x\n1.9.0,a\n1.10.0,b", "SELECT x FROM t ORDER BY v DESC", "'1.10.0' .*each part"),
-        ("r,x\n10-20,a\n5-9,b", "SELECT sum(CAST(r AS REAL)) FROM t", "'10-20' .*end of the range"),
+        (
+            "v,x\n1.9.0,a\n1.10.0,b",
+            "SELECT x FROM t ORDER BY v DESC",
+            "'1.10.0' would come before '1.9.0'",
+        ),
+        (
+            "r,x\n10-20,a\n5-9,b",
+            "SELECT sum(CAST(r AS REAL)) FROM t",
+            "'10-20' in r for another number",
+        ),
     ],
 )
 def test_names_versions_and_ranges(text: str, sql: str, told: str) -> None:
@@ -409,7 +420,7 @@ def test_other_names_and_orders(text: str, sql: str, expected: list[Any]) -> Non
 @for_each(
     "cells, told",
     [
-        (["15.08.2025", "28.02.2025"], "'15.08.2025' would come before '28.02.2025': put year, month"),
+        (["15.08.2025", "28.02.2025"], "'15.08.2025' would come before '28.02.2025'"),
         (["28.2.2025", "3.11.2025"], "'28.2.2025' would come before '3.11.2025'"),
         (["03-11-2025", "04-01-2025", "unknown"], "'03-11-2025' would come before '04-01-2025'"),
         (["3 Nov 2025", "12 Dec 2025"], "'12 Dec 2025' would come before '3 Nov 2025'"),
@@ -418,18 +429,18 @@ def test_other_names_and_orders(text: str, sql: str, expected: list[Any]) -> Non
         (["Thu Nov 26 13:05:06 2026 +0100", "Fri Dec 4 13:05:06 2026 +0100"], "'Fri Dec 4"),
         (["03/11/25", "04/01/25"], "'03/11/25' would come before '04/01/25'"),
         (["03/11/2025 9:05", "03/11/2025 10:30"], "'03/11/2025 10:30' would come before"),
-        (["3.11.25", "28.2.25"], "'28.2.25' would come before '3.11.25'.* if they are versions"),
+        (["3.11.25", "28.2.25"], "'28.2.25' would come before '3.11.25'"),
         (["2025/9/1", "2025/10/1"], "'2025/10/1' would come before '2025/9/1'"),
         (["2026-01-31T12:00", "2026-01-31 13:00"], "'2026-01-31 13:00' would come before"),
         (["2026-01-31T23:00-05:00", "2026-02-01T01:00+01:00"], "'2026-01-31T23:00-05:00' would"),
-        (["2026-01-31 08:30 UTC", "2026-01-31 09:00 CET"], "into one zone by a CASE with the hours"),
-        (["2026-10-25 02:10 CET", "2026-10-25 02:50 CEST"], "into one zone by a CASE"),
-        (["9:05", "10:30"], r"'10:30' would come before '9:05': write substr\('00000' \|\| x, -5\)"),
-        (["9:05 AM", "10:30 AM"], "'10:30 AM' would come before '9:05 AM': put hours up to 23"),
+        (["2026-01-31 08:30 UTC", "2026-01-31 09:00 CET"], "'2026-01-31 08:30 UTC' would come before"),
+        (["2026-10-25 02:10 CET", "2026-10-25 02:50 CEST"], "'2026-10-25 02:10 CET' would come before"),
+        (["9:05", "10:30"], "'10:30' would come before '9:05'"),
+        (["9:05 AM", "10:30 AM"], "'10:30 AM' would come before '9:05 AM'"),
         (["01:30 p.m.", "09:05 a.m."], "'01:30 p.m.' would come before '09:05 a.m.'"),
         (["1:30", "0:45", "12:00"], "'12:00' would come before '1:30'"),
         (["45:10", "1:02:03"], "'1:02:03' would come before '45:10'"),
-        (["Jan  5 10:00", "Feb  3 10:00"], "'Feb 3 10:00' would .*, and months by a CASE with their names"),
+        (["Jan  5 10:00", "Feb  3 10:00"], "'Feb 3 10:00' would come before"),
         (["Jan  5 10:00", "Dec 31  2025"], "'Dec 31 2025' would come before 'Jan 5 10:00'"),
         (["05 Jan", "03 Feb"], "'03 Feb' would come before '05 Jan'"),
         (["January", "February", "n/a"], "'February' would come before 'January'"),
@@ -481,7 +492,7 @@ def test_texts_in_order_of_time(cells: list[str], last: str) -> None:
 
 
 def test_casts_of_times() -> None:
-    """CAST takes neither the hours of a time nor the day of a date for all of it; what an error advises is right."""
+    """CAST takes neither the hours of a time nor the day of a date for all of it; their parts are put in order by substr."""
     memory = _memory("day,took\n28.02.2025,9:05\n03.03.2025,10:30")
     for name in ("day", "took"):
         with pytest.raises(InvalidQueryError, match="for another number"):

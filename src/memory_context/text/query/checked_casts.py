@@ -11,7 +11,7 @@ from sqlglot.errors import SqlglotError
 
 from memory_context.exceptions import InvalidQueryError
 from memory_context.text.query.numbers_and_missing_values import is_filled, is_plain_number
-from memory_context.text.query.units_and_cast_advice import instead, is_cast_whole, shown, unit_of
+from memory_context.text.query.quantities_in_texts import is_cast_whole, shown, unit_of
 
 FUNCTION: Final = "number_to_cast"
 _WITHOUT_UNIT: Final = ("", 1.0)
@@ -63,9 +63,9 @@ class CheckedCasts:
 
     def _check(self, text: str, cast: int) -> None:
         if not is_cast_whole(text):
-            example, advice = instead(self._sources[cast], [text])
             raise InvalidQueryError(
-                f"CAST would take {example} in {self._sources[cast]} for another number: {advice}"
+                f"CAST would take {shown(text)} in {self._sources[cast]} for another number: "
+                "leave only the number, by an expression with substr, replace or CASE"
             )
         unit = unit_of(text)
         # 900 has another unit than 3M, but 0 is the same in any unit.

@@ -29,7 +29,7 @@ from memory_context.text.query.numbers_and_missing_values import (
     is_plain_number,
     notation_of,
 )
-from memory_context.text.query.units_and_cast_advice import (
+from memory_context.text.query.quantities_in_texts import (
     instead,
     is_quantity,
     out_of_order,
@@ -376,14 +376,13 @@ def _replaces_in_numbers(node: exp.Expr) -> bool:
 
 
 def _refuse_texts(values: _Values, use: str, otherwise: str = "") -> None:
-    """Raise an error if there are texts, with an example and advice on what to write instead."""
+    """Raise an error if there are texts, with an example, which is no plain number if one is none."""
     texts = values.filled or list(values.texts)
     if texts:
-        example, advice = instead(values.name, texts)
-        if otherwise:
-            advice += otherwise.format(example)
+        example = shown(min(texts, key=is_plain_number))
         raise InvalidQueryError(
-            f"{values.name} is {use}, and gives texts such as {example}: {advice}"
+            f"{values.name} is {use}, and gives texts such as {example}: {instead(values.name)}"
+            + otherwise.format(example)
         )
 
 
@@ -432,8 +431,7 @@ def _check_order(*values: _Values, takes_numbers: bool = True) -> None:
         _refuse_texts(named, "ordered among numbers here")
     pair = out_of_order([text for one in values for text in one.filled])
     if pair is not None and not named.are_meant_as_texts:
-        _, advice = instead(named.name, named.filled)
         raise InvalidQueryError(
             f"{named.name} holds quantities, dates or versions in texts, of which {shown(pair[1])} would come before "
-            f"{shown(pair[0])}: {advice}; or {named.name} || '', if texts are meant"
+            f"{shown(pair[0])}: {instead(named.name)}; or {named.name} || '', if texts are meant"
         )

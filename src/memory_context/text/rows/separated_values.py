@@ -13,7 +13,7 @@ from typing import Final
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.text.lines import lines_of
-from memory_context.text.query.units_and_cast_advice import is_quantity
+from memory_context.text.query.quantities_in_texts import is_quantity
 from memory_context.text.rows.names_in_first_row import (
     has_names,
     names_another_table,

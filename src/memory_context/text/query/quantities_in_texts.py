@@ -1,4 +1,4 @@
-"""Recognise quantities in texts, such as ``12 (3m ago)`` and ``5ms``, and advise which SQL makes numbers of them.
+"""Recognise quantities in texts, such as ``12 (3m ago)`` and ``5ms``.
 
 It also decides whether texts sort in the order of the quantities in them, and whether CAST reads a text correctly.
 """
@@ -12,7 +12,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
-from memory_context.text.query.dates_and_times import has_unknown_zone, may_be_later, moment
+from memory_context.text.query.dates_and_times import may_be_later, moment
 from memory_context.text.query.numbers_and_missing_values import SAMPLED, is_number, notation_of
 
 LONGEST_SHOWN = 40
@@ -53,16 +53,9 @@ _SECONDS: Final = {
 _BYTES = re.compile("([kKMGT]?)(?:i?B|(?<=[kKMGT])i)?")
 _DIGITS = re.compile(r"([-\u2212]?)[^-0-9]*([0-9][0-9.,]*)")
 _BY_THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
-_BLANK = re.compile(r"(?<=[0-9])\s(?=[0-9])")
-_MARK = re.compile(r"[^-0-9.\s]+")
 _ISO_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
 # 3.10 or v1.10.0-rc1, which come after 3.9 and v1.9.0. An address has four parts, and no such order.
 _VERSION = re.compile(r"v?([0-9]{1,9})\.([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:[-+]?[a-z][\w.+-]*)?")
-_TWO_DIGITS = re.compile(r"\.[0-9]{2}$")
-_HOURS = re.compile(r"\s*[0-9]{1,4}:[0-9]{2}")
-_HOURS_OF_HALVES = re.compile(rf"{_HOURS.pattern}[0-9:.]*\s?[ap]\.?m", re.IGNORECASE)
-_MONTH_NAME = re.compile(r"[^\W\d_]{3}")
-_RANGE = re.compile(r"[0-9]\s?[-\u2013]\s?[0-9]")
 
 _Reading = Callable[[str], Any]
 
@@ -158,71 +151,12 @@ _READINGS: Final[tuple[_Reading, ...]] = (
 )
 
 
-def instead(name: str, texts: Sequence[str]) -> tuple[str, str]:
-    """Return one of the texts as an example, quoted, and advice on the SQL that makes numbers of them."""
-    first = texts[0]
-    is_dotted = all(map(_VERSION.fullmatch, texts))
-    is_moment = moment(first) is not None and not is_quantity(first)
-    if is_moment and not (is_dotted and _TWO_DIGITS.search(first)):
-        return shown(first), _in_order(name, texts)
-    misread = [text for text in texts if not is_cast_whole(text)]
-    notation = notation_of(texts)
-    if notation is None and is_dotted:
-        otherwise = "" if misread else f"write CAST({name} AS REAL) if they are numbers; "
-        if is_moment:
-            otherwise = f"{_in_order(name, texts)} if they are dates; "
-        advice = f"{otherwise}take each part by substr({name}, …) as a number if they are versions"
-        return shown(first), advice
-    if misread or (notation and notation.is_doubtful):
-        cell = (misread or texts)[0]
-        return shown(cell), _without_marks(name, cell)
-    example = next((text for text in texts if not is_number(text)), texts[0])
-    advice = f"write CAST({name} AS REAL): the number that a text begins with, else NULL"
-    if len(set(filter(None, map(unit_of, texts)))) > 1:
-        advice = f"write a CASE with a CAST({name} AS REAL) for each unit"
-    return shown(example), advice
-
-
-def _in_order(name: str, texts: Sequence[str]) -> str:
-    """Return advice on the SQL that makes dates or times sort correctly."""
-    moments = (found for text in texts if (found := moment(text)))
-    if has_unknown_zone({found.tzname() for found in moments} - {""}):
-        return "bring the times into one zone by a CASE with the hours of each zone's name"
-    if _ISO_DATE.match(texts[0]):
-        return f"compare it with a text of this form, or take julianday({name})"
-    if _HOURS_OF_HALVES.match(texts[0]):
-        return f"put hours up to 23 and minutes in this order, each of two digits, taken by substr({name}, …)"
-    if _HOURS.match(texts[0]):
-        width = max(map(len, texts))
-        return (
-            f"write substr('{'0' * width}' || {name}, -{width}) to have them in order, "
-            f"CAST(substr({name}, …) AS REAL) for the number in a part"
-        )
-    parts = f"as numbers of one width, each taken by substr({name}, …)"
-    if any(map(_MONTH_NAME.search, texts)):
-        parts += ", and months by a CASE with their names"
-    return f"put year, month and day in this order, {parts}"
-
-
-def _without_marks(name: str, cell: str) -> str:
-    """Return advice on the SQL that removes the first mark in the way from a cell, so that CAST can read it."""
-    text = cell.strip()
-    if text.endswith("-"):
-        positive = f"CAST(replace({name}, '-', '') AS REAL)"
-        return f"write CASE WHEN {name} LIKE '%-' THEN -{positive} ELSE CAST({name} AS REAL) END"
-    if "(" in text:
-        return f"write CAST(replace(replace({name}, '(', '-'), ')', '') AS REAL) if parentheses are a minus"
-    if _RANGE.search(text):
-        return f"write CAST(substr({name}, …) AS REAL) for the end of the range that is meant"
-    mark = (_BLANK.findall(text) or _MARK.findall(text) or ["."])[0]
-    if mark in ",.":
-        decimals = name if mark == "." else f"replace({name}, ',', '.')"
-        return (
-            f"write CAST(replace({name}, '{mark}', '') AS REAL) if '{mark}' parts thousands, "
-            f"CAST({decimals} AS REAL) if it is the decimal mark"
-        )
-    quoted = mark.replace("'", "''")
-    return f"write CAST(replace({name}, '{quoted}', '') AS REAL), with a replace() for each mark that is no decimal point"
+def instead(name: str) -> str:
+    """Return advice on the SQL that makes numbers, or texts in order, of an expression that gives texts."""
+    return (
+        f"write CAST({name} AS REAL) for the number that a text begins with (3.10 is 3.1, a date its year), "
+        "or an expression with substr, replace or CASE"
+    )
 
 
 def shown(text: str) -> str:
