@@ -4,6 +4,7 @@ import io
 import os
 import re
 import sys
+from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
@@ -81,14 +82,14 @@ def main() -> None:
     # A stream that whoever started the command has closed. A file that is opened next would take its place.
     for name, mode in ("stdin", "r"), ("stdout", "w"), ("stderr", "w"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115, PTH123 - open until the process ends
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - it stays open
     # Stored text may hold what the terminal's encoding cannot write.
     cast(io.TextIOWrapper, sys.stdout).reconfigure(errors="replace")
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()
     except OSError:
-        # `run` has said so; Python would complain about it once more when it flushes at exit.
+        # `run` has said so. Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
 
@@ -101,8 +102,8 @@ def run(arguments: list[str]) -> int:
     except (MemoryNotFoundError, NothingMatchedError) as error:
         _print_error(error)
         return NOTHING_FOUND
+    # An OSError is, for example, that of a full disk behind standard output.
     except (MemoryContextError, _UsageError, OSError) as error:
-        # An OSError is a full disk, for example.
         _print_error(error)
         return FAILED
     except (KeyboardInterrupt, typer.Abort):  # progress_and_ctrl_c.py says what state things are in

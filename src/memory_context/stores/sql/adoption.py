@@ -107,10 +107,9 @@ def _moment(text: object) -> datetime:
     try:
         moment = datetime.fromisoformat(str(text))
     except ValueError:
-        message = (
+        raise ValueError(
             f"created_at: {text!r} is no time of the years 1 to 9999; write one there, or NULL"
-        )
-        raise ValueError(message) from None
+        ) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 

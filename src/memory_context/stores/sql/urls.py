@@ -15,9 +15,8 @@ from memory_context.exceptions import UnsupportedDatabaseError
 STORE_VARIABLE = "MEMORY_CONTEXT_STORE"
 PASSWORD_VARIABLE = "MEMORY_CONTEXT_STORE_PASSWORD"  # noqa: S105 - the name of a variable
 DEFAULT_URL = "sqlite:///memory.db"
-# What SQLAlchemy takes for true in a URL.
-_SQLALCHEMY_YES = frozenset(("true", "yes", "on", "y", "t", "1"))
 _DRIVERS = {"sqlite": ("", "pysqlite"), "postgresql": ("", "psycopg")}
+_TRUE = ("true", "yes", "on", "y", "t", "1")  # as SQLAlchemy reads a parameter of a URL
 _ASYNCHRONOUS = {"postgresql+asyncpg": "postgresql+psycopg", "sqlite+aiosqlite": "sqlite"}
 
 
@@ -125,7 +124,7 @@ def file_of(url: sa.URL) -> Path | None:
 
 def _is_uri(url: sa.URL) -> bool:
     """Return whether the database is named by a URI of SQLite's, as in ``sqlite:///file:name.db?mode=ro&uri=true``."""
-    is_on = str(url.query.get("uri")).lower() in _SQLALCHEMY_YES
+    is_on = str(url.query.get("uri")).lower() in _TRUE
     return is_on and (url.database or "").startswith("file:")
 
 
