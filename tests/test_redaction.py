@@ -19,7 +19,7 @@ from examples import examples
 from for_each import first_quick, for_each
 from memory_context import Redacted, RedactionPattern, Redactor
 from memory_context.exceptions import InvalidArgumentError, RedactionTimeoutError
-from memory_context.text.redact import Redaction, without_pieces
+from memory_context.text.redact import Redaction, Secret, without_known
 from memory_context.text.redact.kinds_of_rules import Rule, Runs
 from memory_context.text.redact.redactor import KINDS, RULES
 from memory_context.text.redact.vendor_keys import VENDOR_KEYS
@@ -482,13 +482,17 @@ def test_keys_with_something_before_each_line(
     assert [] == spoiled(text, redacted)
 
 
-@for_each("margin", ["-{}", "app[1] {number}: {}", COLOUR])
-def test_printed_keys_cut_short(margin: str) -> None:
-    """A printed key whose end is cut off goes as far as it is there."""
-    block = pem(random.Random(7))
-    text = printed(margin, block[:-300])
+@for_each("margin", [*MARGINS.values(), "{number:4}  {}", "a/server/key:{number}:{}"])
+@for_each("line_break", ["\n", "\r\n", "\n\n", "<br>", "%0D%0A"])
+@for_each("cut", [-300, -20, 120])
+def test_printed_keys_cut_short(margin: str, line_break: str, cut: int) -> None:
+    """A printed key whose end is cut off goes as far as it is there, in JSON too; a line that is none of it stays."""
+    printed_key = printed(margin, pem(random.Random(7))[:cut]).replace("\n", line_break)
+    for text in (printed_key, json.dumps([printed_key]), f"{printed_key}{line_break}(cut off)"):
+        redacted = REDACTOR.redact(text).text
 
-    assert not regex.search("[A-Za-z0-9+/]{20}", REDACTOR.redact(text).text)
+        assert not regex.search("[A-Za-z0-9+/]{25}", redacted)
+        assert redacted.endswith("(cut off)") == text.endswith("(cut off)")
 
 
 def test_keys_that_are_replaced_in_a_diff() -> None:
@@ -527,13 +531,14 @@ def test_keys_in_one_line(between: str) -> None:
     ],
 )
 def test_what_is_no_key(text: str) -> None:
-    """What only speaks of keys stays: a line has to begin as the first one does, and to follow it."""
+    """What only speaks of keys stays: the line below the head has to end with as many characters as one of a key has."""
     assert Redacted(text) == REDACTOR.redact(text)
 
 
 HOSTILE = [
     *("-----BEGIN PRIVATE KEY-----", "# -----BEGIN PRIVATE KEY-----\n# ", "-----BEGIN PRIVATE KEY-----\\n\\n", "<br>-----BEGIN PRIVATE KEY-----" + " " * 500),
     *("-----BEGIN PRIVATE KEY-----\nA: b\n", "1 2 3 4 5 6 7 8 9 -----BEGIN PRIVATE KEY-----\n" + "A" * 64 + "\x1b[1m" * 99 + "\n", "\n" * 500 + "-----BEGIN PRIVATE KEY-----\n", "-----BEGIN PRIVATE KEY-----" + "A" * 99),
+    *("-----BEGIN PRIVATE KEY-----\n" + "a b " * 80 + "\n", "-----BEGIN PRIVATE KEY-----\nAbcd: Abcd: Abcd: Abcd: x\n", "-----BEGIN PRIVATE KEY-----\n" + "A" * 64 + "\\" * 500 + "x"),
     *("password=", "password: ", '"password": "', "token:", "api_key='", "secret: ${", "-----BEGIN PRIVATE KEY-----\n", "pass", "key="),
     *("-----END PRIVATE KEY-----", "eyJ", "eyJaaaaaaaaa.", "://", "://a:", "://a:b@", "@", ":AA", "Bearer ", "Basic YTpi ", "sk-", "xoxb-"),
     *("ghp_", "AKIA", "SG.", "Q~", "sig=", "login a password ", "--password ", "\\", '\\"', "\\n", "A" * 63 + "\n", "a1", "=", " ", "\x1b[32m"),
@@ -674,21 +679,23 @@ class TestUsersPatterns:
             redactor.redact("a" * 5000 + " b")
 
 
-class TestPieces:
-    """Pieces of secrets, where a line was made of a text and cut short."""
+class TestKnownSecrets:
+    """Secrets of a text in a line that was made of it, where they may have lost what shows that they are secrets."""
 
-    @for_each("kind", sorted({kind for kind, _ in TOKENS}))
-    def test_cut_anywhere(self, kind: str) -> None:
-        """A description that holds the beginning or the end of a secret loses it."""
-        make = next(make for name, make in TOKENS if name == kind)
-        secret = make(random.Random(9))
-        _, found = REDACTOR.cleared(CONTEXTS["line"].format(secret))
-        for piece in (secret[:20], secret[-15:], secret[5:18]):
-            cleared = without_pieces(f"log, 3 lines: it says {piece}…", found)
-            rest = cleared.replace(f"[redacted {kind}]", "")
-            assert piece[:6] not in rest
-            assert piece[-6:] not in rest
-            assert cleared.startswith("log, 3 lines: it says ")
+    @for_each(
+        "line, expected",
+        [
+            ("it says hunter2", "it says [redacted password]"),
+            ("xhunter2hunter2", "x[redacted password][redacted password]"),
+            ("it says hunt…", "it says [redacted password]…"),
+            ("hun… and hunter…", "[redacted password]… and [redacted password]…"),
+            ("hunters hunt", "hunters hunt"),
+            ("[redacted password] hu…", "[redacted password] hu…"),
+        ],
+    )
+    def test_whole_or_cut(self, line: str, expected: str) -> None:
+        """A secret is gone where it is whole, and what is left of it before an ellipsis."""
+        assert without_known(line, [Secret("password", "hunter" + "2")]) == expected
 
     def test_nothing_is_told(self) -> None:
         """A secret does not say what it is when it is printed, in a traceback or a log."""
