@@ -9,13 +9,18 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from memory_context.conversation.fold_recall_notes_policies import PERSON
-from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message, MessageFacts
+from memory_context.conversation.message import (
+    MEMORY_SOURCE,
+    FunctionCall,
+    Message,
+    MessageFacts,
+    Role,
+)
 from memory_context.conversation.nested_json import members_of
 from memory_context.model.item import hash_content
 
@@ -30,14 +35,21 @@ ASSISTANT = "assistant"
 
 def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
     """Return *message* as the library's own message, with the facts that are noted on it."""
-    role, source, calls, answers = "system", message.type, list[FunctionCall](), None
+    role: Role = "system"
+    source = message.type
+    calls = list[FunctionCall]()
+    answers: str | None = None
     match message:
         case HumanMessage():
-            role, source = "user", message.name or PERSON
+            role = "user"
+            source = message.name or PERSON
         case ToolMessage():
-            role, source, answers = "tool", message.name or "tool", message.tool_call_id
+            role = "tool"
+            source = message.name or "tool"
+            answers = message.tool_call_id
         case AIMessage():
-            role, source = "assistant", message.name or ASSISTANT
+            role = "assistant"
+            source = message.name or ASSISTANT
             calls = [
                 FunctionCall(str(call["id"]), call["name"], written(call["args"]))
                 for call in message.tool_calls
@@ -46,7 +58,7 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
             pass
     neutral = Message(
         message_id,
-        cast("Any", role),
+        role,
         source,
         _texts_of(message),
         tuple(calls),
@@ -128,13 +140,18 @@ def _texts_of(message: BaseMessage) -> dict[int, str]:
     """Return the texts by the index of their block; adjacent text blocks are joined with line breaks."""
     if message.content == "" and getattr(message, "tool_calls", None):
         return {}  # a model that only calls tools says nothing
-    texts = dict[int, str]()
-    blocks = enumerate(map(_text_of, _blocks(message.content)))
-    for _, run in groupby(blocks, lambda block: block[1] is not None):
-        (start, first), *rest = run
-        if first is not None:
-            texts[start] = "\n".join([first, *(text or "" for _, text in rest)])
-    return texts
+    adjacent = dict[int, list[str]]()
+    start = None
+    for place, block in enumerate(_blocks(message.content)):
+        text = _text_of(block)
+        if text is None:
+            start = None
+            continue
+        if start is None:
+            start = place
+            adjacent[start] = []
+        adjacent[start].append(text)
+    return {place: "\n".join(texts) for place, texts in adjacent.items()}
 
 
 def _with_texts(message: BaseMessage, texts: Mapping[int, str]) -> str | list[Block]:

@@ -93,16 +93,20 @@ def show(message: FrameworkMessage, parts: Sequence[Message]) -> None:
 
 def inserted_message(message: Message) -> FrameworkMessage:
     """Return the framework's form of a message that this library has inserted into the conversation."""
-    texts, source = [message.text], message.source
-    return FrameworkMessage("user", texts, author_name=source, message_id=message.id)
+    return FrameworkMessage(
+        "user", [message.text], author_name=message.source, message_id=message.id
+    )
 
 
 def with_texts(items: Sequence[Content], texts: Mapping[int, str]) -> list[Content]:
     """Return *items* with *texts* at their indexes in place of the old ones."""
-    return [
-        _with_text(item, texts[place]) if texts.get(place, item.text) != item.text else item
-        for place, item in enumerate(items)
-    ]
+    changed = list[Content]()
+    for place, item in enumerate(items):
+        if texts.get(place, item.text) == item.text:
+            changed.append(item)
+        else:
+            changed.append(_with_text(item, texts[place]))
+    return changed
 
 
 def _neutral_of(message: FrameworkMessage, tools: Mapping[str, str]) -> list[Message]:
@@ -112,7 +116,9 @@ def _neutral_of(message: FrameworkMessage, tools: Mapping[str, str]) -> list[Mes
     calls = tuple(_call(one) for one in message.contents if one.type == "function_call")
     others = _others(message.contents)
     texts = _texts(message.contents)
-    role = "system" if message.role == "developer" else message.role
+    role = message.role
+    if role == "developer":
+        role = "system"
     # The source of a person's message without a name is `user`, as with every framework.
     source = message.author_name or role
     words = json.dumps([role, [*texts.values()], [call.id for call in calls]])
@@ -179,7 +185,9 @@ def joined_texts(items: Sequence[Content]) -> list[Content]:
         adjacent = list(run)
         if is_text and len(adjacent) > 1:
             text = "\n".join(item.text or "" for item in adjacent)
-            properties = {k: v for item in adjacent for k, v in item.additional_properties.items()}
+            properties = dict[str, Any]()
+            for item in adjacent:
+                properties |= item.additional_properties
             adjacent = [Content.from_text(text, additional_properties=properties)]
         joined += adjacent
     return joined

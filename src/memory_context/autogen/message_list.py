@@ -49,11 +49,11 @@ class MessageList(HeldConversation):
     async def settle(self) -> None:
         """Append the waiting messages, except results at the beginning of the list, whose calls were cut off."""
         while self.waiting:
-            is_cut = not self.messages and isinstance(
-                self.waiting[0], FunctionExecutionResultMessage
-            )
-            if not is_cut:
-                await self._take_in(self.waiting[0])
+            first = self.waiting[0]
+            is_result = isinstance(first, FunctionExecutionResultMessage)
+            if self.messages or not is_result:
+                await self._take_in(first)
+            # Only now: if it is cancelled on the way, the message still waits.
             del self.waiting[0]
 
     async def prompt(self) -> list[LLMMessage]:
@@ -81,9 +81,13 @@ class MessageList(HeldConversation):
     def forget(self) -> None:
         """Forget the messages. Memories stay in the store."""
         cache = self.conversation.cache
-        cache.layer = cache.used = None
-        self.waiting, self.messages, self.finished, self._hosted = [], [], {}, {}
+        cache.layer = None
+        cache.used = None
+        self.waiting = []
+        self.messages = []
+        self.finished = {}
         self.left = []
+        self._hosted = {}
         self.facts = replace(self.facts, user_id=None, undecided=None, trusted=())
         self.seen = 0
 
@@ -133,7 +137,9 @@ class MessageList(HeldConversation):
             tools: The names of the tools.
             ended: Whether it is known that no run is going on.
         """
-        results = (ended and self._unread_results()) or self.left
+        results = self.left
+        if ended:
+            results = self._unread_results() or results
         # The result of a handoff, which is not one of the tools, may well end a run.
         is_theirs = all(result.source in tools for result in results)
         return is_theirs and any(result.known.folded for result in results)
@@ -152,8 +158,9 @@ class MessageList(HeldConversation):
 
     def _as_folded(self, part: Message) -> Message:
         """Return *part* with the facts of its fold, if a workbench has folded this result already."""
-        made = self.conversation.cache.made
-        facts = made.get(hash_content(part.text)) if part.role == "tool" else None
+        facts = None
+        if part.role == "tool":
+            facts = self.conversation.cache.made.get(hash_content(part.text))
         return replace(part, facts=facts)
 
     def _answer_cancelled_calls(self) -> None:
@@ -171,11 +178,10 @@ class MessageList(HeldConversation):
         """Return *messages* with new ids, with adjacent results as parts of one message."""
         numbered = list[Message]()
         for is_result, group in groupby(messages, key=lambda message: message.role == "tool"):
-            if is_result:
-                host_id = self._next_id()
-                numbered += [
-                    replace(message, id=f"{host_id}.{index}") for index, message in enumerate(group)
-                ]
-            else:
+            if not is_result:
                 numbered += [replace(message, id=self._next_id()) for message in group]
+                continue
+            host_id = self._next_id()
+            for index, message in enumerate(group):
+                numbered.append(replace(message, id=f"{host_id}.{index}"))
         return numbered

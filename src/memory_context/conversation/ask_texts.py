@@ -84,9 +84,10 @@ class TextPart:
     @property
     def numbered(self) -> str:
         """Return its header and its lines, each preceded by its number."""
-        header = [f"1: {self.header}"] if self.header else []
         lines = [f"{number}: {line}" for number, line in enumerate(self.lines, self.first)]
-        return "\n".join([*header, *lines])
+        if self.header:
+            lines.insert(0, f"1: {self.header}")
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +192,12 @@ def parts_of(item: MemoryItem) -> list[TextPart]:
     Raises:
         InvalidArgumentError: It is a secret, or binary.
     """
-    if is_secret(item) or not isinstance(item.content, str):
-        raise InvalidArgumentError(
-            f"{item.memory_key} is {'a secret' if is_secret(item) else 'binary content'}, which no model reads"
-        )
-    text, parts = item.content, list[TextPart]()
+    text = item.content
+    if is_secret(item):
+        raise InvalidArgumentError(f"{item.memory_key} is a secret, which no model reads")
+    if not isinstance(text, str):
+        raise InvalidArgumentError(f"{item.memory_key} is binary content, which no model reads")
+    parts = list[TextPart]()
     header = text[: end_of_header(text, 0, len(text))].partition("\n")[0]
     first = counted = 0
     for start, stop in _spans(text):
@@ -209,12 +211,15 @@ def parts_of(item: MemoryItem) -> list[TextPart]:
 
 def _spans(text: str) -> list[tuple[int, int]]:
     """Return where the parts begin and end; each begins with a line, or within a line that is longer than a part."""
-    spans, start = list[tuple[int, int]](), 0
+    spans = list[tuple[int, int]]()
+    start = 0
     while start < len(text):
         stop = len(text)
         if stop - start > PART_CHARACTERS:
             line_start = text.rfind("\n", start, start + PART_CHARACTERS) + 1
-            stop = line_start if line_start > start else start + PART_CHARACTERS
+            stop = start + PART_CHARACTERS
+            if line_start > start:
+                stop = line_start
         spans.append((start, stop))
         if stop == len(text):
             break
@@ -317,7 +322,7 @@ class _Asking:
 
 def _with_quotations(finding: Finding) -> str:
     quoted = [f"{one.key} line {one.line}: {one.text}" for one in finding.quotations]
-    return "\n".join([finding.text, *(quoted or [""])])
+    return finding.text + "\n" + "\n".join(quoted)
 
 
 def finding_in(given: str, part: TextPart) -> Finding:
@@ -326,7 +331,8 @@ def finding_in(given: str, part: TextPart) -> Finding:
     Raises:
         ValueError: It is not the JSON object that was asked for.
     """
-    start, stop = given.find("{"), given.rfind("}")
+    start = given.find("{")
+    stop = given.rfind("}")
     fields = members_of(json.loads(given[start : stop + 1]))
     if "answer" not in fields:
         raise ValueError(
@@ -349,7 +355,9 @@ def checked_quotation(quote: Any, part: TextPart) -> Quotation | None:  # noqa: 
     line = fields.get("line")
     if not words:
         return None
-    claimed = line - part.first if isinstance(line, int) else 0
+    claimed = 0
+    if isinstance(line, int):
+        claimed = line - part.first
     pattern = _whole_words(words)
     starts = list[int]()
     for index, first_line in enumerate(part.lines):
@@ -358,8 +366,9 @@ def checked_quotation(quote: Any, part: TextPart) -> Quotation | None:  # noqa: 
         if found and found.start() < len(_plain(first_line)):
             starts.append(index)
     if not starts:
-        is_header = pattern.search(_plain(part.header))
-        return Quotation(part.key, 1, words) if is_header else None
+        if pattern.search(_plain(part.header)):
+            return Quotation(part.key, 1, words)
+        return None
     nearest = min(starts, key=lambda index: abs(index - claimed))
     return Quotation(part.key, part.first + nearest, words)
 

@@ -86,8 +86,11 @@ def plan(
     recalled for that question stays where the limit allows it.
     """
     head = _head(messages, tokens, note)
-    unseen = [place for place in range(seen, len(messages)) if messages[place].is_question]
-    question = recall = unseen[-1] if unseen else len(messages)
+    question = len(messages)
+    for place in range(seen, len(messages)):
+        if messages[place].is_question:
+            question = place
+    recall = question
     while recall > seen and messages[recall - 1].is_a("recall"):
         recall -= 1
     before = [0, *accumulate(tokens)]
@@ -101,7 +104,10 @@ def plan(
         spares_recall = end == recall and remaining(end) <= limit
         if spares_recall or remaining(end) <= limit * LOW_WATER:
             return head, _end_of_turn(messages, end, ends, before)
-    return (head, ends[-1]) if ends and ends[-1] - head > 1 else None
+    # A single message is not worth a note.
+    if not ends or ends[-1] - head <= 1:
+        return None
+    return head, ends[-1]
 
 
 def _end_of_turn(
@@ -114,7 +120,9 @@ def _end_of_turn(
     for later in ends:
         begins_turn = messages[later].is_question or messages[later].is_a("recall")
         if later >= end and begins_turn:
-            return later if before[later] - before[end] <= before[-1] * SHORT_REST else end
+            rest = before[later] - before[end]
+            is_short = rest <= before[-1] * SHORT_REST
+            return later if is_short else end
     return end
 
 
@@ -189,8 +197,10 @@ class Compactor:
         if not pictured:  # nearly every prompt
             return tokens
         begin = _head(messages, tokens, self._preview_budget() + NOTE_TOKENS)
-        questions = [place for place, message in enumerate(messages) if message.is_question]
-        newest = questions[-1] if questions else 0
+        newest = 0
+        for place, message in enumerate(messages):
+            if message.is_question:
+                newest = place
         for place in pictured:
             if begin <= place < newest:
                 tokens[place] += PICTURE_TOKENS * messages[place].pictures
@@ -207,7 +217,10 @@ class Compactor:
         cut = plan(messages, tokens, self.limit, note_tokens + staying, seen)
         if cut is None:
             return messages
-        before, oldest, after = messages[: cut[0]], messages[slice(*cut)], messages[cut[1] :]
+        begin, end = cut
+        before = messages[:begin]
+        oldest = messages[begin:end]
+        after = messages[end:]
         kept = [message for message in oldest if message in stay]
         room = self.limit - note_tokens - sum(sizes[message.id] for message in (*before, *after))
         # The run's notes stay in any case. System messages go, the oldest first, until the rest fits into the limit.
@@ -296,7 +309,8 @@ class Compactor:
         results = [message for message in stored if message.role == "tool"]
         said = "\n".join(_said(message for message in stored if message.role != "tool"))
         # The tools' results come last, and have at least a third of the preview.
-        shown = excerpt(said, "", budget * 2 // 3 if results else budget, count).text
+        share = budget * 2 // 3 if results else budget
+        shown = excerpt(said, "", share, count).text
         yield shown
         yield "\n".join(_newest(list(_said(results)), budget - count(shown), count))
 
@@ -419,7 +433,8 @@ def _said(messages: Iterable[Message]) -> Iterator[str]:
         if message.is_ours:
             continue  # an earlier note, whose key is listed: its words are not repeated
         if message.calls:
-            said = f"calls {', '.join(dict.fromkeys(call.name for call in message.calls))}"
+            names = dict.fromkeys(call.name for call in message.calls)
+            said = f"calls {', '.join(names)}"
         elif message.role == "tool":
             said = _given(message)
         else:
@@ -437,8 +452,11 @@ def _given(message: Message) -> str:
 
 
 def _description(messages: Sequence[Message]) -> str:
-    question = next((message.text for message in messages if message.is_question), None)
-    first = next(_said(messages), "") if question is None else question
+    first = next(_said(messages), "")
+    for message in messages:
+        if message.is_question:
+            first = message.text
+            break
     return f"{len(messages)} messages: {' '.join(first.split())[:60]}"
 
 

@@ -156,18 +156,15 @@ class Message:
 
         Others may change a message whose facts are kept: a middleware may replace a folded result.
         """
-        facts, keys = self.known, named_keys([self])
-        return replace(
-            self,
-            facts=replace(
-                facts,
-                lines={key: ranges for key, ranges in facts.lines.items() if key in keys},
-                folded=tuple(
-                    place for place in facts.folded if leading_key(self.texts.get(place, ""))
-                ),
-                trusted=tuple(key for key in facts.trusted if key in keys),
-            ),
+        facts = self.known
+        keys = named_keys([self])
+        facts = replace(
+            facts,
+            lines={key: ranges for key, ranges in facts.lines.items() if key in keys},
+            folded=tuple(place for place in facts.folded if leading_key(self.texts.get(place, ""))),
+            trusted=tuple(key for key in facts.trusted if key in keys),
         )
+        return replace(self, facts=facts)
 
     @property
     def keys_of_outputs(self) -> list[str]:

@@ -25,9 +25,12 @@ def recall_position(messages: Sequence[Message], seen: int) -> int | None:
 def _opener(messages: Sequence[Message], start: int, seen: int) -> int | None:
     """Return the index of the call that the message at *start* belongs to; None if it stands alone."""
     if messages[start].answers is not None:
-        return next((index for index in range(start - 1, -1, -1) if messages[index].calls), None)
+        for index in reversed(range(start)):
+            if messages[index].calls:
+                return index
+        return None
     answered = set[str]()
-    for index in range(start - 1, seen - 1, -1):
+    for index in reversed(range(seen, start)):
         message = messages[index]
         if message.answers is not None:
             answered.add(message.answers)
@@ -60,10 +63,13 @@ def groups(messages: Sequence[Message]) -> list[tuple[int, int]]:
 def _expected_results(messages: Sequence[Message]) -> list[set[str]]:
     """Return, for each message, the ids of those of its calls whose results follow or may still come."""
     expected = list[set[str]]()
-    answered, spoke = set[str](), set[str]()
+    answered = set[str]()
+    spoke = set[str]()
     for message in reversed(messages):
         ids = {call.id for call in message.calls}
-        expected.append(ids & answered if message.source in spoke else ids)
+        if message.source in spoke:
+            ids &= answered
+        expected.append(ids)
         if message.answers is not None:
             answered.add(message.answers)
         if message.role == "assistant":

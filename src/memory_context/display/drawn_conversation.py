@@ -79,7 +79,9 @@ def conversation(view: Transcript) -> Html:
             rows.append(tag("tr", tag("td"), tag("td", more), tag("td")))
     facts = " · ".join(f"{name} {value}" for name, value in view.facts)
     head = tag("div", tag("b", view.title), soft(f" {facts}"), cls="head")
-    body = tag("table", tag("tbody", *rows)) if rows else soft("no messages yet")
+    body = soft("no messages yet")
+    if rows:
+        body = tag("table", tag("tbody", *rows))
     return joined(head, _totals(view), body)
 
 
@@ -88,8 +90,10 @@ def _totals(view: Transcript) -> Html:
     prompt = sum(entry.tokens for entry in view.entries)
     stored = sum(view.stored.values())
     total = max(prompt + stored, 1)
-    limit = f", of {view.limit:,} at most" if view.limit else ""
-    rows = [(f"{prompt:,}", f"tokens in the prompt{limit}", bar(prompt / total))]
+    label = "tokens in the prompt"
+    if view.limit:
+        label = f"{label}, of {view.limit:,} at most"
+    rows = [(f"{prompt:,}", label, bar(prompt / total))]
     if stored:
         texts = counted(len(view.stored), "text")
         label = f"tokens of {texts} in the store, behind references"

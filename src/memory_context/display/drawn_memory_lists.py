@@ -41,9 +41,11 @@ def _title(item: MemoryItem) -> list[str]:
         size = f"{item.token_count:,} tokens"
         if item.line_count > 1:
             size = f"{size}, {item.line_count:,} lines"
-    evicted = "" if item.is_active else " · evicted"
+    about = f"· {item.memory_type} · {size}"
+    if not item.is_active:
+        about = f"{about} · evicted"
     key = tag("code", item.memory_key, cls="key")
-    return [key, f" {item.summary} ", soft(f"· {item.memory_type} · {size}{evicted}")]
+    return [key, f" {item.summary} ", soft(about)]
 
 
 def _facts(item: MemoryItem) -> list[tuple[str, str]]:
@@ -131,11 +133,9 @@ def passage_lines(match: Match, words: Sequence[str]) -> list[NumberedLine]:
     A word is worth more if fewer lines hold it. A line is worth the words that it and the lines around it hold.
     """
     lines = match.passage.replace("\r\n", "\n").removesuffix("\n").split("\n")
-    query_words = [word.casefold() for word in match.why]
+    weights = {word.casefold(): 0.5 for word in words}
     # A word of the query counts more than another form of it.
-    weights = dict.fromkeys((word.casefold() for word in words), 0.5) | dict.fromkeys(
-        query_words, 1.0
-    )
+    weights |= {word.casefold(): 1.0 for word in match.why}
     words_by_line = [{word for word in weights if word in line.casefold()} for line in lines]
     line_counts = Counter(chain.from_iterable(words_by_line))
 
@@ -152,8 +152,11 @@ def passage_lines(match: Match, words: Sequence[str]) -> list[NumberedLine]:
     steps = sorted(range(-AROUND, AROUND + 1), key=abs)
     wanted = dict.fromkeys(index + step for step in steps for index in best)
     existing = [index for index in wanted if 0 <= index < len(lines)]
-    first = match.lines[0] if match.lines else 1
-    return [NumberedLine(first + index, lines[index]) for index in sorted(existing[:PASSAGE_LINES])]
+    first = 1
+    if match.lines:
+        first = match.lines[0]
+    nearest = sorted(existing[:PASSAGE_LINES])
+    return [NumberedLine(first + index, lines[index]) for index in nearest]
 
 
 def marks_of(passage: str, why: Sequence[str]) -> list[str]:

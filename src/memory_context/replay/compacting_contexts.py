@@ -15,7 +15,9 @@ SUMMARY_PROMPT = 491
 SUMMARIZED = 4000
 SUMMARY = "Here is a summary of the conversation to date:\n\n"
 # Agent Framework 1.23 joins the results of old calls into one text of at most LONGEST characters.
-RESULTS, RESULTS_END, CUT = "[Tool results: ", "]", "... [truncated]"
+RESULTS = "[Tool results: "
+RESULTS_END = "]"
+CUT = "... [truncated]"
 LONGEST = 4096
 # Shares of a budget: above the first, old results are joined; above the second, the oldest messages are dropped.
 COLLAPSED_ABOVE = 0.5
@@ -37,7 +39,10 @@ class SummarizingContext(ShorteningContext):
     def __init__(self, counter: TokenCounter, trigger: int, keep: int, words: int) -> None:
         super().__init__()
         self.spent = 0
-        self._counter, self._trigger, self._keep, self._words = counter, trigger, keep, words
+        self._counter = counter
+        self._trigger = trigger
+        self._keep = keep
+        self._words = words
 
     async def prompt(self) -> list[Message]:
         """Return a summary and the messages after it. LangChain keeps system messages outside of its conversation."""
@@ -45,10 +50,12 @@ class SummarizingContext(ShorteningContext):
         spoken = [message for message in self._messages if message.role != "system"]
         cut = self._cut(spoken)
         if cut and self._tokens(spoken) >= self._trigger:
-            self.spent += SUMMARY_PROMPT + min(self._tokens(spoken[:cut]), SUMMARIZED)
+            replaced = spoken[:cut]
+            kept = spoken[cut:]
+            self.spent += SUMMARY_PROMPT + min(self._tokens(replaced), SUMMARIZED)
             text = SUMMARY + " ".join(["word"] * self._words)
-            summary = Message(f"summary-{spoken[cut].id}", "user", "user", {0: text})
-            self._messages = [*system, summary, *spoken[cut:]]
+            summary = Message(f"summary-{kept[0].id}", "user", "user", {0: text})
+            self._messages = [*system, summary, *kept]
         return list(self._messages)
 
     def _cut(self, spoken: Sequence[Message]) -> int:
@@ -84,13 +91,17 @@ class CompactingContext(ShorteningContext):
         kept = [self._messages[start:stop] for start, stop in groups(self._messages)]
         if self._tokens() > self._collapsed_above:
             called = [index for index, group in enumerate(kept) if group[0].calls]
-            for index in called[: max(len(called) - self._keep, 0)]:
+            old = max(len(called) - self._keep, 0)
+            for index in called[:old]:
                 kept[index] = [_results_of(kept[index])]
             self._messages = flat(kept)
         if self._tokens() > self._truncated_above:
-            droppable = [group for group in kept if group[0].role != "system"][:-1]
-            while droppable and self._tokens() > self._collapsed_above:
-                kept.remove(droppable.pop(0))
+            droppable = [group for group in kept if group[0].role != "system"]
+            # The newest group always stays.
+            for group in droppable[:-1]:
+                if self._tokens() <= self._collapsed_above:
+                    break
+                kept.remove(group)
                 self._messages = flat(kept)
         return list(self._messages)
 
@@ -103,7 +114,8 @@ def _results_of(group: Sequence[Message]) -> Message:
     names = {call.id: call.name for call in group[0].calls}
     results = [f"{names[one.answers]}: {one.text}".strip() for one in group if one.answers in names]
     label = "; ".join(results) or "no results"
-    if len(RESULTS) + len(label) + len(RESULTS_END) > LONGEST:
-        label = label[: LONGEST - len(RESULTS) - len(CUT) - len(RESULTS_END)].rstrip() + CUT
+    room = LONGEST - len(RESULTS) - len(RESULTS_END)
+    if len(label) > room:
+        label = label[: room - len(CUT)].rstrip() + CUT
     text = f"{RESULTS}{label}{RESULTS_END}"
     return Message(f"results-{group[0].id}", "assistant", group[0].source, {0: text})

@@ -63,8 +63,9 @@ class Ends:
         shown = [line[: self.longest] for line in lines]
         if len(lines) <= 2 * self.lines:
             return shown
-        gap = GAP.format(first=self.lines + 1, last=len(lines) - self.lines, count=len(lines))
-        return [*shown[: self.lines], gap, *shown[len(lines) - self.lines :]]
+        tail = len(lines) - self.lines
+        gap = GAP.format(first=self.lines + 1, last=tail, count=len(lines))
+        return [*shown[: self.lines], gap, *shown[tail:]]
 
 
 class OffloadContext(ShorteningContext):
@@ -79,7 +80,9 @@ class OffloadContext(ShorteningContext):
     def __init__(self, counter: TokenCounter, is_large: Callable[[str], bool], ends: Ends) -> None:
         super().__init__()
         self.texts = dict[str, str]()
-        self._counter, self._is_large, self._ends = counter, is_large, ends
+        self._counter = counter
+        self._is_large = is_large
+        self._ends = ends
         # Seeded, so that every replay of a recording shows the same keys.
         self._keys = KeyGenerator(Random(0))  # noqa: S311
 
@@ -101,7 +104,8 @@ class OffloadContext(ShorteningContext):
 
 def buffered(messages: Sequence[Message], size: int) -> list[Message]:
     """Return the newest messages: the rule of AutoGen's buffered context."""
-    return flat(_without_stray_results(list(together(messages))[-size:]))
+    newest = list(together(messages))[-size:]
+    return flat(_without_stray_results(newest))
 
 
 def head_and_tail(messages: Sequence[Message], head: int, tail: int) -> list[Message]:
@@ -115,7 +119,8 @@ def head_and_tail(messages: Sequence[Message], head: int, tail: int) -> list[Mes
     if first[-1][0].calls:
         first = first[:-1]
     notice = Message("skipped", "user", "System", {0: f"Skipped {skipped} messages."})
-    return [*flat(first), notice, *flat(_without_stray_results(groups[-tail:]))]
+    last = _without_stray_results(groups[-tail:])
+    return [*flat(first), notice, *flat(last)]
 
 
 def token_limited(messages: Sequence[Message], counter: TokenCounter, tokens: int) -> list[Message]:
@@ -147,7 +152,9 @@ def removed(
 
 def _without_stray_results(groups: list[list[Message]]) -> list[list[Message]]:
     """Return *groups* without results at their beginning, since every provider refuses results without their calls."""
-    return groups[1:] if groups and groups[0][0].role == "tool" else groups
+    if groups and groups[0][0].role == "tool":
+        return groups[1:]
+    return groups
 
 
 def flat(groups: Iterable[Iterable[Message]]) -> list[Message]:

@@ -47,7 +47,9 @@ def overview(visit: Visit) -> Html:
     shown = threads[start : start + ROWS]
     rows = [_thread_row(visit, name, stored.get(name), sent_in.get(name)) for name in shown]
     columns = ("conversation", "calls", "sent", "in full", "avoided", "memories", "last")
-    listed = listing(columns, rows, (1, 2, 3, 5)) if rows else soft("no conversations yet")
+    listed = soft("no conversations yet")
+    if rows:
+        listed = listing(columns, rows, (1, 2, 3, 5))
     parts = [tag("h1", "Conversations"), _figures(totals), _days(visit), listed]
     return joined(*parts, visit.pages(len(rows), ROWS, len(threads)))
 
@@ -112,8 +114,12 @@ def _thread_row(
     if total:
         numbers = [f"{total.calls:,}", f"{total.tokens_sent:,}", f"{total.tokens_full:,}"]
         avoided = _share(total.tokens_full, total.tokens_sent)
-    memories = f"{stored.memories:,}" if stored else ""
-    link = visit.link(name, "thread", id=name) if name else soft("no conversation")
+    memories = ""
+    if stored:
+        memories = f"{stored.memories:,}"
+    link = soft("no conversation")
+    if name:
+        link = visit.link(name, "thread", id=name)
     return [link, *numbers, avoided, memories, when(_last(stored, total))]
 
 
@@ -159,15 +165,21 @@ def _record_row(visit: Visit, thread: str, record: CallRecord) -> list[str]:
 def _changes(visit: Visit, call: ModelCall) -> Html:
     """Draw what changed before a call: for each kind of change the keys."""
     lines = [tag("div", soft(f"{verb} "), visit.keys(keys)) for verb, keys in call.changes()]
-    return joined(*lines) if lines else soft("nothing new")
+    if not lines:
+        return soft("nothing new")
+    return joined(*lines)
 
 
 def _decision(visit: Visit, decision: Decision) -> Html:
     """Draw which judge opened which memories, and why."""
     keys = (*decision.opened, *decision.found)
-    opened = visit.keys(keys) if keys else soft("nothing")
-    cost = soft(f" · {decision.tokens:,} tokens") if decision.tokens else ""
-    return joined(decision.judge, soft(" opened "), opened, f": {decision.why}", cost)
+    opened = soft("nothing")
+    if keys:
+        opened = visit.keys(keys)
+    parts = [decision.judge, soft(" opened "), opened, f": {decision.why}"]
+    if decision.tokens:
+        parts.append(soft(f" · {decision.tokens:,} tokens"))
+    return joined(*parts)
 
 
 def one_call(visit: Visit) -> Html:
@@ -185,12 +197,9 @@ def one_call(visit: Visit) -> Html:
         raise MemoryNotFoundError(f"no call of {thread!r:.80} at {at} is kept")
     call = models[0]
     earlier = models[1:]
-    since = earlier[0].at if earlier else None
-    decisions = [
-        one.what
-        for one in records
-        if isinstance(one.what, Decision) and (since is None or one.what.at > since)
-    ]
+    decisions = [one.what for one in records if isinstance(one.what, Decision)]
+    if earlier:
+        decisions = [one for one in decisions if one.at > earlier[0].at]
     number = f"{len(models):,}" if len(records) < CHARTED else ""
     head = tag("h1", f"Call {number} of ", visit.link(thread, "thread", id=thread))
     sizes = tag(
@@ -227,8 +236,10 @@ def _prompt_of(visit: Visit, thread: str, at: datetime, until: datetime) -> str:
 
 def _behind_references(call: ModelCall, earlier: Iterable[ModelCall]) -> list[str]:
     """Return the keys of the texts that were folded up to this call and not brought back for it."""
-    hidden = {key for one in (call, *earlier) for key in (*one.folded, *one.compacted)}
-    return sorted(hidden - {*call.recalled})
+    hidden = set[str]()
+    for one in (call, *earlier):
+        hidden.update(one.folded, one.compacted)
+    return sorted(hidden.difference(call.recalled))
 
 
 def _texts_of(messages: Sequence[Message]) -> list[str]:
@@ -249,7 +260,9 @@ def _texts(
     visit: Visit, title: str, keys: Sequence[str], previews: Mapping[str, str] | None = None
 ) -> list[Html]:
     """Draw the texts behind keys, folded; beside each the preview that the model saw, if that is known."""
-    parts = list[Html]()
+    if not keys:
+        return []
+    parts = [tag("h2", title)]
     for key in keys:
         item = visit.memory.memory_store.get(visit.memory.scope, key)
         if item is None:
@@ -261,7 +274,7 @@ def _texts(
             preview = tag("div", soft("what the model sees"), tag("pre", previews[key]))
             stored = tag("div", preview, tag("div", soft("what is stored"), stored), cls="prompt")
         parts.append(folded(head, stored))
-    return [tag("h2", title), *parts] if parts else []
+    return parts
 
 
 def _prompt(
@@ -271,8 +284,8 @@ def _prompt(
     if not messages:
         advice = "It was not recorded. FoldPolicy(record_prompts=True) keeps the exact messages of each call."
         return tag("p", advice, cls="soft")
-    count = visit.memory.counter.count
-    view = Transcript("", (), tuple(entries_of(messages, count)), stored_behind(messages, known))
+    entries = entries_of(messages, visit.memory.counter.count)
+    view = Transcript("", (), tuple(entries), stored_behind(messages, known))
     lines = map(json.loads, prompt.split("\n"))
     exact = [json.dumps(line, ensure_ascii=False, indent=1) for line in lines]
     return joined(conversation(view), folded("as it was kept", tag("pre", "\n".join(exact))))

@@ -80,8 +80,10 @@ def found(visit: Visit) -> Html:
         ]
         for one in entries
     ]
-    listed = listing(("key", "type", "tokens", "stored", "summary"), rows, (2,)) if rows else ""
-    return joined(tag("h1", "Memories"), form, listed, visit.pages(len(rows), ROWS, total, **asked))
+    parts = [tag("h1", "Memories"), form]
+    if rows:
+        parts.append(listing(("key", "type", "tokens", "stored", "summary"), rows, (2,)))
+    return joined(*parts, visit.pages(len(rows), ROWS, total, **asked))
 
 
 def _filters(asked: dict[str, str]) -> dict[str, Any]:
@@ -151,9 +153,10 @@ def _whole_text(visit: Visit, item: MemoryItem, content: str) -> Html:
     text = "\n".join(line[:LONGEST] for line in shown)
     pages = visit.pages(len(shown), LINES, len(lines), key=item.memory_key, whole="1")
     head = tag("h1", "Text of ", visit.key(item.memory_key))
-    cut = any(len(line) > LONGEST for line in shown)
-    remarks = [tag("p", f"lines are cut at {LONGEST:,} characters", cls="soft")] if cut else []
-    return joined(head, *remarks, tag("pre", text), pages)
+    parts = [head]
+    if any(len(line) > LONGEST for line in shown):
+        parts.append(tag("p", f"lines are cut at {LONGEST:,} characters", cls="soft"))
+    return joined(*parts, tag("pre", text), pages)
 
 
 def _actions(visit: Visit, item: MemoryItem) -> Html:
@@ -186,13 +189,8 @@ def _uses(visit: Visit, item: MemoryItem) -> Html:
                 href = visit.address("call", id=item.thread_id, at=call.at.isoformat())
                 rows.append([tag("a", when(call.at), href=href), verbs, item.thread_id])
     for entry in visit.trail(key=item.memory_key, limit=ROWS):
-        rows.append(
-            [
-                when(entry.at),
-                f"{entry.action} by {entry.agent_id or 'nobody named'}",
-                entry.thread_id or "",
-            ]
-        )
+        what = f"{entry.action} by {entry.agent_id or 'nobody named'}"
+        rows.append([when(entry.at), what, entry.thread_id or ""])
     if not rows:
         return soft("No calls that folded it or brought it back are kept.")
     return listing(("at", "what", "conversation"), rows[:ROWS])
@@ -202,7 +200,8 @@ def notes(visit: Visit) -> Html:
     """Draw the notes of each tier, the newest first."""
     catalog = Catalog(visit.memory.memory_store)
     parts = [tag("h1", "Notes")]
-    tiers = {name: n for name, n in catalog.counts("tier", visit.user).items() if name != DETAIL}
+    tiers = dict(catalog.counts("tier", visit.user))
+    tiers.pop(DETAIL, None)
     for tier, total in tiers.items():
         entries = catalog.entries(visit.memory.scope, {"tier": tier}, limit=ROWS)
         rows = [

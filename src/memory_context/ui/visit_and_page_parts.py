@@ -59,7 +59,9 @@ class Visit:
     def number(self, name: str) -> int:
         """Return a field of the request as a number, 0 or more; 0 if it is not one."""
         given = self.word(name)
-        return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
+        if given.isascii() and given.isdigit() and len(given) < 10:
+            return int(given)
+        return 0
 
     def address(self, page: str, **asked: str | int | None) -> str:
         """Return the address of a page of this user; fields that are None or empty are left out."""
@@ -91,12 +93,14 @@ class Visit:
     def pages(self, shown: int, size: int, total: int, **asked: str) -> Html:
         """Draw which rows of a list are shown, with links to the pages before and after."""
         start = self.number("from")
-        parts = [soft(f"{start + 1:,}-{start + shown:,} of {total:,}" if shown else "none")]
+        end = start + shown
+        parts = [soft(f"{start + 1:,}-{end:,} of {total:,}" if shown else "none")]
         if start:
-            before = max(start - size, 0)
-            parts.append(self.link("← before", self.page, **asked, **{"from": str(before)}))
-        if start + shown < total:
-            parts.append(self.link("more →", self.page, **asked, **{"from": str(start + size)}))
+            asked["from"] = str(max(start - size, 0))
+            parts.append(self.link("← before", self.page, **asked))
+        if end < total:
+            asked["from"] = str(start + size)
+            parts.append(self.link("more →", self.page, **asked))
         return tag("p", *(joined(part, " ") for part in parts))
 
 
@@ -109,6 +113,7 @@ def listing(
 
 def field(kind: str, name: str, value: str = "", **more: str) -> Html:
     """Return an input of a form."""
+    # HTML has no end tag for it.
     return Html(tag("input", type=kind, name=name, value=value, **more).removesuffix("</input>"))
 
 

@@ -68,10 +68,10 @@ def due_messages(messages: Sequence[Message], seen: int, folder: MessageFolder) 
     """
     tokens = folder.ledger.tokens(messages)
     read = _read_texts(messages, tokens, folder)
-    start = late_fold_start(read, tokens[:seen]) if read else None
+    start = late_fold_start(read, tokens[:seen])
     if start is None:
         return []
-    return list(dict.fromkeys(text.index for text in read if text.index >= start))
+    return [text.index for text in read if text.index >= start]
 
 
 def fold_what_was_read(
@@ -85,10 +85,9 @@ def fold_what_was_read(
     before = list(messages)
     # All are stored before any is applied, so that a store that fails half-way leaves the prompt as it was.
     folds = {index: _late_fold(before[index], before[:index], folder) for index in due}
-    changed = [
-        _applied(folds[index], message, folder) if index in folds else message
-        for index, message in enumerate(before)
-    ]
+    changed = list(before)
+    for index, late in folds.items():
+        changed[index] = _applied(late, before[index], folder)
     if changed != before:
         folder.fail_open.stats.add(late_folds=1)
     return changed
