@@ -123,10 +123,11 @@ def test_a_log_with_a_comma_in_each_line(first: str) -> None:
     [
         "┌───────┬─────────┐\n│  id   │  name   │\n│ int64 │ varchar │\n├───────┼─────────┤\n│     1 │ a       │\n│     2 │ b       │\n├───────┴─────────┤\n│ 2 rows          │\n└─────────────────┘\n",
         "shape: (2, 2)\n┌─────┬──────┐\n│ id  ┆ name │\n│ --- ┆ ---  │\n│ i64 ┆ str  │\n╞═════╪══════╡\n│ 1   ┆ a    │\n│ 2   ┆ b    │\n└─────┴──────┘\n",
+        "+----+------+\n| id | name |\n\n+----+------+\n| 1  | a    |\n| 2  | b    |\n+----+------+\n",
     ],
 )  # fmt: skip
 def test_types_are_no_row(text: str) -> None:
-    """The types that DuckDB and polars write below the names, and the foot of a frame, are not rows."""
+    """The types that DuckDB and polars write below the names, a blank line there, and the foot of a frame, are not rows."""
     assert (("id", "name"), [["1", "a"], ["2", "b"]]) == rows_of(text)
 
 

@@ -173,7 +173,7 @@ def _says_the_same(structured: Wire, content: list[Wire]) -> bool:
     values = [structured, *(structured.values() if len(structured) == 1 else ())]
     parsed = [_parsed(text) for text in texts]
     forms: list[Any] = [texts, parsed, "\n".join(texts), *(parsed if len(parsed) == 1 else ())]
-    return any(value == form for value in values for form in forms)
+    return any(value in forms for value in values)
 
 
 def _parsed(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds

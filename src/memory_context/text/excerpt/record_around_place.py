@@ -207,22 +207,21 @@ def _object_at(text: str, start: int) -> Record | None:
     opened = list[int]()
     for reach in REACHES:
         opened = _opened_before(text, max(0, start - reach), start)
-        objects = [place for place in opened if text[place] == "{"]
-        if len(objects) > 1 or start <= reach:
+        marks = [text[place] for place in opened]
+        if marks.count("{") > 1 or start <= reach:
             break
     record: Span | None = None
-    remaining = list(opened)
-    while remaining:
-        begin = remaining[-1]
+    while opened:
+        begin = opened[-1]
         end = _closed_after(text, begin)
         if end is None:
             break
-        remaining.pop()
+        opened.pop()
         if text[begin] == "{" or (record is None and _ENDS_MEMBER.match(text, end)):
             record = (begin, end)
     if record is None:
         return None
-    heads = [_head_of(text, place) for place in remaining if text[place] == "{"]
+    heads = [_head_of(text, place) for place in opened if text[place] == "{"]
     return Record(*record, [head for head in heads if head[1] <= record[0]])
 
 

@@ -77,9 +77,9 @@ def repeated_block(text: str, start: int, stop: int) -> tuple[Span, list[Span]] 
     words, beginning = _beginning(text[:BEGINNING])
     nearest = start - 2 * LONGEST_RECORD
     begin = text.find("\n", nearest, start) + 1 if nearest > 0 else 0
-    before = list(_lines(text, begin, start, words))
-    after = _lines(text, start, stop + 2 * LONGEST_RECORD, words)
-    lines, place = [*before, *after], len(before)
+    lines = list(_lines(text, begin, start, words))
+    place = len(lines)
+    lines += _lines(text, start, stop + 2 * LONGEST_RECORD, words)
     if place == len(lines):
         return None
     openers = _openers(text, [*beginning, *lines])
@@ -90,13 +90,18 @@ def repeated_block(text: str, start: int, stop: int) -> tuple[Span, list[Span]] 
         bounds = _bounds(lines, place, around)
         if bounds is None or not _comes_again(lines, bounds, around, kinds):
             continue
-        if form.endswith(OPENS) and [line.form for line in lines[slice(*bounds)]].count(form) > 1:
+        forms = [line.form for line in lines[slice(*bounds)]]
+        if form.endswith(OPENS) and forms.count(form) > 1:
             continue  # the line is one of several names in this record: its own block is wanted, not all of them
         first, end = _without_rule(text, lines, bounds)
-        span = lines[first].start, lines[end - 1].stop
-        if place < end and span[1] - span[0] <= longest:
-            outer = [] if openers[rank].endswith(OPENS) else openers[:rank]
-            return span, heads_above(text, span[0], lines[first].depth, outer, words)
+        opener, last = lines[first], lines[end - 1]
+        if place >= end or last.stop - opener.start > longest:
+            continue
+        outer = openers[:rank]
+        if opener.form.endswith(OPENS):
+            outer = []
+        heads = heads_above(text, opener.start, opener.depth, outer, words)
+        return (opener.start, last.stop), heads
     return None
 
 
@@ -131,11 +136,15 @@ def _beginning(text: str) -> tuple[AbstractSet[str], Sequence[_Line]]:
     place in the same text.
     """
     plain = Counter[str]()
+    count_of_plain = 0
     for line in _lines(text, 0, len(text), frozenset()):
-        if not line.form:
-            word = _WORD.match(text, line.start, line.stop)
-            plain[word.group() if word else ""] += 1
-    words = {word for word, count in plain.items() if word and COMMON * count >= plain.total()}
+        if line.form:
+            continue
+        count_of_plain += 1
+        word = _WORD.match(text, line.start, line.stop)
+        if word:
+            plain[word.group()] += 1
+    words = {word for word, count in plain.items() if COMMON * count >= count_of_plain}
     return words, tuple(_lines(text, 0, len(text), words))
 
 
@@ -150,16 +159,19 @@ def _lines(text: str, start: int, stop: int, words: AbstractSet[str]) -> Iterato
 
 def _line(text: str, start: int, stop: int, words: AbstractSet[str]) -> _Line:
     match = _FORM.match(text, start, stop)
-    indentation, marks, key = match.groups() if match else ("", "", "")
-    depth, closes = len(indentation), marks.startswith(_CLOSING)
-    key_end = start + len(indentation + marks + key)
+    assert match is not None  # noqa: S101 - for the type checkers: each of its parts may be empty
+    indentation, marks, key = match.groups()
+    depth = len(indentation)
+    closes = marks.startswith(_CLOSING)
     marks = _DIGITS.sub("1", marks)
-    if _next_depth(text, stop) > depth and (not key or _ALONE.match(text, key_end, stop)):
-        return _Line(start, stop, f"{indentation}{marks}{OPENS}", depth, closes)
+    is_name = not key or _ALONE.match(text, match.end(), stop)
     form = f"{indentation}{marks}{key}"
-    word = None if form else _WORD.match(text, start, stop)
-    if word and word.group() in words:
-        form = f"{word.group()} "
+    if is_name and _next_depth(text, stop) > depth:
+        form = f"{indentation}{marks}{OPENS}"
+    elif not form:
+        word = _WORD.match(text, start, stop)
+        if word and word.group() in words:
+            form = f"{word.group()} "
     return _Line(start, stop, form, depth, closes)
 
 
@@ -199,16 +211,18 @@ def _comes_again(lines: Sequence[_Line], bounds: Span, openers: Sequence[str], k
     first, end = bounds
     if end - first == 1:
         return False
-    opener, forms = lines[first], {line.form for line in lines[first:end]}
+    opener = lines[first]
+    forms = {line.form for line in lines[first:end]}
     is_named = opener.form.endswith(OPENS)
     if is_named and len(forms) < kinds:
         return False
+    may_differ = is_named and kinds == 0
     for beside in (range(first - 1, -1, -1), range(end, len(lines))):
         near = _nearest(lines, beside, opener, openers)
         if near is None:
             continue
-        others = {line.form for line in lines[near[0] : near[1]]}
-        if len(forms & others) >= LEAST_ALIKE * len(forms | others) or (is_named and not kinds):
+        others = {line.form for line in lines[slice(*near)]}
+        if may_differ or len(forms & others) >= LEAST_ALIKE * len(forms | others):
             return True
     return False
 
@@ -235,7 +249,10 @@ def _nearest(
 def _without_rule(text: str, lines: Sequence[_Line], bounds: Span) -> Span:
     """Return the bounds of a record without the rule that separates it from the next one."""
     first, end = bounds
-    while end - 1 > first and _RULE.fullmatch(text, lines[end - 1].start, lines[end - 1].stop):
+    while end > first + 1:
+        last = lines[end - 1]
+        if not _RULE.fullmatch(text, last.start, last.stop):
+            break
         end -= 1
     return first, end
 
@@ -261,17 +278,19 @@ def heads_above(
     """
     heads = list[Span]()
     rank, stop = len(openers), start - 1
-    while (rank or depth) and stop > max(0, start - FARTHEST_HEAD) and len(heads) < MOST_HEADS:
-        begin = line_start(text, stop)
-        if text[begin:stop].strip():
-            line = _line(text, begin, stop, words)
-            opens = line.form in openers[:rank]
-            if opens:
-                rank = openers.index(line.form)
-            if opens or line.depth < depth:
-                depth = min(depth, line.depth)
-                heads.append((begin, min(stop, begin + LONG_HEAD)))
+    farthest = max(0, start - FARTHEST_HEAD)
+    while (rank or depth) and stop > farthest and len(heads) < MOST_HEADS:
+        begin, end = line_start(text, stop), stop
         stop = begin - 1
+        if not text[begin:end].strip():
+            continue
+        line = _line(text, begin, end, words)
+        if line.form in openers[:rank]:
+            rank = openers.index(line.form)
+        elif line.depth >= depth:
+            continue
+        depth = min(depth, line.depth)
+        heads.append((begin, min(end, begin + LONG_HEAD)))
     return heads[::-1]
 
 

@@ -86,11 +86,11 @@ class Notation:
 
     def numerals(self, cells: Iterable[str]) -> dict[str, str]:
         """Return the number in each cell that holds a value, as SQLite writes it."""
-        filled = [cell for cell in cells if is_filled(cell)]
+        filled = list(filter(is_filled, cells))
         if self.of_truths:
             return {cell: _TRUTHS[cell.strip().lower()] for cell in filled}
-        left_out = set(f"{self.unit} \t\n,.'\u2019\u00a0\u202f") - {self.decimal}
-        read_as = str.maketrans(dict.fromkeys(left_out) | {self.decimal: ".", "\u2212": "-"})
+        left_out = dict.fromkeys(f"{self.unit} \t\n,.'\u2019\u00a0\u202f")
+        read_as = str.maketrans(left_out | {self.decimal: ".", "\u2212": "-"})
         return {cell: _with_sign(cell.strip()).rstrip(".").translate(read_as) for cell in filled}
 
 
@@ -107,7 +107,8 @@ def _is_kept_by_real(numeral: str) -> bool:
     """Return whether a REAL, written with as many decimals as a numeral, is this numeral; one with an exponent is."""
     if "e" in numeral.lower():
         return True
-    written = f"{float(numeral):.{len(numeral.partition('.')[2])}f}"
+    decimals = len(numeral.partition(".")[2])
+    written = f"{float(numeral):.{decimals}f}"
     return written.lstrip("-+0") == numeral.lstrip("-+0")
 
 
@@ -143,9 +144,9 @@ def has_commas(table: TextTable, notations: Iterable[Notation | None]) -> bool:
 
 def _of_values(cells: list[Any]) -> Notation | None:
     """Return the notation of cells that are already numbers or booleans in the text, as in JSON; else None."""
-    kinds = set[object](map(type, cells))
-    if kinds <= {bool, type(None)}:
-        return _TRUTHS_OF_JSON if bool in kinds else None
+    kinds = set[object](map(type, cells)) - {type(None)}
+    if kinds == {bool}:
+        return _TRUTHS_OF_JSON
     return _PLAIN_NOTATION if kinds & {bool, int, float} else None
 
 
@@ -158,12 +159,15 @@ def notation_of(cells: Iterable[Any]) -> Notation | None:
     if not shapes:
         return None
     notation = _of_shapes(shapes)
-    if notation and any(map(_MANY_DIGITS.search, shapes)):
-        is_real = notation.unit or any(notation.decimal in shape for shape in shapes)
-        longest = {text.strip() for text in texts if _MANY_DIGITS.search(text)}
-        numerals = longest if notation.is_plain else notation.numerals(longest).values()
-        return None if is_real and not all(map(_is_kept_by_real, numerals)) else notation
-    return notation
+    if notation is None or not any(map(_MANY_DIGITS.search, shapes)):
+        return notation
+    is_real = notation.unit or any(notation.decimal in shape for shape in shapes)
+    if not is_real:
+        return notation
+    longest = {text.strip() for text in texts if _MANY_DIGITS.search(text)}
+    if not notation.is_plain:
+        longest = set(notation.numerals(longest).values())
+    return notation if all(map(_is_kept_by_real, longest)) else None
 
 
 def _of_shapes(shapes: set[str]) -> Notation | None:
@@ -172,15 +176,20 @@ def _of_shapes(shapes: set[str]) -> Notation | None:
     if all(shape.lower() in _TRUTHS for shape in shapes):
         return Notation(of_truths=True)
     signed = set(map(_with_sign, shapes))
+    if signed == shapes:
+        return _of_amounts(shapes, are_rewritten=False)
     # If all cells are in parentheses, or none looks like an amount, parentheses may mean anything.
-    is_sure = signed == shapes or (signed & shapes and any(map(_OF_BOOKKEEPERS.search, shapes)))
-    return _of_amounts(signed, are_rewritten=signed != shapes) if is_sure else None
+    if signed.isdisjoint(shapes) or not any(map(_OF_BOOKKEEPERS.search, shapes)):
+        return None
+    return _of_amounts(signed, are_rewritten=True)
 
 
 def _with_sign(text: str) -> str:
     """Return a bookkeeper's negative amount, such as ``(500)``, with a minus before it; any other text as it is."""
     match = _IN_PARENTHESES.fullmatch(text)
-    return "-" + "".join(filter(None, match.groups())) if match else text
+    if match is None:
+        return text
+    return "-" + "".join(filter(None, match.groups()))
 
 
 def _of_plain(shapes: set[str]) -> Notation | None:
@@ -189,10 +198,10 @@ def _of_plain(shapes: set[str]) -> Notation | None:
     In a column with 3.9, the zero of 3.10 has a meaning, as in versions; in one with 12.25, that of 9.50 has none. A
     REAL 7.0 is shown as 7.0.
     """
-    matches = [match for match in map(_PLAIN.fullmatch, shapes) if match]
-    decimals = {
-        match["decimals"] for match in matches if match["decimals"] and not match["exponent"]
-    }
+    decimals = set[str]()
+    for match in map(_PLAIN.fullmatch, shapes):
+        if match and match["decimals"] and not match["exponent"]:
+            decimals.add(match["decimals"])
     has_zeros = any(one.endswith("0") for one in decimals - {"0"})
     if has_zeros and len(set(map(len, decimals))) > 1:
         return None
@@ -204,12 +213,13 @@ def _of_plain(shapes: set[str]) -> Notation | None:
 
 def _is_doubtful(bodies: list[str]) -> bool:
     """Return whether numbers with points or commas could all be read with a decimal comma as well."""
-    return any(re.search("[.,]", body) for body in bodies) and all(map(_COMMA.fullmatch, bodies))
+    has_marks = any("." in body or "," in body for body in bodies)
+    return has_marks and all(map(_COMMA.fullmatch, bodies))
 
 
 def _of_amounts(shapes: set[str], *, are_rewritten: bool) -> Notation | None:
     """Return the notation of cells such as ``$1,200.50``; None if they have several notations, or none."""
-    matches = [match for match in map(_AMOUNT.fullmatch, shapes) if match]
+    matches = list(filter(None, map(_AMOUNT.fullmatch, shapes)))
     units = {(match["before"] or match["ahead"] or "", match["after"] or "") for match in matches}
     if len(matches) < len(shapes) or len(units) > 1:
         return None
@@ -218,13 +228,16 @@ def _of_amounts(shapes: set[str], *, are_rewritten: bool) -> Notation | None:
         return None  # a house number with a capital letter, or 5½
     unit = " ".join(filter(None, units.pop()))
     bodies = [match["body"] for match in matches]
-    if not unit and any(" " in body for body in bodies) and not any(map(_DECIMALS.search, bodies)):
+    has_spaces = any(" " in body for body in bodies)
+    if has_spaces and not unit and not any(map(_DECIMALS.search, bodies)):
         return None  # 600 123 456 may be a phone
     if all(map(_POINT.fullmatch, bodies)):
         is_doubtful = _is_doubtful(bodies)
+        is_price = unit not in ("", "%") or are_rewritten
         # Nobody writes a price with three decimals, so €1.234 or 1.234- is probably a thousand, but not surely.
-        is_price = (unit not in ("", "%") or are_rewritten) and any("." in body for body in bodies)
-        return None if is_doubtful and is_price else Notation(unit, is_doubtful=is_doubtful)
+        if is_doubtful and is_price and any("." in body for body in bodies):
+            return None
+        return Notation(unit, is_doubtful=is_doubtful)
     return _with_commas(unit, bodies) if all(map(_COMMA.fullmatch, bodies)) else None
 
 

@@ -62,11 +62,9 @@ def _below_names(text: str, lines: list[str]) -> TextTable | None:
     """
     head = lines[0]
     words = list(_WORD.finditer(head))
-    if (
-        not 2 <= len(words) <= MOST_COLUMNS
-        or _NOT_IN_NAMES.search(head)
-        or _has_more_than_rows(text)
-    ):
+    if not 2 <= len(words) <= MOST_COLUMNS or _NOT_IN_NAMES.search(head):
+        return None
+    if _has_more_than_rows(text):
         return None
     rows = partial(_lines_below, text)
     starts = _starts_of_columns(words, rows) if "  " in head else []
@@ -99,14 +97,18 @@ def _starts_of_columns(words: list[re.Match[str]], rows: Callable[[], Iterator[s
         end, start = word.end(), following.start()
         gaps = _gaps((end, start), filled)
         is_far = start - end > 1
-        if not gaps and is_far:
-            return []
+        if not gaps:
+            if is_far:
+                return []
+            continue
         # After the single blank in a name such as `NOMINATED NODE`, with `<none>` below it, no column begins.
-        has_cells = is_far or (any(filled[starts[-1] : end]) and any(filled[start:stop]))
-        if gaps and has_cells:
+        if is_far or (any(filled[starts[-1] : end]) and any(filled[start:stop])):
             # Of several gaps the widest separates the columns: the one after `10 months ago`, not those within it.
-            starts.append(max(gaps, key=lambda gap: (gap[1] - gap[0], gap[0]))[0])
-    return starts if len(starts) > 1 else []
+            widest = max(gaps, key=lambda gap: (gap[1] - gap[0], gap[0]))
+            starts.append(widest[0])
+    if len(starts) == 1:
+        return []
+    return starts
 
 
 def _filled_places(rows: Iterable[str]) -> bytearray:
@@ -138,21 +140,26 @@ def _columns_of_words(
     It is certain if most names are capitalised, every row has enough words, and one column has digits in each row; and,
     if the names are aligned, if each word is near its name.
     """
-    capitals = sum(1 for word in words if word[0][0].isupper() or not word[0][0].isalpha())
+    initials = [word[0][0] for word in words]
+    capitals = sum(initial.isupper() or not initial.isalpha() for initial in initials)
     if len(words) < 3 or capitals < LEAST_CAPITALS * len(words):
         return 0
     narrowest = min(len(row.split()) for row in rows())
     if narrowest < len(words) - 1:
         return 0
     width = min(len(words), narrowest)
-    has_digits = [True] * (width - 1)
+    is_aligned = "  " in head
+    with_digits = set(range(width - 1))
     for row in rows():
         for number, word in enumerate(islice(_WORD.finditer(row), width - 1)):
-            has_digits[number] = has_digits[number] and any(map(str.isdigit, word[0]))
-            is_left = number > 0 and word.end() <= words[number - 1].end()
-            if "  " in head and (is_left or word.start() >= words[number + 1].start()):
-                return 0
-    return width if any(has_digits) else 0
+            if not any(map(str.isdigit, word[0])):
+                with_digits.discard(number)
+            if is_aligned:
+                is_left = number > 0 and word.end() <= words[number - 1].end()
+                is_right = word.start() >= words[number + 1].start()
+                if is_left or is_right:
+                    return 0
+    return width if with_digits else 0
 
 
 def _lines_below(text: str) -> Iterator[str]:

@@ -84,31 +84,40 @@ def _parts(line: str) -> list[str | None]:
 
 def _day(match: re.Match[str]) -> str:
     """Return the month and day as ``01-31``; 00 for an unknown month."""
-    month = _MONTHS.index(match["month"]) + 1 if match["month"] in _MONTHS else 0
+    month = 0
+    if match["month"] in _MONTHS:
+        month = _MONTHS.index(match["month"]) + 1
     return f"{month:02}-{int(match['day']):02}"
 
 
 def _split_level(text: str) -> tuple[str | None, str]:
     match = _LEVEL_FIRST.match(text)
-    return (match["level"].upper(), text[match.end() :]) if match else (None, text)
+    if match is None:
+        return None, text
+    return match["level"].upper(), text[match.end() :]
 
 
 def _split_source(text: str) -> tuple[str | None, str]:
     match = _SOURCE.match(text)
-    return (match["thread"] or match["name"], text[match.end() :]) if match else (None, text)
+    if match is None:
+        return None, text
+    return match["thread"] or match["name"], text[match.end() :]
 
 
 def _time(stamp: re.Match[str] | None) -> str | None:
     if stamp is None:
         return None
     day = (stamp["day"] or "").replace("/", "-")
-    return f"{day} {stamp['clock'].replace(',', '.')}{_zone(stamp)}".strip()
+    clock = stamp["clock"].replace(",", ".")
+    return f"{day} {clock}{_zone(stamp)}".strip()
 
 
 def _zone(match: re.Match[str]) -> str:
     """Return the time zone as SQLite's date functions read it: Z or +01:00; empty if there is none."""
     zone = (match["zone"] or "").replace("UTC", "Z")
-    return f"{zone[:-2]}:{zone[-2:]}" if len(zone) == len("+0100") else zone
+    if len(zone) == len("+0100"):
+        return f"{zone[:-2]}:{zone[-2:]}"
+    return zone
 
 
 def _of_pairs(line: str) -> list[str | None]:
@@ -116,12 +125,13 @@ def _of_pairs(line: str) -> list[str | None]:
     pairs = {name: value.strip('"') for name, value in _PAIR.findall(line)}
     parts = list[str | None]()
     for names in _NAMES_OF_PAIRS:
-        name = next((one for one in names if one in pairs), None)
-        parts.append(pairs.pop(name) if name else None)
-    words = pairs.pop("msg", None) or pairs.pop("message", None) or ""
-    rest = " ".join(f"{name}={value}" for name, value in pairs.items())
+        name = next(filter(pairs.__contains__, names), "")
+        parts.append(pairs.pop(name, None))
     time, level, source = parts
     if time:
-        stamp = _STAMP.match(time)
-        time = _time(stamp) if stamp else time
-    return [time, level and level.upper(), source, f"{words} {rest}".strip()]
+        time = _time(_STAMP.match(time)) or time
+    if level:
+        level = level.upper()
+    words = pairs.pop("msg", None) or pairs.pop("message", None) or ""
+    rest = " ".join(f"{name}={value}" for name, value in pairs.items())
+    return [time, level, source, f"{words} {rest}".strip()]

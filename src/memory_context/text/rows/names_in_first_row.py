@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from operator import eq
 
 from memory_context.text.query.numbers_and_missing_values import is_filled
@@ -31,9 +32,9 @@ def has_names(rows: Sequence[Sequence[str]]) -> bool:
     has one. ``region,2023,2024`` holds names above ``North,5,6``, but not above ``South,2019,2022``; and
     ``Museum,opens 9:00`` does not above ``Castle,opens 10:30``.
     """
-    if not any(map(is_number, rows[0])):
-        return names_numbers(rows) or not _is_like_those_below(rows)
-    return _has_series(rows[0]) and not any(map(_has_series, rows[1:SAMPLED]))
+    if any(map(is_number, rows[0])):
+        return _has_series(rows[0]) and not any(map(_has_series, rows[1:SAMPLED]))
+    return names_numbers(rows) or not _is_like_those_below(rows)
 
 
 def names_numbers(rows: Sequence[Sequence[str]]) -> bool:
@@ -50,20 +51,24 @@ def names_another_table(rows: Sequence[Sequence[str]], above: Sequence[Sequence[
     It does if each of its cells is a text, and one of them has numbers below it, or the same name at the same place
     above; or if none of these rows has a number in it, and the table above has a column of numbers.
     """
-    if not rows or any(is_number(cell) or not is_filled(cell) for cell in rows[0]):
+    if not rows:
         return False
-    if names_numbers(rows) or any(map(eq, rows[0], above[0])):
+    names = rows[0]
+    if any(map(is_number, names)) or not all(map(is_filled, names)):
+        return False
+    if names_numbers(rows) or any(map(eq, names, above[0])):
         return True
-    has_numbers = any(is_number(cell) for row in rows for cell in row)
-    return len(rows) > 1 and not has_numbers and names_numbers([rows[0], *above[1:]])
+    if len(rows) == 1 or any(map(is_number, chain(*rows))):
+        return False
+    return names_numbers([names, *above[1:]])
 
 
 def _is_like_those_below(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether some text with digits in the first row has the same shape as at least half of those below it."""
     for first, below in _columns(rows):
         shape = _shape(first)
-        same = sum(1 for cell in below if _shape(cell) == shape)
-        if "0" in shape and 0 < len(below) <= 2 * same:
+        shapes = list(map(_shape, below))
+        if "0" in shape and shapes and 2 * shapes.count(shape) >= len(shapes):
             return True
     return False
 
@@ -92,6 +97,7 @@ def _has_series(row: Sequence[str]) -> bool:
         return False
     if all(map(_DATE.fullmatch, numbers)):
         return numbers == sorted(set(numbers))
-    first = int(numbers[0] != "0")
-    counted = list(map(str, range(first, first + len(numbers))))
-    return len(numbers) >= SHORTEST_COUNT and numbers == counted
+    if len(numbers) < SHORTEST_COUNT:
+        return False
+    first = 0 if numbers[0] == "0" else 1
+    return numbers == [str(first + index) for index in range(len(numbers))]

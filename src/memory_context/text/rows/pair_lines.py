@@ -29,15 +29,17 @@ def pair_table(text: str) -> TextTable | None:
     after them. At least two names must occur in all lines.
     """
     first = next(lines_of(text.lstrip()), "")
-    skipped = int(_read(first) is None)
+    skipped = 1 if _read(first) is None else 0
     names = Counter[str]()
     count = width = 0
     for line in _lines(text, skipped):
         if line is None or (count and len(line.words) != width):
             return None
-        count, width = count + 1, len(line.words)
+        count += 1
+        width = len(line.words)
         names.update(line.pairs.keys())
-    if count < 2 or sum(1 for number in names.values() if number == count) < LEAST_PAIRS:
+    in_all = [name for name, number in names.items() if number == count]
+    if count < 2 or len(in_all) < LEAST_PAIRS:
         return None
 
     def rows() -> Iterator[Row]:
@@ -57,9 +59,9 @@ def _read(line: str) -> _WordsAndPairs | None:
     found = _PAIR.search(line)
     if found is None:
         return None
-    pairs = _PAIR.findall(line, found.start())
-    if len(pairs) < LEAST_PAIRS or _PAIR.sub("", line[found.start() :]).strip():
+    start = found.start()
+    pairs = _PAIR.findall(line, start)
+    if len(pairs) < LEAST_PAIRS or _PAIR.sub("", line[start:]).strip():
         return None
-    return _WordsAndPairs(
-        line[: found.start()].split(), {name: value.strip('"') for name, value in pairs}
-    )
+    values = {name: value.strip('"') for name, value in pairs}
+    return _WordsAndPairs(line[:start].split(), values)

@@ -95,9 +95,12 @@ class _Block:
         self._join(text, joint)
 
     def _join(self, text: str, joint: str) -> None:
+        if not text:
+            return
         parts = self.fields[self.last]
-        if text:
-            parts += [joint, text] if parts else [text]
+        if parts:
+            parts.append(joint)
+        parts.append(text)
 
     def value(self, name: str) -> str | None:
         """Return the value of a field; None if it is missing or empty."""
@@ -135,29 +138,35 @@ def record_table(text: str) -> TextTable | None:
     names = Counter[str]()
     has_headings = has_texts = False
     for block in _blocks(text, form):
-        has_headings = has_headings or block.heading is not None
-        has_texts = has_texts or bool(block.text)
+        has_headings |= block.heading is not None
+        has_texts |= bool(block.text)
+        # A name that never has a value is a title above other fields.
         names.update(name for name, value in block.fields.items() if value)
         if len(names) > MOST_COLUMNS:
             return None
-    # Only names with values were counted: a name that never has a value is a title above other fields.
-    if sum(1 for count in names.values() if count > 1) < LEAST_COMMON:
+    recurring = [name for name, count in names.items() if count > 1]
+    if len(recurring) < LEAST_COMMON:
         return TextTable((KEY, "value"), lambda: _pairs(text, form), PAIRS)
 
     def rows() -> Iterator[Row]:
         for block in _blocks(text, form):
-            heading = [block.heading] if has_headings else []
-            words = ["\n".join(block.text) or None] if has_texts else []
-            yield [*heading, *map(block.value, names), *words]
+            row: Row = list(map(block.value, names))
+            if has_headings:
+                row.insert(0, block.heading)
+            if has_texts:
+                row.append("\n".join(block.text) or None)
+            yield row
 
-    columns = [*([HEADING] if has_headings else []), *names, *([TEXT] if has_texts else [])]
-    return TextTable(column_names(columns), rows, "the records")
+    first = [HEADING] if has_headings else []
+    last = [TEXT] if has_texts else []
+    return TextTable(column_names([*first, *names, *last]), rows, "the records")
 
 
 def _pairs(text: str, form: _Form) -> Iterator[Row]:
     for block in _blocks(text, form):
         before = f"{block.heading}." if block.heading else ""
-        yield from ([before + name, block.value(name)] for name in block.fields)
+        for name in block.fields:
+            yield [before + name, block.value(name)]
         if block.text:
             yield [before + TEXT, "\n".join(block.text)]
 
@@ -173,7 +182,9 @@ def _matched(line: str) -> tuple[str, re.Match[str] | None]:
     """Return a line and the match if it is a field; the first line of a commit as if it were written as one."""
     line = _COMMIT.sub("commit: ", line)
     # Most lines of prose have neither sign, and need not be matched.
-    return line, FIELD.fullmatch(line) if ":" in line or "=" in line else None
+    if ":" not in line and "=" not in line:
+        return line, None
+    return line, FIELD.fullmatch(line)
 
 
 def _form_of(text: str) -> _Form:
@@ -191,12 +202,16 @@ def _form_of(text: str) -> _Form:
                 openers[_name_of(match)] += 1
             is_first = False
             continue
-        is_section = _SECTION.fullmatch(line.text) is not None
-        has_sections = has_sections or is_section
-        is_title = is_section or _TITLE.fullmatch(line.text) is not None
-        is_first = _ends_block(line.text) or is_title or _is_heading(line, is_first=is_first)
-    opener, count = openers.most_common(1)[0] if openers else ("", 0)
-    return _Form(opener if count > 1 else "", indent, sign, has_sections or sign == "=")
+        if _SECTION.fullmatch(line.text):
+            is_first = has_sections = True
+        elif _ends_block(line.text) or _TITLE.fullmatch(line.text):
+            is_first = True
+        else:
+            is_first = _is_heading(line, is_first=is_first)
+    opener = max(openers, key=openers.__getitem__, default="")
+    if openers[opener] < 2:
+        opener = ""
+    return _Form(opener, indent, sign, has_sections or sign == "=")
 
 
 def _blocks(text: str, form: _Form) -> Iterator[_Block]:
@@ -228,6 +243,10 @@ def _blocks(text: str, form: _Form) -> Iterator[_Block]:
         yield block
 
 
+def _indent_of(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
 def _ends_block(line: str) -> bool:
     return not line.strip() or _RULE.fullmatch(line) is not None
 
@@ -237,11 +256,14 @@ def _is_heading(line: _FieldLine, *, is_first: bool) -> bool:
     match, below = line.field, line.below
     if below is None or not line.text.strip():
         return False
-    if match:
-        is_numbered = _NUMBERED.fullmatch(match["name"]) and match["value"]
-        return bool(is_numbered) and is_first and not _NUMBERED.fullmatch(below["name"])
-    is_above = len(line.text) - len(line.text.lstrip()) < len(below["indent"])
-    return (is_first or is_above) and not _COMMENT.match(line.text)
+    if match is None:
+        is_above = _indent_of(line.text) < len(below["indent"])
+        return (is_first or is_above) and not _COMMENT.match(line.text)
+    if not is_first or not match["value"]:
+        return False
+    # Of several numbered names in a row, each is a field: `Track 1: …` above `Track 2: …`.
+    is_numbered = _NUMBERED.fullmatch(match["name"]) is not None
+    return is_numbered and not _NUMBERED.fullmatch(below["name"])
 
 
 def _heading_in(line: _FieldLine, form: _Form, block: _Block, *, is_first: bool) -> str | None:
@@ -253,8 +275,9 @@ def _heading_in(line: _FieldLine, form: _Form, block: _Block, *, is_first: bool)
     if title and not (block.has_body and block.heading is None):
         return str(next(filter(None, title.groups()))).strip()
     # A heading without marks must be right above the opener.
-    opens = line.below is not None and _name_of(line.below) == form.opener
-    return line.text.strip() if opens and _is_heading(line, is_first=is_first) else None
+    if line.below is None or _name_of(line.below) != form.opener:
+        return None
+    return line.text.strip() if _is_heading(line, is_first=is_first) else None
 
 
 def _field_in(line: _FieldLine, form: _Form, block: _Block) -> re.Match[str] | None:
@@ -264,10 +287,11 @@ def _field_in(line: _FieldLine, form: _Form, block: _Block) -> re.Match[str] | N
     where fields have colons.
     """
     match = line.field
-    if match and block.last:
-        deeper = len(match["indent"]) - block.indent
-        if deeper == 1 or (deeper > 0 and match["sign"][0] != form.sign):
-            return None
+    if match is None or not block.last:
+        return match
+    deeper = len(match["indent"]) - block.indent
+    if deeper == 1 or (deeper > 0 and match["sign"][0] != form.sign):
+        return None
     return match
 
 
@@ -277,7 +301,8 @@ def _begins_record(match: re.Match[str], block: _Block, form: _Form, *, is_first
         return False
     name = _name_of(match)
     is_there = name in block.fields
-    if name == (form.opener or next(iter(block.fields), "")) and (is_there or is_first):
+    opener = form.opener or next(iter(block.fields), "")
+    if name == opener and (is_there or is_first):
         return True
     if not is_first or block.has_body:
         return False
@@ -298,10 +323,10 @@ def _add_field(block: _Block, match: re.Match[str]) -> None:
 def _with_heading(text: str) -> _Block:
     """Return a new record below a heading, with the fields that the heading itself holds."""
     block = _Block(text)
-    parts = [FIELD.fullmatch(part) for part in _PARTS.split(text)]
-    for part in parts:
-        if part and part["value"] and not _NUMBERED.fullmatch(part["name"]):
-            block.add(_name_of(part), _plain(part["value"]))
+    for part in _PARTS.split(text):
+        match = FIELD.fullmatch(part)
+        if match and match["value"] and not _NUMBERED.fullmatch(match["name"]):
+            block.add(_name_of(match), _plain(match["value"]))
     block.last = ""
     return block
 
@@ -310,13 +335,11 @@ def _continue(block: _Block, line: str, *, is_first: bool) -> None:
     """Add a line that is not a field: to the value of the field above if it continues that, else to the text."""
     if not block.fields:
         return
-    if block.has_body:
-        block.text.append(line.strip())
-        return
-    indent = len(line) - len(line.lstrip())
-    is_indented = indent > 0 and indent >= block.indent
-    if is_first or not block.last or not (is_indented or block.is_open or block.is_wrapped):
-        block.has_body = is_first
+    # What is below a blank line is the body.
+    block.has_body |= is_first
+    is_indented = _indent_of(line) >= max(1, block.indent)
+    continues = is_indented or block.is_open or block.is_wrapped
+    if block.has_body or not block.last or not continues:
         block.text.append(line.strip())
     elif item := _ITEM.fullmatch(line):
         block.extend(_plain(item["item"]), ", ")

@@ -19,11 +19,11 @@ from memory_context.text.rows.rows_under_columns import (
 
 LINES_TRIED = 6
 LINES_OF_NAMES = 4
-# Below the names: the types of DuckDB and polars.
+# Below the names: the types of DuckDB and polars, and the hyphens that polars writes above the types.
 _TYPE: Final = re.compile(
     r"(?:u?(?:tiny|small|big|huge)?int(?:eger|8|16|32|64|128)?|[iuf](?:8|16|32|64|128)|varchar|str|string|double|float"
     r"|bool(?:ean)?|date|time|timestamp|datetime|interval|duration|uuid|blob|binary|json|bit|cat|object|null"
-    r"|(?:decimal|struct|map|enum|timestamp|datetime|duration|list)[\[( ].*|.*\[\])"
+    r"|(?:decimal|struct|map|enum|timestamp|datetime|duration|list)[\[( ].*|.*\[\]|-+)"
 )
 # The line below the names: `| --- |:--:|` in Markdown, `----+----` in psql, `--  ----` in sqlite; in mysql also above
 # them. The corners and crossings of frames are contiguous in Unicode.
@@ -56,39 +56,49 @@ def ruled_table(text: str) -> TextTable | None:
     read: None.
     """
     head = list(islice(lines_of(text), LINES_TRIED + LINES_OF_NAMES))
-    rules = (index for index, line in enumerate(head[:LINES_TRIED]) if _RULE.fullmatch(line))
-    rule = next(rules, None)
-    if rule is None:
+    tried = head[:LINES_TRIED]
+    above = list(takewhile(_is_no_rule, tried))
+    if len(above) == len(tried):
         return None
-    is_frame = head[rule].lstrip().startswith(_CORNERS)
-    place = rule - 1 if rule and head[rule - 1].strip() and not is_frame else rule + 1
-    if place >= len(head):
+    rule, *after = head[len(above) :]
+    is_frame = rule.lstrip().startswith(_CORNERS)
+    below = len(above) + 1
+    if above and above[-1].strip() and not is_frame:
+        names = above[-1]
+    elif after:
+        names = after[0]
+        below += 1
+    else:
         return None
-    names, below = head[place], max(place, rule) + 1
     if is_frame:
-        header = list(takewhile(_is_no_rule, head[place:]))
-        below_rule = head[place + len(header) + 1 :]
+        header = list(takewhile(_is_no_rule, after))
+        below_rule = after[len(header) + 1 :]
         if len(header) > 1 and below_rule and _BAR.search(below_rule[0]):
             if not _are_types(header[1:]):
                 return None
             below += len(header)
-    if _BAR.search(names.lstrip(_BARS)):
-        table = _between_bars(text, names, below, head[rule])
-    else:
-        table = _below_dashes(text, names, below, head[rule])
-    return table if len(table.columns) > 1 else None
+    read = _between_bars if _BAR.search(names.lstrip(_BARS)) else _below_dashes
+    table = read(text, names, below, rule)
+    if len(table.columns) < 2:
+        return None
+    return table
 
 
 def is_no_single_table(text: str) -> bool:
     """Return whether a text holds several Markdown tables, or a row between bars with dots in the place of other rows."""
-    if len(list(islice(_markdown_rules(text), 2))) > 1:
+    tables = list(islice(_markdown_rules(text), 2))
+    if len(tables) > 1:
         return True
-    return any(dots in text for dots in _DOTS) and _LEFT_OUT.search(text) is not None
+    # Most texts have no dots, and need not be searched line by line.
+    has_dots = any(dots in text for dots in _DOTS)
+    return has_dots and _LEFT_OUT.search(text) is not None
 
 
 def _markdown_rules(text: str) -> Iterator[int]:
     """Yield the place of the line of hyphens of each Markdown table: the second of the lines with bars."""
-    for match in _MAY_BE_RULE.finditer(text) if "|" in text else ():
+    if "|" not in text:
+        return
+    for match in _MAY_BE_RULE.finditer(text):
         start = match.start()
         names = line_start(text, start - 1)
         before = line_start(text, max(0, names - 1))
@@ -102,9 +112,9 @@ def _is_no_rule(line: str) -> bool:
 
 
 def _are_types(lines: Iterable[str]) -> bool:
-    """Return whether the lines below the names hold types only; polars separates them by hyphens."""
+    """Return whether the lines below the names hold types only."""
     cells = [cell for line in lines for cell in _cells(line, _BAR, is_framed=True)]
-    return all(cell and (not cell.strip("-") or _TYPE.fullmatch(cell)) for cell in cells)
+    return all(map(_TYPE.fullmatch, cells))
 
 
 def markdown_table(text: str) -> TextTable | None:
@@ -134,7 +144,9 @@ def _between_bars(text: str, names: str, below: int, rule: str = "") -> TextTabl
         cells = _cells(line, bar, is_framed=is_framed)
         # If a cell holds a bar, the rule shows where the cells begin.
         if rule and len(cells) > len(columns) and _has_bars_at(line, edges):
-            bounds = edges if is_framed else [*edges, len(line)]
+            bounds = list(edges)
+            if not is_framed:
+                bounds.append(len(line))
             return [line[start + 1 : end].strip() for start, end in pairwise(bounds)]
         return cells
 
@@ -145,7 +157,8 @@ def _between_bars(text: str, names: str, below: int, rule: str = "") -> TextTabl
         cells = map(cells_of, takewhile(bar.search, lines))
         return map(with_nulls, evened(cells, len(columns), " | "))
 
-    return TextTable(column_names(columns), rows, "the table" if rule else "the Markdown table")
+    name = "the table" if rule else "the Markdown table"
+    return TextTable(column_names(columns), rows, name)
 
 
 def _continues_columns(line: str) -> bool:
@@ -159,7 +172,9 @@ def _cells(line: str, bar: re.Pattern[str], *, is_framed: bool) -> Row:
     cells = [part.strip().replace("\\|", "|") for part in parts]
     if not parts[0] or (is_framed and not cells[0]):
         del cells[0]
-    return cells if cells[-1] else cells[:-1]
+    if cells and not cells[-1]:
+        del cells[-1]
+    return cells
 
 
 def _has_bars_at(line: str, edges: list[int]) -> bool:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, Final
 
 from memory_context.text.python_literals import is_list, is_object
@@ -52,17 +53,20 @@ class FoundRecords:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Return the names of its columns, if they stand beside it."""
-        return names_beside(self.owner, self.value) if is_list(self.value) else ()
+        if is_object(self.value):
+            return ()
+        return names_beside(self.owner, self.value)
 
 
 def table_of_value(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON holds
     """Return the rows of the records in a JSON value, or else of a list that is most of it, or of the object itself."""
     table = records_in(value, "JSON")
-    if table is None:
-        longest = max(_records_of(value), key=lambda found: found.weight, default=None)
-        if longest and 2 * longest.weight >= len(str(value)):
-            return rows_of_values(longest.value, f"the JSON list {longest.path}")
-    return table or _of_object(value)
+    if table:
+        return table
+    longest = max(_records_of(value), key=lambda found: found.weight, default=None)
+    if longest and 2 * longest.weight >= len(str(value)):
+        return rows_of_values(longest.value, f"the JSON list {longest.path}")
+    return _of_object(value)
 
 
 def records_in(value: Any, notation: str) -> TextTable | None:  # noqa: ANN401 - whatever JSON holds
@@ -91,17 +95,19 @@ def names_beside(owner: dict[str, Any], rows: list[Any]) -> tuple[str, ...]:
     """
     if not all(map(is_list, rows)) or len(set(map(len, rows))) != 1:
         return ()
+    width = len(rows[0])
     members = list[Any]()
     for key, member in owner.items():
         # What pandas calls the index are names of rows, not of columns.
         if key != "index":
             members += member.values() if is_object(member) else [member]
     for member in members:
-        if is_list(member) and member is not rows and len(member) == len(rows[0]):
-            named = [item.get("name") if is_object(item) else item for item in member]
-            names = tuple(name for name in named if isinstance(name, str))
-            if len(set(names)) == len(member):
-                return names
+        if not is_list(member) or member is rows or len(member) != width:
+            continue
+        named = [item.get("name") if is_object(item) else item for item in member]
+        names = tuple(name for name in named if isinstance(name, str))
+        if len(set(names)) == width:
+            return names
     return ()
 
 
@@ -140,9 +146,14 @@ def _records_of(value: Any) -> Iterator[FoundRecords]:  # noqa: ANN401 - whateve
     while waiting:
         found = waiting.pop()
         member = records_by_columns(found.value) or found.value
-        if (is_list(member) and member) or (is_object(member) and _are_alike([*member.values()])):
+        if is_list(member):
+            if member:
+                yield replace(found, value=member)
+        elif not is_object(member):
+            continue
+        elif _are_alike([*member.values()]):
             yield replace(found, value=member)
-        elif is_object(member):
+        else:
             for key, inner in member.items():
                 waiting.append(FoundRecords(f"{found.path}.{key}", key, inner, member))
 
@@ -151,8 +162,9 @@ def _are_alike(members: list[Any]) -> bool:
     """Return whether these are several objects with at least two names in common, as records have."""
     if len(members) < 2 or not all(map(is_object, members)):
         return False
-    counts = Counter(key for member in members for key in member)
-    return sum(1 for count in counts.values() if count > 1) >= LEAST_COMMON
+    counts = Counter(chain.from_iterable(members))
+    common = [key for key, count in counts.items() if count > 1]
+    return len(common) >= LEAST_COMMON
 
 
 def _of_object(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON holds
