@@ -1019,11 +1019,13 @@ def test_a_question_costs_the_same_in_a_long_conversation(monkeypatch: pytest.Mo
         ("where do moonpetals grow", True),
         ("are there any moonpetals left", True),
         ("wo finde ich moonpetals", True),
-        ("Comment puis-je cueillir moonpetal ?", True),
+        ("Quand fleurit moonpetal ?", True),
+        ("price of moonpetals?", True),
         ("Who needs anything of moonpetal?", True),
         ("Which gatherer found the pale moonpetal?", False),
-        ("Where is the tall altar?", False),
-        ("Where is the last altar?", False),
+        ("Comment puis-je cueillir moonpetal ?", False),
+        ("Do moonpetals sleep?", False),
+        ("Do moonpetals grow in a chapel?", True),
         ("Who is the keeper of our altar?", True),
         ("Tell me another.", False),
         ("Why is the sky over moonpetal blue?", False),
@@ -1036,7 +1038,7 @@ def test_a_question_costs_the_same_in_a_long_conversation(monkeypatch: pytest.Mo
 def test_a_question_in_other_words_gets_the_record_of_its_rare_word(
     asked: str, *, shown: bool
 ) -> None:
-    """What one record alone holds is meant, if most of the rest is plain words; what many hold says nothing."""
+    """What one record alone holds is meant, by a question that asks for a fact, or that the record holds most of."""
     walks = [f"On day {n} we walked to village {n * 3} and lit lanterns." for n in range(40)]
     walks[17] = "In the Sunken Chapel grows the moonpetal, behind the altar."
     assert ([walks[17]] if shown else []) == _shown(asked, "\n".join(walks))
@@ -1056,6 +1058,16 @@ def test_records_that_hold_as_much_of_a_question_are_shown_together(
     assert [walks[place] for place in shown] == found
 
 
+def test_records_that_hold_nearly_as_much_of_a_question_are_shown_too() -> None:
+    """"Lantern" stands in one more chunk than "moonpetal", so a record with it holds a little less of the question."""
+    walks = [f"On day {n} we walked from village {n * 3} to the next one." for n in range(400)]
+    walks[3] = "In the chapel grows the moonpetal, behind the altar."
+    walks[9] = "Beside the altar stands a lantern of brass."
+    walks[300] = "Nobody had a lantern."
+    found = _shown("Who owns moonpetal, lantern and altar?", "\n".join(walks))
+    assert [walks[3], walks[9]] == found
+
+
 def test_a_question_that_does_not_refer_back_gets_less_prose() -> None:
     """Its answer is mostly in the best windows; about what was said, people want to know more."""
     filler = "Nothing else of note was told about the matter on that long day. " * 6
@@ -1073,9 +1085,9 @@ def test_in_much_text_a_plain_word_stands_somewhere_by_chance() -> None:
     walks[17] = "In the Sunken Chapel grows the moonpetal, behind the altar."
     text = "\n".join(walks)
     assert [walks[17]] == _shown("Where do I find the moonpetal?", text)
-    assert not _shown("How does one cook moonpetal?", text)
-    assert not _shown("How does moonpetal taste?", text)
-    assert [walks[17]] == _shown("How does moonpetal taste?", "\n".join(walks[:40]))
+    assert not _shown("Who cooks moonpetal?", text)
+    assert not _shown("Who sells moonpetal?", text)
+    assert [walks[17]] == _shown("Who sells moonpetal?", "\n".join(walks[:40]))
 
 
 @for_each(
