@@ -1024,6 +1024,7 @@ def test_a_question_costs_the_same_in_a_long_conversation(monkeypatch: pytest.Mo
         ("Who needs anything of moonpetal?", True),
         ("Which gatherer found the pale moonpetal?", False),
         ("Comment puis-je cueillir moonpetal ?", False),
+        ("Who sells cheap moonpetals?", True),
         ("Do moonpetals sleep?", False),
         ("Do moonpetals grow in a chapel?", True),
         ("Who is the keeper of our altar?", True),
@@ -1045,6 +1046,25 @@ def test_a_question_in_other_words_gets_the_record_of_its_rare_word(
 
 
 @for_each(
+    "asked, shown",
+    [
+        ("allowance for Szwecji", True),
+        ("alowance for Szwecja", True),
+        ("allowancee for Szwecja", True),
+        ("allownace for Szwecja", True),
+        ("allowance for Szwajcaria", False),
+        ("allowance for Kestrol", False),
+        ("allowance for Malti", False),
+    ],
+)
+def test_a_word_spelt_nearly_as_in_the_text_is_that_word(asked: str, *, shown: bool) -> None:
+    """It must have six letters, begin alike, differ by one letter or two in turn, and be the only such word."""
+    rows = [f"Day {n}: we walked to village {n * 3} and lit lanterns." for n in range(40)]
+    rows[7] = "Szwecja has an allowance of 64 euros, Malta 37, Kestrel and Kestral none."
+    assert ([rows[7]] if shown else []) == _shown(asked, "\n".join(rows))
+
+
+@for_each(
     "places, shown", [((3,), (3,)), ((3, 9, 15, 27), (3, 9, 15)), ((3, 9, 15, 21, 27, 33), ())]
 )
 def test_records_that_hold_as_much_of_a_question_are_shown_together(
@@ -1059,7 +1079,7 @@ def test_records_that_hold_as_much_of_a_question_are_shown_together(
 
 
 def test_records_that_hold_nearly_as_much_of_a_question_are_shown_too() -> None:
-    """"Lantern" stands in one more chunk than "moonpetal", so a record with it holds a little less of the question."""
+    """Lanterns stand in one more chunk than the moonpetal, so their record holds a little less of the question."""
     walks = [f"On day {n} we walked from village {n * 3} to the next one." for n in range(400)]
     walks[3] = "In the chapel grows the moonpetal, behind the altar."
     walks[9] = "Beside the altar stands a lantern of brass."
