@@ -1020,11 +1020,14 @@ def test_a_question_costs_the_same_in_a_long_conversation(monkeypatch: pytest.Mo
         ("where do moonpetals grow", True),
         ("are there any moonpetals left", True),
         ("wo finde ich moonpetals", True),
-        ("Comment puis-je cueillir moonpetal ?", True),
+        ("Quand fleurit moonpetal ?", True),
+        ("price of moonpetals?", True),
         ("Who needs anything of moonpetal?", True),
         ("Which gatherer found the pale moonpetal?", False),
-        ("Where is the tall altar?", False),
-        ("Where is the last altar?", False),
+        ("Comment puis-je cueillir moonpetal ?", False),
+        ("Who sells cheap moonpetals?", True),
+        ("Do moonpetals sleep?", False),
+        ("Do moonpetals grow in a chapel?", True),
         ("Who is the keeper of our altar?", True),
         ("Tell me another.", False),
         ("Why is the sky over moonpetal blue?", False),
@@ -1037,10 +1040,29 @@ def test_a_question_costs_the_same_in_a_long_conversation(monkeypatch: pytest.Mo
 def test_a_question_in_other_words_gets_the_record_of_its_rare_word(
     asked: str, *, shown: bool
 ) -> None:
-    """What one record alone holds is meant, if most of the rest is plain words; what many hold says nothing."""
+    """What one record alone holds is meant, by a question that asks for a fact, or that the record holds most of."""
     walks = [f"On day {n} we walked to village {n * 3} and lit lanterns." for n in range(40)]
     walks[17] = "In the Sunken Chapel grows the moonpetal, behind the altar."
     assert ([walks[17]] if shown else []) == _shown(asked, "\n".join(walks))
+
+
+@for_each(
+    "asked, shown",
+    [
+        ("allowance for Szwecji", True),
+        ("alowance for Szwecja", True),
+        ("allowancee for Szwecja", True),
+        ("allownace for Szwecja", True),
+        ("allowance for Szwajcaria", False),
+        ("allowance for Kestrol", False),
+        ("allowance for Malti", False),
+    ],
+)
+def test_a_word_spelt_nearly_as_in_the_text_is_that_word(asked: str, *, shown: bool) -> None:
+    """It must have six letters, begin alike, differ by one letter or two in turn, and be the only such word."""
+    rows = [f"Day {n}: we walked to village {n * 3} and lit lanterns." for n in range(40)]
+    rows[7] = "Szwecja has an allowance of 64 euros, Malta 37, Kestrel and Kestral none."
+    assert ([rows[7]] if shown else []) == _shown(asked, "\n".join(rows))
 
 
 @for_each(
@@ -1055,6 +1077,16 @@ def test_records_that_hold_as_much_of_a_question_are_shown_together(
         walks[place] = f"In chapel {place} grows the moonpetal, behind the altar."
     found = _shown("Where do I find the moonpetal?", "\n".join(walks))
     assert [walks[place] for place in shown] == found
+
+
+def test_records_that_hold_nearly_as_much_of_a_question_are_shown_too() -> None:
+    """Lanterns stand in one more chunk than the moonpetal, so their record holds a little less of the question."""
+    walks = [f"On day {n} we walked from village {n * 3} to the next one." for n in range(400)]
+    walks[3] = "In the chapel grows the moonpetal, behind the altar."
+    walks[9] = "Beside the altar stands a lantern of brass."
+    walks[300] = "Nobody had a lantern."
+    found = _shown("Who owns moonpetal, lantern and altar?", "\n".join(walks))
+    assert [walks[3], walks[9]] == found
 
 
 def test_a_question_that_does_not_refer_back_gets_less_prose() -> None:
@@ -1074,9 +1106,9 @@ def test_in_much_text_a_plain_word_stands_somewhere_by_chance() -> None:
     walks[17] = "In the Sunken Chapel grows the moonpetal, behind the altar."
     text = "\n".join(walks)
     assert [walks[17]] == _shown("Where do I find the moonpetal?", text)
-    assert not _shown("How does one cook moonpetal?", text)
-    assert not _shown("How does moonpetal taste?", text)
-    assert [walks[17]] == _shown("How does moonpetal taste?", "\n".join(walks[:40]))
+    assert not _shown("Who cooks moonpetal?", text)
+    assert not _shown("Who sells moonpetal?", text)
+    assert [walks[17]] == _shown("Who sells moonpetal?", "\n".join(walks[:40]))
 
 
 @for_each(

@@ -35,8 +35,8 @@ from memory_context.conversation.recall.question_terms import (
     AskedTerm,
     asks,
     asks_about_kind,
+    asks_for_fact,
     content_terms,
-    is_definite,
     is_pointed_at,
     names_alone,
     refers_back,
@@ -79,10 +79,13 @@ MANY_CHUNKS = 100
 MOST_RARE = 5
 # A rare word must have this many letters, unless it is a name.
 SHORTEST_RARE = 3
-# The record of a question's rare word must hold more than this share of what the question tells.
-LEAST_SHARE = 0.5
-# The factors of what a word tells: if the question takes it as known, and if it stands nowhere.
-TAKEN_AS_KNOWN = 3.0
+# The record of a question's rare word must hold more than this share of what the question tells: of one that asks for a
+# fact, and of any other.
+LEAST_OF_FACT, LEAST_SHARE = 0.4, 0.7
+# Other records are meant as well if they hold this share of what the best one holds.
+NEARLY_AS_MUCH = 0.8
+# The factors of what a word tells: if it is a name, and if it stands nowhere.
+NAMED = 1.5
 MET_NOWHERE = 0.5
 
 
@@ -251,13 +254,14 @@ class _Asked:
         return [place for place in best if place.term == rarest][:FEW]
 
     def places_of_rare_words(self) -> list[Occurrence]:
-        """Return the best places of the question's rare words, if their records hold more than half of what it tells.
+        """Return the best places of the question's rare words, if their records hold enough of what it tells.
 
-        Of records that hold as much as the best one, three at most are meant.
+        Of records that hold nearly as much as the best one, three at most are meant.
 
         People ask in words of their own: "Where do I find the moonpetal?" means the line "In the Sunken Chapel grows the
-        moonpetal". But "Why is the sky over moonpetal blue?" tells more about the sky. A name, a number or a kind of thing
-        that stands nowhere ("What is a prime number?") shows that the question is about something else.
+        moonpetal". What does not ask for a fact, such as "Do newts hibernate?", may be about anything, so there a record
+        must hold more. A name, a number or a kind of thing that
+        stands nowhere ("What is a prime number?") shows that the question is about something else.
         """
         found, met = self.found, self.found.met
         not_met = [term for number, term in enumerate(found.terms) if number not in met]
@@ -271,12 +275,13 @@ class _Asked:
         rare = chain.from_iterable(map(self._places_in_few_records, self.words))
         best_first = sorted(rare, key=worth, reverse=True)
         most = self._share_held(best_first[0]) if best_first else 0.0
-        if most <= LEAST_SHARE:
+        if most <= (LEAST_OF_FACT if asks_for_fact(self.message) else LEAST_SHARE):
             return []
-        alike = dict[str, Occurrence]()
-        for place in takewhile(lambda place: self._share_held(place) == most, best_first):
-            alike.setdefault(_record_text(place), place)
-        return list(alike.values())[:FEW]
+        least = NEARLY_AS_MUCH * most
+        meant = dict[str, Occurrence]()
+        for place in takewhile(lambda place: self._share_held(place) >= least, best_first):
+            meant.setdefault(_record_text(place), place)
+        return list(meant.values())[:FEW]
 
     def _may_be_own(self, term: AskedTerm) -> bool:
         """Return whether a term that stands nowhere may be the asker's own word for something."""
@@ -295,19 +300,14 @@ class _Asked:
         return {number: self._information(number, is_met=number in met) for number in self.words}
 
     def _information(self, number: int, *, is_met: bool) -> float:
-        """Return how much a word tells: the more, the rarer it is, and the most if the question takes it as known.
+        """Return how much a word tells: the more, the rarer it is, and a name more than others.
 
         A word that stands nowhere may be the asker's own, and tells half as much.
         """
-        message, found, term = self.message, self.found, self.found.terms[number]
-        rarity = min(found.weights[number], idf(1, found.chunks))
+        term = self.found.terms[number]
+        rarity = min(self.found.weights[number], idf(1, self.found.chunks))
         if is_met:
-            # In much text every rare word must be taken as known, so there this tells nothing more.
-            is_named = term.is_name or term.is_capitalised or is_definite(message, term)
-            is_known = is_named and found.chunks <= MANY_CHUNKS
-            return rarity * (TAKEN_AS_KNOWN if is_known else 1.0)
-        is_subject = is_definite(message, term, may_be_described=True)
-        rarity *= TAKEN_AS_KNOWN if is_subject else 1.0
+            return rarity * (NAMED if term.is_name or term.is_capitalised else 1.0)
         return 0.0 if term.is_vague else rarity * MET_NOWHERE
 
     def _places_in_few_records(self, number: int) -> list[Occurrence]:

@@ -77,13 +77,24 @@ _QUESTION_WORD = re.compile(r"\b(?:what|which|whose|whom?|when|where|why|how)\b"
 QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 # Japanese and Chinese questions end with a particle, and need no question mark.
 _ASKS_AT_ITS_END = re.compile(r"[\u304b\u5417\u5462][\u3002.!]?\s*$")
-# Question words and auxiliaries of English, German, French and Spanish, behind a short word such as "and" or "until".
-_ASKING_WORDS = """
-what which who whose whom when where why how show tell give any anything anyone anybody
+# Question words of English, German, French and Spanish that ask for a fact.
+_FACT_WORDS = """
+who whose whom which when where any wer wen wem wann wo wohin woher welche welcher welches welchen
+quand où combien qui quel quelle quels quelles quién cuándo cuánto cuántos cuánta cuántas dónde cuál
+"""
+# "How many" and "how heavy" ask for one, too; "how do I" and "how is" ask for an explanation.
+_ASKS_FOR_FACT = re.compile(
+    rf"\b(?:{'|'.join(_FACT_WORDS.split())}|wie (?:viele?|lange|hoch|oft)|"
+    r"how (?!(?:am|are|can|could|did|do|does|is|should|to|was|were|would)\b)\w+)\b",
+    re.IGNORECASE,
+)
+# All question words and auxiliaries, behind a short word such as "and" or "until".
+_ASKING_WORDS = f"""
+{_FACT_WORDS} what why how show tell give anything anyone anybody
 is are am was were do does did has have had can could may will would should
-wie wer wem wen wann wo wohin woher warum was welche welcher welches welchen ist sind hat haben kann darf muss gibt
-quel quelle quels quelles qui quand où comment combien pourquoi peut est-ce puis-je
-qué que quién cuándo cuánto cuántos cuánta cuántas dónde cómo cuál puedo puede hay
+wie warum was ist sind hat haben kann darf muss gibt
+comment pourquoi peut est-ce puis-je
+qué que cómo puedo puede hay
 """
 _BEGINS_TO_ASK = re.compile(
     r"\W*(?:(?:and|but|so|with|for|until|since|by|in|at|on|to|from)\s+)?"
@@ -195,6 +206,14 @@ def refers_back(message: str) -> int:
     return 1 if _PAST.search(text) else 0
 
 
+def asks_for_fact(message: str) -> bool:
+    """Return whether a question asks for a fact, or names one alone: "Who drives the van?", "cost of the booklets".
+
+    Others may be about anything: "What is a prime number?", "Do plants sleep?", "How do I write a report?".
+    """
+    return not _BEGINS_TO_ASK.match(message) or _ASKS_FOR_FACT.search(message) is not None
+
+
 def is_pointed_at(message: str, term: AskedTerm) -> bool:
     """Return whether *term* alone means something in a message: it is a name, or a question takes it as known.
 
@@ -208,21 +227,11 @@ def is_pointed_at(message: str, term: AskedTerm) -> bool:
     return re.search(known, message[:READ_AT_MOST], re.IGNORECASE | re.DOTALL) is not None
 
 
-def is_definite(message: str, term: AskedTerm, *, may_be_described: bool = False) -> bool:
-    """Return whether *term* stands right behind a definite article or the like: "the sky", "our landlord".
-
-    If it *may_be_described*, a word may stand between them: "our old landlord".
-    """
-    between = r"(?:[\w-]+\s+)?" if may_be_described else ""
-    pattern = rf"\b(?:{_DEFINITE})\s+{between}{re.escape(term.text)}\b"
-    return re.search(pattern, message[:READ_AT_MOST], re.IGNORECASE) is not None
-
-
 def asks_about_kind(message: str, term: AskedTerm) -> bool:
     """Return whether a message asks about any thing of a kind, *term*: "What is a prime number?", "¿Qué es una alergia?"."""
     article = r"(?:an?|une?|una|eine?[mnrs]?)"
     pattern = rf"\W*(?:(?!there\b)\w+\s+){{1,2}}{article}\s+(?:[\w-]+\s+)?{re.escape(term.text)}\b"
-    return re.match(pattern, message, re.IGNORECASE) is not None
+    return asks(message) and re.match(pattern, message, re.IGNORECASE) is not None
 
 
 def content_terms(message: str, terms: Sequence[AskedTerm]) -> set[int]:

@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, takewhile
 
 from memory_context.conversation.recall.numbers_with_names import is_named
 from memory_context.conversation.recall.question_terms import NUMBER_SIGN, TIME, AskedTerm
@@ -41,6 +41,10 @@ ACROSS = 60
 HEADING = 200
 # Finding the record around a number takes milliseconds, so it is done for this many places of each number at most.
 MOST_RECORDS = 50
+# A word of the message that stands nowhere may be a misspelt or inflected one if it has this many letters at least, and
+# the same beginning.
+LEAST_RESPELT = 6
+SAME_BEGINNING = 4
 # The beginning of a UUID or a hash, which people quote in place of the whole; the whole has at least 32 characters.
 _ID_BEGUN = re.compile(r"(?=[a-f-]*\d)(?=[\d-]*[a-f])[0-9a-f]{7,}[0-9a-f-]*")
 LEAST_ID = 32
@@ -203,8 +207,14 @@ def found_in(
     wanted = list(map(wanted_lexemes, terms))
     weights = [max(map(hits.rarity, lexemes), default=0.0) for lexemes in wanted]
     found = FoundTerms(terms, weights, texts, chunks=hits.chunks)
+    read = list[tuple[str, _ChunkWords]]()
     for chunk in chunks:
-        _add_occurrences(found, chunk)
+        text, key = texts.text_of(chunk.memory_key), chunk.memory_key
+        words = _ChunkWords(text, max(0, chunk.start - ACROSS), chunk.stop + ACROSS)
+        read.append((key, words))
+        for number, term in enumerate(terms):
+            _add_occurrences(found, number, term, key, words)
+    _add_respelt(found, hits, read)
     named = dict[str, AbstractSet[str]]()
     for key in dict.fromkeys(place.key for place in found.occurrences.values()):
         heading = texts.text_of(key)[:HEADING]
@@ -282,32 +292,63 @@ def _names(lexemes: AbstractSet[str], noun: str) -> bool:
     return any(lexeme in lexemes or f"{lexeme}s" in lexemes for lexeme in lexemes_of(noun))
 
 
-def _add_occurrences(found: FoundTerms, chunk: ChunkPlace) -> None:
-    """Add the places of all terms in a chunk."""
-    text = found.texts.text_of(chunk.memory_key)
-    words = _ChunkWords(text, max(0, chunk.start - ACROSS), chunk.stop + ACROSS)
+def _add_respelt(
+    found: FoundTerms, hits: TermHits, read: Sequence[tuple[str, _ChunkWords]]
+) -> None:
+    """For each word that stands nowhere, add the places of the one word that is spelt nearly alike, if it is the only one.
+
+    People mistype, and most languages inflect names: "Kopirexu" is a form of "Kopirex".
+    """
+    by_beginning = defaultdict[str, dict[str, None]](dict)
+    for written in chain.from_iterable(words.written for _, words in read):
+        by_beginning[written[:SAME_BEGINNING].casefold()][written] = None
     for number, term in enumerate(found.terms):
-        if term.words[0] == NUMBER_SIGN:
+        is_known = not hits.holding.keys().isdisjoint(wanted_lexemes(term))
+        if is_known or not term.text.isalpha() or len(term.text) < LEAST_RESPELT:
             continue
-        folded = [asked.casefold() for asked in term.words]
-        for run in words.runs_of(term.words):
-            begin, stop = run[0][0], run[-1][1]
-            written = [text[start:end] for start, end in run]
-            # A name may be broken across lines, but the end of one row and the beginning of the next are not a name.
-            # So across lines the case must match, too: "Close SUP-440" is not "close" at the end of the row above.
-            if "\n" in text[begin:stop] and tuple(written) != term.words:
-                continue
-            # A message says 14:05 where a log has 14:05:12.
-            is_exact = term.is_time or list(map(str.casefold, written)) == folded
-            added = Occurrence(number, chunk.memory_key, text, begin, stop, is_exact)
-            found.occurrences.setdefault((number, chunk.memory_key, begin), added)
+        asked = term.text.casefold()
+        candidates = by_beginning[asked[:SAME_BEGINNING]]
+        alike = [word for word in candidates if _is_spelt_alike(asked, word.casefold())]
+        if len(set(map(lexemes_of, alike))) == 1:
+            for key, words in read:
+                _add_occurrences(found, number, replace(term, words=(alike[0],)), key, words)
+
+
+def _is_spelt_alike(asked: str, written: str) -> bool:
+    """Return whether two words differ by one letter, or by two that changed places."""
+    letters = zip(asked, written, strict=False)
+    same = len(list(takewhile(lambda pair: pair[0] == pair[1], letters)))
+    rest, other = asked[same:], written[same:]
+    has_swapped = (rest[1::-1], rest[2:]) == (other[:2], other[2:])
+    return has_swapped or rest[1:] in (other, other[1:]) or rest == other[1:]
+
+
+def _add_occurrences(
+    found: FoundTerms, number: int, term: AskedTerm, key: str, words: _ChunkWords
+) -> None:
+    """Add the places of a term in a chunk."""
+    text = words.text
+    if term.words[0] == NUMBER_SIGN:
+        return
+    folded = [asked.casefold() for asked in term.words]
+    for run in words.runs_of(term.words):
+        begin, stop = run[0][0], run[-1][1]
+        written = [text[start:end] for start, end in run]
+        # A name may be broken across lines, but the end of one row and the beginning of the next are not a name.
+        # So across lines the case must match, too: "Close SUP-440" is not "close" at the end of the row above.
+        if "\n" in text[begin:stop] and tuple(written) != term.words:
+            continue
+        # A message says 14:05 where a log has 14:05:12.
+        is_exact = term.is_time or list(map(str.casefold, written)) == folded
+        added = Occurrence(number, key, text, begin, stop, is_exact)
+        found.occurrences.setdefault((number, key, begin), added)
 
 
 class _ChunkWords:
     """The words of a part of a text, indexed so that each distinct word is compared once: rows of a table repeat theirs."""
 
     def __init__(self, text: str, start: int, stop: int) -> None:
-        self._text = text
+        self.text = text
         self._spans = list(_word_spans(text, start, stop))
         self._places: Mapping[str, list[int]] = defaultdict(list)
         for place, (begin, end) in enumerate(self._spans):
@@ -316,6 +357,11 @@ class _ChunkWords:
         for written in self._places:
             for lexeme in lexemes_of(written):
                 self._forms[lexeme].append(written)
+
+    @property
+    def written(self) -> Iterable[str]:
+        """Return the words, each once."""
+        return self._places
 
     def runs_of(self, asked: Sequence[str]) -> Iterator[list[tuple[int, int]]]:
         """Yield the spans of the words wherever all *asked* words stand side by side, in their order."""
@@ -333,7 +379,7 @@ class _ChunkWords:
             run = self._spans[start : start + len(asked)] if start >= 0 else []
             if len(run) < len(asked):
                 continue
-            held = [self._text[begin:end] for begin, end in run]
+            held = [self.text[begin:end] for begin, end in run]
             if all(map(_is_word, asked, held)):
                 yield run
 
