@@ -1,12 +1,14 @@
-"""What comes back by itself when somebody else asks: two sets of questions about the outputs of tools.
+"""What comes back by itself when somebody else asks: three sets of questions about the outputs of tools.
 
     python benchmarks/asked.py [benchmarks/asked/held_out.jsonl.gz] [--misses] [--loud]
 
-Both sets were written by a stranger who had not read this library's code; persons and firms are invented:
+Each set was written by a stranger who had not read this library's code; persons and firms are invented:
 
 - ``asked/first.jsonl.gz`` (the default): 24 conversations, 351 questions, 192 messages that need nothing;
 - ``asked/held_out.jsonl.gz``: 20 others on other topics, 240 questions, 160 messages that need nothing. It is for reading
-  results, not for choosing rules: whoever changes recall looks at the misses of the first set only.
+  results, not for choosing rules: whoever changes recall looks at the misses of the first set only;
+- ``asked/third.jsonl.gz``: 20 others, 7 of them in German, French, Spanish and Japanese, 330 questions, 156 messages that
+  need nothing. It is held out, too.
 
 Each message is asked of its own copy of the conversation, so that none sees what another brought. Counted are
 
