@@ -2,7 +2,7 @@
 
 The block has the form of RFC 7468 or a similar one (RFC 1421, RFC 4880, OpenSSH, PuTTY): a *head*, a line with dashes
 that says what follows, then a body of base64, then a *foot*. Its lines are below each other, or each is a string of its
-own, in a JSON list or concatenated in code, or something stands before each line: marks of a diff, the time of a log.
+own, in a JSON list or concatenated in code. `private_keys_in_prefixed_lines` finds blocks whose lines all have a prefix.
 """
 
 from __future__ import annotations
@@ -51,30 +51,12 @@ def _headless(gap: str, line_end: str = "") -> str:
     return f"(?<=(?P<head>{body})){FOOT}{line_end}"
 
 
-# A terminal's colour: the escape character, or one of the ways to write it in a string (\u001b, \x1b, \033, \e).
-_COLOUR = r"(?:\x1b|\\+(?:u001[bB]|x1[bB]|033|e))\[[0-9;]{0,12}[mK]"
-# A line break: itself, or escaped in a string (\n), in XML (&#10;), in a URL (%0A), in HTML (<br>).
-_LINE_BREAK = r"(?:[\r\n]|\\+[rn]|&#(?:10|13|x[aAdD]);|%0[aAdD]|<br ?/?>)"
-_PADDING = rf"(?:{_COLOUR}|[ \t]|\\+(?=[\r\n])){{0,20}}+"
-_TOKEN = rf"(?>{_COLOUR}|[A-Za-z0-9+/]++|\\++|[^\"'`])"
-# From the end of a line to anywhere in the next one, between words; neither over a quote nor over a head or foot.
-_NEXT = rf"{_PADDING}{_LINE_BREAK}{{1,6}}+(?:(?!{_LINE_BREAK}|-----[BE]){_TOKEN}){{0,100}}?"
-_LINE_END = rf"(?={_PADDING}(?:{_LINE_BREAK}|\\*[\"'`]|\Z))"
-# The first line has no fewer characters than lines of base64 have, so that it is no name, number or hash.
-_FIRST = rf"(?>{_NEXT}[A-Za-z0-9+/]{{48,}}+={{0,2}}{_LINE_END})"
-_PREFIXED = (
-    rf"(?:(?>{_NEXT}[A-Z][A-Za-z-]{{3,19}}: [^\r\n\\\"]{{0,200}}+){{1,5}}(?>{_NEXT}(?={_PADDING}{_LINE_BREAK}))?)?"
-    rf"{_FIRST}(?>{_NEXT}{_LINE}{_LINE_END})*+"
-    rf"(?:(?>{_NEXT}{_LAST_LINE}{_LINE_END}){{0,2}}{_NEXT}{FOOT}|{_NEXT}{_LAST_LINE}{_LINE_END})?"
-)
-
 BLOCKS = (
     PatternRule(
         "private_key",
         HEAD_HINT,
         f"{HEAD}(?:{_after_head(_GAP)}|{_after_head(JOINT, _END_OF_STRING)}|{_ONE_LINE})",
     ),
-    PatternRule("private_key", HEAD_HINT, HEAD + _PREFIXED),
     # PuTTY's format has no dashes.
     PatternRule(
         "private_key", "private-lines:", f"Private-Lines: [0-9]{{1,4}}(?P<value>{_body(_GAP)})"
