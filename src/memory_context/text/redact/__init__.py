@@ -14,8 +14,8 @@ from memory_context.runtime.lazy_names import lazy_names
 from memory_context.text.redact.record_texts import JsonForm, Redaction
 
 if TYPE_CHECKING:
-    from memory_context.text.redact.known_secrets import Secret, without_known
     from memory_context.text.redact.redactor import KINDS, Redacted, Redactor
+    from memory_context.text.redact.secret_pieces import Secret, without_pieces
     from memory_context.text.redact.user_patterns import RedactionPattern
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
     "RedactionPattern",
     "Redactor",
     "Secret",
-    "without_known",
+    "without_pieces",
 ]
 
 _HOMES = {
@@ -34,8 +34,8 @@ _HOMES = {
     "Redacted": "redactor",
     "RedactionPattern": "user_patterns",
     "Redactor": "redactor",
-    "Secret": "known_secrets",
-    "without_known": "known_secrets",
+    "Secret": "secret_pieces",
+    "without_pieces": "secret_pieces",
 }
 
 

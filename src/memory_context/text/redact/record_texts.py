@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from memory_context.text.python_literals import is_list, is_object
 
 if TYPE_CHECKING:
-    from memory_context.text.redact.known_secrets import Secret
     from memory_context.text.redact.redactor import Redactor, Rules
+    from memory_context.text.redact.secret_pieces import Secret
 
 PASSES = 8
 
@@ -61,10 +61,10 @@ class Redaction:
         return self._without(text, "all")
 
     def line(self, text: str) -> str:
-        """Return a text that was made from the texts redacted so far, without their secrets, whole or cut."""
+        """Return a text that was made from the texts redacted so far, without secrets and pieces of their secrets."""
         if self.redactor is None:
             return text
-        return self.redactor.without_known(self.text(text), self.secrets)
+        return self.redactor.without_pieces(self.text(text), self.secrets)
 
     def value(self, value: Any, form: JsonForm = NO_FORM) -> Any:  # noqa: ANN401 - whatever JSON holds
         """Return a value that JSON can express, without its secrets (see `json`)."""

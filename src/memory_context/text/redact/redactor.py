@@ -13,7 +13,6 @@ from memory_context.text.redact.assigned_secrets import ASSIGNED
 from memory_context.text.redact.command_passwords import IN_COMMANDS
 from memory_context.text.redact.keys_near_names import NEAR
 from memory_context.text.redact.kinds_of_rules import Rule, Runs, SecretSpan, joint
-from memory_context.text.redact.known_secrets import Secret, without_known
 from memory_context.text.redact.kubernetes_secrets import KUBERNETES
 from memory_context.text.redact.markers import (
     MARKER,
@@ -26,6 +25,7 @@ from memory_context.text.redact.private_keys import BLOCKS
 from memory_context.text.redact.private_keys_in_prefixed_lines import PREFIXED_KEYS
 from memory_context.text.redact.record_texts import PASSES
 from memory_context.text.redact.secret_columns import COLUMNS
+from memory_context.text.redact.secret_pieces import Secret, without_pieces
 from memory_context.text.redact.url_secrets import CARRIED
 from memory_context.text.redact.user_patterns import (
     Finder,
@@ -86,7 +86,7 @@ class Redactor:
 
     # Used by `Redaction`, whose module must not import modules that compile patterns.
     deadline_for = staticmethod(deadline_for)
-    without_known = staticmethod(without_known)
+    without_pieces = staticmethod(without_pieces)
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class Redactor:
     ) -> tuple[Redacted, tuple[Secret, ...]]:
         """Return the result of `redact`, and the secrets that were taken out.
 
-        The secrets are for `without_known`, and must not be kept after that.
+        The secrets are for `without_pieces`, and must not be kept after that.
 
         Args:
             text: The text.
