@@ -330,4 +330,5 @@ class TestCommand:
         assert "there is no database" in said_by("adopt", "--store", sqlite_url)
         assert 0 == run(["migrate", "--store", sqlite_url])
         assert "nothing to adopt" in said_by("adopt", "--store", sqlite_url)
+        Path("folder").mkdir()
         assert "has no schema" in said_by("adopt", "--store", "file:folder")

@@ -30,6 +30,7 @@ from memory_context.exceptions import (
 from memory_context.memory import sql_over_memories as queries
 from memory_context.testing import ScriptedChatClient, ScriptedProvider, calling
 from memory_context.text.query import sandboxed_database as locked_database
+from memory_context.text.rows.rows_in_text import table_of
 from memory_context.tools.query_memory import QUERYING, QueryArgs
 from memory_context.tools.tool_calls_and_answers import MemoryToolError
 from query_tables import FORMS, as_csv, questions, shop
@@ -284,6 +285,24 @@ def test_a_kept_answer_has_the_rows_that_it_had(sql: str, rows: list[tuple[Any, 
     assert (first.columns, rows) == (again.columns, list(again)) == (again.columns, list(first))
     assert [(len(rows),)] == list(memory.query("SELECT count(*) FROM kept"))
     assert f"n\n{len(rows)}" == memory.retrieve("kept", columns="count(*) AS n")
+
+
+@for_each(
+    "text, rows",
+    [
+        ("\ufeffa,b\n1,2,3\n4\n", [("1", "2,3"), ("4", None)]),
+        ("a\n\nx\n", [("x",)]),
+    ],
+)
+def test_a_kept_answer_may_be_edited(text: str, rows: list[tuple[Any, ...]]) -> None:
+    """Of a kept answer that somebody edited by hand every cell is there, and no row is made of a blank line."""
+    assert rows == [tuple(row) for row in table_of(text, is_answer=True).rows()]
+
+
+def test_an_emptied_answer_has_no_rows() -> None:
+    """A kept answer that somebody emptied is an error that says so."""
+    with pytest.raises(InvalidSelectionError, match="this text has no rows"):
+        table_of("", is_answer=True)
 
 
 def test_reads_are_counted() -> None:

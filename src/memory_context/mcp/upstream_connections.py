@@ -202,7 +202,8 @@ class Upstream:
                 self._note_progress(member(wire, "params").get("progressToken"))
             self._on_message(self, wire)
             return
-        pending = self.pending.get(wire.get("id", 0))
+        number = wire.get("id", 0)
+        pending = self.pending.get(number) if isinstance(number, int) else None
         if pending and not pending.answer.done():
             pending.answer.set_result(
                 {name: wire[name] for name in ("result", "error") if name in wire}
@@ -229,7 +230,7 @@ class Upstream:
             # Messages are queued for one writer task, so that a server that does not read blocks only itself.
             tasks.start_soon(write_messages, self._outbox, write)
             async for message in read:
-                # An exception stands for a line that is not a message; the SDK has logged it.
+                # An exception stands for a line that the SDK could not read.
                 wire = _unread(message) if isinstance(message, Exception) else wire_of(message)
                 if wire is not None:
                     self.take(wire)

@@ -84,8 +84,8 @@ quand où combien qui quel quelle quels quelles quién cuándo cuánto cuántos 
 """
 # "How many" and "how heavy" ask for one, too; "how do I" and "how is" ask for an explanation.
 _ASKS_FOR_FACT = re.compile(
-    rf"\b(?:{'|'.join(_FACT_WORDS.split())}|wie (?:viele?|lange|hoch|oft)|"
-    r"how (?!(?:am|are|can|could|did|do|does|is|should|to|was|were|would)\b)\w+)\b",
+    rf"\b(?:{'|'.join(_FACT_WORDS.split())}|wie\s+(?:viele?|lange|hoch|oft)|"
+    r"how\s+(?!(?:about|am|are|can|come|could|did|do|does|had|has|have|is|may|might|shall|should|to|was|were|will|would)\b)\w+)\b",
     re.IGNORECASE,
 )
 # All question words and auxiliaries, behind a short word such as "and" or "until".
@@ -211,7 +211,10 @@ def asks_for_fact(message: str) -> bool:
 
     Others may be about anything: "What is a prime number?", "Do plants sleep?", "How do I write a report?".
     """
-    return not _BEGINS_TO_ASK.match(message) or _ASKS_FOR_FACT.search(message) is not None
+    return (
+        not _BEGINS_TO_ASK.match(message)
+        or _ASKS_FOR_FACT.search(message[:READ_AT_MOST]) is not None
+    )
 
 
 def is_pointed_at(message: str, term: AskedTerm) -> bool:

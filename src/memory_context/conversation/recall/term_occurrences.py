@@ -297,7 +297,8 @@ def _add_respelt(
 ) -> None:
     """For each word that stands nowhere, add the places of the one word that is spelt nearly alike, if it is the only one.
 
-    People mistype, and most languages inflect names: "Kopirexu" is a form of "Kopirex".
+    People mistype, and most languages inflect names: "Kopirexu" is a form of "Kopirex". So of a namesake that stands
+    nowhere the nearest one comes, with its name: "Michaela's number" brings Michael's line.
     """
     by_beginning = defaultdict[str, dict[str, None]](dict)
     for written in chain.from_iterable(words.written for _, words in read):
@@ -330,7 +331,7 @@ def _add_occurrences(
     text = words.text
     if term.words[0] == NUMBER_SIGN:
         return
-    folded = [asked.casefold() for asked in term.words]
+    folded = [asked.casefold() for asked in found.terms[number].words]
     for run in words.runs_of(term.words):
         begin, stop = run[0][0], run[-1][1]
         written = [text[start:end] for start, end in run]

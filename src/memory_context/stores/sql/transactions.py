@@ -249,15 +249,18 @@ class Database:
             if _SCHEMA_GONE.search(str(error)):
                 self._ready_pool = None  # the next use creates the schema again
             raise self._store_error(error) from _without_values(error)
-        # Where rows are fetched without SQLAlchemy, for example a time that Python does not have.
-        except self.engine.dialect.loaded_dbapi.Error as error:
-            translated = cast("SQLAlchemyError", of_sqlalchemy(error, self.engine))
-            raise self._store_error(translated) from _without_values(translated)
         # Drivers raise these for lone surrogates and for integers of more than 64 bits.
         except (UnicodeEncodeError, OverflowError) as error:
             message = f"the database cannot take this value: {error}"
             # Without its cause, which contains the value.
             raise StoreError(message) from None
+        except Exception as error:
+            # The driver's own, where rows are fetched without SQLAlchemy: for example a time that Python does not have.
+            engine = self._engine
+            if engine is None or not isinstance(error, engine.dialect.loaded_dbapi.Error):
+                raise
+            translated = cast("SQLAlchemyError", of_sqlalchemy(error, engine))
+            raise self._store_error(translated) from _without_values(translated)
 
     def _prepare_schema(self) -> None:
         """Create or upgrade the schema, and empty an outdated index, once for each pool."""

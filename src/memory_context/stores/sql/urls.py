@@ -118,8 +118,8 @@ def file_of(url: sa.URL) -> Path | None:
     if not _is_uri(url):
         return Path(url.database or "")
     path = unquote(urlsplit(url.database or "").path)
-    is_on_disk = url.query.get("mode") != "memory" and path not in ("", ":memory:")
-    return Path(path) if is_on_disk else None
+    is_in_memory = url.query.get("mode") == "memory" or url.query.get("vfs") == "memdb"
+    return None if is_in_memory or path in ("", ":memory:") else Path(path)
 
 
 def _is_uri(url: sa.URL) -> bool:

@@ -43,7 +43,7 @@ _RULE = re.compile(r"\s*[-=_*]{3,}\s*")
 _COMMENT = re.compile(r"\s*[#;]")
 # A list or a text of TOML that goes on in the next line: its lines would look like fields of their own.
 _OPEN_VALUE = re.compile(
-    r"^[ \t]*[\w.\"'-]+[ \t]*=[ \t]*(?:\"{3}|'{3}|\[(?:.*,|[^]\n]*)[ \t]*$)", re.MULTILINE
+    r"^[ \t]*[\w.\"'-]+[ \t]*=[ \t]*(?:\"{3}|'{3}|\[(?:[^\n]*,[ \t]*|[^]\n]*)$)", re.MULTILINE
 )
 _PARTS = re.compile(r"\s*[,|;]\s+|\s+[-–—]\s+")  # noqa: RUF001 - dashes as people write them
 

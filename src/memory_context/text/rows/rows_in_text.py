@@ -40,11 +40,12 @@ def table_of(text: str, *, is_answer: bool = False) -> TextTable:
     Raises:
         InvalidSelectionError: The text is empty, or a row cannot be read.
     """
-    if is_answer:
-        return answer_table(text)
-    text = text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n")
+    text = text.removeprefix(BYTE_ORDER_MARK)
     if not text.strip():
         raise InvalidSelectionError(NO_TABLE)
+    if is_answer:
+        return answer_table(text)
+    text = text.replace("\r\n", "\n")
     table = _rows_in(text)
     if table is None:
         table = TextTable(("line", "text"), lambda: _lines(text), "the lines")

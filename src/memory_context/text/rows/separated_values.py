@@ -76,12 +76,14 @@ def answer_table(text: str) -> TextTable:
     Raises:
         InvalidSelectionError: A row cannot be read.
     """
+    names = next(_parsed(csv.reader(_lines(text))))
 
     def rows() -> Iterator[Row]:
-        for row in islice(_parsed(csv.reader(_lines(text))), 1, None):
+        # Somebody may have edited the answer, so that its rows are not all as long as the names.
+        written = filter(None, islice(_parsed(csv.reader(_lines(text))), 1, None))
+        for row in evened(written, len(names)):
             yield [cell or None for cell in row]
 
-    names = next(_parsed(csv.reader(_lines(text))))
     return TextTable(column_names(names), rows, "the answer")
 
 
