@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from uuid import UUID
 
 import pytest
