@@ -79,7 +79,7 @@ def _root(
 
 def main() -> None:
     """Run the command in `sys.argv` and exit with its code."""
-    # A stream that whoever started the command has closed. A file that is opened next would take its place.
+    # Whoever started the command may have closed a stream, whose descriptor the next file to be opened would take.
     for name, mode in ("stdin", "r"), ("stdout", "w"), ("stderr", "w"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - it stays open
