@@ -732,7 +732,7 @@ SECTIONS = "[a]\nx = 1\ny = 2\n[b]\nx = 1\ny = 2\n"
         (RECORD + "Tag: a value that is there again\n" * 160_000, ("Name", "Status", "Tag")),
         ("items:\n  " + "- " * 500_000 + "\nother:\n  d: 1\n", ("line", "text")),
         (SECTIONS + "[c]\n" + ".".join("a" * 30_000) + " = 1\n", ("heading", "x", "y")),
-        ("a: 1\nb = [" + " " * 100_000 + "]\n", ("key", "value")),
+        ("a: 1\nb = [" + " " * 100_000 + "]\n", ("line", "text")),
     ],
     ids=["a field again and again", "a line of many words", "a name of many parts", "blanks"],
 )
