@@ -154,7 +154,7 @@ class MemoryContextMemory(BaseMemory):
                 raise InvalidArgumentError(f"a copy keeps its {name}; make another memory")
         return super().model_copy(update=update, deep=deep)
 
-    def copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:  # type: ignore[override] # fewer
+    def copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:  # type: ignore[override] # without pydantic's include and exclude
         """As `model_copy`: pydantic's deprecated method would go on with another user's memories."""
         return self.model_copy(update=update, deep=deep)
 

@@ -71,7 +71,7 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
     facts = MessageFacts.from_json(noted_on(message).get("message"))
     if facts is None:
         return neutral
-    # Anybody could claim the others.
+    # Not the other facts: anybody could write such a note.
     facts = MessageFacts(
         lines=facts.lines,
         folded=facts.folded,

@@ -559,8 +559,8 @@ def _check_labels(namespace: object) -> None:
         )
     if (length := len(category_of(cast("Sequence[str]", labels)))) > MAX_NAME:
         raise InvalidStoreNamespaceError(
-            f"a namespace has at most {MAX_NAME} characters, of which signs and blanks count as up to nine; "
-            f"{namespace!r:.80} has {length}"
+            f"a namespace has at most {MAX_NAME} characters, and each that is no letter, digit or underscore counts "
+            f"as up to nine; {namespace!r:.80} has {length}"
         )
 
 

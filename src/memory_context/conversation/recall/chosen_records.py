@@ -260,8 +260,8 @@ class _Asked:
 
         People ask in words of their own: "Where do I find the moonpetal?" means the line "In the Sunken Chapel grows the
         moonpetal". What does not ask for a fact, such as "Do newts hibernate?", may be about anything, so there a record
-        must hold more. A name, a number or a kind of thing that
-        stands nowhere ("What is a prime number?") shows that the question is about something else.
+        must hold more. A name, a number or a kind of thing that stands nowhere ("What is a prime number?") shows that
+        the question is about something else.
         """
         found, met = self.found, self.found.met
         not_met = [term for number, term in enumerate(found.terms) if number not in met]

@@ -33,10 +33,11 @@ _FORMS: Final = (
     # 3 Nov 2025, and Nov 3, 2025
     re.compile(rf"{_DAY}[\s./-]*{_MONTH}[\s.,/-]*(?P<year>[0-9]{{4}}|[0-9]{{2}})", re.IGNORECASE),
     re.compile(rf"{_MONTH}[\s./-]*{_DAY}[\s,/-]+(?P<year>[0-9]{{4}})", re.IGNORECASE),
-    # 2025-Nov-03, Nov 2025, Q4 2025, 2025年11月3日
+    # 2025-Nov-03, Nov 2025 and Q4 2025
     re.compile(rf"(?P<year>[0-9]{{4}})[\s./-]*{_MONTH}[\s./-]*{_DAY}", re.IGNORECASE),
     re.compile(rf"{_SURE_MONTH}[\s,/-]*(?P<year>[0-9]{{4}})", re.IGNORECASE),
     re.compile(r"Q(?P<quarter>[1-4])[\s/-]*(?P<year>[0-9]{4})", re.IGNORECASE),
+    # 2025年11月3日, and 2025年11月
     re.compile(r"(?P<year>[0-9]{4})年\s?(?P<month>[0-9]{1,2})月(?:\s?(?P<day>[0-9]{1,2})日)?"),
     # 3 Nov, Nov 3 and November, as in `ls -l` and in reports on one year
     re.compile(rf"{_DAY}[\s./-]*{_SURE_MONTH}", re.IGNORECASE),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -178,10 +179,14 @@ def _rows(text: str, delimiter: str, *, keeps_blank: bool = False) -> Iterator[l
     Raises:
         InvalidSelectionError: A row cannot be read.
     """
-    reader = csv.reader(_lines(text), delimiter=delimiter, skipinitialspace=delimiter != "\t")
-    for row in _parsed(reader):
+    for row in _parsed(_reader(text, delimiter)):
         if keeps_blank or not _is_blank_line(row, delimiter):
             yield row
+
+
+def _reader(text: str, delimiter: str, *, strict: bool = False) -> Iterator[list[str]]:
+    is_spaced = delimiter != "\t"
+    return csv.reader(_lines(text), delimiter=delimiter, skipinitialspace=is_spaced, strict=strict)
 
 
 def _parsed(reader: Iterable[list[str]]) -> Iterator[list[str]]:
@@ -206,10 +211,7 @@ def _may_lose_rows(text: str, delimiter: str) -> bool:
     if '"' not in text:
         return False
     try:
-        for _ in csv.reader(
-            _lines(text), delimiter=delimiter, skipinitialspace=delimiter != "\t", strict=True
-        ):
-            pass
+        deque(_reader(text, delimiter, strict=True), maxlen=0)
     except csv.Error:
         return any("\n" in cell for row in _rows(text, delimiter) for cell in row)
     return False
