@@ -1027,6 +1027,8 @@ def test_a_question_costs_the_same_in_a_long_conversation(monkeypatch: pytest.Mo
         ("Comment puis-je cueillir moonpetal ?", False),
         ("Who sells cheap moonpetals?", True),
         ("Do moonpetals sleep?", False),
+        ("How will moonpetals sleep?", False),
+        ("How  many moonpetals sleep?", True),
         ("Do moonpetals grow in a chapel?", True),
         ("Who is the keeper of our altar?", True),
         ("Tell me another.", False),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from memory_context import MemoryContext, MemoryManager, Quota, Redactor
 from memory_context.cli import run
@@ -24,6 +25,7 @@ from memory_context.stores import (
     as_store,
 )
 from memory_context.stores.sql.overviews_of_records import Catalog
+from memory_context.stores.sql.urls import file_of
 from memory_context.testing import FaultyStore
 from memory_context.testing.sample_memories import ANN, memory
 from messages import LOG
@@ -297,6 +299,12 @@ def test_a_relative_file_uri_stays_the_same_file(
     assert (tmp_path / "a b.db").exists()
     with MemoryManager(f"sqlite:///{tmp_path}/a b.db", user_id="ann") as manager:
         assert "text" == manager.retrieve("kept")
+
+
+def test_a_database_in_memory_has_no_file() -> None:
+    """A URI of SQLite's that names a database in memory names no file that could be missing, in either of its forms."""
+    for query in ("mode=memory&cache=shared", "vfs=memdb"):
+        assert file_of(sa.make_url(f"sqlite:///file:/shared?{query}&uri=true")) is None
 
 
 def test_a_missing_file_of_a_uri(tmp_path: Path, command: Command) -> None:

@@ -421,7 +421,6 @@ class LockedDatabase:
         """Return an error message with the problem, and the columns of the tables that were named."""
         if "user-defined function" in problem:
             problem = self._refusal or problem
-            self._refusal = ""
         column = _NO_COLUMN.fullmatch(problem)
         if column and quoted_name(column[1]) in sql:
             problem += f" (a text stands in single quotes: '{column[1]}')"
