@@ -181,10 +181,11 @@ def test_several_tables_are_lines(text: str) -> None:
         ("name,city\nann,Rome\n\nbob,Oslo\n", [["ann", "Rome"], ["bob", "Oslo"]]),
         ("1,5\n2,6\n\n1,5\n", [["1", "5"], ["2", "6"], ["1", "5"]]),
         ('id,note\n1,"x\n\nid,note"\n2,y\n', [["1", "x\n\nid,note"], ["2", "y"]]),
+        ("id,a,b\n1,x,y\n,,\n2,z,w\n", [["1", "x", "y"], [None, None, None], ["2", "z", "w"]]),
         ('id\tnote\n1\t"x\n \ny"\n\t\n2\tz\n', [["1", "x\n \ny"], ["2", "z"]]),
     ],
 )
-def test_blank_lines_between_rows(text: str, rows: list[list[str]]) -> None:
+def test_blank_lines_between_rows(text: str, rows: list[list[str | None]]) -> None:
     """Blank lines between the rows of one table are left out, and those within a cell belong to it."""
     assert rows == rows_of(text)[1]
 
