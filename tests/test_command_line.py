@@ -1132,6 +1132,21 @@ def test_an_export_into_no_folder_names_the_file(ann: Screen, tmp_path: Path) ->
     assert f"memory-context: {file} cannot be written: No such file or directory" == err.strip()
 
 
+def test_an_export_of_an_unknown_user_leaves_the_file(ann: Screen, tmp_path: Path) -> None:
+    """A mistyped user is refused before the file, perhaps the only backup, is replaced; none is made."""
+    backup, other = tmp_path / "all.jsonl", tmp_path / "other.jsonl"
+    ann("export", str(backup), user=None)
+    before = backup.read_bytes()
+    for file in (backup, other):
+        shown, said = ann.both("export", str(file), user="typo", code=1)
+        assert ("", "memory-context: there is nothing of a user 'typo' in this store\n") == (
+            shown,
+            said,
+        )
+    assert before == backup.read_bytes()
+    assert not other.exists()
+
+
 def test_an_import_says_what_it_could_not_write(ann: Screen, tmp_path: Path) -> None:
     """A damaged line and a key that is taken are named on standard error, the rest is written; code 2."""
     file = tmp_path / "all.jsonl"

@@ -96,6 +96,41 @@ def test_missing_command_line() -> None:
     assert (2, f"memory-context: {needed}\n") == (done.returncode, done.stderr)
 
 
+def test_the_package_runs_as_a_module() -> None:
+    """`python -m memory_context` is the command line, its exit codes and the error about the missing extra too."""
+    without = "import sys, runpy; sys.modules['typer'] = None; "
+    as_module = "runpy.run_module('memory_context', run_name='__main__')"
+    for words, code, expected in (
+        (["-m", "memory_context", "--version"], 0, f"memory-context {memory_context.__version__}"),
+        (["-m", "memory_context", "nonsense"], 2, "memory-context: No such command"),
+        (["-c", f"{without}{as_module}"], 2, "pip install 'memory-context[cli]'"),
+    ):
+        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+        assert code == done.returncode
+        assert expected in done.stdout + done.stderr
+
+
+def test_ctrl_c_while_modules_load() -> None:
+    """A Ctrl-C before a command has begun ends it with code 130 and without a traceback."""
+    program = """
+import sys
+module = sys.argv[1]
+class Interrupted:
+    def find_spec(self, name, *_):
+        if name == module:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupted())
+from memory_context.cli import main
+sys.argv[1:] = ["list", "--store", "sqlite:///nowhere.db"]
+main()
+"""
+    for module in ("typer", "memory_context.cli.query", "memory_context.stores"):
+        done = subprocess.run(
+            [sys.executable, "-c", program, module], capture_output=True, text=True, check=False
+        )
+        assert (130, "") == (done.returncode, done.stderr.strip())
+
+
 def test_version_stands_in_one_place() -> None:
     """The installed version is the package's own."""
     assert importlib.metadata.version("memory-context") == memory_context.__version__

@@ -22,7 +22,12 @@ from hypothesis import strategies as st
 
 from examples import examples
 from memory_context import MemoryManager
-from memory_context.exceptions import InvalidArgumentError, InvalidRecordError, StoreError
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    InvalidRecordError,
+    NothingMatchedError,
+    StoreError,
+)
 from memory_context.memory.backup_files import backup_database
 from memory_context.memory.copy_export_import import (
     ALL_USERS,
@@ -347,12 +352,21 @@ class TestFile:
         with pytest.raises(InvalidRecordError, match="format 2"):
             import_memories(make("memory"), tmp_path / "x", user_id="ann")
 
+    def test_no_such_user(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:
+        """An export of a user with nothing in the store is an error, and an existing file stays."""
+        (tmp_path / "x").write_bytes(b"a backup")
+
+        with pytest.raises(NothingMatchedError, match="nothing of a user 'typo'"):
+            export_memories(make("memory"), tmp_path / "x", user_id="typo")
+
+        assert b"a backup" == (tmp_path / "x").read_bytes()
+
     def test_no_file(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:
         """A file that cannot be read or written is an error of the library's own."""
         with pytest.raises(StoreError, match="nothing"):
             import_memories(make("memory"), tmp_path / "nothing.jsonl", user_id="ann")
         with pytest.raises(StoreError, match="nowhere"):
-            export_memories(make("memory"), tmp_path / "nowhere" / "x.jsonl", user_id="ann")
+            export_memories(make("memory"), tmp_path / "nowhere" / "x.jsonl", user_id=ALL_USERS)
 
     @pytest.mark.long
     def test_takes_bounded_memory(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:

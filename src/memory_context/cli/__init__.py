@@ -24,6 +24,9 @@ try:
     # isort: on
 
     from memory_context.cli.app import app, main, run
+except KeyboardInterrupt:
+    # As for a command that runs; `app.INTERRUPTED` cannot be imported yet.
+    sys.exit(130)
 except ModuleNotFoundError as error:
     if error.name != "typer":
         raise

@@ -36,7 +36,7 @@ def export_(
     store: opt.Store = None,
     user: opt.OneUser = None,
     as_json: opt.AsJson = False,
-) -> int:
+) -> None:
     """Write everything in a store to a JSON Lines file. Evicted memories and deletions are included."""
     from rich.filesize import decimal
 
@@ -52,16 +52,12 @@ def export_(
         ) as report,
     ):
         exported = export_memories(database, file, user_id=user or ALL_USERS, progress=report)
-    is_unknown = user is not None and not exported.memories + exported.deletions
-    if is_unknown:
-        say(f"there is nothing of a user {user!r} in this store")
     if as_json:
         print_json(asdict(exported))
     else:
         memories = counted(exported.memories, "memory")
         deletions = counted(exported.deletions, "deletion")
         print_paged(f"{file}: {memories}, {deletions}, {decimal(exported.size)}")
-    return NOTHING_FOUND if is_unknown else 0
 
 
 @app.command("import", rich_help_panel=MOVE)

@@ -157,9 +157,7 @@ def _edit(
 
     # The full path, because clients start servers with a short PATH.
     found = shutil.which(NAME)
-    program = (
-        [found] if found else [sys.executable, "-c", "from memory_context.cli import main; main()"]
-    )
+    program = [found] if found else [sys.executable, "-m", "memory_context"]
     change: Change = (
         unwrap_in(servers) if undo else wrap_in(servers, [*program, "wrap", *options], only)
     )

@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import IO, Final, Literal, TypeAlias, cast
 
-from memory_context.exceptions import StoreError
+from memory_context.exceptions import NothingMatchedError, StoreError
 from memory_context.memory.export_file_format import (
     GZIP,
     VERSION,
@@ -103,11 +103,14 @@ def export_memories(
 
     Raises:
         InvalidArgumentError: `ALL_USERS` of a store that cannot list its users.
+        NothingMatchedError: The store has nothing of the user; an existing file is unchanged.
         StoreError: The store failed, or the file cannot be written.
     """
     target = Path(path)
     users = _users(store, user_id)
     memories, deletions = _counts(store, users)
+    if user_id is not ALL_USERS and not memories + deletions:
+        raise NothingMatchedError(f"there is nothing of a user {user_id!r} in this store")
     written = {"memories": 0, "deletions": 0}
     with new_file(target) as file:
         write_line(file, {"memory_context": VERSION, "memories": memories, "deletions": deletions})
