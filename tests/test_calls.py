@@ -361,6 +361,39 @@ class TestHowItIsKept:
             assert token not in record.others["said"]
 
     @on_disk
+    def test_records_of_a_newer_kind(self, store_url: str) -> None:
+        """Rows of an unknown kind are left out, and kept, redacted and encrypted again, when rows are rewritten."""
+        token = f"ghp_{'a' * 36}"
+        with opened(store_url) as store:
+            for what in (model_call(), decision("because"), model_call(prompt=token)):
+                store.note_call(CallRecord("ann", None, "t1", what))
+            assert 3 == len(store.calls(ANYTHING))
+        with closing(sqlite3.connect(calls_file(store_url))) as connection:
+            facts = f"""'{{"said": "it is {token}"}}'"""
+            connection.execute(
+                f"UPDATE agent_memory_calls SET kind = 'summary', details = {facts} WHERE prompt IS NOT NULL"
+            )
+            connection.execute(
+                "UPDATE agent_memory_calls SET details = '{}' WHERE kind <> 'summary'"
+            )
+            connection.commit()
+        with opened(store_url, codec=Encrypted(KEYS, accept_plain=True)) as store:
+            memory = MemoryManager(store, user_id="ann")
+            assert ["decision", "model"] == sorted(one.kind for one in memory.calls())
+            assert 1 == memory.call_totals()[0].calls
+            assert {"github_token": 2} == redact_memories(store, Redactor())
+            store.reencrypt()
+        with closing(sqlite3.connect(calls_file(store_url))) as connection:
+            rows = connection.execute(
+                "SELECT kind, tokens_full, details, prompt FROM agent_memory_calls ORDER BY id"
+            ).fetchall()
+        assert [
+            ("model", 1000, None, None),
+            ("decision", 0, None, None),
+            ("summary", 1000, None, None),
+        ] == rows
+
+    @on_disk
     def test_written_when_a_program_ends(self, store_url: str) -> None:
         """What a program noted last is there, although it closed nothing."""
         code = """

@@ -35,7 +35,7 @@ class ModelCall:
     at: datetime
     tokens_full: int
     tokens_sent: int
-    messages: int
+    messages: int = 0
     folded: tuple[str, ...] = ()
     recalled: tuple[str, ...] = ()
     compacted: tuple[str, ...] = ()
@@ -55,6 +55,8 @@ class ModelCall:
 class Decision:
     """A decision on what to bring back for one message.
 
+    What a record of another program does not say has its default, so that it can be read.
+
     Attributes:
         at: When, in UTC.
         judge: The name of the judge that decided.
@@ -70,16 +72,16 @@ class Decision:
     """
 
     at: datetime
-    judge: str
-    asked: str
-    offered: tuple[str, ...]
-    intent: Intent
-    opened: tuple[str, ...]
-    searched: str | None
-    found: tuple[str, ...]
-    why: str
-    tokens: int
-    seconds: float
+    judge: str = ""
+    asked: str = ""
+    offered: tuple[str, ...] = ()
+    intent: Intent = "ambiguous"
+    opened: tuple[str, ...] = ()
+    searched: str | None = None
+    found: tuple[str, ...] = ()
+    why: str = ""
+    tokens: int = 0
+    seconds: float = 0.0
 
     def without_words(self) -> Decision:
         """Return the decision without the words of the message, as it is kept where prompts are not recorded."""

@@ -18,6 +18,7 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import SealError, StoreUnavailableError
 from memory_context.model.call_log_records import (
+    CALL_KINDS,
     CallFilter,
     CallRecord,
     CallTotals,
@@ -165,7 +166,8 @@ class CallLog:
             for row in self._database.rows(sa.select(calls).where(*this)):
                 changed = change(_record_of(row, codec, prompts=True))
                 if changed is not None:
-                    self._database.write(_update, this, _row_of(changed, codec))
+                    values = _row_of(changed, codec) | {"kind": row.kind}
+                    self._database.write(_update, this, values)
 
     def flush(self) -> None:
         """Write the waiting records. If that fails, or another thread is writing for too long, they go on waiting."""
@@ -221,8 +223,14 @@ class CallLog:
 
 
 def _conditions(wanted: CallFilter) -> list[Condition]:
-    of_calls = narrowed(calls, user_id=wanted.user_id, thread_id=wanted.thread_id, kind=wanted.kind)
-    return of_calls + in_period(calls.c.at, wanted.since, wanted.until)
+    of_calls = narrowed(calls, user_id=wanted.user_id, thread_id=wanted.thread_id)
+    # A newer version, or another program, may have written rows of a kind that is unknown here.
+    kinds = (wanted.kind,) if wanted.kind else CALL_KINDS
+    return [
+        *of_calls,
+        calls.c.kind.in_(kinds),
+        *in_period(calls.c.at, wanted.since, wanted.until),
+    ]
 
 
 def _update(connection: sa.Connection, this: Sequence[Condition], row: Mapping[str, Any]) -> None:
@@ -276,7 +284,8 @@ def _associated_data(column: str, user_id: str) -> bytes:
 
 def _record_of(row: AnyRow, codec: Codec, *, prompts: bool) -> CallRecord:
     details: dict[str, Any] = json.loads(_opened("details", row, codec) or "{}")
-    kind = ModelCall if row.kind == "model" else Decision
+    # A row of an unknown kind, which only `rewrite` reads, has its text in the columns of a model call.
+    kind = Decision if row.kind == "decision" else ModelCall
     names = {field.name for field in fields(kind)}
     facts = dict[str, Any]()
     others = dict[str, Any]()  # they stay when the row is written again
