@@ -47,6 +47,7 @@ TOOLS = {
     "read_file": {},
     "retrieve_memory": {},
     "recorded": {},
+    "odd": {},
 }
 cancelled = list[Any]()
 answers = dict[Any, threading.Event]()
@@ -198,6 +199,14 @@ def serve(message: dict[str, Any]) -> None:
     if message["method"] == "tools/call" and message["params"]["name"] == "refused":
         error = {"code": -32042, "message": "not today", "data": {"until": "tomorrow"}}
         return say(id=message["id"], error=error)
+    if message["method"] == "tools/call" and message["params"]["name"] == "odd":
+        for one in message["params"]["arguments"]["says"]:
+            # "same" and "float" stand for the id of the request, which the test does not know.
+            ids = {"same": message["id"], "float": float(message["id"])}
+            say(**{**one, "id": ids.get(one["id"], one["id"])})
+            if one["id"] == "ping":
+                answers.setdefault("ping", threading.Event()).wait()
+        return None
     try:
         result = answer(message["method"], message.get("params", {}))
     except LookupError as error:
@@ -208,8 +217,8 @@ def serve(message: dict[str, Any]) -> None:
 for line in sys.stdin:
     message = json.loads(line)
     if "method" not in message:
-        answered[message["id"]] = message.get("result") or message["error"]
-        answers[message["id"]].set()
+        answered[message["id"]] = message.get("result", message.get("error"))
+        answers.setdefault(message["id"], threading.Event()).set()
     elif "id" in message:
         threading.Thread(target=serve, args=(message,), daemon=True).start()
     elif message["method"] == "notifications/cancelled":

@@ -113,6 +113,15 @@ def test_nobody_elses(manager: MemoryManager) -> None:
     assert "Of this session:\n- the answer is 42" in str(session)
 
 
+def test_ids_of_tiers_that_are_given_otherwise(manager: MemoryManager) -> None:
+    """`tier_ids` is a dict; a task, a project or an id for the tier ``global`` in it is refused, not ignored."""
+    for wrong in ({"task": "t"}, {"project": None}, {"global": "x"}):
+        with pytest.raises(InvalidTierError, match=next(iter(wrong))):
+            ContextAssembler(manager, task_id="other", tier_ids=wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="tier_ids must be a dict"):
+        ContextAssembler(manager, tier_ids=["session"])  # type: ignore[arg-type] # what is refused
+
+
 def test_unused_shares_go_to_others(manager: MemoryManager) -> None:
     """A tier that needs nothing leaves its share to the others."""
     fill(manager, "project", "p", 100)

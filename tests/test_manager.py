@@ -7,7 +7,7 @@ import json
 import sqlite3
 import sys
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ import pytest
 from for_each import for_each
 from memory_context import MemoryManager, Selection, exceptions
 from memory_context.model.item import MemoryItem
+from memory_context.stores import FileStore, MemoryStore, SQLAlchemyStore
 from memory_context.stores.sql import engine_setup
 from memory_context.text.read.read_by_selection import read_part
 from messages import LOG
@@ -254,6 +255,59 @@ def test_bad_importance(manager: MemoryManager, importance: float) -> None:
         manager.store("x", importance=importance)
 
 
+@pytest.fixture(params=["sql", "folder"])
+def memory_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
+    """A store of either kind."""
+    with SQLAlchemyStore("sqlite://") if request.param == "sql" else FileStore(tmp_path) as store:
+        yield store
+
+
+@for_each(
+    "name, wrong",
+    [
+        ("query", [None, 5, b"x", ["x"]]),
+        ("filters", [["x"], 5, "tier"]),
+        ("types", [5]),
+        ("tags", [5]),
+        ("category", [5, ["x"]]),
+        ("limit", ["x"]),
+    ],
+)
+def test_arguments_of_a_wrong_type(
+    memory_store: MemoryStore, name: str, wrong: Sequence[Any]
+) -> None:
+    """A search of the manager's or the store's says which argument is wrong, without quoting it, and what would be right."""
+    with MemoryManager(memory_store, user_id="ann") as manager:
+        for one in wrong:
+            arguments = {"query": "x", name: one}
+            with pytest.raises(exceptions.InvalidArgumentError, match=name):
+                manager.search(**arguments)
+            if name in ("query", "filters", "limit"):
+                with pytest.raises(exceptions.InvalidArgumentError, match=f"{name} must be"):
+                    memory_store.search(manager.scope, **arguments)
+
+
+def test_other_arguments_of_a_wrong_type(manager: MemoryManager) -> None:
+    """So do the other verbs."""
+    store, scope = manager.memory_store, manager.scope
+    wrong: Any = [5]
+    for name, verb in (
+        ("sql", lambda: manager.query(wrong)),
+        ("description", lambda: manager.store("text", wrong)),
+        ("type", lambda: manager.store("text", type=wrong)),
+        ("source", lambda: manager.store("text", source=wrong)),
+        ("importance", lambda: manager.store("text", importance=wrong)),
+        ("limit", lambda: manager.calls(limit=wrong)),
+        ("filters", lambda: store.query(scope, wrong)),
+        ("filters", lambda: store.count(scope, wrong)),
+        ("filters", lambda: store.usage(scope, wrong)),
+        ("order_by", lambda: store.query(scope, order_by=wrong)),
+        ("offset", lambda: store.query(scope, offset=wrong)),
+    ):
+        with pytest.raises(exceptions.InvalidArgumentError, match=f"{name} must be .*not a list"):
+            verb()
+
+
 def test_integers_are_users(store_url: str) -> None:
     """The user 42 is the user "42"."""
     with MemoryManager(store_url, user_id=42) as one:
@@ -281,7 +335,6 @@ def test_stored_rows_read_well(sqlite_url: str) -> None:
         {"tags": ["\ud800"]},
         {"category": ""},
         {"tier": "x" * 256},
-        {"type": 5},
         {"tags": [""]},
     ],
 )

@@ -530,3 +530,25 @@ async def test_results_that_no_sdk_reads(tmp_path: Path) -> None:
     async with wrapped(scripted("demo", str(recorded))) as client:
         assert "cut here \ufffd" == await client.text("recorded", number=0)
         assert {"text": "alone"} == (await client.call("recorded", number=1))["content"]
+
+
+async def test_answers_without_a_result() -> None:
+    """An answer whose result or error is no object is an error at once, not when the time is over."""
+    async with wrapped() as client:
+        for wrong in ({"result": 5}, {"result": None}, {"error": "bad"}, {}):
+            result = await client.call("odd", says=[{"id": "same", **wrong}])
+            assert result["isError"]
+            assert "neither a result nor an error" in result["content"][0]["text"]
+
+
+async def test_odd_ids_of_a_server() -> None:
+    """Answers to nothing that was asked are passed over; 1.0 is the number 1; a request's own id comes back."""
+    right = {"result": {"content": [{"type": "text", "text": "right"}]}}
+    others = [{"id": one, "result": {"content": []}} for one in (None, "x", "1", -1, 1e6, 0.5)]
+    async with wrapped() as client:
+        for same in ("same", "float"):
+            assert "right" == await client.text("odd", says=[*others, {"id": same, **right}])
+        pings = [{"id": one, "method": "ping"} for one in ("ping", "1", None, 0.5)]
+        assert "right" == await client.text("odd", says=[*pings, {"id": "same", **right}])
+        # The session goes on.
+        assert '{"text": "x"}' == await client.text("got", text="x")

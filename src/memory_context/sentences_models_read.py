@@ -332,5 +332,8 @@ WRAPPED_GONE = (
     "The server {server} is not there: {reason}. Do without it until the client is started again."
 )
 WRAPPED_SILENT = "The server {server} gave no sign for {seconds} seconds; {method} was cancelled, and may be done in part."
+WRAPPED_NO_ANSWER = (
+    "The server {server} answered with neither a result nor an error that can be read."
+)
 WRAPPED_REFUSED = "The server {server} does not let us in: {reason}"
 WRAPPED_UNKNOWN = "No wrapped server knows the method {method!r}."

@@ -203,11 +203,18 @@ class Upstream:
             self._on_message(self, wire)
             return
         number = wire.get("id", 0)
-        pending = self.pending.get(number) if isinstance(number, int) else None
-        if pending and not pending.answer.done():
-            pending.answer.set_result(
-                {name: wire[name] for name in ("result", "error") if name in wire}
-            )
+        # JSON does not tell 1.0 from 1.
+        pending = self.pending.get(cast("int", number)) if isinstance(number, int | float) else None
+        if pending is None or pending.answer.done():
+            return
+        answer = {
+            name: wire[name] for name in ("result", "error") if member(wire, name) == wire.get(name)
+        }
+        if answer:
+            pending.answer.set_result(answer)
+        else:
+            message = prompts.WRAPPED_NO_ANSWER.format(server=self.name)
+            pending.answer.set_exception(RequestError(INTERNAL_ERROR, message))
 
     def note_asked(self, number: int) -> None:
         """Note that the server has sent the client a request, which its answers to all open requests may wait for."""
@@ -257,8 +264,17 @@ class Upstream:
 
 
 def _unread(error: Exception) -> Wire | None:
-    """Return the message that the SDK could not read because of half a surrogate pair; None if it is none."""
-    line = error.errors()[0]["input"] if isinstance(error, ValidationError) else None
+    """Return the message that the SDK could not read; None if it is none.
+
+    It refuses half a surrogate pair, and an answer whose result is no object, for which a call would wait.
+    """
+    if not isinstance(error, ValidationError):
+        return None
+    inputs: list[object] = [one["input"] for one in error.errors()]
+    for one in inputs:
+        if isinstance(one, dict) and "jsonrpc" in one and "method" not in one:
+            return cast("Wire", one)
+    line = inputs[0]
     if not isinstance(line, str):
         return None
     try:

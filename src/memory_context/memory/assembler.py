@@ -24,6 +24,7 @@ from memory_context.memory.assembled_package import (
 )
 from memory_context.memory.chosen_within_budget import DEFAULT_ALLOCATION, Allocation, score
 from memory_context.memory.manager import MemoryManager
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import ALWAYS, ASSEMBLY, JSON, PREFERENCE, MemoryItem, now
 from memory_context.model.one_line import one_line
 from memory_context.model.origin import CONFIRMED, PROGRAM
@@ -75,6 +76,7 @@ class ContextAssembler:
 
     Raises:
         InvalidScopeError: An id that no database column can hold.
+        InvalidTierError: `tier_ids` names the task, the project or the tier ``global``.
     """
 
     def __init__(
@@ -89,11 +91,17 @@ class ContextAssembler:
     ) -> None:
         user = memories.scope.user_id
         self.memories = memories
+        check_arguments(tier_ids=tier_ids)
         self._tiers = {GLOBAL.name: Scope(user, tier=GLOBAL.name)}
-        for tier, tier_id in {
-            "task": task_id, "project": project_id, **(tier_ids or {})
-        }.items():  # fmt: skip
-            if tier_id is not None and tier != GLOBAL.name:
+        known: dict[str, str | None] = {"task": task_id, "project": project_id}
+        others = dict(tier_ids or {})
+        if wrong := others.keys() & {*known, GLOBAL.name}:
+            raise InvalidTierError(
+                f"tier_ids= takes no {' and '.join(sorted(wrong))}: "
+                "use task_id= and project_id=; the tier global has no id"
+            )
+        for tier, tier_id in (known | others).items():
+            if tier_id is not None:
                 self._tiers[tier] = Scope(user, tier=tier, tier_id=tier_id)
         self._history = Scope(user, tier=ASSEMBLY, tier_id=project_id or ASSEMBLY)
         self._clock = clock

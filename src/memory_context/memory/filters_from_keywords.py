@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import with_zone
 from memory_context.stores import Filters
 
@@ -32,8 +33,9 @@ def search_filters(
     so: ``project*`` includes ``project-context/rockets``.
 
     Raises:
-        InvalidArgumentError: A time without a zone, or a column that is in `filters` as well.
+        InvalidArgumentError: An argument of another type, a time without a zone, or a column that is in `filters` as well.
     """
+    check_arguments(filters=filters, types=types, tier=tier, category=category, tags=tags)
     lists = {"memory_type": types, "tier": tier, "tags": tags}
     narrowed: dict[str, Any] = {
         column: as_list(names) for column, names in lists.items() if names is not None

@@ -38,6 +38,7 @@ from memory_context.model.call_log_records import (
     KeptTotals,
     ModelCall,
 )
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.generated_keys import KeyGenerator
 from memory_context.model.importance import check_importance
 from memory_context.model.item import (
@@ -234,6 +235,7 @@ class MemoryManager(ClosedAtExit):
             InvalidArgumentError: There is no such kind, or a time has no zone.
             StoreError: The store failed.
         """
+        check_arguments(limit=limit)
         wanted = CallFilter(self.scope.user_id, thread_id, kind, since, until, prompts)
         keeper = keeper_of(self.memory_store)
         return KeptCalls(keeper.calls(wanted, limit) if keeper else [])
@@ -324,8 +326,11 @@ class MemoryManager(ClosedAtExit):
             DeclinedError: The tier asks for confirmation, and it was declined.
             StoreError: The store failed; nothing was changed.
         """
+        check_arguments(
+            description=description, type=type, source=source, tags=tags, importance=importance
+        )
         body, media_type = to_content(content)
-        words = as_list(tags)
+        words = as_list(tags or ())
         check_names(type, tier, tier_id, category, *words)
         self._check_tier_id(tier, tier_id)
         check_importance(importance)
@@ -678,6 +683,7 @@ class MemoryManager(ClosedAtExit):
             InvalidFilterError: There is no such column, or no such operator.
             StoreError: The store failed.
         """
+        check_arguments(query=query)
         given: object = limit  # whatever a caller gives
         if not (isinstance(given, int) and given >= 1):
             raise InvalidArgumentError(f"a search needs a limit of 1 or more, not {limit!r}")
@@ -720,6 +726,7 @@ class MemoryManager(ClosedAtExit):
             KeyExistsError: `save_as` is the key of a memory that is not such an answer.
             StoreError: The store failed.
         """
+        check_arguments(sql=sql)
         with operation("query", self.who) as asking:
             result = query(self.memory_store, self.scope, sql)
             asking.note(hits=len(result), keys=result.sources)

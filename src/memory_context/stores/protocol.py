@@ -44,6 +44,7 @@ class MemoryStore(Protocol):
 
     Raises:
         StoreError: The operation failed. Nothing was changed.
+        InvalidArgumentError: A query, filters or another argument of the wrong type.
         InvalidFilterError: A filter or an order names an unknown column or operator, or a value
             whose type is not that of the column.
     """

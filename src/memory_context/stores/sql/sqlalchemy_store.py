@@ -29,6 +29,7 @@ from memory_context.exceptions import (
 )
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.call_log_records import CallFilter, CallRecord, CallTotals
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import AnyRecord, Deletion, Match, MemoryItem, Restored, now
 from memory_context.model.quota import Quota, as_quota
 from memory_context.model.receipt import Receipt
@@ -252,6 +253,7 @@ class SQLAlchemyStore(ClosedAtExit):
         order_by: str = "created_at",
     ) -> list[MemoryItem]:
         """See `MemoryStore.query`."""
+        check_arguments(limit=limit, offset=offset, order_by=order_by)
         if offset < 0 or (limit is not None and limit < 0):
             raise InvalidArgumentError(
                 f"a limit is 0 or more, or None for all, an offset 0 or more; not {limit} and {offset}"
@@ -276,6 +278,7 @@ class SQLAlchemyStore(ClosedAtExit):
         per search. If *by* is given, its vectors are searched instead of those of the store's own
         embedder.
         """
+        check_arguments(query=query, limit=limit)
         wanted = hits_to_memories.wanted_of(query)
         says_something = bool(query.strip()) if mode == "semantic" else bool(wanted)
         if not says_something:
@@ -606,6 +609,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
         *make* has a cache, which is bypassed if there are many values.
         """
+        check_arguments(filters=filters)
         shape, values = shape_of(scope)
         filter_shape, filter_values = shape_of_filters(filters or {})
         if len(filter_values) > LONGEST_KEPT:
@@ -614,6 +618,7 @@ class SQLAlchemyStore(ClosedAtExit):
         return statement, values | filter_values
 
     def _matching(self, scope: Scope, filters: Filters | None) -> list[Condition]:
+        check_arguments(filters=filters)
         return matching(scope, filters, self.database.dialect, self.codec.hidden)
 
     def _vector(
