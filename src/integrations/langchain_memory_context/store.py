@@ -533,6 +533,8 @@ def _check(op: Op) -> None:
     match op:
         case PutOp():
             _check_labels(op.namespace)
+            if op.value is not None:
+                _check_length(op.namespace)
             # LangGraph reserves the first label `langgraph`: its `put` refuses it, while it writes itself by `batch`.
             if not op.namespace:
                 raise InvalidStoreNamespaceError("an item needs a namespace that is not empty")
@@ -540,6 +542,7 @@ def _check(op: Op) -> None:
             _check_labels(op.namespace)
         case SearchOp():
             _check_labels(op.namespace_prefix)
+            _check_length(op.namespace_prefix)
             for name in op.filter or ():
                 if not _FIELD.fullmatch(name):
                     raise InvalidFilterError(
@@ -557,7 +560,11 @@ def _check_labels(namespace: object) -> None:
         raise InvalidStoreNamespaceError(
             f"a namespace is a tuple of strings that are not empty and have no period or NUL; not {namespace!r:.80}"
         )
-    if (length := len(category_of(cast("Sequence[str]", labels)))) > MAX_NAME:
+
+
+def _check_length(namespace: Sequence[str]) -> None:
+    """Refuse a namespace that no category has room for. An item of one, from an earlier version, is read and deleted."""
+    if (length := len(category_of(namespace))) > MAX_NAME:
         raise InvalidStoreNamespaceError(
             f"a namespace has at most {MAX_NAME} characters, and each that is no letter, digit or underscore counts "
             f"as up to nine; {namespace!r:.80} has {length}"

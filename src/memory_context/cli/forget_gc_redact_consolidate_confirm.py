@@ -14,6 +14,7 @@ from memory_context.cli.open_store_and_user import login, missing_name, opened, 
 from memory_context.cli.progress_and_ctrl_c import interruptible
 from memory_context.exceptions import StoreError
 from memory_context.model.scope import Scope
+from memory_context.runtime.defaults_in_help import SAME_NOTE
 
 _KEEP = (
     "How long to keep memories: of a type (tool_output=30d), of a tier (tier:detail=12h), evicted ones (evicted=4w), or "
@@ -218,7 +219,7 @@ def consolidate(
     similarity: Annotated[
         float,
         typer.Option(min=0, max=1, metavar="SHARE", help="How much two notes must have in common."),
-    ] = 0.6,
+    ] = SAME_NOTE,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be merged.")
     ] = False,

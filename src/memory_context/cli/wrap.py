@@ -14,6 +14,7 @@ import typer
 from memory_context.cli import options as opt
 from memory_context.cli.app import NAME, RUN, app
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.runtime.defaults_in_help import PATIENCE, START_PATIENCE
 
 if TYPE_CHECKING:
     from memory_context.mcp.client_config import Change, ServerList
@@ -90,10 +91,10 @@ def wrap(  # noqa: PLR0913 - each is an option
         typer.Option(
             min=0.1, metavar="SECONDS", help="How long a call may take without a sign of progress."
         ),
-    ] = 300,
+    ] = PATIENCE,
     start_timeout: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="How long a server may take to start.")
-    ] = 60,
+    ] = START_PATIENCE,
 ) -> None:
     """Put a memory in front of MCP servers. Large results are returned as references."""
     from memory_context.mcp import Wrapping, serve_wrapped

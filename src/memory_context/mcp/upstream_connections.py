@@ -35,8 +35,6 @@ from memory_context.mcp.wire_types_and_errors import (
 
 T = TypeVar("T")
 
-PATIENCE = 300.0
-START_PATIENCE = 60.0
 CLOSING = 10.0
 ENDED = "it closed the connection"
 CANCELLED = "notifications/cancelled"

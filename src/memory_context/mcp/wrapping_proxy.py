@@ -24,8 +24,6 @@ from memory_context.mcp.server_on_either_sdk import NAME, wire_of
 from memory_context.mcp.tool_list import failed
 from memory_context.mcp.upstream_connections import (
     CANCELLED,
-    PATIENCE,
-    START_PATIENCE,
     Upstream,
     WrappedServer,
     ask_concurrently,
@@ -42,6 +40,7 @@ from memory_context.mcp.wire_types_and_errors import (
     on_wire,
 )
 from memory_context.runtime import events
+from memory_context.runtime.defaults_in_help import PATIENCE, START_PATIENCE
 from memory_context.runtime.version import __version__
 
 METHOD_NOT_FOUND = -32601

@@ -17,9 +17,9 @@ from memory_context.model.origin import MODEL, PERSON, lowest
 from memory_context.model.scope import DETAIL
 from memory_context.runtime import events
 from memory_context.runtime.deadlines import within
+from memory_context.runtime.defaults_in_help import SAME_NOTE
 from memory_context.stores.protocol import Progress
 from memory_context.text.notes_that_say_the_same import (
-    SAME_NOTE,
     groups,
     merged,
     shingles,

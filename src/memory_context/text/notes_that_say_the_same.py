@@ -10,8 +10,7 @@ from itertools import chain
 from memory_context.text.words_and_names import names
 
 SHINGLE = 3
-# The least resemblance of two notes, and of two lines, that say the same.
-SAME_NOTE = 0.6
+# The least resemblance of two lines that say the same.
 SAME_LINE = 0.8
 NEGATIONS = frozenset(
     ("no", "not", "never", "none", "nor", "without", "don", "doesn", "isn", "aren", "won", "cannot")
