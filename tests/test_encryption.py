@@ -286,6 +286,31 @@ def test_rotation_goes_on_where_it_stopped(sqlite_url: str) -> None:
         assert 5 == store.reencrypt()
 
 
+def test_a_process_that_still_writes_with_the_old_key(sqlite_url: str) -> None:
+    """Its records name the key that is missing once the old key is gone, and another `reencrypt` brings them along."""
+    with (
+        encrypting(sqlite_url, OLD) as late,
+        encrypting(sqlite_url, OLD | NEW) as second,
+        encrypting(sqlite_url, NEW | OLD) as first,
+        encrypting(sqlite_url, NEW) as only,
+    ):
+        late.put(ANN, memory("before", memory_key="before"))
+        first.reencrypt()
+        for store, key in ((late, "late"), (second, "second"), (first, "first")):
+            store.put(ANN, memory(key, memory_key=key))
+        assert {"before", "late", "second", "first"} == {
+            item.memory_key for item in second.query(ANN)
+        }
+        old, new = next(iter(OLD)), next(iter(NEW))
+        for store, key, missing in ((late, "first", new), (only, "late", old)):
+            with pytest.raises(
+                EncryptionError, match=f"the key '{missing}', which is not available"
+            ):
+                store.get(ANN, key)
+        assert 2 == first.reencrypt()
+        assert 4 == len(only.query(ANN))
+
+
 def test_a_database_of_before(sqlite_url: str) -> None:
     """A plain database is refused until `accept_plain`; after `reencrypt` no byte of a plain word is in its files."""
     with SQLAlchemyStore(sqlite_url) as plain:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from types import UnionType
+from types import NoneType
 
 from memory_context.exceptions import InvalidArgumentError
 
-_NAMES = (str | Iterable | None, "a text, or a list of texts")
-_TEXT = (str, "a text")
-_TEXT_OR_NONE = (str | None, "a text")
-_WANTED: Mapping[str, tuple[type | UnionType, str]] = {
+_NAMES = ((Iterable, NoneType), "a text, or a list of texts")
+_TEXT = ((str,), "a text")
+_TEXT_OR_NONE = ((str, NoneType), "a text")
+_WANTED: Mapping[str, tuple[tuple[type, ...], str]] = {
     "query": _TEXT,
     "sql": _TEXT,
     "type": _TEXT,
@@ -21,11 +21,11 @@ _WANTED: Mapping[str, tuple[type | UnionType, str]] = {
     "types": _NAMES,
     "tier": _NAMES,
     "tags": _NAMES,
-    "filters": (Mapping | None, "a dict of columns and conditions, such as {'category': 'x'}"),
-    "tier_ids": (Mapping | None, "a dict of tiers and ids, such as {'session': 'x'}"),
-    "importance": (int | float, "a number from 0 to 1"),
-    "limit": (int | None, "a whole number"),
-    "offset": (int, "a whole number"),
+    "filters": ((Mapping, NoneType), "a dict of columns and conditions, such as {'category': 'x'}"),
+    "tier_ids": ((Mapping, NoneType), "a dict of tiers and ids, such as {'session': 'x'}"),
+    "importance": ((int, float), "a number from 0 to 1"),
+    "limit": ((int, NoneType), "a whole number"),
+    "offset": ((int,), "a whole number"),
 }
 
 
