@@ -1077,8 +1077,28 @@ def test_records_that_hold_as_much_of_a_question_are_shown_together(
     walks = [f"On day {n} we walked to village {n * 3} and lit lanterns." for n in range(40)]
     for place in places:
         walks[place] = f"In chapel {place} grows the moonpetal, behind the altar."
-    found = _shown("Where do I find the moonpetal?", "\n".join(walks))
-    assert [walks[place] for place in shown] == found
+    text = "\n".join(walks)
+    assert [walks[place] for place in shown] == _shown("Where do I find the moonpetal?", text)
+    opened = _opened("Where do I find the moonpetal?", [_item(text)])
+    # Those that are left out are counted.
+    assert [len(places) - len(shown)] * bool(shown) == [one.more for one in opened]
+
+
+def test_a_word_spelt_otherwise_stands_there_inexactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A place is exact if it writes a term as the message does, in any case; not if it only spells it nearly so."""
+    exact = dict[str, bool]()
+
+    def noted(_: str, found: term_occurrences.FoundTerms) -> tuple[list[Expansion], bool]:
+        for place in found.occurrences.values():
+            exact[place.text[place.start : place.stop]] = place.is_exact
+        return [], True
+
+    monkeypatch.setattr("memory_context.conversation.recall.keyword_judge.relevant", noted)
+    text = "\n".join(f"Day {n}: we walked." for n in range(9)) + "\nthe SZWECJA pays for Oslo."
+    for asked, is_exact in (("Szwecja", True), ("Szwecji", False), ("Szwecjaa", False)):
+        exact.clear()
+        _opened(f"allowance for {asked} and oslo", [_item(text)])
+        assert {"SZWECJA": is_exact, "Oslo": True} == exact
 
 
 def test_records_that_hold_nearly_as_much_of_a_question_are_shown_too() -> None:

@@ -12,6 +12,7 @@ stands at any place. `FoundTerms` explains the other words.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -119,7 +120,7 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
         for key, record, held in best_windows(found, windows, most_characters):
             chosen.show(key, record, held)
     elif not chosen.covered:
-        chosen.take_all(asked.places_of_rare_words())
+        chosen.take_all(asked.places_of_rare_words(), FEW)
     is_clear = not _is_enough(weight, term_count, max(certainty, UNSURE))
     return chosen.expansions(message), is_clear
 
@@ -256,7 +257,7 @@ class _Asked:
     def places_of_rare_words(self) -> list[Occurrence]:
         """Return the best places of the question's rare words, if their records hold enough of what it tells.
 
-        Of records that hold nearly as much as the best one, three at most are meant.
+        Records that hold nearly as much as the best one are meant alike.
 
         People ask in words of their own: "Where do I find the moonpetal?" means the line "In the Sunken Chapel grows the
         moonpetal". What does not ask for a fact, such as "Do newts hibernate?", may be about anything, so there a record
@@ -281,7 +282,7 @@ class _Asked:
         meant = dict[str, Occurrence]()
         for place in takewhile(lambda place: self._share_held(place) >= least, best_first):
             meant.setdefault(_record_text(place), place)
-        return list(meant.values())[:FEW]
+        return list(meant.values())
 
     def _may_be_own(self, term: AskedTerm) -> bool:
         """Return whether a term that stands nowhere may be the asker's own word for something."""
@@ -458,15 +459,15 @@ class _Chosen:
         self._left_out = 0
         self._meant = MeantRecords(found.terms)
 
-    def take_all(self, places: Iterable[Occurrence]) -> None:
-        """Take the records of places that are meant alike, best first.
+    def take_all(self, places: Iterable[Occurrence], most: float = math.inf) -> None:
+        """Take the records of places that are meant alike, best first, *most* of them at most.
 
         The first one is taken in any case, the others as long as there is room. Those left out are counted.
         """
         for rank, place in enumerate(places):
             record = place.record
             length = record.stop - record.start
-            if rank == 0 or length <= self._characters_left:
+            if rank == 0 or (rank < most and length <= self._characters_left):
                 self._characters_left -= length
                 self.take(place)
             elif not self._is_seen(place.key, record.start, record.stop):
