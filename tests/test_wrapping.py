@@ -544,7 +544,9 @@ async def test_answers_without_a_result() -> None:
 async def test_odd_ids_of_a_server() -> None:
     """Answers to nothing that was asked are passed over; 1.0 is the number 1; a request's own id comes back."""
     right = {"result": {"content": [{"type": "text", "text": "right"}]}}
-    others = [{"id": one, "result": {"content": []}} for one in (None, "x", "1", -1, 1e6, 0.5)]
+    others: list[dict[str, Any]] = [
+        {"id": one, "result": {"content": []}} for one in (None, "x", "1", -1, 1e6, 0.5)
+    ]
     async with wrapped() as client:
         for same in ("same", "float"):
             assert "right" == await client.text("odd", says=[*others, {"id": same, **right}])
