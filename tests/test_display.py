@@ -409,7 +409,8 @@ def test_a_list_of_memories_is_a_list() -> None:
 async def test_what_is_shown_of_a_secret_is_its_description() -> None:
     """Neither a memory, nor a hit, nor a list shows what a secret is: notebooks are kept and passed on."""
     manager = MemoryManager("sqlite://", user_id="42")
-    key = manager.store("hunter2 is it", "database password", type="secret")
+    facts = {"command": "psql --password hunter2"}
+    key = manager.store("hunter2 is it", "database password", type="secret", metadata=facts)
     for value in (
         manager.get(key),
         manager.search("database password"),

@@ -58,6 +58,25 @@ def pages(store: SQLAlchemyStore) -> TestClient:
     return pages_of(Looked(store, agent="cli:me"))
 
 
+def sends(pages: TestClient, change: str, key: str, **fields: str) -> None:
+    """A person opens the page of a memory, and sends one of its forms."""
+    pages.post(change, data={**form_of(pages, change, key), **fields})
+
+
+def form_of(pages: TestClient, change: str, key: str) -> dict[str, str]:
+    """What a form on the page of a memory sends, if nothing is filled in."""
+    text = pages.get("memory", params={"key": key}).text
+    [form] = re.findall(rf'<form[^>]*/{change}">(.*?)</form>', text, re.DOTALL)
+    fields = re.findall(r'<input type="\w+" name="(\w+)" value="([^"]*)"', form)
+    sent = {name: unescape(value) for name, value in fields}
+    # As a browser reads it: without the first line break.
+    for name, written in re.findall(
+        r'<textarea name="(\w+)"[^>]*>\n?(.*?)</textarea>', form, re.DOTALL
+    ):
+        sent[name] = re.sub("\r\n|\r|\n", "\r\n", unescape(written))
+    return sent
+
+
 def words(html: str) -> str:
     """The texts of a page, without its style."""
     body = html.partition("</head>")[2]
@@ -165,7 +184,8 @@ def test_who_looks_reads(store: SQLAlchemyStore, pages: TestClient) -> None:
     memory = MemoryManager(store, user_id="ann")
     for key, kind in (("rule", "note"), ("password", "secret")):
         memory.store(f"the {key}", key=key, type=kind)
-        form = {"key": key, "day": "2099-01-31"}
+        seen = memory.get(key).updated_at.isoformat()
+        form = {"key": key, "seen": seen, "day": "2099-01-31"}
         pages.post("expire", data=form, follow_redirects=False)
         assert 0 == memory.get(key).access_count
         pages.get("memory", params={"key": key})
@@ -186,19 +206,54 @@ def test_changes(store: SQLAlchemyStore, pages: TestClient) -> None:
     """A note is edited, is given a day on which it is forgotten, and is forgotten; the trail says by whom."""
     memory = MemoryManager(store, user_id="ann", audit=True)
     key = memory.store("we use ruff", key="rule", type="note", tier="project", tier_id="p")
-    pages.post("edit", data={"key": key, "content": "we use ruff\r\nand mypy"})
+    sends(pages, "edit", key, content="we use ruff\r\nand mypy")
     assert "we use ruff\nand mypy" == memory.fetch(key).content
-    pages.post("expire", data={"key": key, "day": "2030-01-31"})
+    sends(pages, "expire", key, day="2030-01-31")
     expires = memory.fetch(key).expires_at
     assert expires
     assert "2030-01-31" == f"{expires.astimezone():%Y-%m-%d}"
-    pages.post("expire", data={"key": key, "day": ""})
+    sends(pages, "expire", key, day="")
     assert memory.fetch(key).expires_at is None
-    pages.post("forget", data={"key": key})
+    sends(pages, "forget", key)
     with pytest.raises(MemoryNotFoundError, match="forgotten by hand"):
         memory.fetch(key)
     memory.store("another", key="another")
     assert "deleted rule cli:me" in words(pages.get("audit").text)
+
+
+@for_each("change", ["edit", "expire", "confirm", "forget"])
+def test_two_browsers(store: SQLAlchemyStore, pages: TestClient, change: str) -> None:
+    """A form of a page that was opened before somebody else changed the memory changes nothing, and says so."""
+    memory = MemoryManager(store, user_id="ann")
+    noted = memory.remember("ruff", type="note", tier="project", tier_id="p", origin="model")
+    key = noted.memory_key
+    late = form_of(pages, change, key)
+    sends(pages, "edit", key, content="we use ruff and mypy")
+    held = memory.get(key)
+    answer = pages.post(change, data={**late, "content": "nothing", "day": "2030-01-31"})
+    assert 409 == answer.status_code
+    assert f"{key} was changed since you opened its page" in words(answer.text)
+    assert held == memory.get(key)
+
+
+@for_each(
+    "content",
+    [
+        "\n\nafter two empty lines",
+        "a\r\nb\r\n",
+        "\u05d0\u200f!",
+        "\ufeffsoft\xadly",
+        "<b> &amp; </textarea>",
+    ],
+)
+def test_saving_what_was_not_changed(
+    store: SQLAlchemyStore, pages: TestClient, content: str
+) -> None:
+    """A note that is saved as it stands in its form stays as it was, to the last invisible character."""
+    memory = MemoryManager(store, user_id="ann")
+    key = memory.store(content, type="note", tier="project", tier_id="p")
+    sends(pages, "edit", key)
+    assert content == memory.fetch(key).content
 
 
 def test_sql(store: SQLAlchemyStore, pages: TestClient) -> None:

@@ -61,7 +61,7 @@ def _facts(item: MemoryItem) -> list[tuple[str, str]]:
         "thread": item.thread_id,
         "media type": item.media_type,
     }
-    if item.content_metadata:
+    if item.content_metadata and not is_secret(item):
         facts["metadata"] = json.dumps(dict(item.content_metadata), ensure_ascii=False)
     facts["stored"] = f"{item.created_at:%Y-%m-%d %H:%M} UTC"
     if item.expires_at:

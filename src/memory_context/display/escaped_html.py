@@ -19,6 +19,8 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 _UNSEEN = regex.compile(
     r"[^\P{C}\n\t\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}]|[\p{Zl}\p{Zp}]"
 )
+# ASCII's, but for line breaks and tabs.
+_CONTROLS = re.compile(r"[\0-\x08\x0b-\x1f\x7f]")
 # MathJax would take texts with dollar signs for formulas; both versions that Jupyter uses ignore these classes.
 _ROOT = "mc tex2jax_ignore mathjax_ignore"
 STYLE = """
@@ -66,6 +68,13 @@ def visible(text: str) -> str:
 def escaped(text: str) -> Html:
     """Escape `text` for markup; return markup as it is."""
     return text if isinstance(text, Html) else Html(html.escape(visible(text)))
+
+
+def sent_back(text: str) -> Html:
+    """Escape `text`, without NUL and lone surrogates, for a form's field of several lines; browsers send it back as it is."""
+    written = _CONTROLS.sub(lambda found: f"&#{ord(found[0])};", html.escape(text))
+    # A browser drops the first line break in the field.
+    return Html(f"\n{written}")
 
 
 def joined(*parts: str) -> Html:

@@ -9,12 +9,16 @@ from typing import Any
 
 from memory_context.display.decision_stats_and_package_tables import answer
 from memory_context.display.drawn_memory_lists import memory, passage
-from memory_context.display.escaped_html import Html, folded, joined, soft, tag
-from memory_context.exceptions import InvalidArgumentError, SelectionTimeoutError
+from memory_context.display.escaped_html import Html, folded, joined, sent_back, soft, tag
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    RecordChangedError,
+    SelectionTimeoutError,
+)
 from memory_context.memory.filters_from_keywords import search_filters
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.generated_keys import made_by
-from memory_context.model.item import MemoryItem, is_secret
+from memory_context.model.item import MemoryItem, is_secret, is_storable
 from memory_context.model.origin import CONFIRMED, PERSON
 from memory_context.model.scope import DETAIL
 from memory_context.stores.sql.overviews_of_records import Catalog
@@ -160,11 +164,13 @@ def _whole_text(visit: Visit, item: MemoryItem, content: str) -> Html:
 
 
 def _actions(visit: Visit, item: MemoryItem) -> Html:
-    act = partial(visit.form, method="post", key=item.memory_key)
+    seen = item.updated_at.isoformat()
+    act = partial(visit.form, method="post", key=item.memory_key, seen=seen)
     forms = list[Html]()
     content = item.content
-    if item.tier != DETAIL and isinstance(content, str) and not is_secret(item):
-        text = tag("textarea", content, name="content", rows="6")
+    is_note = item.tier != DETAIL and not is_secret(item)
+    if is_note and isinstance(content, str) and is_storable(content):
+        text = tag("textarea", sent_back(content), name="content", rows="6")
         forms.append(folded("edit", act("edit", labelled("content", text), button("Save"))))
     if item.origin not in CONFIRMED:
         forms.append(act("confirm", button("Confirm it")))
@@ -222,19 +228,38 @@ def notes(visit: Visit) -> Html:
     return joined(*parts)
 
 
+def _as_seen(visit: Visit) -> MemoryItem:
+    """Return the memory that a form changes, which must still be the one on the page that the form was on.
+
+    Raises:
+        MemoryNotFoundError: There is no such memory.
+        RecordChangedError: It was changed since that page was drawn.
+    """
+    item = visit.memory.get(visit.word("key"))
+    if visit.word("seen") != item.updated_at.isoformat():
+        raise RecordChangedError(
+            f"{item.memory_key} was changed since you opened its page, so nothing was done now; "
+            "go back to copy what you wrote, then open the memory again"
+        )
+    return item
+
+
 def edit(visit: Visit) -> str:
     """Change a note's content, and return the address to go to.
 
     Raises:
         MemoryNotFoundError: There is no such note.
+        RecordChangedError: Somebody else changed the note meanwhile.
         MemoryContextError: The new content is refused; nothing was changed.
     """
-    item = visit.memory.get(visit.word("key"))
+    item = _as_seen(visit)
     ids: dict[str, Any] = {}
     if item.tier in OWNED:
         ids[f"{item.tier}_id"] = item.tier_id
-    # Browsers send the lines of a form with \r\n.
-    content = visit.asked.get("content", "").replace("\r\n", "\n")
+    content = visit.asked.get("content", "")
+    # Browsers send the lines of a form with \r\n, whichever end they had.
+    if "\r\n" not in item.text:
+        content = content.replace("\r\n", "\n")
     if ScopedMemory(visit.memory, **ids).update(item.memory_key, content, origin=PERSON) is None:
         raise InvalidArgumentError(f"{item.memory_key} is not a note that can be changed")
     return visit.address("memory", key=item.memory_key)
@@ -248,7 +273,7 @@ def expire(visit: Visit) -> str:
         InvalidArgumentError: The day is not valid.
         RecordChangedError: Somebody else changed the memory meanwhile.
     """
-    item = visit.memory.get(visit.word("key"))
+    item = _as_seen(visit)
     changed = replace(item, expires_at=_day(visit.word("day")))
     visit.memory.memory_store.put(visit.memory.scope, changed, replaces=item)
     visit.memory.audit("stored", item.memory_key)
@@ -262,7 +287,7 @@ def confirm(visit: Visit) -> str:
         MemoryNotFoundError: There is no such memory.
         RecordChangedError: Somebody else changed the memory meanwhile.
     """
-    return visit.address("memory", key=visit.memory.confirm(visit.word("key")).memory_key)
+    return visit.address("memory", key=visit.memory.confirm(_as_seen(visit).memory_key).memory_key)
 
 
 def forget(visit: Visit) -> str:
@@ -270,8 +295,9 @@ def forget(visit: Visit) -> str:
 
     Raises:
         MemoryNotFoundError: There is no such memory.
+        RecordChangedError: Somebody else changed the memory meanwhile.
     """
-    key = visit.memory.get(visit.word("key")).memory_key
+    key = _as_seen(visit).memory_key
     visit.memory.forget(key, reason="forgotten by hand")
     return visit.address("memories")
 

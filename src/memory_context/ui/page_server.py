@@ -23,6 +23,7 @@ from memory_context.exceptions import (
     InvalidArgumentError,
     MemoryContextError,
     MemoryNotFoundError,
+    RecordChangedError,
     StoreUnavailableError,
 )
 from memory_context.memory.manager import MemoryManager
@@ -62,6 +63,11 @@ CHANGES: Mapping[str, Callable[[Visit], str]] = {
     "edit": edit,
     "expire": expire,
     "forget": forget,
+}
+STATUS: Mapping[type[MemoryContextError], int] = {
+    MemoryNotFoundError: 404,
+    RecordChangedError: 409,
+    StoreUnavailableError: 503,
 }
 HEADERS = {
     # A page states its policy in its head too, but framing can only be forbidden here.
@@ -145,10 +151,8 @@ def _answer(looked: Looked, request: Request, body: bytes) -> Response:
         shown = message(str(error))
         if visit:
             shown = page(visit, tag("p", str(error), cls="error"), "Error")
-        status = 404 if isinstance(error, MemoryNotFoundError) else 400
-        if isinstance(error, StoreUnavailableError):
-            status = 503
-        return HTMLResponse(shown, status, HEADERS)
+        found = (status for kind, status in STATUS.items() if isinstance(error, kind))
+        return HTMLResponse(shown, next(found, 400), HEADERS)
 
 
 def _visit(looked: Looked, base: str, name: str, asked: Mapping[str, str]) -> Visit | None:
