@@ -61,8 +61,7 @@ _FUNCTIONS: Final = frozenset(_ALLOWED_FUNCTIONS.split())
 _TABLES_OF_JSON: Final = frozenset({"json_each", "json_tree"})
 _OWN_TABLES: Final = ("dbstat", "pragma_", "sqlite_")
 _ABSENT: Final = ", ".join(f"'{text}'" for text in NO_VALUE)
-# A cell that begins with a digit is not passed to trim, which is ours and slow.
-_IS_ABSENT = f"{{name}} NOT GLOB '[0-9]*' AND lower(trim({{name}})) IN ({_ABSENT})"
+_IS_ABSENT = f"lower(trim({{name}})) IN ({_ABSENT})"
 # Finds a cell with decimals. A column that has one is REAL, so that its 9 is divided with decimals, as its 12.50 is.
 _HAS_DECIMALS = (
     "typeof({name}) = 'real' OR (typeof({name}) = 'text' AND {name} GLOB '*[{decimal}eE]*')"
@@ -402,7 +401,9 @@ class LockedDatabase:
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
     def _keeping_refusal(self, function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - what SQLite takes
-        """Call one of our functions, and keep its refusal, which SQLite does not pass on."""
+        """Call one of our functions, and keep its refusal, which SQLite does not pass on. With NULL, it gives NULL."""
+        if None in arguments:
+            return None
         try:
             return function(*arguments)
         except InvalidQueryError as error:
@@ -489,23 +490,17 @@ def _memory_used() -> int:
 # following functions take time proportional to the product of their arguments' lengths, so they are replaced.
 
 
-def _instr(text: object, part: object) -> int | None:
-    if text is None or part is None:
-        return None
+def _instr(text: object, part: object) -> int:
     return str(text).find(str(part)) + 1
 
 
-def _replace(text: object, old: object, new: object) -> str | None:
-    if text is None or old is None or new is None:
-        return None
+def _replace(text: object, old: object, new: object) -> str:
     if old == "":
         return str(text)
     return str(text).replace(_short(old), _short(new))
 
 
-def _stripped(strip: Callable[[str, str], str], text: object, characters: object) -> str | None:
-    if text is None or characters is None:
-        return None
+def _stripped(strip: Callable[[str, str], str], text: object, characters: object) -> str:
     return strip(str(text), _short(characters))
 
 

@@ -47,8 +47,7 @@ def _error_message(select: exp.Select, column: str) -> str:
 def _ungrouped(select: exp.Select) -> str | None:
     """Return the first column that is neither grouped nor aggregated in a SELECT that aggregates; None if there is none."""
     group = select.args.get("group")
-    clauses = (select.args.get("having"), select.args.get("order"))
-    checked = [*select.expressions, *(clause for clause in clauses if clause is not None)]
+    checked = [*select.expressions, *filter(None, map(select.args.get, ("having", "order")))]
     if group is None and not any(map(_aggregates, checked)):
         return None
     names = {
@@ -99,10 +98,8 @@ def _bare_columns(node: exp.Expr, grouped: list[exp.Expr]) -> Iterator[str]:
         or any(_same(node, one) for one in grouped)
     ):
         return
-    if isinstance(node, exp.Star):
-        yield "*"
-    elif isinstance(node, exp.Column):
-        yield node.name or "*"
+    if isinstance(node, exp.Star | exp.Column):
+        yield node.name
     else:
         for child in node.iter_expressions():
             yield from _bare_columns(child, grouped)
