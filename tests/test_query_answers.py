@@ -82,6 +82,8 @@ ANSWERS: list[tuple[str, list[Any]]] = [
     ("SELECT sum(replace(took, 'ms', '')), max(CAST(took AS REAL)) FROM p", [(24, 12.0)]),
     ("SELECT path FROM p WHERE CAST(took AS INTEGER) > 6 ORDER BY CAST(took AS INTEGER) DESC", [("/b",), ("/c",)]),
     ("SELECT path FROM p ORDER BY took || ''", [("/b",), ("/a",), ("/c",)]),
+    ("SELECT took || '' AS took FROM p ORDER BY took", [("12ms",), ("5ms",), ("7ms",)]),
+    ("SELECT sum(CAST(status AS REAL)), CAST(min(status) AS TEXT) FROM o", [(1504.0, "200")]),
     ("SELECT CAST(note AS INTEGER), CAST(code AS INTEGER) FROM o WHERE id IN (1, 4) ORDER BY id", [(None, 7), (12, 45)]),
     ("SELECT max(code), min(code) FROM o", [("300", "007")]),
     ("SELECT 100.0 * sum(status = 200) / count(*), round(avg(price), 2) FROM o", [(60.0, 266.95)]),
@@ -158,6 +160,8 @@ def test_names_of_casts(memory: MemoryManager) -> None:
         ("SELECT k FROM m WHERE v <> 'x' OR v > 6", "v is compared with numbers .*'x'"),
         ("SELECT max(v) FROM m", "v is ordered among numbers .*'x'"),
         ("SELECT k FROM m ORDER BY v DESC LIMIT 1", "v is ordered among numbers .*'x'"),
+        ("SELECT max(v) FROM m WHERE k IN (SELECT k FROM m)", "v is ordered among numbers .*'x'"),
+        ("SELECT max(v) FROM m WHERE EXISTS (SELECT k FROM m)", "v is ordered among numbers .*'x'"),
         # truths, in one way in JSON and in CSV
         ("SELECT name FROM c WHERE vip = 'true'", "vip is read as a number .true 1, false 0.: compare it with 1"),
         ('SELECT name FROM c WHERE vip = "true"', "no such column: true"),
@@ -171,6 +175,7 @@ def test_names_of_casts(memory: MemoryManager) -> None:
         ("SELECT sum(CAST(replace(x, '$', '') AS REAL)) FROM (SELECT '$1,200' AS x)", "'1,200' in replace"),
         ("SELECT CAST(substr(x, 1, 5) AS INT) FROM (SELECT '12h' AS x UNION ALL SELECT '5d3h')", "'12h' and '5d3h'"),
         ("SELECT CAST(day AS DATE) FROM o", "no type DATE.*day"),
+        ("SELECT CAST(k AS UNSIGNED BIG INT) FROM m WHERE v > 6", "a form that cannot be checked"),
         # orders
         ("SELECT path FROM p ORDER BY took", r"took .*'12ms' would come before '5ms'.*CAST\(took AS REAL\).*took \|\| ''"),
         ("SELECT path, took AS t FROM p ORDER BY 2 DESC LIMIT 1", "took .*'12ms'"),

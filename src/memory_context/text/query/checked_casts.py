@@ -7,10 +7,9 @@ from itertools import pairwise
 from typing import Any, Final
 
 from sqlglot import Token, TokenType, tokenize
-from sqlglot.errors import SqlglotError
 
 from memory_context.exceptions import InvalidQueryError
-from memory_context.text.query.numbers_and_missing_values import is_filled, is_plain_number
+from memory_context.text.query.numbers_and_missing_values import is_plain_number
 from memory_context.text.query.quantities_in_texts import is_cast_whole, shown, unit_of
 
 FUNCTION: Final = "number_to_cast"
@@ -28,14 +27,12 @@ class CheckedCasts:
 
     Attributes:
         sql: The statement, with a call of `number` in each cast.
-        refusal: The error that `number` has raised; SQLite does not pass it on.
 
     Raises:
         InvalidQueryError: A cast is to a date, of which SQLite would make a number.
     """
 
     def __init__(self, sql: str) -> None:
-        self.refusal: InvalidQueryError | None = None
         self._sources = list[str]()
         self._first_with_unit = dict[int, tuple[str, tuple[str, float]]]()
         self.sql = self._with_calls(sql)
@@ -52,13 +49,9 @@ class CheckedCasts:
         """
         if not isinstance(value, str):
             return value
-        if not is_filled(value) or not any(map(str.isdigit, value)):
+        if not any(map(str.isdigit, value)):
             return None
-        try:
-            self._check(value, cast)
-        except InvalidQueryError as error:
-            self.refusal = error
-            raise
+        self._check(value, cast)
         return value
 
     def _check(self, text: str, cast: int) -> None:
@@ -69,7 +62,7 @@ class CheckedCasts:
             )
         unit = unit_of(text)
         # 900 has another unit than 3M, but 0 is the same in any unit.
-        if unit is None and is_plain_number(text) and float(text):
+        if is_plain_number(text) and float(text):
             unit = _WITHOUT_UNIT
         if unit is not None:
             first, of_first = self._first_with_unit.setdefault(cast, (text, unit))
@@ -80,14 +73,10 @@ class CheckedCasts:
                 )
 
     def _with_calls(self, sql: str) -> str:
-        try:
-            tokens = tokenize(sql, read="sqlite")
-        except SqlglotError:
-            return sql
         insertions = list[tuple[int, str]]()
         # For each open parenthesis: the token before it, itself, and the AS tokens in it.
         open_ = list[list[Token]]()
-        for before, token in pairwise(tokens):
+        for before, token in pairwise(tokenize(sql, read="sqlite")):
             if token.token_type == TokenType.L_PAREN:
                 open_.append([before, token])
             elif token.token_type == TokenType.ALIAS and open_:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Final
 
@@ -95,12 +94,8 @@ def may_be_later(one: datetime, other: datetime) -> bool:
     Both are moments with a zone, and *one* is the earlier one if read as UTC.
     """
     zones = {one.tzname(), other.tzname()}
-    return has_unknown_zone(zones) and other - one < _FARTHEST_ZONES
-
-
-def has_unknown_zone(names: AbstractSet[str | None]) -> bool:
-    """Return whether there are several zones, and the offset of one of them is not known."""
-    return len(names) > 1 and not all(name and name.startswith("UTC") for name in names)
+    are_known = all(name and name.startswith("UTC") for name in zones)
+    return len(zones) > 1 and not are_known and other - one < _FARTHEST_ZONES
 
 
 def is_read_by_sqlite(text: str) -> bool:

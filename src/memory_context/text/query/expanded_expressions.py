@@ -18,7 +18,6 @@ MOST_ALTERNATIVES = 50
 MOST_NODES = 500
 MOST_CONDITIONS = 10
 _GUARDS = "guards"
-_COLUMNS_OF_JSON = ("key", "value", "type", "atom", "id", "parent", "fullkey", "path")
 _Outputs = list[tuple[str, list[exp.Expr]]]
 _GIVE_THEIR_ARGUMENT = (exp.Alias, exp.Paren, exp.Filter, exp.Window, exp.Distinct)
 _GIVE_TEXTS = (exp.GroupConcat, exp.JSONArrayAgg, exp.JSONObjectAgg)
@@ -72,7 +71,7 @@ class ExpandedExpressions:
     def ordered(self, node: exp.Ordered) -> list[exp.Expr]:
         """Expand a term of ORDER BY: first as the number or name of an output column, then as a column of a table."""
         query, term = node.parent and node.parent.parent, node.this
-        if isinstance(query, exp.Query) and isinstance(term, exp.Column) and not term.table:
+        if query and isinstance(term, exp.Column) and not term.table:
             for name, alternatives in self._of_query(query):
                 if name == term.name.lower():
                     return alternatives
@@ -86,17 +85,16 @@ class ExpandedExpressions:
             return list(map(self.of, node.expressions))
         if isinstance(node, exp.Window):
             return list(map(self.of, node.args.get("partition_by") or ()))
-        if isinstance(node, exp.Query) and node.args.get("distinct"):
+        if node.args.get("distinct"):
             return [alternatives for _, alternatives in self._of_query(node)]
         return []
 
     def _numbered(self, term: exp.Expr, query: exp.Expr | None) -> list[exp.Expr]:
         """Expand a term that may be the number of an output column of *query*."""
-        if not isinstance(term, exp.Literal) or not isinstance(query, exp.Query):
+        if not query or not term.is_int:
             return self.of(term)
-        outputs = self._of_query(query)
-        number = int(term.this) if term.is_int else 0
-        return outputs[number - 1][1] if 0 < number <= len(outputs) else []
+        outputs = dict(enumerate(self._of_query(query), 1))
+        return outputs.get(term.to_py(), ("", []))[1]
 
     def _guarded(self, alternatives: list[exp.Expr], node: exp.Expr) -> list[exp.Expr]:
         """Make expressions NULL in rows for which a WHERE condition fails, other than the condition that holds *node*."""
@@ -122,16 +120,14 @@ class ExpandedExpressions:
                 yield self._conditions[id(condition)]
 
     def _of_column(self, column: exp.Column) -> list[exp.Expr]:
-        """Expand a column; if there is no such column and its name is in double quotes, it is a string, as in SQLite."""
+        """Expand a column; to nothing if it is none of a table's, as those of json_each."""
         select = column.find_ancestor(exp.Select)
         while select is not None:
             named = self._named_in(select, column.table)
             if column.name.lower() in named:
                 return named[column.name.lower()]
             select = select.find_ancestor(exp.Select)
-        is_quoted = column.this.args.get("quoted") and not column.table
-        is_text = is_quoted and column.name not in _COLUMNS_OF_JSON
-        return [exp.Literal.string(column.name)] if is_text else []
+        return []
 
     def _named_in(self, select: exp.Select, source_name: str) -> dict[str, list[exp.Expr]]:
         """Return the expansions of the column names in a SELECT; its sources' names hide those of its own outputs."""
@@ -160,7 +156,7 @@ class ExpandedExpressions:
         return [(column.lower(), [_column(source.name, column)]) for column in columns]
 
     def _of_query(self, query: exp.Expr) -> _Outputs:
-        """Return the outputs of a query; for a UNION, each output has the alternatives of all parts."""
+        """Return the outputs of a query; for a UNION, each output has the alternatives of all parts; a window has none."""
         names = [name.lower() for name in query.alias_column_names]
         united: _Outputs = []
         for select in _parts(query):
@@ -201,7 +197,7 @@ def _where(expanded: exp.Expr, conditions: list[list[exp.Expr]]) -> exp.Expr:
     """Return an expression that is NULL where the conditions fail, as far as these read the same table."""
     tables = tables_of(expanded)
     fitting = list[exp.Expr]()
-    for condition in conditions if len(tables) == 1 else ():
+    for condition in conditions:
         same = [one for one in condition if tables_of(one) == tables]
         if len(same) == 1 and not same[0].find(exp.Placeholder):
             fitting += same

@@ -61,6 +61,7 @@ _FUNCTIONS: Final = frozenset(_ALLOWED_FUNCTIONS.split())
 _TABLES_OF_JSON: Final = frozenset({"json_each", "json_tree"})
 _OWN_TABLES: Final = ("dbstat", "pragma_", "sqlite_")
 _ABSENT: Final = ", ".join(f"'{text}'" for text in NO_VALUE)
+_IS_ABSENT = f"lower(trim({{name}})) IN ({_ABSENT})"
 # Finds a cell with decimals. A column that has one is REAL, so that its 9 is divided with decimals, as its 12.50 is.
 _HAS_DECIMALS = (
     "typeof({name}) = 'real' OR (typeof({name}) = 'text' AND {name} GLOB '*[{decimal}eE]*')"
@@ -104,7 +105,7 @@ class LockedDatabase:
         self.tables = dict[str, TextTable]()
         self._notations = dict[str, dict[str, Notation]]()
         self._longest_cell = 0
-        self._refusal = ""
+        self._refusal: InvalidQueryError | None = None
         self._memory_before = _memory_used()
         self._database = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
         # Sorting and grouping stay in memory too, so that nobody's rows are left in a temporary file.
@@ -113,8 +114,8 @@ class LockedDatabase:
             # SQLite creates these tables at their first use, and a query is not allowed to.
             self._database.execute(f"SELECT 1 FROM {table}('[]')").close()  # noqa: S608 - a constant
         for name, arguments, function in _OWN_FUNCTIONS:
-            told = partial(self._telling, function)
-            self._database.create_function(name, arguments, told, deterministic=True)
+            keeping = partial(self._keeping_refusal, function)
+            self._database.create_function(name, arguments, keeping, deterministic=True)
         self._database.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LONGEST_PATTERN)
         self._database.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, DEEPEST)
         self._database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
@@ -146,21 +147,20 @@ class LockedDatabase:
         from memory_context.text.query.refused_uses_of_texts import check_numbers  # noqa: PLC0415
         from memory_context.text.query.ungrouped_columns import checked_statement  # noqa: PLC0415
 
-        casts = None
         try:
             _check_statement(sql)
             self._find_tables_of(sql)
             statement = checked_statement(sql)
             for name in self.tables.keys() - self._notations.keys():
                 self._fill(name)
-            if statement is not None:
-                # In "x IN orders", sqlglot takes the table for a column.
-                behind_in = (one.args.get("field") for one in statement.find_all(exp.In))
-                named = chain(statement.find_all(exp.Table), filter(None, behind_in))
-                self._check_capitals(table.name for table in named)
-                check_numbers(statement, self)
+            # In "x IN orders", sqlglot takes the table for a column.
+            behind_in = (one.args.get("field") for one in statement.find_all(exp.In))
+            named = chain(statement.find_all(exp.Table), filter(None, behind_in))
+            self._check_capitals(table.name for table in named)
+            check_numbers(statement, self)
             casts = checked_casts.CheckedCasts(sql)
-            self._database.create_function(checked_casts.FUNCTION, 2, casts.number)
+            number = partial(self._keeping_refusal, casts.number)
+            self._database.create_function(checked_casts.FUNCTION, 2, number)
             selected = self._selected(casts.sql, bounded=bounded)
             return Selected(tuple(map(checked_casts.as_written, selected.columns)), selected.rows)
         except RecursionError as error:
@@ -168,8 +168,8 @@ class LockedDatabase:
         except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeEncodeError) as error:
             if "interrupted" in str(error):
                 raise too_slow(self._limit.seconds) from error
-            if casts is not None and casts.refusal is not None:
-                raise casts.refusal from error
+            if "user-defined function" in str(error) and self._refusal:
+                raise self._refusal from error
             raise InvalidQueryError(self._error_message(str(error), sql)) from error
 
     def _find_tables_of(self, sql: str) -> None:
@@ -236,7 +236,6 @@ class LockedDatabase:
             self._database.executemany(insert, rows)
         self._notations[name] = self._found_notations(name)
         self._make_numeric(name)
-        self._clear_absent(name)
         self._note_longest(name)
         self._database.execute("COMMIT")
 
@@ -287,13 +286,13 @@ class LockedDatabase:
         is evaluated once.
         """
         rows = f"FROM {quoted_name(table)}" if table else ""
-        values = f"SELECT value FROM (SELECT {expression} AS value {rows}) WHERE typeof(value)"  # noqa: S608
+        # All numbers become one, so that only texts are many.
+        given = f"FROM (SELECT {expression} AS value {rows}) WHERE typeof(value) IN ('text', 'integer', 'real')"
+        values = f"SELECT DISTINCT iif(typeof(value) = 'text', value, 0) {given}"
         try:
             with self._locked():
-                cells = self._database.execute(f"{values} = 'text'")
-                texts = list(dict.fromkeys(text for (text,) in cells))
-                numbers = self._database.execute(f"{values} IN ('integer', 'real') LIMIT 1")
-                return bool(numbers.fetchone()), texts
+                cells = [cell for (cell,) in self._database.execute(values)]
+                return 0 in cells, [cell for cell in cells if isinstance(cell, str)]
         except sqlite3.OperationalError as error:
             if "interrupted" in str(error):
                 raise
@@ -301,20 +300,20 @@ class LockedDatabase:
 
     def _make_numeric(self, name: str) -> None:
         """Replace a table by one whose columns of numbers have a numeric affinity, and NULL where a value is absent."""
-        notations = self._notations[name]
-        if not notations:
-            return
         table, quoted = self.tables[name], quoted_name(name)
-        values = list[str]()
+        values, affinities = list[str](), dict[str, str]()
         for index, column in enumerate(table.columns):
             value = quoted_name(column)
-            notation = notations.get(column)
-            if notation and notation.is_plain:
-                value = f"CASE WHEN lower(trim({value})) IN ({_ABSENT}) THEN NULL ELSE {value} END"
-            elif notation:
+            notation = self.notation(name, column)
+            if notation:
+                affinities[column] = self._affinity(name, column)
+            if notation and not notation.is_plain:
                 value = f"numeral_{index}({value})"
+            elif notation or self._begin_with_digits(name, column):
+                value = f"CASE WHEN {_IS_ABSENT.format(name=value)} THEN NULL ELSE {value} END"
             values.append(value)
-        affinities = {column: self._affinity(name, column) for column in notations}
+        if values == list(map(quoted_name, table.columns)):
+            return
         old = quoted_name(f"{name}\n")  # no table has such a name
         self._database.execute(f"ALTER TABLE {quoted} RENAME TO {old}")
         self._database.execute(_definition(name, table, affinities))
@@ -323,23 +322,15 @@ class LockedDatabase:
         )
         self._database.execute(f"DROP TABLE {old}")
 
-    def _clear_absent(self, name: str) -> None:
-        """Set ``n/a`` and the like to NULL in columns of cells that begin with digits, such as dates.
-
-        As a text it would be the largest of them.
-        """
-        for column in self.tables[name].columns:
-            quoted = quoted_name(column)
-            is_absent = f"lower(trim({quoted})) IN ({_ABSENT})"
-            is_text = f"typeof({quoted}) = 'text' AND {quoted} NOT GLOB '[0-9]*'"
-            if column in self._notations[name] or self._cells(
-                name, column, f"{is_text} AND NOT {is_absent} LIMIT 1"
-            ):
-                continue
-            if self._cells(name, column, f"{quoted} GLOB '[0-9]*' LIMIT 1"):
-                self._database.execute(
-                    f"UPDATE {quoted_name(name)} SET {quoted} = NULL WHERE {is_absent}"  # noqa: S608 - quoted names
-                )
+    def _begin_with_digits(self, name: str, column: str) -> bool:
+        """Return whether the cells that hold a value begin with digits, as dates do; ``n/a`` would be the largest of them."""
+        quoted = quoted_name(column)
+        begins = f"{quoted} GLOB '[0-9]*'"
+        is_other = (
+            f"typeof({quoted}) = 'text' AND NOT {begins} AND NOT ({_IS_ABSENT.format(name=quoted)})"
+        )
+        others = self._cells(name, column, f"{is_other} LIMIT 1")
+        return not others and bool(self._cells(name, column, f"{begins} LIMIT 1"))
 
     def _affinity(self, name: str, column: str) -> str:
         """Return SQLite's affinity for a column of numbers: REAL if it has a unit or any decimals, otherwise NUMERIC."""
@@ -409,18 +400,18 @@ class LockedDatabase:
             allowed = str(second).lower() in _FUNCTIONS
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
-    def _telling(self, function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - what SQLite takes
-        """Call one of the functions that replace SQLite's, which does not pass the message of an error on."""
+    def _keeping_refusal(self, function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - what SQLite takes
+        """Call one of our functions, and keep its refusal, which SQLite does not pass on. With NULL, it gives NULL."""
+        if None in arguments:
+            return None
         try:
             return function(*arguments)
-        except ValueError as error:
-            self._refusal = str(error)
+        except InvalidQueryError as error:
+            self._refusal = error
             raise
 
     def _error_message(self, problem: str, sql: str) -> str:
         """Return an error message with the problem, and the columns of the tables that were named."""
-        if "user-defined function" in problem:
-            problem = self._refusal or problem
         column = _NO_COLUMN.fullmatch(problem)
         if column and quoted_name(column[1]) in sql:
             problem += f" (a text stands in single quotes: '{column[1]}')"
@@ -499,30 +490,24 @@ def _memory_used() -> int:
 # following functions take time proportional to the product of their arguments' lengths, so they are replaced.
 
 
-def _instr(text: object, part: object) -> int | None:
-    if text is None or part is None:
-        return None
+def _instr(text: object, part: object) -> int:
     return str(text).find(str(part)) + 1
 
 
-def _replace(text: object, old: object, new: object) -> str | None:
-    if text is None or old is None or new is None:
-        return None
+def _replace(text: object, old: object, new: object) -> str:
     if old == "":
         return str(text)
     return str(text).replace(_short(old), _short(new))
 
 
-def _stripped(strip: Callable[[str, str], str], text: object, characters: object) -> str | None:
-    if text is None or characters is None:
-        return None
+def _stripped(strip: Callable[[str, str], str], text: object, characters: object) -> str:
     return strip(str(text), _short(characters))
 
 
 def _short(value: object) -> str:
     text = str(value)
     if len(text) > LONGEST_PART:
-        raise ValueError(f"a text of {LONGEST_PART} characters at most is needed here")
+        raise InvalidQueryError(f"a text of {LONGEST_PART} characters at most is needed here")
     return text
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import sqlglot
@@ -10,44 +9,25 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from memory_context.exceptions import InvalidQueryError
-
-_AGGREGATE_NAMES = (
-    "avg",
-    "count",
-    "group_concat",
-    "json_group_array",
-    "json_group_object",
-    "max",
-    "min",
-    "string_agg",
-    "sum",
-    "total",
-)
-# A statement without any of these aggregates nothing, whether or not it can be parsed.
-_MAY_AGGREGATE = re.compile(
-    rf"\b(?:{'|'.join(_AGGREGATE_NAMES)})\s*\(|\bgroup\s+by\b", re.IGNORECASE
-)
+from memory_context.text.query.expanded_expressions import is_total
 
 
-def checked_statement(sql: str) -> exp.Expr | None:
-    """Parse a statement and check it; None if it cannot be parsed but aggregates nothing.
+def checked_statement(sql: str) -> exp.Expr:
+    """Parse a statement and check it.
 
     ``SELECT city, sum(total) FROM orders`` is refused: it would return the one sum with the city of any row.
 
     Raises:
-        InvalidQueryError: The statement aggregates, and a column is neither grouped nor in an aggregate; or it aggregates
-            and cannot be parsed, so it cannot be checked.
+        InvalidQueryError: A query aggregates, and a column is neither grouped nor in an aggregate; or the statement cannot
+            be parsed, so that nothing in it can be checked.
     """
-    may_aggregate = _MAY_AGGREGATE.search(sql)
     try:
         statement = sqlglot.parse_one(sql, dialect="sqlite")
-    except (SqlglotError, RecursionError) as error:
-        if not may_aggregate:
-            return None
+    except SqlglotError as error:
         raise InvalidQueryError(
-            "this statement aggregates in a form that cannot be checked; write it more simply"
+            "this statement has a form that cannot be checked; write it more simply"
         ) from error
-    for select in statement.find_all(exp.Select) if may_aggregate else ():
+    for select in statement.find_all(exp.Select):
         column = _ungrouped(select)
         if column is not None:
             raise InvalidQueryError(_error_message(select, column))
@@ -67,8 +47,7 @@ def _error_message(select: exp.Select, column: str) -> str:
 def _ungrouped(select: exp.Select) -> str | None:
     """Return the first column that is neither grouped nor aggregated in a SELECT that aggregates; None if there is none."""
     group = select.args.get("group")
-    clauses = (select.args.get("having"), select.args.get("order"))
-    checked = [*select.expressions, *(clause for clause in clauses if clause is not None)]
+    checked = [*select.expressions, *filter(None, map(select.args.get, ("having", "order")))]
     if group is None and not any(map(_aggregates, checked)):
         return None
     names = {
@@ -108,13 +87,7 @@ def _is_aggregate(node: exp.Expr) -> bool:
         return False
     if isinstance(node.parent, exp.Filter):
         return _is_aggregate(node.parent)
-    if isinstance(node, exp.Max | exp.Min):
-        return not node.expressions  # with several arguments, max() compares the values of one row
-    if isinstance(node, exp.Filter):
-        return True
-    if isinstance(node, exp.Anonymous):
-        return node.name.lower() in _AGGREGATE_NAMES
-    return isinstance(node, exp.AggFunc)
+    return isinstance(node, exp.AggFunc | exp.Filter) or is_total(node)
 
 
 def _bare_columns(node: exp.Expr, grouped: list[exp.Expr]) -> Iterator[str]:
@@ -125,10 +98,8 @@ def _bare_columns(node: exp.Expr, grouped: list[exp.Expr]) -> Iterator[str]:
         or any(_same(node, one) for one in grouped)
     ):
         return
-    if isinstance(node, exp.Star):
-        yield "*"
-    elif isinstance(node, exp.Column):
-        yield node.name or "*"
+    if isinstance(node, exp.Star | exp.Column):
+        yield node.name
     else:
         for child in node.iter_expressions():
             yield from _bare_columns(child, grouped)
