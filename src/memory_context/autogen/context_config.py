@@ -135,7 +135,9 @@ def loaded_notes(dumped: Settings | bool) -> NotesPolicy | bool:  # noqa: FBT001
     """Return the policy with these settings, or the bool that stands for one."""
     if isinstance(dumped, bool):
         return dumped
-    return NotesPolicy(**{**dumped, "tiers": loaded_tiers(dumped["tiers"])})
+    settings = {**dumped}
+    settings["tiers"] = loaded_tiers(dumped["tiers"])
+    return NotesPolicy(**settings)
 
 
 def _dumped_judge(judge: Judge | None) -> ComponentModel | None:
