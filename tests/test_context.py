@@ -8,6 +8,7 @@ import json
 import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 
 import pytest
 from autogen_core import Image
@@ -30,14 +31,18 @@ from examples import examples
 from for_each import for_each
 from memory_context import (
     FoldPolicy,
+    JudgeLimits,
     MemoryContext,
     MemoryManager,
     MemoryRef,
+    NotesPolicy,
     RecallPolicy,
     SQLAlchemyStore,
+    TierPolicy,
     exceptions,
 )
 from memory_context.autogen.loop_lock import LoopLock
+from memory_context.conversation.ask_texts import AskLimits
 from memory_context.model.item import encodable
 from memory_context.sentences_models_read import ABOUT_REFERENCES
 from memory_context.testing import check_prompt
@@ -602,6 +607,53 @@ class TestComponent:
         assert ("7", "t1") == (loaded.user_id, loaded.thread_id)
         assert context.fold_policy == loaded.fold_policy
         assert "MY_PASSWORD" == config["config"]["password_variable"]
+        await loaded.aclose()
+
+    async def test_every_setting_comes_back(self, sqlite_url: str) -> None:
+        """Each setting of the policies that differs from its default is that of the loaded context, too."""
+        fold = FoldPolicy(
+            threshold=600,
+            source_thresholds={"user": 900},
+            tool_thresholds={"ls": None},
+            preview_tokens=99,
+            fold="after_reading",
+            read_cap=2600,
+            page_tokens=3000,
+            instructions=False,
+            queries=True,
+            record_prompts=True,
+            max_threshold=5000,
+        )
+        recall = RecallPolicy(
+            expansion_budget=900,
+            results=True,
+            user_layer_tokens=0,
+            judge_limits=JudgeLimits(calls=3),
+            asks=False,
+            ask_limits=AskLimits(calls=4),
+        )
+        notes = NotesPolicy(
+            tiers=[TierPolicy("team", lifetime="user", max_items=9)],
+            project="rockets",
+            ends_task=False,
+            require_confirmed=True,
+        )
+        # These are callables, or settings of the middleware.
+        others = {"summarizer", "counter", "artifacts", "redact", "judge"}
+        for policy in (fold, recall, notes):
+            names = {one.name for one in fields(policy)} - others
+            usual = type(policy)()
+            assert not [one for one in names if getattr(policy, one) == getattr(usual, one)]
+        context = MemoryContext("ann", store=sqlite_url, fold=fold, recall=recall, notes=notes)
+
+        loaded = MemoryContext.load_component(
+            json.loads(context.dump_component().model_dump_json())
+        )
+
+        assert (fold, recall, notes) == (
+            loaded.fold_policy, loaded.recall_policy, loaded.notes_policy,
+        )  # fmt: skip
+        assert [tool.name for tool in context.tools()] == [tool.name for tool in loaded.tools()]
         await loaded.aclose()
 
     async def test_password_is_not_dumped(self) -> None:

@@ -5,20 +5,21 @@ That each statement reads and writes one part stands in `test_statements`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
 
-from commands import in_this_process
 from memory_context import MemoryManager
-from memory_context.exceptions import InvalidArgumentError, StoreError, UnsupportedDatabaseError
 from memory_context.model.scope import Scope
 from memory_context.stores import MemoryStore, SQLAlchemyStore
 from memory_context.stores.sql import database_diagnosis
 from memory_context.stores.sql.partitions import parts_of
 from memory_context.stores.sql.schema import metadata
 from memory_context.testing import MemoryStoreContract
+from partitioning import partition
 from schema_memories import letters
 from statements import watching
 
@@ -32,8 +33,8 @@ class TestPartitionedStore(MemoryStoreContract):
     @pytest.fixture
     def store(self, postgres_url: str) -> Iterator[MemoryStore]:
         """An empty store."""
+        partition(postgres_url, PARTS)
         with SQLAlchemyStore(postgres_url) as store:
-            store.migrate(parts=PARTS)
             yield store
 
 
@@ -42,7 +43,7 @@ def _opened(url: str) -> SQLAlchemyStore:
 
 
 def test_plain_tables_become_partitioned(postgres_url: str) -> None:
-    """`migrate --partitions` keeps every record, deletion, number and vector; what is stored later is in the parts, too."""
+    """The script of the page keeps every record, deletion, number and vector; what is stored later is in the parts, too."""
     with _opened(postgres_url) as store:
         for user in ("ann", "bob", "eve"):
             manager = MemoryManager(store, user_id=user, audit=True)
@@ -51,17 +52,29 @@ def test_plain_tables_become_partitioned(postgres_url: str) -> None:
             manager.forget("bed-0")
             manager.retrieve("bed-1")
         store.reindex()
+        next_id = "SELECT last_value FROM {}_seq"
+        counters = (
+            "agent_memory_passages_id",
+            "agent_memory_audit_id",
+            "agent_memory_owners_number",
+        )
+        with store.database.engine.begin() as connection:
+            connection.exec_driver_sql(
+                "ALTER TABLE agent_memories ADD COLUMN mine INTEGER DEFAULT 7"
+            )
+            numbers = [
+                connection.exec_driver_sql(next_id.format(one)).scalar_one() for one in counters
+            ]
         before = {user: list(store.list_all(Scope(user))) for user in store.users()}
 
-    done = in_this_process("migrate", "--store", postgres_url, "--partitions", str(PARTS))
+    partition(postgres_url, PARTS)
 
-    assert 0 == done.returncode, done.stderr
-    assert f"{PARTS} partitions" in " ".join(done.stdout.split())
     with _opened(postgres_url) as store:
         assert before == {user: list(store.list_all(Scope(user))) for user in store.users()}
         assert store.deletion(Scope("ann"), "bed-0")
         assert [] == store.database.run_as_it_is(database_diagnosis.missing)
-        assert [] == store.database.run_as_it_is(database_diagnosis.miscounted)
+        faults = store.database.run_as_it_is(database_diagnosis.faults)
+        assert not any(faults.values()), faults
         new = MemoryManager(store, user_id="zoe", audit=True)
         new.store("a cab", key="cab")
         for user, query, key in (("zoe", "cab", "cab"), ("ann", "number 3", "bed-3")):
@@ -82,6 +95,12 @@ def test_plain_tables_become_partitioned(postgres_url: str) -> None:
     engine = sa.create_engine(postgres_url)
     with engine.connect() as connection:
         assert PARTS == parts_of(connection)
+        later = [connection.exec_driver_sql(next_id.format(one)).scalar_one() for one in counters]
+        assert all(before < after for before, after in zip(numbers, later, strict=True))
+        mine = connection.exec_driver_sql("SELECT count(*) FROM agent_memories WHERE mine = 7")
+        assert 9 == mine.scalar(), (
+            "a column of the user's own is there, with its values and default"
+        )
         schemas = sa.inspect(connection).get_schema_names()
         held = "SELECT count(*) FROM ONLY {}"
         for table in metadata.sorted_tables:
@@ -93,8 +112,8 @@ def test_plain_tables_become_partitioned(postgres_url: str) -> None:
 
 def test_vectors_of_a_new_model_are_partitioned(postgres_url: str) -> None:
     """A model that comes later has its vectors in as many parts."""
+    partition(postgres_url, 4)
     with _opened(postgres_url) as store:
-        store.migrate(parts=4)
         MemoryManager(store, user_id="ann").store("a bed")
         store.reindex()
         names = sa.inspect(store.database.engine).get_table_names()
@@ -102,24 +121,56 @@ def test_vectors_of_a_new_model_are_partitioned(postgres_url: str) -> None:
     assert 4 == len([name for name in names if "_vectors_" in name and name[:-1].endswith("_p")])
 
 
-def test_what_cannot_be_partitioned(postgres_url: str, sqlite_url: str) -> None:
-    """Again into as many parts changes nothing; neither do SQLite, other numbers and others' columns, which are errors."""
-    with SQLAlchemyStore(sqlite_url) as store, pytest.raises(UnsupportedDatabaseError):
-        store.migrate(parts=PARTS)
+def test_nothing_is_dropped_that_others_use(postgres_url: str) -> None:
+    """If a view of the user's own refers to a table, the script fails, and changes nothing."""
     with SQLAlchemyStore(postgres_url) as store:
         key = MemoryManager(store, user_id="ann").store("a text")
-        with pytest.raises(InvalidArgumentError, match="2 to 1024"):
-            store.migrate(parts=1)
         with store.database.engine.begin() as connection:
-            connection.exec_driver_sql("ALTER TABLE agent_memories ADD COLUMN mine INTEGER")
-        with pytest.raises(StoreError, match="mine"):
-            store.migrate(parts=4)
+            connection.exec_driver_sql("CREATE VIEW mine AS SELECT memory_key FROM agent_memories")
+
+        with pytest.raises(DBAPIError, match="mine"):
+            partition(postgres_url, 4)
+
         with store.database.engine.begin() as connection:
             assert 0 == parts_of(connection)
-            connection.exec_driver_sql("ALTER TABLE agent_memories DROP COLUMN mine")
-        for _ in range(2):
-            store.migrate(parts=4)
-        with pytest.raises(StoreError, match="4 parts already"):
-            store.migrate(parts=8)
-
+            connection.exec_driver_sql("DROP VIEW mine")
+        partition(postgres_url, 4)
+        with pytest.raises(DBAPIError):
+            partition(postgres_url, 8)
+        with store.database.engine.begin() as connection:
+            assert 4 == parts_of(connection)
         assert store.get(Scope("ann"), key)
+
+
+def test_partitioned_tables_are_like_plain_ones(postgres_url: str) -> None:
+    """Columns, keys, indexes and foreign keys of each table are the same after the script, but for the numbering."""
+    with _opened(postgres_url) as store:
+        MemoryManager(store, user_id="ann").store("a bed")
+        store.reindex()
+        plain = _layout(store.database.engine)
+
+        partition(postgres_url, 4)
+
+        assert plain == _layout(store.database.engine)
+
+
+def _layout(engine: sa.Engine) -> dict[str, object]:
+    """The layout of each table of the schema and of vectors, without the defaults of numbers."""
+    inspector = sa.inspect(engine)
+    layout = dict[str, object]()
+    ours = [name for name in inspector.get_table_names() if not re.search(r"_p\d$", name)]
+    for name in ours:
+        if name.startswith("agent_memor"):
+            columns = inspector.get_columns(name)
+            layout[name] = (
+                [(one["name"], str(one["type"]), one["nullable"]) for one in columns],
+                inspector.get_pk_constraint(name),
+                sorted(map(str, inspector.get_unique_constraints(name))),
+                # PostgreSQL lists a foreign key once more for each part of the table that it refers to.
+                [one for one in inspector.get_foreign_keys(name) if one["referred_table"] in ours],
+                sorted(
+                    f"{one['name']} {one['column_names']} {one.get('expressions')}"
+                    for one in inspector.get_indexes(name)
+                ),
+            )
+    return layout

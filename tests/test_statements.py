@@ -63,6 +63,7 @@ from memory_context.tools.note_tools import NOTE_VERBS
 from memory_context.tools.tool_calls_and_answers import MemoryToolError
 from memory_context.tools.tools_of_an_agent import memory_verbs
 from messages import LOG, call, results, user
+from partitioning import partition
 from statements import ALLOWED, Shape, watching
 
 ANN = "ann-the-user"
@@ -89,8 +90,7 @@ def database(request: pytest.FixtureRequest) -> str:
     fixture = "sqlite_url" if request.param == "sqlite" else "postgres_url"
     url = str(request.getfixturevalue(fixture))
     if request.param == "partitioned":
-        with SQLAlchemyStore(url) as store:
-            store.migrate(parts=16)
+        partition(url)
     return url
 
 

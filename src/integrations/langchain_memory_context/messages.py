@@ -23,9 +23,10 @@ from memory_context.conversation.message import (
 )
 from memory_context.conversation.nested_json import members_of
 from memory_context.model.item import hash_content
+from memory_context.model.json_object import JsonObject
 
 M = TypeVar("M", bound=BaseMessage)
-Block: TypeAlias = str | dict[str, Any]
+Block: TypeAlias = str | JsonObject
 """A part of a message's content."""
 
 # The key of this library's notes in a message's `response_metadata`, which is not sent to providers.
@@ -107,7 +108,7 @@ def shown_as(message: M, shown: Message) -> M:
     return message
 
 
-def _with_calls(message: AIMessage, calls: Sequence[FunctionCall]) -> dict[str, Any]:
+def _with_calls(message: AIMessage, calls: Sequence[FunctionCall]) -> JsonObject:
     """Return the changes that give *message* the arguments of *calls*, also where a provider's format repeats them."""
     arguments = {call.id: json.loads(call.arguments) for call in calls}
     tool_calls = [{**call, "args": arguments[str(call["id"])]} for call in message.tool_calls]

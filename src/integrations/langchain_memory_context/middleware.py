@@ -83,6 +83,7 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.audit import AuditTrail
+from memory_context.model.json_object import JsonObject
 from memory_context.model.scope import UserId
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime.threads import off_loop, wait_for
@@ -93,7 +94,7 @@ AnyResponse: TypeAlias = ModelResponse[Any]
 AnyAnswer: TypeAlias = ModelResponse[Any] | ExtendedModelResponse[Any]
 
 
-def _merged(old: dict[str, Any] | None, new: dict[str, Any] | None) -> dict[str, Any]:
+def _merged(old: JsonObject | None, new: JsonObject | None) -> JsonObject:
     """Merge the private states of several middlewares; each has its part under its own name."""
     return {**(old or {}), **(new or {})}
 
@@ -101,7 +102,7 @@ def _merged(old: dict[str, Any] | None, new: dict[str, Any] | None) -> dict[str,
 class MemoryContextState(AgentState[Any]):
     """An agent's state, with the middleware's private state, which checkpointers keep."""
 
-    memory_context: Annotated[NotRequired[dict[str, Any]], PrivateStateAttr, _merged]
+    memory_context: Annotated[NotRequired[JsonObject], PrivateStateAttr, _merged]
 
 
 @dataclass(frozen=True, slots=True)
@@ -545,7 +546,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
 
     def _kept(
         self, run: AgentRun, note: DecisionNote, in_state: Mapping[str, AnyMessage]
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Return the private state for a conversation.
 
         It keeps the folds only of messages without an id; messages with one are replaced in the graph's state.
@@ -574,7 +575,7 @@ class MemoryContextMiddleware(HostOfConversations, AgentMiddleware[MemoryContext
 class MiddlewareWithNotes(MemoryContextMiddleware):
     """A `MemoryContextMiddleware` with ``notes``, which begins and ends the agent's runs; that class creates it."""
 
-    def before_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ANN401, ARG002 - LangChain's signature
+    def before_agent(self, state: Any, runtime: Runtime[Any]) -> JsonObject:  # noqa: ANN401, ARG002 - LangChain's signature
         """Begin a run, and delete the notes of an earlier one that was abandoned."""
         private = self._private(state)
         abandoned = AgentRun.of(private.get("run"))
@@ -584,17 +585,17 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
         self._watch(self._notes(run))
         return {"memory_context": {self._name: {**private, "run": run.to_json()}}}
 
-    async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ANN401 - LangChain's signature
+    async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> JsonObject:  # noqa: ANN401 - LangChain's signature
         """As `before_agent`, with the store used in a thread."""
         return await off_loop(self.before_agent, state, runtime)
 
-    def after_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ANN401, ARG002 - LangChain's signature
+    def after_agent(self, state: Any, runtime: Runtime[Any]) -> JsonObject:  # noqa: ANN401, ARG002 - LangChain's signature
         """End the run."""
         private = self._private(state)
         self._hosted.end_run(self._notes(AgentRun.of(private.get("run"))))
         return {"memory_context": {self._name: {**private, "run": None}}}
 
-    async def aafter_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ANN401 - LangChain's signature
+    async def aafter_agent(self, state: Any, runtime: Runtime[Any]) -> JsonObject:  # noqa: ANN401 - LangChain's signature
         """As `after_agent`, with the store used in a thread."""
         return await off_loop(self.after_agent, state, runtime)
 
@@ -680,10 +681,10 @@ def _messages_in(state: Any) -> list[AnyMessage]:  # noqa: ANN401 - whatever sch
     return cast("list[AnyMessage]", convert_to_messages([held] if isinstance(held, str) else held))
 
 
-def _schema_of(request: ToolCallRequest) -> dict[str, Any]:
+def _schema_of(request: ToolCallRequest) -> JsonObject:
     """Return the schema of the tool's arguments; an empty one if the tool is unknown."""
     if request.tool is None:
         return {}
     return cast(
-        "dict[str, Any]", convert_to_openai_tool(request.tool)["function"].get("parameters", {})
+        "JsonObject", convert_to_openai_tool(request.tool)["function"].get("parameters", {})
     )

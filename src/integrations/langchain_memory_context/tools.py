@@ -12,6 +12,7 @@ from memory_context.agent_files.service import AgentMemoryService
 from memory_context.conversation.ask_a_users_memories import MemoryReader
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.model.json_object import JsonObject
 from memory_context.model.tiers_and_limits import TIERS
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.ask_memory import ASKING
@@ -65,22 +66,22 @@ class VerbTool(BaseTool):
 
     def _to_args_and_kwargs(
         self,
-        tool_input: str | dict[str, Any],
+        tool_input: str | JsonObject,
         tool_call_id: str | None,  # noqa: ARG002 - LangChain's signature
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    ) -> tuple[tuple[Any, ...], JsonObject]:
         """Pass all arguments to the verb, since LangChain silently drops unknown ones. A text is the first argument."""
         if isinstance(tool_input, str):
             tool_input = {next(iter(self._verb.args.model_fields), "input"): tool_input}
         return (), tool_input.copy()
 
-    def _run(self, /, **arguments: Any) -> tuple[str, dict[str, Any]]:  # noqa: ANN401 - each verb's own
+    def _run(self, /, **arguments: Any) -> tuple[str, JsonObject]:  # noqa: ANN401 - each verb's own
         try:
             answer = self._verb.called(self._owner(), arguments, self.max_tokens)
         except MemoryToolError as error:
             raise ToolException(str(error)) from None
         return answer.text, {"keys": list(answer.keys)}
 
-    async def _arun(self, **arguments: Any) -> tuple[str, dict[str, Any]]:  # noqa: ANN401 - each verb's own
+    async def _arun(self, **arguments: Any) -> tuple[str, JsonObject]:  # noqa: ANN401 - each verb's own
         return await off_loop(self._run, **arguments)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
 
@@ -13,6 +12,7 @@ from langchain_memory_context.messages import ASSISTANT, neutral_of, shown_as
 from memory_context.conversation.folding.fold_messages import MessageFolder
 from memory_context.conversation.message import Message
 from memory_context.memory.chat_history import ChatTurn, ConversationMemory
+from memory_context.model.json_object import JsonObject
 from memory_context.runtime import events
 
 
@@ -40,7 +40,7 @@ def turn_of(message: BaseMessage) -> ChatTurn:
     """
     as_json = json.dumps(message_to_dict(message)["data"], default=str)
     # Log probabilities may be infinite.
-    data: dict[str, Any] = json.loads(as_json, parse_constant=str)
+    data: JsonObject = json.loads(as_json, parse_constant=str)
     text = data.pop("content") if isinstance(message.content, str) else ""
     return ChatTurn(message.type, text, data, is_recalled=neutral_of(message).is_ours)
 

@@ -15,6 +15,7 @@ from agent_framework import Message as FrameworkMessage
 
 from memory_context.conversation.message import FunctionCall, Message
 from memory_context.model.item import hash_content
+from memory_context.model.json_object import JsonObject
 
 RESULT = "function_result"
 # Marks a text as the error message of a tool that has failed.
@@ -185,7 +186,7 @@ def joined_texts(items: Sequence[Content]) -> list[Content]:
         adjacent = list(run)
         if is_text and len(adjacent) > 1:
             text = "\n".join(item.text or "" for item in adjacent)
-            properties = dict[str, Any]()
+            properties = JsonObject()
             for item in adjacent:
                 properties |= item.additional_properties
             adjacent = [Content.from_text(text, additional_properties=properties)]

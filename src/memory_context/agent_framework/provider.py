@@ -42,6 +42,7 @@ from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.audit import AuditTrail
+from memory_context.model.json_object import JsonObject
 from memory_context.model.scope import UserId
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime.threads import off_loop
@@ -158,7 +159,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         """
         name = agent.name or "UnnamedAgent"
         owner = self._hosted.memories(self._user_of(session), session.session_id, agent.name)
-        kept: dict[str, Any] = {**state.get(name, {})}
+        kept: JsonObject = {**state.get(name, {})}
 
         def begin() -> None:
             """Record whose session it is, and what is decided from now on."""
@@ -204,7 +205,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         owner = self._hosted.memories(self._user_of(session), session.session_id, agent.name)
         # A middleware may have answered in the model's place.
         session.state.setdefault(OWNER, owner.scope.user_id)
-        kept: dict[str, Any] = state.get(agent.name or "UnnamedAgent", {})
+        kept: JsonObject = state.get(agent.name or "UnnamedAgent", {})
         is_waiting = context.response is not None and bool(context.response.user_input_requests)
         if not self._hosted.has_notes or is_waiting:
             return
@@ -226,7 +227,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
 
     def _run(
         self,
-        kept: dict[str, Any],
+        kept: JsonObject,
         session: AgentSession,
         context: SessionContext,
         owner: MemoryManager,
@@ -268,7 +269,7 @@ class MemoryContextProvider(HostOfConversations, ContextProvider):
         return user_id
 
 
-def _owner_of(session: AgentSession, state: dict[str, Any]) -> str | None:
+def _owner_of(session: AgentSession, state: JsonObject) -> str | None:
     """Return the owner of a session; None before a model has answered in it."""
     owner: str | None = session.state.get(OWNER)
     if owner is None:

@@ -54,6 +54,7 @@ from memory_context.conversation.references.pass_by_reference import (
 )
 from memory_context.conversation.references.reference_files import with_references_filled
 from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.model.json_object import JsonObject
 from memory_context.runtime.threads import off_loop
 
 # The metadata in which the framework looks for the arguments of a call as they were before a middleware changed them.
@@ -79,7 +80,7 @@ class RunningAgent:
     conversation: Conversation
     passing: PassingPolicy
     context: SessionContext
-    kept: dict[str, Any]
+    kept: JsonObject
     begin: Callable[[], None]
     notes: ScopedMemory | None = None
     _shown: list[Message] = field(default_factory=list[Message])

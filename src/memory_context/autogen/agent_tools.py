@@ -18,7 +18,7 @@ from memory_context.autogen.calling_agent import caller, report
 from memory_context.autogen.chat_client_judge import LLMJudge
 from memory_context.autogen.context_config import (
     ConnectionConfig,
-    TierConfig,
+    Settings,
     dumped_tiers,
     loaded_tiers,
 )
@@ -86,7 +86,7 @@ class NoteToolConfig(MemoryToolConfig):
     """The settings to load a tool on the same notes. Run, task and project are those of the agent that calls the tool."""
 
     session_id: str | None = None
-    policies: list[TierConfig] = Field(default_factory=list[TierConfig])
+    policies: list[Settings] = Field(default_factory=list[Settings])
 
 
 _TOOLS = dict[Verb[Any], Callable[..., BaseTool[Any, Any]]]()

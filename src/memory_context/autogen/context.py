@@ -39,10 +39,13 @@ from memory_context.autogen.agent_tools import AskMemoryTool, memory_tools, note
 from memory_context.autogen.calling_agent import set_caller
 from memory_context.autogen.chat_client_judge import LLMJudge
 from memory_context.autogen.context_config import (
-    FoldConfig,
     MemoryContextConfig,
-    NotesConfig,
-    RecallConfig,
+    dumped_fold,
+    dumped_notes,
+    dumped_recall,
+    loaded_fold,
+    loaded_notes,
+    loaded_recall,
 )
 from memory_context.autogen.loop_lock import LoopLock
 from memory_context.autogen.message_list import MessageList
@@ -520,9 +523,9 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         return MemoryContextConfig(
             **self._manager.connection(),
             thread_id=self._given_thread,
-            fold=FoldConfig.of(self.fold_policy),
-            recall=RecallConfig.of(self.recall_policy) if self.recall_policy else False,
-            notes=NotesConfig.of(self.notes_policy) if self._has_notes else False,
+            fold=dumped_fold(self.fold_policy),
+            recall=dumped_recall(self.recall_policy),
+            notes=dumped_notes(self.notes_policy) if self._has_notes else False,
             max_tokens=self.max_tokens,
             initial_messages=self._initial_messages,
         )
@@ -542,9 +545,9 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             store=store,
             agent_id=config.agent_id,
             thread_id=config.thread_id,
-            fold=config.fold.policy(),
-            recall=config.recall if isinstance(config.recall, bool) else config.recall.policy(),
-            notes=config.notes if isinstance(config.notes, bool) else config.notes.policy(),
+            fold=loaded_fold(config.fold),
+            recall=loaded_recall(config.recall),
+            notes=loaded_notes(config.notes),
             max_tokens=config.max_tokens,
             audit=audit,
             initial_messages=config.initial_messages,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self, TypeVar
+from dataclasses import asdict, fields
+from typing import Any, TypeAlias
 
 from autogen_core import ComponentModel
 from autogen_core.models import LLMMessage
@@ -11,8 +12,8 @@ from pydantic import BaseModel
 
 from memory_context.autogen.chat_client_judge import LLMJudge
 from memory_context.autogen.llm_summarizer import LLMSummarizer
+from memory_context.conversation.ask_texts import AskLimits
 from memory_context.conversation.fold_recall_notes_policies import (
-    FoldMoment,
     FoldPolicy,
     NotesPolicy,
     RecallPolicy,
@@ -20,16 +21,18 @@ from memory_context.conversation.fold_recall_notes_policies import (
 from memory_context.conversation.recall.judge_within_limits import Judge, JudgeLimits, LexicalJudge
 from memory_context.exceptions import NotSerializableError
 from memory_context.memory.summarizer_within_limits import Summaries, Summarizer, SummaryLimits
-from memory_context.model.tiers_and_limits import Lifetime, TierPolicy
-from memory_context.model.tool_names import PAGE_TOKENS
+from memory_context.model.tiers_and_limits import TierPolicy
 
-C = TypeVar("C", bound=BaseModel)
+Settings: TypeAlias = dict[str, Any]
+"""The settings of a policy by their names, as JSON can hold them."""
+
+_LIMITS = {"judge_limits": JudgeLimits, "ask_limits": AskLimits}
 
 
-def _config_of(config: type[C], policy: object, **dumped: Any) -> C:  # noqa: ANN401 - settings in another form
-    """Return a *config* with the settings of *policy*; those in *dumped* replace settings that JSON cannot hold."""
-    settings = {name: getattr(policy, name) for name in config.model_fields}
-    return config(**{**settings, **dumped})
+def _settings_of(policy: Any, *left_out: str, **dumped: Any) -> Settings:  # noqa: ANN401 - a dataclass, and what JSON can hold
+    """Return all settings of *policy* but those *left_out*; those in *dumped* replace ones that JSON cannot hold."""
+    names = [setting.name for setting in fields(policy) if setting.name not in left_out]
+    return {name: getattr(policy, name) for name in names} | dumped
 
 
 class ConnectionConfig(BaseModel):
@@ -42,130 +45,99 @@ class ConnectionConfig(BaseModel):
     audit: bool | str = False
 
 
-class TierConfig(BaseModel):
-    """The settings of a `TierPolicy` that has no callables."""
+class MemoryContextConfig(ConnectionConfig):
+    """The settings of a `MemoryContext`. Only initial messages are part of it; the others belong to the state."""
 
-    name: str
-    max_chars: int | None = None
-    max_items: int | None = None
-    lifetime: Lifetime
-    auto_include: bool = False
-    evict: float = 0.0
+    thread_id: str | None = None
+    fold: Settings
+    recall: Settings | bool = True
+    notes: Settings | bool = False
+    max_tokens: int | None = None
+    initial_messages: list[LLMMessage] | None = None
 
 
-def dumped_tiers(tiers: Iterable[TierPolicy]) -> list[TierConfig]:
-    """Return the configurations that *tiers* can be loaded from.
+def dumped_tiers(tiers: Iterable[TierPolicy]) -> list[Settings]:
+    """Return the settings that *tiers* can be loaded from.
 
     Raises:
         NotSerializableError: One of the tiers has a callable (``confirm`` or ``validate``).
     """
-    configs = list[TierConfig]()
+    dumped = list[Settings]()
     for tier in tiers:
         if tier.confirm is not None or tier.validate is not None:
             raise NotSerializableError(
                 f"the tier {tier.name!r} cannot be dumped: its confirm or validate is a callable"
             )
-        configs.append(TierConfig.model_validate(tier, from_attributes=True))
-    return configs
+        dumped.append(_settings_of(tier))
+    return dumped
 
 
-def loaded_tiers(configs: Iterable[TierConfig]) -> list[TierPolicy]:
-    """Return the tiers of these configurations."""
-    return [TierPolicy(**config.model_dump()) for config in configs]
+def loaded_tiers(dumped: Iterable[Settings]) -> list[TierPolicy]:
+    """Return the tiers with these settings."""
+    return [TierPolicy(**settings) for settings in dumped]
 
 
-class FoldConfig(BaseModel):
-    """The settings of a `FoldPolicy`, except the token counter."""
+def dumped_fold(policy: FoldPolicy) -> Settings:
+    """Return the settings that *policy* can be loaded from, without its token counter.
 
-    threshold: int
-    source_thresholds: dict[str, int]
-    tool_thresholds: dict[str, int | None]
-    preview_tokens: int
-    fold: FoldMoment
-    read_cap: int
-    page_tokens: int = PAGE_TOKENS
-    instructions: bool = True
-    summarizer: ComponentModel | None = None
-
-    @classmethod
-    def of(cls, policy: FoldPolicy) -> Self:
-        """Return the configuration that *policy* can be loaded from.
-
-        Raises:
-            NotSerializableError: The policy redacts, or has a summarizer other than an `LLMSummarizer` with its default
-                limits.
-        """
-        if policy.redact:
-            raise NotSerializableError("the callables in redact= of a FoldPolicy cannot be dumped")
-        return _config_of(cls, policy, summarizer=_dumped_summarizer(policy.summarizer))
-
-    def policy(self) -> FoldPolicy:
-        """Return the policy with these settings."""
-        settings = dict(self)
-        if self.summarizer is not None:
-            settings["summarizer"] = LLMSummarizer.load_component(self.summarizer)
-        return FoldPolicy(**settings)
+    Raises:
+        NotSerializableError: The policy redacts, or has a summarizer other than an `LLMSummarizer` with its default
+            limits.
+    """
+    if policy.redact:
+        raise NotSerializableError("the callables in redact= of a FoldPolicy cannot be dumped")
+    summarizer = _dumped_summarizer(policy.summarizer)
+    return _settings_of(policy, "counter", "redact", summarizer=summarizer)
 
 
-class RecallConfig(BaseModel):
-    """The settings of a `RecallPolicy`."""
-
-    expansion_budget: int
-    results: bool
-    user_layer_tokens: int
-    judge: ComponentModel | None = None
-    judge_limits: JudgeLimits
-
-    @classmethod
-    def of(cls, policy: RecallPolicy) -> Self:
-        """Return the configuration that *policy* can be loaded from.
-
-        Raises:
-            NotSerializableError: The policy's judge is neither a `LexicalJudge` nor an `LLMJudge`.
-        """
-        return _config_of(cls, policy, judge=_dumped_judge(policy.judge))
-
-    def policy(self) -> RecallPolicy:
-        """Return the policy with these settings."""
-        settings = dict(self)
-        if self.judge is not None:
-            settings["judge"] = LLMJudge.load_component(self.judge)
-        return RecallPolicy(**settings)
+def loaded_fold(dumped: Settings) -> FoldPolicy:
+    """Return the policy with these settings."""
+    settings = {**dumped}
+    if settings.get("summarizer"):
+        settings["summarizer"] = LLMSummarizer.load_component(settings["summarizer"])
+    return FoldPolicy(**settings)
 
 
-class NotesConfig(BaseModel):
-    """The settings of a `NotesPolicy`."""
+def dumped_recall(policy: RecallPolicy | None) -> Settings | bool:
+    """Return the settings that *policy* can be loaded from; False for no recall.
 
-    tiers: list[TierConfig]
-    project: str
-    ends_task: bool
-    require_confirmed: bool = False
-
-    @classmethod
-    def of(cls, policy: NotesPolicy) -> Self:
-        """Return the configuration that *policy* can be loaded from.
-
-        Raises:
-            NotSerializableError: One of the policy's tiers has a callable (``confirm`` or ``validate``).
-        """
-        return _config_of(cls, policy, tiers=dumped_tiers(policy.tiers))
-
-    def policy(self) -> NotesPolicy:
-        """Return the policy with these settings."""
-        settings = dict(self)
-        settings["tiers"] = loaded_tiers(self.tiers)
-        return NotesPolicy(**settings)
+    Raises:
+        NotSerializableError: The policy's judge is neither a `LexicalJudge` nor an `LLMJudge`.
+    """
+    if policy is None:
+        return False
+    limits = {name: asdict(getattr(policy, name)) for name in _LIMITS}
+    return _settings_of(policy, judge=_dumped_judge(policy.judge), **limits)
 
 
-class MemoryContextConfig(ConnectionConfig):
-    """The settings of a `MemoryContext`. Only initial messages are part of it; the others belong to the state."""
+def loaded_recall(dumped: Settings | bool) -> RecallPolicy | bool:  # noqa: FBT001 - as the constructor takes it
+    """Return the policy with these settings, or the bool that stands for one."""
+    if isinstance(dumped, bool):
+        return dumped
+    settings = {**dumped}
+    for name, kind in _LIMITS.items():
+        settings[name] = kind(**settings.get(name, {}))
+    if settings.get("judge"):
+        settings["judge"] = LLMJudge.load_component(settings["judge"])
+    return RecallPolicy(**settings)
 
-    thread_id: str | None = None
-    fold: FoldConfig
-    recall: RecallConfig | bool = True
-    notes: NotesConfig | bool = False
-    max_tokens: int | None = None
-    initial_messages: list[LLMMessage] | None = None
+
+def dumped_notes(policy: NotesPolicy) -> Settings:
+    """Return the settings that *policy* can be loaded from.
+
+    Raises:
+        NotSerializableError: One of the policy's tiers has a callable (``confirm`` or ``validate``).
+    """
+    return _settings_of(policy, tiers=dumped_tiers(policy.tiers))
+
+
+def loaded_notes(dumped: Settings | bool) -> NotesPolicy | bool:  # noqa: FBT001 - as the constructor takes it
+    """Return the policy with these settings, or the bool that stands for one."""
+    if isinstance(dumped, bool):
+        return dumped
+    settings = {**dumped}
+    settings["tiers"] = loaded_tiers(dumped["tiers"])
+    return NotesPolicy(**settings)
 
 
 def _dumped_judge(judge: Judge | None) -> ComponentModel | None:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from memory_context.conversation.conversation_facts import ConversationFacts
 from memory_context.exceptions import InvalidScopeError, StateError, StateVersionError
+from memory_context.model.json_object import JsonObject
 from memory_context.model.scope import Scope
 
 VERSION = 1
@@ -34,7 +35,7 @@ class ContextFacts(BaseModel):
     run_id: str | None = None
     seen: int = Field(default=0, ge=0)
     conversation: ConversationFacts = Field(default_factory=ConversationFacts)
-    messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    messages: list[JsonObject] = Field(default_factory=list[JsonObject])
 
 
 class ContextState(BaseModel):

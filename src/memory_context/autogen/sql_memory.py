@@ -28,6 +28,7 @@ from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.audit import Action, AuditTrail
 from memory_context.model.item import JSON, MemoryItem
+from memory_context.model.json_object import JsonObject
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
 from memory_context.runtime.threads import off_loop
@@ -204,7 +205,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
     def _add(self, content: MemoryContent) -> None:
         """Store *content*, an image as a PNG, with the facts that are needed to restore it as it was."""
         stored = content.content
-        facts = dict[str, Any]()
+        facts = JsonObject()
         if isinstance(stored, Image):
             stored = b64decode(stored.to_base64())
             facts["is_image"] = True
@@ -289,7 +290,7 @@ def _restored(item: MemoryItem) -> MemoryContent:
             events.RECORD_UNREADABLE.log(error, memory_key=item.memory_key)
         else:
             if isinstance(value, dict):
-                content = cast("dict[str, Any]", value)
+                content = cast("JsonObject", value)
     mime_type: MemoryMimeType | str = str(facts.get("mime_type", item.media_type))
     name = str(facts.get("mime_name"))
     if name in MemoryMimeType.__members__:

@@ -64,13 +64,6 @@ Audited = Annotated[
         help="Record in the store's audit trail what is done with which memory.",
     ),
 ]
-Partitions = Annotated[
-    int | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="Partition all tables of PostgreSQL by user, into this many partitions.",
-    ),
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 AsJsonLines = Annotated[
     bool, typer.Option("--jsonl", help="Print each memory as a JSON object on its own line.")

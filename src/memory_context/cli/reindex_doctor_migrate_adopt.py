@@ -74,15 +74,13 @@ def _database(url: str) -> "SQLAlchemyStore":
 
 
 @app.command(rich_help_panel=KEEP)
-def migrate(
-    *, store: opt.Store = None, partitions: opt.Partitions = None, as_json: opt.AsJson = False
-) -> None:
+def migrate(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
     """Create or upgrade the schema of a database. PostgreSQL is migrated by nothing but this command."""
     from memory_context.stores.opening import database_url
     from memory_context.stores.sql.migrate import HEAD
 
     with _database(database_url(check_given(store, "migrate"))) as database:
-        before = database.migrate(parts=partitions)
+        before = database.migrate()
         name = database.url
     if as_json:
         print_json({"store": name, "before": before, "after": HEAD})
@@ -90,11 +88,9 @@ def migrate(
     if before is None:
         done = f"there was no schema; created revision {HEAD}"
     elif before == HEAD:
-        done = f"revision {HEAD} already" + (", nothing to do" if partitions is None else "")
+        done = f"revision {HEAD} already, nothing to do"
     else:
         done = f"migrated from revision {before} to {HEAD}"
-    if partitions is not None:
-        done += f"; all tables have {partitions} partitions by user"
     print_paged(f"{name or 'the database in memory'}: {done}")
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -21,6 +20,7 @@ from memory_context.conversation.message import (
     MessageFacts,
     own_message,
 )
+from memory_context.model.json_object import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +79,9 @@ class DecisionNote:
     inserted: tuple[InsertedMessage, ...] = ()
     folded: Mapping[str, FoldedMessage] = field(default_factory=dict[str, FoldedMessage])
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the note in JSON's own types, which every checkpointer takes."""
-        note: dict[str, Any] = _NOTE.dump_python(self, mode="json", exclude_defaults=True)
+        note: JsonObject = _NOTE.dump_python(self, mode="json", exclude_defaults=True)
         return note
 
     @staticmethod

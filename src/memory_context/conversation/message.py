@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from memory_context.conversation.fold_recall_notes_policies import PERSON
 from memory_context.conversation.nested_json import members_of
 from memory_context.conversation.recall.judge_question_and_verdict import Ranges
+from memory_context.model.json_object import JsonObject
 from memory_context.model.reference import KEPT_REFERENCES, MemoryRef, leading_key
 
 MEMORY_SOURCE = "memory_context"
@@ -63,9 +64,9 @@ class MessageFacts:
     instructs: bool = False
     standing: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Return the facts in JSON's own types, without those that have their default."""
-        facts: dict[str, Any] = _FACTS.dump_python(self, mode="json", exclude_defaults=True)
+        facts: JsonObject = _FACTS.dump_python(self, mode="json", exclude_defaults=True)
         return facts
 
     @staticmethod
@@ -220,7 +221,7 @@ def from_lines(text: str) -> list[Message]:
     """
     messages = list[Message]()
     for line in text.split("\n"):
-        stored: dict[str, Any] = json.loads(line)
+        stored: JsonObject = json.loads(line)
         for name in ("texts", "others"):
             listed = enumerate(stored.get(name, ()))
             stored[name] = {place: value for place, value in listed if value is not None}

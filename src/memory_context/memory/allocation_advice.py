@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from memory_context.memory.assembled_package import ContextPackage
 from memory_context.memory.chosen_within_budget import Allocation, AssemblyCandidate, choose
+from memory_context.model.json_object import JsonObject
 
 # The advice is from this many of the newest recorded assemblies.
 RECORDED = 50
@@ -60,7 +61,7 @@ class AllocationAdvice:
     would_serve: float
 
 
-def record_of_assembly(package: ContextPackage, used: frozenset[str]) -> dict[str, Any]:
+def record_of_assembly(package: ContextPackage, used: frozenset[str]) -> JsonObject:
     """Return the record of an assembly. Of the memories left out, it has the best 100 and those that were used."""
     kept = {entry.item.memory_key for entry in package.entries} | used
     kept |= {memory.key for memory in package.left_out[:LEFT_OUT_RECORDED]}

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from memory_context.exceptions import InvalidArgumentError, InvalidTierError
 from memory_context.memory.allocation_advice import (
@@ -26,6 +25,7 @@ from memory_context.memory.chosen_within_budget import DEFAULT_ALLOCATION, Alloc
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import ALWAYS, ASSEMBLY, JSON, PREFERENCE, MemoryItem, now
+from memory_context.model.json_object import JsonObject
 from memory_context.model.one_line import one_line
 from memory_context.model.origin import CONFIRMED, PROGRAM
 from memory_context.model.scope import DETAIL, Scope
@@ -214,7 +214,7 @@ class ContextAssembler:
         items = self.memories.memory_store.query(
             self._history, recorded, limit=limit, order_by=NEWEST
         )
-        records: list[dict[str, Any]] = [json.loads(item.text) for item in items]
+        records: list[JsonObject] = [json.loads(item.text) for item in items]
         if not allocation:
             allocation = dict(records[0]["allocation"] if records else DEFAULT_ALLOCATION)
         history = [RecordedAssembly.from_record(record) for record in records]

@@ -218,13 +218,7 @@ def _pending(count: int) -> Check:
 
 def _index(database: Database) -> Check:
     """Check that the index covers what is stored, and nothing else."""
-    look = database.run_as_it_is
-    counts = {
-        "memories are neither indexed nor pending": look(database_diagnosis.count_unindexed),
-        "rows belong to memories that are gone": look(database_diagnosis.count_orphans),
-        "users have wrong counts": len(look(database_diagnosis.miscounted)),
-        "sampled memories are indexed under other words": len(look(database_diagnosis.unfindable)),
-    }
+    counts = database.run_as_it_is(database_diagnosis.faults)
     faults = [f"{count:,} {fault}" for fault, count in counts.items() if count]
     if faults:
         return Check("index", ", ".join(faults), CheckStatus.PROBLEM, _REINDEX)

@@ -34,6 +34,7 @@ from memory_context.model.item import (
     identity_of,
     is_intact,
 )
+from memory_context.model.json_object import JsonObject
 from memory_context.model.record_fields_in_json import (
     deletion_from,
     deletion_record,
@@ -84,7 +85,7 @@ class ExportReader:
         Raises:
             InvalidRecordError: It is not an export, or of a newer version.
         """
-        facts: dict[str, Any] = {}
+        facts: JsonObject = {}
         with suppress(ValueError, RecursionError, TypeError, OSError, EOFError, zlib.error):
             facts = dict(json.loads(self.file.readline()))
         version = facts.get("memory_context")
@@ -133,14 +134,14 @@ def _record(line: bytes) -> OwnedRecord | None:
         facts: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise InvalidRecordError(f"not valid JSON: {error}") from error
-    members = cast("dict[str, Any]", facts) if isinstance(facts, dict) else {}
+    members = cast("JsonObject", facts) if isinstance(facts, dict) else {}
     kind, value = next(iter(members.items())) if len(members) == 1 else ("", None)
     if kind == "memory":
         item = item_from(value)
         _check(item)
         return item.user_id, item
     if kind == "deletion" and isinstance(value, dict):
-        values = dict(cast("dict[str, Any]", value))
+        values = dict(cast("JsonObject", value))
         try:
             user = Scope(values.pop("user_id", None)).user_id
         except InvalidArgumentError as error:
@@ -170,14 +171,14 @@ def _check(item: MemoryItem) -> None:
         raise InvalidRecordError(f"the content of {item.memory_key!r} does not match its identity")
 
 
-def line_of(user: str, record: AnyRecord) -> dict[str, Any]:
+def line_of(user: str, record: AnyRecord) -> JsonObject:
     """Return the line for a record, as a JSON object."""
     if isinstance(record, MemoryItem):
         return {"memory": record_of(record)}
     return {"deletion": {"user_id": user} | deletion_record(record)}
 
 
-def write_line(file: IO[bytes], facts: dict[str, Any]) -> None:
+def write_line(file: IO[bytes], facts: JsonObject) -> None:
     """Write one line."""
     file.write(json.dumps(facts, ensure_ascii=False).encode() + b"\n")
 

@@ -24,6 +24,7 @@ from memory_context.model.item import (
     MemoryItem,
     recounted,
 )
+from memory_context.model.json_object import JsonObject
 from memory_context.model.scope import Scope
 from memory_context.stores import Administration, MemoryStore
 from memory_context.stores.protocol import CallRewriter, Progress
@@ -95,7 +96,7 @@ def _without_secrets(recalled: Any, redaction: Redaction) -> Any:  # noqa: ANN40
         return redaction.value(recalled)
 
 
-def noted(metadata: Mapping[str, Any], redaction: Redaction) -> dict[str, Any]:
+def noted(metadata: Mapping[str, Any], redaction: Redaction) -> JsonObject:
     """Return *metadata* with the counts of removed secrets; another value of a caller's under that name stays."""
     before = metadata.get(REDACTED, {})
     try:

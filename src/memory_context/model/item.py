@@ -16,6 +16,7 @@ from uuid import UUID
 from memory_context.exceptions import InvalidArgumentError, InvalidContentError
 from memory_context.model.drawers import Displayed
 from memory_context.model.importance import HIGHEST_PRIORITY
+from memory_context.model.json_object import JsonObject
 from memory_context.model.media import BINARY as BINARY
 from memory_context.model.media import data_url, described, media_type_of
 from memory_context.model.origin import IMPORT, Origin
@@ -39,7 +40,7 @@ QUERY_ANSWER = "query_answer"
 SECRET = "secret"  # noqa: S105 - the name of a memory type
 
 Content: TypeAlias = str | bytes
-AnyContent: TypeAlias = Content | dict[str, Any] | list[Any]
+AnyContent: TypeAlias = Content | JsonObject | list[Any]
 """Content that can be kept: a dict or a list becomes JSON."""
 
 
@@ -179,7 +180,7 @@ class MemoryItem(Displayed):
     thread_id: str | None = None
     summary: str = ""
     media_type: str = TEXT
-    content_metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    content_metadata: Mapping[str, Any] = field(default_factory=JsonObject)
     category: str | None = None
     tags: tuple[str, ...] = ()
     importance: float = 0.5
@@ -300,7 +301,7 @@ def to_content(value: Any) -> tuple[Content, str]:  # noqa: ANN401 - whatever a 
     )
 
 
-def check_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+def check_metadata(metadata: Mapping[str, Any] | None) -> JsonObject:
     """Return a copy of *metadata* as it will come back from the store.
 
     Raises:
@@ -314,7 +315,7 @@ def check_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
         raise InvalidContentError(
             "metadata must not contain NUL bytes or lone surrogates; put such text into the content"
         )
-    copy: dict[str, Any] = json.loads(text)
+    copy: JsonObject = json.loads(text)
     return copy
 
 
@@ -455,7 +456,7 @@ def count_lines(content: Content) -> int:
     return content.count("\n") + (not content.endswith("\n"))
 
 
-def facts_of(content: Content, count_tokens: Callable[[str], int]) -> dict[str, Any]:
+def facts_of(content: Content, count_tokens: Callable[[str], int]) -> JsonObject:
     """Return the counts and the hash that a record holds of its content, by field name."""
     return {
         "token_count": count_tokens(content) if isinstance(content, str) else 0,

@@ -34,6 +34,7 @@ from memory_context.model.item import (
     in_utc,
     is_storable,
 )
+from memory_context.model.json_object import JsonObject
 from memory_context.model.origin import Origin
 from memory_context.model.reference import check_key
 from memory_context.model.scope import Scope
@@ -91,7 +92,7 @@ class JsonMemory(_JsonRecord):
     agent_id: Name | None = None
     thread_id: Name | None = None
     media_type: Name = _NOT_GIVEN
-    content_metadata: Annotated[dict[str, Any], PlainValidator(check_metadata)] = _NOT_GIVEN
+    content_metadata: Annotated[JsonObject, PlainValidator(check_metadata)] = _NOT_GIVEN
     token_count: Count = _NOT_GIVEN
     char_count: Count = _NOT_GIVEN
     line_count: Count = _NOT_GIVEN
@@ -121,10 +122,10 @@ _CONTENT = {"content", "content_bytes"}
 _READS = {"accessed_at", "access_count"}
 
 
-def record_of(item: MemoryItem, *, reads: bool = True) -> dict[str, Any]:
+def record_of(item: MemoryItem, *, reads: bool = True) -> JsonObject:
     """Return *item* as a JSON object: every field but `match`; without *reads*, not when and how often it was read."""
     left_out = _CONTENT if reads else _CONTENT | _READS
-    record: dict[str, Any] = {}
+    record: JsonObject = {}
     for name in JsonMemory.model_fields:
         if name not in left_out:
             value = getattr(item, name)
@@ -159,7 +160,7 @@ def item_from(record: object) -> MemoryItem:
     return item
 
 
-def deletion_record(deletion: Deletion) -> dict[str, Any]:
+def deletion_record(deletion: Deletion) -> JsonObject:
     """Return *deletion* as a JSON object."""
     return asdict(deletion) | {"deleted_at": deletion.deleted_at.isoformat()}
 

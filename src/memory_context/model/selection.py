@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from memory_context.exceptions import InvalidSelectionError
+from memory_context.model.json_object import JsonObject
 
 Cost: TypeAlias = Callable[[str], int]
 """Counts what a text costs, in tokens or in whatever unit its budget has."""
@@ -80,7 +81,7 @@ class Selection:
         return given[0] if given else "whole"
 
     @property
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> JsonObject:
         """Return the arguments that were given, by name."""
         return {name: value for name, value in asdict(self).items() if value not in (None, 0)}
 

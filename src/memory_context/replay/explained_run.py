@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from memory_context.display.terminal import facts, plain, quoted
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.json_object import JsonObject
 from memory_context.model.reference import MemoryRef
 from memory_context.replay.needs_of_a_recording import needs_by_call
 from memory_context.replay.policies_by_name import Policy, parse_policy
@@ -106,7 +106,7 @@ def prompt_of_call(calls: Sequence[CallOfRun], number: int) -> Iterator[Renderab
     yield quoted("\n".join(values) or "nothing that this call needed")
 
 
-def run_as_json(recording: Recording, policy: str, calls: Sequence[CallOfRun]) -> dict[str, Any]:
+def run_as_json(recording: Recording, policy: str, calls: Sequence[CallOfRun]) -> JsonObject:
     """Return the run as an object that JSON can express; docs/replay.md describes its fields."""
     return {
         "run": recording.id,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
+from memory_context.model.json_object import JsonObject
 from memory_context.replay.comparison import ReplayedRun, Result, Results
 from memory_context.replay.prices import Price
 from memory_context.text.describe.description import counted
@@ -71,7 +71,7 @@ class Summary:
             f"{after.trips:,} of {counted(self.calls, 'call')} would have looked one up."
         )
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return an object that JSON can express; docs/replay.md describes its fields."""
         return {
             "files": list(self.files),
@@ -114,7 +114,7 @@ def short(tokens: int) -> str:
     return str(tokens)
 
 
-def _policy_json(result: Result) -> dict[str, Any]:
+def _policy_json(result: Result) -> JsonObject:
     row = result.row
     figures = result.figures
     return {

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from memory_context.exceptions import SealError
 from memory_context.model.item import SEALED, MemoryItem, decoded, encoded
+from memory_context.model.json_object import JsonObject
 from memory_context.stores.codec import Codec
 
 # The largest value that a column of SQLite or PostgreSQL holds, in bytes. A row that decompresses
@@ -49,10 +50,10 @@ class Compressed(Codec):
         return with_content(item, *unpacked(item, item.data))
 
 
-def compressed(item: MemoryItem) -> tuple[dict[str, Any], bytes]:
+def compressed(item: MemoryItem) -> tuple[JsonObject, bytes]:
     """Return the bytes of a content, compressed where that makes them smaller, and the facts that `with_content` needs."""
     data = item.data
-    facts: dict[str, Any] = {"media_type": item.media_type, "zlib": False}
+    facts: JsonObject = {"media_type": item.media_type, "zlib": False}
     if _LEAST_COMPRESSED <= len(data) <= LARGEST:
         small = zlib.compress(data)
         if len(small) < len(data):
@@ -93,7 +94,7 @@ def packed(facts: Mapping[str, Any], data: bytes) -> bytes:
     return len(head).to_bytes(_LENGTH_BYTES) + head + data
 
 
-def unpacked(item: MemoryItem, data: bytes) -> tuple[dict[str, Any], bytes]:
+def unpacked(item: MemoryItem, data: bytes) -> tuple[JsonObject, bytes]:
     """Return the facts and the data of *item* that `packed` put together.
 
     Raises:

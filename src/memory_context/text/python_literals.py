@@ -9,6 +9,8 @@ import re
 from typing import Any, Final, NamedTuple, TypeGuard
 from zoneinfo import ZoneInfo
 
+from memory_context.model.json_object import JsonObject
+
 PARSED_AT_MOST = 5_000_000
 REPR_AT_MOST = 1_000_000
 BEGINNING = 400_000
@@ -62,7 +64,7 @@ class Literal(NamedTuple):
     is_cut: bool
 
 
-def is_object(value: object) -> TypeGuard[dict[str, Any]]:
+def is_object(value: object) -> TypeGuard[JsonObject]:
     """Return whether a value is a JSON object."""
     return isinstance(value, dict)
 
@@ -121,10 +123,10 @@ def read_literal(text: str) -> Literal | None:
     return None if value is None else Literal(value, is_cut=True)
 
 
-def objects_in(text: str) -> tuple[list[dict[str, Any]], int]:
+def objects_in(text: str) -> tuple[list[JsonObject], int]:
     """Return the JSON objects in sequence with which `text` begins, and where the last of them ends."""
     decoder = json.JSONDecoder()
-    objects, end = list[dict[str, Any]](), 0
+    objects, end = list[JsonObject](), 0
     while start := _OBJECT_START.match(text, end):
         try:
             value, end = decoder.raw_decode(text, start.end())

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, mod
 
 from memory_context import sentences_models_read as prompts
 from memory_context.model.item import in_utc
+from memory_context.model.json_object import JsonObject
 from memory_context.model.reference import key_in
 
 # "120-180", "lines 120 to 180", "L120..L180", and with an en dash or a colon between them.
@@ -22,7 +23,7 @@ _AROUND_A_KEY = " `\"'[]"
 _LINES_WORD = re.compile(r"^(?:lines?|l)\s*")
 
 
-def plain_schema(schema: dict[str, Any]) -> None:
+def plain_schema(schema: JsonObject) -> None:
     """Remove titles and empty defaults, which tell a model nothing and cost tokens at every call."""
     schema.pop("additionalProperties", None)
     for argument in schema.get("properties", {}).values():

@@ -13,6 +13,7 @@ from memory_context.conversation.run_notes import note_line
 from memory_context.memory.scoped_memory import DEFAULT_PRIORITY, DEFAULT_TIER, ScopedMemory
 from memory_context.model.category import Category
 from memory_context.model.item import MemoryItem, is_secret
+from memory_context.model.json_object import JsonObject
 from memory_context.model.origin import MODEL
 from memory_context.model.reference import MemoryRef
 from memory_context.model.selection import Selection
@@ -39,7 +40,7 @@ class SaveArgs(LenientArgs):
     category: str = Field(default="", description=prompts.SAVE_CATEGORY)
     tags: Tags = Field(default=[], description=prompts.SAVE_TAGS)
     # A text in the schema, because strict schemas do not allow objects with arbitrary members.
-    metadata: Annotated[dict[str, Any], WithJsonSchema({"type": "string"})] = Field(
+    metadata: Annotated[JsonObject, WithJsonSchema({"type": "string"})] = Field(
         default={}, description=prompts.SAVE_METADATA
     )
     priority: int = Field(default=DEFAULT_PRIORITY, description=prompts.SAVE_PRIORITY)
@@ -86,7 +87,7 @@ class ListArgs(LenientArgs):
 _TIER_DESCRIPTIONS = {SAVE: prompts.SAVE_TIER, GET: prompts.GET_TIER, CLEAR: prompts.CLEAR_TIER}
 
 
-def offer_tiers(tool: str, arguments: dict[str, Any], tiers: Iterable[str]) -> None:
+def offer_tiers(tool: str, arguments: JsonObject, tiers: Iterable[str]) -> None:
     """List the open *tiers* in the schema of the *arguments* of *tool*, if it has an argument for the tier."""
     if tool not in _TIER_DESCRIPTIONS:
         return
@@ -95,7 +96,7 @@ def offer_tiers(tool: str, arguments: dict[str, Any], tiers: Iterable[str]) -> N
     arguments["tier"]["description"] = _TIER_DESCRIPTIONS[tool].format(tiers=", ".join(tiers))
 
 
-def told_arguments(verb: Verb[Any], memories: CountsTokens) -> dict[str, Any]:
+def told_arguments(verb: Verb[Any], memories: CountsTokens) -> JsonObject:
     """Return the schema of a verb's arguments as a host sends it to a model.
 
     Pydantic's titles and the docstrings of the classes are left out: they cost tokens at every call, and add nothing.

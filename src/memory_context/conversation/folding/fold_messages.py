@@ -48,6 +48,7 @@ from memory_context.conversation.retrieved_lines import lines_shown
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.user_layer import begins_layer
 from memory_context.model.item import SECRET, MemoryItem
+from memory_context.model.json_object import JsonObject
 from memory_context.model.origin import MODEL, PROGRAM, TOOL, Origin, lowest
 from memory_context.model.origin import PERSON as PERSON_ORIGIN
 from memory_context.model.reference import MemoryRef, keys_named
@@ -477,9 +478,9 @@ def _question(message: Message, arguments: str | None, before: Sequence[Message]
     return "\n".join((message.source, arguments or "", words, task[:TASK_CHARACTERS]))
 
 
-def _record_facts(message: Message, arguments: str | None) -> dict[str, Any]:
+def _record_facts(message: Message, arguments: str | None) -> JsonObject:
     """Return the facts that are stored with a text: which tool call it came from, and whether it is an error."""
-    facts: dict[str, Any] = {
+    facts: JsonObject = {
         "source": _storable(message.source),
         "call_id": _storable(message.answers) or None,
         "arguments": _storable(arguments),

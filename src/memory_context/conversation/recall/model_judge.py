@@ -17,6 +17,7 @@ from memory_context.conversation.recall.judge_question_and_verdict import (
     Verdict,
 )
 from memory_context.exceptions import JudgeError
+from memory_context.model.json_object import JsonObject
 from memory_context.model.one_line import one_line
 from memory_context.text.tokens.counter import default_counter
 
@@ -28,7 +29,7 @@ SETTINGS = {"temperature": 0, "max_tokens": 400}
 BAD_REQUEST = 400
 
 
-def _strict(schema: dict[str, Any]) -> None:
+def _strict(schema: JsonObject) -> None:
     """Make a schema strict: every field is required. Defaults, and texts that only developers read, are removed."""
     schema.pop("description", None)
     schema["required"] = list(schema["properties"])

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from memory_context.conversation.nested_json import elements_of, members_of
+from memory_context.model.json_object import JsonObject
 from memory_context.replay.formats.content_parts import Json
 
 NO_TEXTS = (
@@ -91,7 +92,7 @@ def _objects(value: Any) -> Sequence[Json]:  # noqa: ANN401 - out of a JSON file
 
 def _call_of_span(span: Json) -> Iterator[TracedCall]:
     """Yield the model call of a span, if it is one and has its messages."""
-    attributes = dict[str, Any]()
+    attributes = JsonObject()
     for holder in (span, *_objects(span.get("events"))):
         attributes |= _attributes(holder.get("attributes") or {})
     if attributes.get("gen_ai.operation.name", _CALLING[0]) not in _CALLING:
@@ -106,7 +107,7 @@ def _call_of_span(span: Json) -> Iterator[TracedCall]:
         yield TracedCall(str(conversation or trace), started, prompt, reply)
 
 
-def _attributes(written: Any) -> dict[str, Any]:  # noqa: ANN401 - an object, or OTLP's list
+def _attributes(written: Any) -> JsonObject:  # noqa: ANN401 - an object, or OTLP's list
     if isinstance(written, Mapping):
         return dict(cast("Json", written))
     return {one["key"]: _value(one["value"]) for one in written}
@@ -143,7 +144,7 @@ def _spread(attributes: Json) -> tuple[list[Json], list[Json]]:
 
 def _gathered(attributes: Json, prefix: str) -> list[Any]:
     """Return the list of objects that is spread over attributes such as ``prefix0.role``."""
-    root = dict[str, Any]()
+    root = JsonObject()
     for name, value in attributes.items():
         if name.startswith(prefix):
             *path, last = name.removeprefix(prefix).split(".")

@@ -8,11 +8,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import PurePosixPath
-from typing import Any, cast
+from typing import cast
 from uuid import UUID, uuid5
 
 from memory_context.exceptions import InvalidKeyError, InvalidRecordError
 from memory_context.model.item import MemoryItem, is_intact, is_storable, recounted
+from memory_context.model.json_object import JsonObject
 from memory_context.model.record_fields_in_json import item_from, record_of
 from memory_context.model.reference import check_key
 from memory_context.stores.codec import Codec
@@ -71,7 +72,7 @@ def parse(path: str, data: bytes, modified_ns: int, codec: Codec) -> MemoryItem:
         raise InvalidRecordError(f"not valid JSON: {error}") from error
     if not isinstance(parsed, dict):
         raise InvalidRecordError("a memory file holds one JSON object")
-    record = cast("dict[str, Any]", parsed)
+    record = cast("JsonObject", parsed)
     file_path = PurePosixPath(path)
     # Whole microseconds, as `datetime` holds them: dividing nanoseconds by 1e9 would round.
     changed_at = datetime.fromtimestamp(modified_ns // 1000 / 1e6, UTC)
@@ -86,9 +87,7 @@ def parse(path: str, data: bytes, modified_ns: int, codec: Codec) -> MemoryItem:
     return item
 
 
-def _defaults(
-    file_path: PurePosixPath, changed_at: datetime, record: dict[str, Any]
-) -> dict[str, Any]:
+def _defaults(file_path: PurePosixPath, changed_at: datetime, record: JsonObject) -> JsonObject:
     """Return default values for the fields that a file may leave out.
 
     The file's name without its suffix becomes the id if it is a UUID, and the key if it is a valid key.

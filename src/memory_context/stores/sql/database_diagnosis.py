@@ -30,12 +30,14 @@ SAMPLED = 20
 LARGEST_SAMPLED = 1_000_000
 LEXEMES_TRIED = 5
 DAMAGES_REPORTED = 5
-_UNINDEXED = """
+# What may be wrong with the index, and the statement that counts how often it is.
+_FAULTS = {
+    "memories are neither indexed nor pending": """
 SELECT count(*) FROM agent_memories AS m
 WHERE NOT EXISTS (SELECT 1 FROM agent_memory_passages AS p WHERE p.user_id = m.user_id AND p.memory_id = m.id)
     AND NOT EXISTS (SELECT 1 FROM agent_memory_pending AS p WHERE p.user_id = m.user_id AND p.memory_id = m.id)
-"""
-_ORPHANS = """
+""",
+    "rows belong to memories that are gone": """
 SELECT count(*) FROM (
     SELECT user_id, memory_id FROM agent_memory_passages
     UNION ALL SELECT user_id, memory_id FROM agent_memory_pending
@@ -44,13 +46,14 @@ SELECT count(*) FROM (
 WHERE NOT EXISTS (
     SELECT 1 FROM agent_memories AS m WHERE m.user_id = owned.user_id AND m.id = owned.memory_id
 )
-"""
-_MISCOUNTED = """
-SELECT owners.user_id FROM agent_memory_owners AS owners LEFT JOIN (
+""",
+    "users have wrong counts": """
+SELECT count(*) FROM agent_memory_owners AS owners LEFT JOIN (
     SELECT user_id, count(*) AS passages, sum(length) AS length FROM agent_memory_passages GROUP BY user_id
 ) AS found ON found.user_id = owners.user_id
 WHERE owners.passages <> coalesce(found.passages, 0) OR owners.length <> coalesce(found.length, 0)
-"""
+""",
+}
 _SERVER = {
     "sqlite": "SELECT 'SQLite ' || sqlite_version()",
     "postgresql": "SELECT 'PostgreSQL ' || current_setting('server_version')",
@@ -108,19 +111,16 @@ def count_expired(connection: sa.Connection) -> int:
     return count_rows(connection, memories, memories.c.expires_at <= now())
 
 
-def count_unindexed(connection: sa.Connection) -> int:
-    """Return the number of memories that are neither in the index nor pending."""
-    return int(connection.exec_driver_sql(_UNINDEXED).scalar_one())
+def faults(connection: sa.Connection) -> dict[str, int]:
+    """Return how often the index differs from what is stored, by what is wrong.
 
-
-def count_orphans(connection: sa.Connection) -> int:
-    """Return the number of rows that belong to memories that no longer exist."""
-    return int(connection.exec_driver_sql(_ORPHANS).scalar_one())
-
-
-def miscounted(connection: sa.Connection) -> list[str]:
-    """Return the users whose chunk counts, which ranking uses, differ from the chunks in the index."""
-    return list(connection.exec_driver_sql(_MISCOUNTED).scalars())
+    Whether memories are found by their own words is checked for a sample only.
+    """
+    counts = {
+        fault: int(connection.exec_driver_sql(count).scalar_one())
+        for fault, count in _FAULTS.items()
+    }
+    return counts | {"sampled memories are indexed under other words": len(unfindable(connection))}
 
 
 def unfindable(connection: sa.Connection) -> list[str]:

@@ -43,7 +43,6 @@ from memory_context.stores.sql import copy_sqlite_file as _backup
 from memory_context.stores.sql import (
     forget_user_and_scrub,
     migrate,
-    partitions,
     restore_records,
     row_deletion,
     urls,
@@ -62,7 +61,7 @@ from memory_context.stores.sql.filters_as_sql import (
     shape_of_filters,
     within,
 )
-from memory_context.stores.sql.index import hits_to_memories, indexing, keyword_index, vector_index
+from memory_context.stores.sql.index import hits_to_memories, indexing, keyword_index
 from memory_context.stores.sql.index.embedding_worker import EmbeddingWorker
 from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.read_everything_by_pages import scan, scan_deletions
@@ -525,29 +524,14 @@ class SQLAlchemyStore(ClosedAtExit):
         return sorted(usages, key=lambda usage: (usage.tier, usage.category or ""))
 
     @deadlines.waiting(None)
-    def migrate(self, *, parts: int | None = None) -> str | None:
+    def migrate(self) -> str | None:
         """Upgrade the schema to this library's revision; return the previous revision.
-
-        Args:
-            parts: On PostgreSQL, also hash-partition all tables by user into this many parts. All
-                rows are copied in one transaction: stop everything else that uses the database.
 
         Raises:
             SchemaVersionError: The schema is newer than this library.
-            UnsupportedDatabaseError: *parts* is given, and the database is not PostgreSQL.
-            StoreError: The tables have another number of parts already, or columns that are not
-                this library's.
+            StoreError: The operation failed.
         """
-
-        def work(connection: sa.Connection) -> str | None:
-            """Migrate, and partition the tables if that is asked for; return the revision before."""
-            before = migrate.migrate(connection)
-            if parts is not None:
-                vectors = [str(table.name) for table in vector_index.tables(connection)]
-                partitions.partition(connection, parts, vectors)
-            return before
-
-        return self.database.run_as_it_is(work, kind="write")
+        return self.database.run_as_it_is(migrate.migrate, kind="write")
 
     @deadlines.waiting(None)
     def adopt(self) -> Adopted:

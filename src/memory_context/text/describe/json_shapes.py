@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from memory_context.model.json_object import JsonObject
 from memory_context.text.describe.description import (
     Description,
     Kind,
@@ -48,7 +49,7 @@ def describe_json(sample: Sample) -> Description | None:
     return _describe_list(literal, "JSON list of", "", sample)
 
 
-def _describe_objects(objects: list[dict[str, Any]], sample: Sample) -> Description:
+def _describe_objects(objects: list[JsonObject], sample: Sample) -> Description:
     """Describe JSON lines, or a sequence of objects that each have several lines."""
     fields = _fields_of(objects)
     count = max(len(objects), count_lines_starting(sample.text, "{"))
@@ -64,7 +65,7 @@ def _describe_objects(objects: list[dict[str, Any]], sample: Sample) -> Descript
 
 def _describe_object(literal: Literal, sample: Sample) -> Description:
     """Describe an object: as an error, as a wrapper around a list, or as a record with a name."""
-    value: dict[str, Any] = literal.value
+    value: JsonObject = literal.value
     error = _error_in(value)
     if error:
         return Description(Kind.ERROR, "JSON error", (error,))
@@ -123,7 +124,7 @@ def _describe_list(
     return Description(Kind.JSON, f"{notation} {number}", names)
 
 
-def _error_in(value: dict[str, Any]) -> str:
+def _error_in(value: JsonObject) -> str:
     """Return the message of an object that reports an error; empty for any other object."""
     for key in _ERROR_KEYS:
         match value.get(key):
@@ -134,7 +135,7 @@ def _error_in(value: dict[str, Any]) -> str:
     return ""
 
 
-def _total_in(value: dict[str, Any]) -> int:
+def _total_in(value: JsonObject) -> int:
     """Return the total number of items, if the object around a page of them has it; otherwise 0."""
     totals = [
         number for key, number in value.items() if type(number) is int and _TOTAL_KEY.fullmatch(key)
@@ -142,5 +143,5 @@ def _total_in(value: dict[str, Any]) -> int:
     return max(totals, default=0)
 
 
-def _fields_of(records: list[dict[str, Any]]) -> tuple[str, ...]:
+def _fields_of(records: list[JsonObject]) -> tuple[str, ...]:
     return unique_names(key for record in records[:5] for key in record)

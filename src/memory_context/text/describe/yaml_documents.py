@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
+from memory_context.model.json_object import JsonObject
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.sample import Sample
 from memory_context.text.python_literals import is_list, is_object
@@ -32,7 +32,7 @@ def describe_yaml(sample: Sample) -> Description | None:
     return Description(Kind.YAML, facts, unique_names(names))
 
 
-def _are_records(document: dict[str, Any]) -> bool:
+def _are_records(document: JsonObject) -> bool:
     """Return whether a document is a single key with a list of flat records, which their fields describe better."""
     [value, *others] = document.values()
     if others or not is_list(value):

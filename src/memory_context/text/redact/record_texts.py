@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from memory_context.model.json_object import JsonObject
 from memory_context.text.python_literals import is_list, is_object
 
 if TYPE_CHECKING:
@@ -145,9 +146,9 @@ class Redaction:
         return redacted.text
 
 
-def _with_free_names(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def _with_free_names(pairs: Iterable[tuple[str, Any]]) -> JsonObject:
     """Return the pairs as an object; a name that occurs again gets a number."""
-    values = dict[str, Any]()
+    values = JsonObject()
     for name, value in pairs:
         free, number = name, 1
         while free in values:

@@ -12,6 +12,7 @@ import yaml
 from yaml.constructor import ConstructorError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from memory_context.model.json_object import JsonObject
 from memory_context.text.python_literals import REPR_AT_MOST, is_list, is_object
 from memory_context.text.rows.rows_under_columns import TextTable
 from memory_context.text.rows.values_as_rows import KEY, pairs_of, records_in
@@ -91,8 +92,8 @@ def _text_of(_loader: _TextLoader, node: ScalarNode) -> str | None:
     return None if not node.style and node.value in _NULLS else node.value.rstrip("\n")
 
 
-def _object_of(loader: _TextLoader, node: MappingNode) -> dict[str, Any]:
-    members: dict[str, Any] = {}
+def _object_of(loader: _TextLoader, node: MappingNode) -> JsonObject:
+    members: JsonObject = {}
     for key_node, value_node in node.value:
         key = _value_of(loader, key_node)
         if not isinstance(key, str) or key in members:

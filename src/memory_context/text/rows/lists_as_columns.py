@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from memory_context.model.json_object import JsonObject
 from memory_context.text.python_literals import is_list, is_object
 
 
-def records_by_columns(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - whatever JSON holds
+def records_by_columns(value: Any) -> list[JsonObject]:  # noqa: ANN401 - whatever JSON holds
     """Return a record for each index of an object's lists of equal length; if there are several lengths, the longest.
 
     Empty if the object has fewer than two such lists, has a list of records or lists, or has at least as many other

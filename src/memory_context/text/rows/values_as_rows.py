@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, Final
 
+from memory_context.model.json_object import JsonObject
 from memory_context.text.python_literals import is_list, is_object
 from memory_context.text.rows.lists_as_columns import records_by_columns
 from memory_context.text.rows.rows_under_columns import Row, TextTable, column_names, evened
@@ -36,7 +37,7 @@ class FoundRecords:
     path: str
     key: str
     value: Any
-    owner: dict[str, Any]
+    owner: JsonObject
 
     @cached_property
     def weight(self) -> int:
@@ -88,7 +89,7 @@ def largest_records(value: Any, *, mostly: bool = False) -> FoundRecords | None:
     return max(found, key=lambda records: (bool(records.names), records.weight), default=None)
 
 
-def names_beside(owner: dict[str, Any], rows: list[Any]) -> tuple[str, ...]:
+def names_beside(owner: JsonObject, rows: list[Any]) -> tuple[str, ...]:
     """Return the column names beside a list of rows, as in ``{"columns": […], "rows": [[…], …]}``; empty if none.
 
     They are a list of texts, or of objects with a ``name``, as long as each row.
@@ -127,12 +128,12 @@ def rows_of_values(values: Sequence[Any], name: str, names: Sequence[str] = ()) 
     return TextTable(("value",), lambda: ([value] for value in values), name)
 
 
-def pairs_of(value: dict[str, Any]) -> TextTable:
+def pairs_of(value: JsonObject) -> TextTable:
     """Return the members of an object as rows of key and value; those of nested objects under their full path."""
     return TextTable((KEY, "value"), lambda: _pairs(value, ""), PAIRS)
 
 
-def _pairs(value: dict[str, Any], before: str) -> Iterator[Row]:
+def _pairs(value: JsonObject, before: str) -> Iterator[Row]:
     for key, member in value.items():
         if is_object(member):
             yield from _pairs(member, f"{before}{key}.")
@@ -177,7 +178,7 @@ def _of_object(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON 
     return rows_of_values([value], name)
 
 
-def _under_keys(members: dict[str, dict[str, Any]], name: str) -> TextTable:
+def _under_keys(members: dict[str, JsonObject], name: str) -> TextTable:
     """Return objects as rows, each with its key in the first column."""
     table = rows_of_values(list(members.values()), name)
     return TextTable(

@@ -147,7 +147,7 @@ def ensure(connection: sa.Connection, table: sa.Table, dimensions: int) -> None:
         return
     if is_postgresql(connection):
         connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector")
-    partitions.create(connection, table, partitions.parts_of(connection))
+    partitions.create(connection, table)
     if is_postgresql(connection) and dimensions <= MAX_INDEXED:
         operators = {"vector": MEASURES[table.info["distance"]].operators}
         index = sa.Index(None, table.c.vector, postgresql_using="hnsw", postgresql_ops=operators)
