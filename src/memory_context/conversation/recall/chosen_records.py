@@ -71,7 +71,7 @@ MANY_CHUNKS = 100
 SHORTEST_SOUGHT = 3
 # A record must hold this share of what a message tells: of a question that asks for a fact, of any other
 # question, and of what is no question.
-LEAST_OF_FACT, LEAST_OF_QUESTION, LEAST_OF_STATEMENT = 0.42, 0.7, 0.9
+LEAST_OF_FACT, LEAST_OF_QUESTION, LEAST_OF_STATEMENT = 0.41, 0.7, 0.9
 # In prose, other passages are meant as well if they hold this share of what the best one holds.
 NEARLY_AS_MUCH = 0.8
 # The factors of what a word tells: if it is a name, if it stands nowhere, and if a record's text is described by it.
