@@ -769,7 +769,7 @@ def test_all_entries_of_a_log_that_name_something() -> None:
         for job in range(60)
         for second, words in enumerate(said)
     )
-    shown = _shown("Did job-7030 finish?", log)
+    shown = _shown("How did job-7030 go?", log)
     assert {line.rpartition("] ")[2] for line in shown} == set(said)
 
 
@@ -1067,21 +1067,16 @@ def test_a_word_spelt_nearly_as_in_the_text_is_that_word(asked: str, *, shown: b
     assert ([rows[7]] if shown else []) == _shown(asked, "\n".join(rows))
 
 
-@for_each(
-    "places, shown", [((3,), (3,)), ((3, 9, 15, 27), (3, 9, 15)), ((3, 9, 15, 21, 27, 33), ())]
-)
+@for_each("places, shown", [((3,), (3,)), ((3, 9, 15), (3, 9, 15)), ((3, 9, 15, 27), ())])
 def test_records_that_hold_as_much_of_a_question_are_shown_together(
     places: tuple[int, ...], shown: tuple[int, ...]
 ) -> None:
-    """Three at most; a word that stands in more than five records is not rare, and tells nothing."""
+    """If more than three do, and a part of the question stands in none of them, none is meant."""
     walks = [f"On day {n} we walked to village {n * 3} and lit lanterns." for n in range(40)]
     for place in places:
         walks[place] = f"In chapel {place} grows the moonpetal, behind the altar."
     text = "\n".join(walks)
     assert [walks[place] for place in shown] == _shown("Where do I find the moonpetal?", text)
-    opened = _opened("Where do I find the moonpetal?", [_item(text)])
-    # Those that are left out are counted.
-    assert [len(places) - len(shown)] * bool(shown) == [one.more for one in opened]
 
 
 def test_a_word_spelt_otherwise_stands_there_inexactly(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -1102,13 +1097,13 @@ def test_a_word_spelt_otherwise_stands_there_inexactly(monkeypatch: pytest.Monke
 
 
 def test_records_that_hold_nearly_as_much_of_a_question_are_shown_too() -> None:
-    """Lanterns stand in one more chunk than the moonpetal, so their record holds a little less of the question."""
-    walks = [f"On day {n} we walked from village {n * 3} to the next one." for n in range(400)]
-    walks[3] = "In the chapel grows the moonpetal, behind the altar."
-    walks[9] = "Beside the altar stands a lantern of brass."
-    walks[300] = "Nobody had a lantern."
-    found = _shown("Who owns moonpetal, lantern and altar?", "\n".join(walks))
-    assert [walks[3], walks[9]] == found
+    """Lanterns stand in one more text than the moonpetal, so their text holds a little less of the question."""
+    others = [f"On day {n} we walked from village {n * 3} to the next one." for n in range(30)]
+    flower = "In the chapel grows the moonpetal, behind the altar."
+    lamp = "Beside the altar stands a lantern of brass."
+    texts = [flower, *others, lamp, "Nobody had a lantern."]
+    items = [_item(text, f"text_{n}") for n, text in enumerate(texts)]
+    assert [flower, lamp] == _brought("Who owns moonpetal, lantern and altar?", items)
 
 
 def test_a_question_that_does_not_refer_back_gets_less_prose() -> None:

@@ -1,10 +1,10 @@
 """Choose the records of the conversation's texts that a message is about, by where its terms stand.
 
-Four ways are tried in turn:
-- the records that a name or a rare value in the message identifies (`places_a_name_means`);
-- else the records that hold all the words of the message, or of a question nearly all;
-- if nothing was found or the message refers back, the windows of lines that hold most of it (`windows_of_text`);
-- else, for a question, the records of a word that few records hold.
+Three ways are tried in turn:
+- the records that hold most of what the message *tells*, if that is enough (`places_with_most`). A word tells the more,
+  the rarer it is;
+- the records that a name or a rare value in the message identifies (`places_a_name_means`), unless they came already;
+- if nothing was found or the message refers back, the windows of lines that hold most of it (`windows_of_text`).
 
 Terms that the chosen records hold are *covered*: no further record is looked for on their account. A word is *met* if it
 stands at any place. `FoundTerms` explains the other words.
@@ -12,7 +12,6 @@ stands at any place. `FoundTerms` explains the other words.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +27,6 @@ from memory_context.conversation.recall.places_a_name_means import (
     MOST_NAMES,
     is_distinctive,
     is_listed,
-    is_structured,
     names_its_record,
     places_meant,
 )
@@ -58,15 +56,8 @@ from memory_context.text.index.bm25 import idf
 LEAST_HELD = ((3, 7.0), (2, 4.0), (1, 2.5))
 # If a window holds as much as would do for a message that may refer back, a model may see more in the message.
 UNSURE = 1
-# A record holds "all" of a message if it holds this share of its words.
-ALL_OF_IT = 0.8
-# A message must have this many words to ask for a record by all of them; a question one less.
+# An order or a statement must have this many words to ask for a record by what they tell; the verb of an order is one.
 LEAST_ASKED = 3
-# Two words alone must stand this near each other, in characters: in minutes of a parliament, "the Prime Minister" has
-# little to do with "a number of seniors" further on, if a prime number is asked for.
-BESIDE_ANOTHER = 30
-# For each word of a question that stands nowhere, this many others must stand somewhere.
-UNKNOWN_PART = 2
 # Of records that are meant alike, one is shown in any case, and others up to this many characters: a few hundred tokens.
 SEVERAL_CHARACTERS = 1500
 LINE_CHARACTERS = 160
@@ -76,18 +67,17 @@ WINDOWS_CHARACTERS = 3000
 _FIRST_WORD = re.compile(r"\W*(\w+)")
 # In more chunks than this, of 2,000 characters each, most words of a language stand somewhere by chance.
 MANY_CHUNKS = 100
-# A word is rare if it stands in this many records at most.
-MOST_RARE = 5
-# A rare word must have this many letters, unless it is a name.
-SHORTEST_RARE = 3
-# The record of a question's rare word must hold more than this share of what the question tells: of one that asks for a
-# fact, and of any other.
-LEAST_OF_FACT, LEAST_SHARE = 0.4, 0.7
-# Other records are meant as well if they hold this share of what the best one holds.
+# A record is looked for around a word of this many letters at least, unless it is a name.
+SHORTEST_SOUGHT = 3
+# A record must hold this share of what a message tells: of a question that asks for a fact, of any other
+# question, and of what is no question.
+LEAST_OF_FACT, LEAST_OF_QUESTION, LEAST_OF_STATEMENT = 0.41, 0.7, 0.9
+# In prose, other passages are meant as well if they hold this share of what the best one holds.
 NEARLY_AS_MUCH = 0.8
-# The factors of what a word tells: if it is a name, and if it stands nowhere.
+# The factors of what a word tells: if it is a name, if it stands nowhere, and if a record's text is described by it.
 NAMED = 1.5
 MET_NOWHERE = 0.5
+DESCRIBES = 0.5
 
 
 def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
@@ -102,11 +92,9 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
     """
     chosen = _Chosen(found)
     asked = _Asked(message, found)
-    others_may_say_more = _choose_records(chosen, asked)
-    if not chosen.covered:
-        places = asked.places_with_all_words()
-        others_may_say_more = not (places and all(map(is_listed, places)))
-        chosen.take_all(places or _places_naming_records(message, found))
+    most = asked.places_with_most()
+    chosen.take_all(most)
+    others_may_say_more = _choose_records(chosen, asked) or not all(map(is_listed, most))
     certainty = refers_back(message)
     if chosen.covered and not (certainty and others_may_say_more):
         return chosen.expansions(message), True
@@ -117,10 +105,9 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
     if _is_enough(weight, term_count, certainty):
         # A question about what was said needs much context.
         most_characters = REPORTED_CHARACTERS if refers_back(message) else WINDOWS_CHARACTERS
+        most_characters -= chosen.characters
         for key, record, held in best_windows(found, windows, most_characters):
             chosen.show(key, record, held)
-    elif not chosen.covered:
-        chosen.take_all(asked.places_of_rare_words(), FEW)
     is_clear = not _is_enough(weight, term_count, max(certainty, UNSURE))
     return chosen.expansions(message), is_clear
 
@@ -224,174 +211,119 @@ class _Asked:
         return verb - self.found.met
 
     @cached_property
-    def required(self) -> AbstractSet[int]:
-        """Return the words that a record must hold: of a question those that stand anywhere, if they are most; else all."""
-        return _required_words(self.words, self.found) if self.is_question else self.words
+    def least_share(self) -> float:
+        """Return the share of what the message tells that a record must hold.
 
-    @cached_property
-    def least_words(self) -> int:
-        """Return how many words a message must have to mean a record by them.
-
-        That is three, for a question two. One is enough if the question takes it as known: "Who is the Licensor?".
+        What does not ask for a fact, such as "Do newts hibernate?", may be about anything, so there it is more.
         """
         if not self.is_question:
-            return LEAST_ASKED - len(self.unmet_order)
-        terms = self.found.terms
-        is_meant = all(is_pointed_at(self.message, terms[number]) for number in self.words)
-        return 1 if is_meant else LEAST_ASKED - 1
+            return LEAST_OF_STATEMENT
+        return LEAST_OF_FACT if asks_for_fact(self.message) else LEAST_OF_QUESTION
 
-    def places_with_all_words(self) -> list[Occurrence]:
-        """Return the places whose records hold all the words, best first.
-
-        Where prose holds the words, at most three places of the rarest word are returned.
-        """
-        found = self.found
-        best = found.newest(filter(self._holds_all, self._compared_places()))
-        listed = list(filter(is_listed, best))
-        if len(listed) == len(best):
-            return listed
-        met = [number for number in self.words if found.of(number)]
-        rarest = max(met, key=found.weights.__getitem__)
-        return [place for place in best if place.term == rarest][:FEW]
-
-    def places_of_rare_words(self) -> list[Occurrence]:
-        """Return the best places of the question's rare words, if their records hold enough of what it tells.
-
-        Records that hold nearly as much as the best one are meant alike.
+    def places_with_most(self) -> list[Occurrence]:
+        """Return the places whose records hold most of what the message tells, if that is enough; else nothing.
 
         People ask in words of their own: "Where do I find the moonpetal?" means the line "In the Sunken Chapel grows the
-        moonpetal". What does not ask for a fact, such as "Do newts hibernate?", may be about anything, so there a record
-        must hold more. A name, a number or a kind of thing that stands nowhere ("What is a prime number?") shows that
-        the question is about something else.
+        moonpetal". But a name, a number or a kind of thing that stands nowhere ("What is a prime number?") shows that
+        the message is about something else.
+
+        Of rows or items, all that hold as much as the best one are returned; more than three of them only if they hold
+        much (`LEAST_OF_QUESTION`). Of passages in prose, also those that hold nearly as much are returned, three at most.
         """
         found, met = self.found, self.found.met
         not_met = [term for number, term in enumerate(found.terms) if number not in met]
-        if not (self.is_question and all(map(self._may_be_own, not_met))):
+        is_short = not self.is_question and len(self.words) < LEAST_ASKED - len(self.unmet_order)
+        if is_short or not self.words or not all(map(self._may_be_own, not_met)):
             return []
 
-        def worth(place: Occurrence) -> tuple[float, float, int, int]:
+        def worth(place: Occurrence) -> tuple[float, bool, float, int, int]:
             near = found.weight_of(found.held_near(place))
-            return self._share_held(place), near, found.recency_of(place), -place.start
+            share, names_it = self._share_held(place), names_its_record(place)
+            return share, names_it, near, found.recency_of(place), -place.start
 
-        rare = chain.from_iterable(map(self._places_in_few_records, self.words))
-        best_first = sorted(rare, key=worth, reverse=True)
+        best_first = sorted(self._compared_places(), key=worth, reverse=True)
         most = self._share_held(best_first[0]) if best_first else 0.0
-        if most <= (LEAST_OF_FACT if asks_for_fact(self.message) else LEAST_SHARE):
+        if not best_first or most < self.least_share:
             return []
-        least = NEARLY_AS_MUCH * most
+        of_list = is_listed(best_first[0])
+        least = most if of_list else NEARLY_AS_MUCH * most
         meant = dict[str, Occurrence]()
         for place in takewhile(lambda place: self._share_held(place) >= least, best_first):
             meant.setdefault(_record_text(place), place)
-        return list(meant.values())
+        if not of_list:
+            return list(meant.values())[:FEW]
+        is_identified = len(meant) <= FEW or most >= LEAST_OF_QUESTION
+        return list(meant.values()) if is_identified else []
 
     def _may_be_own(self, term: AskedTerm) -> bool:
         """Return whether a term that stands nowhere may be the asker's own word for something."""
         return term.is_plain and not asks_about_kind(self.message, term)
 
     def _share_held(self, place: Occurrence) -> float:
-        """Return the share of what the question tells that stands in the record of a place or in the record's heads."""
-        held = self.found.held_by_record(place) & self.words
-        share = sum(map(self._told.__getitem__, held)) / sum(self._told.values())
-        return round(share, 6)  # the same for the same words, in whatever order they are summed
+        """Return the share of what the message tells that the record of a place holds, itself or in its heads.
+
+        A word that only describes the record's text counts half.
+        """
+        held = self.found.held_by_record(place)
+        describing = self.found.described[place.key] - held
+        told = sum(tells for number, tells in self._told.items() if number in held)
+        described = sum(tells for number, tells in self._told.items() if number in describing)
+        # Rounded, so that it is the same for the same words, in whatever order they are summed.
+        return round((told + DESCRIBES * described) / sum(self._told.values()), 6)
 
     @cached_property
     def _told(self) -> Mapping[int, float]:
-        """Return how much each word tells."""
-        met = self.found.met
-        return {number: self._information(number, is_met=number in met) for number in self.words}
+        """Return how much each word tells, and each phrase that stands somewhere: the more, the rarer, and names more.
 
-    def _information(self, number: int, *, is_met: bool) -> float:
-        """Return how much a word tells: the more, the rarer it is, and a name more than others.
-
-        A word that stands nowhere may be the asker's own, and tells half as much.
+        A word that stands nowhere may be the asker's own. It tells half as much as one that stands once, and not more
+        than any other: what a tool has answered ten times has no rare words.
         """
-        term = self.found.terms[number]
-        rarity = min(self.found.weights[number], idf(1, self.found.chunks))
-        if is_met:
-            return rarity * (NAMED if term.is_name or term.is_capitalised else 1.0)
-        return 0.0 if term.is_vague else rarity * MET_NOWHERE
+        met, terms = self.found.met, self.found.terms
+        told = dict[int, float]()
+        for number in sorted(met):
+            term = terms[number]
+            if number in self.words or term.is_phrase:
+                is_named = term.is_name or term.is_capitalised
+                told[number] = self._rarity(number) * (NAMED if is_named else 1.0)
+        most = max(told.values(), default=0.0)
+        for number in sorted(self.words - met):
+            if not terms[number].is_vague:
+                told[number] = min(MET_NOWHERE * self._rarity(number), most)
+        return told
 
-    def _places_in_few_records(self, number: int) -> list[Occurrence]:
-        """Return the places of a word if it stands in few records, and not by chance; else nothing."""
+    def _rarity(self, number: int) -> float:
+        """Return the weight of a term, at most that of one that stands in a single chunk."""
+        return min(self.found.weights[number], idf(1, self.found.chunks))
+
+    def _is_sought(self, number: int) -> bool:
+        """Return whether records are looked for around a term: it says enough, and does not stand there by chance."""
         term = self.found.terms[number]
-        is_too_short = term.is_small and len(term.text) < SHORTEST_RARE
+        if term.is_phrase:
+            return True
+        is_too_short = term.is_small and len(term.text) < SHORTEST_SOUGHT
         says_little = term.is_short_number or is_too_short or term.is_vague
         if says_little or self.may_be_appointment(term) or asks_about_kind(self.message, term):
-            return []
-        if self.found.chunks > MANY_CHUNKS and not is_pointed_at(self.message, term):
-            return []
-        places, records = list[Occurrence](), set[tuple[str, int]]()
-        for place in _not_naming_fields(self.found.newest(self.found.of(number))):
-            if not place.names_a_column:
-                places.append(place)
-                records.add((place.key, place.record.start))
-                # A common word stands in hundreds of records, and finding each of them takes time.
-                if len(records) > MOST_RARE:
-                    return []
-        return places
+            return False
+        return self.found.chunks <= MANY_CHUNKS or is_pointed_at(self.message, term)
 
     def _compared_places(self) -> Iterable[Occurrence]:
-        """Return the places whose records may hold all the words: one in each record, those with most beside them first.
-
-        They are places of the two words with the fewest places: one alone may stand in a header or a heading only, which
-        is in no record.
-        """
-        by_word = filter(None, (_not_naming_fields(self.found.of(number)) for number in self.words))
-        places = list(chain.from_iterable(sorted(by_word, key=len)[:2]))
+        """Return a place in each record that is compared: of those where most stands beside a sought term."""
+        found = self.found
+        by_term = [
+            found.newest(found.of(number)) for number in self._told if self._is_sought(number)
+        ]
+        places = [
+            place
+            for place in chain.from_iterable(map(_not_naming_fields, by_term))
+            if not place.names_a_column
+        ]
         places.sort(
-            key=lambda place: (self.found.weight_beside(place), self.found.recency_of(place)),
-            reverse=True,
+            key=lambda place: (found.weight_beside(place), found.recency_of(place)), reverse=True
         )
         compared = dict[str, Occurrence]()
         for place in places[:MOST_COMPARED]:
             compared.setdefault(_record_text(place), place)
         return compared.values()
-
-    def _holds_all(self, place: Occurrence) -> bool:
-        """Return whether the record of a place holds all required words, or nearly (`ALL_OF_IT`), and all phrases."""
-        found, required = self.found, self.required
-        # Prose must hold every word: "Is a tomato a fruit or a vegetable?" isn't about a talk on fruit and vegetables.
-        if len(required) < self.least_words or (
-            required != self.words and not is_structured(place)
-        ):
-            return False
-        phrases = {number for number, term in enumerate(found.terms) if term.is_phrase}
-        # A card is a set of words, so it cannot tell whether those of a phrase stand side by side.
-        above = found.held_above(place) - phrases
-        held = found.held_by_record(place) | above
-        if len(required) < LEAST_ASKED:
-            begin, end = place.start - BESIDE_ANOTHER, place.stop + BESIDE_ANOTHER
-            beside = found.held_in(place.key, begin, end)
-            held &= beside | above if required == self.words else beside
-        return held >= phrases and len(held & required) >= ALL_OF_IT * len(required)
-
-
-def _required_words(asked: AbstractSet[int], found: FoundTerms) -> AbstractSet[int]:
-    """Return the words of a question that stand anywhere, if they are most of them; else all that are *asked*.
-
-    People ask in words of their own, so a record need not have every word. But a name or a number that stands nowhere
-    shows that the question is about something else; then all words are required, which hardly any record holds.
-    """
-    known = asked & found.met
-    unknown = asked - known
-    is_named = not all(found.terms[number].is_plain for number in unknown)
-    significant = [number for number in known if not found.terms[number].is_short_number]
-    if is_named or UNKNOWN_PART * len(unknown) > len(significant):
-        return asked
-    return known
-
-
-def _places_naming_records(message: str, found: FoundTerms) -> list[Occurrence]:
-    """Return the places where a word of the message is the name of a record: "show me the function dedent"."""
-    for number in sorted(content_terms(message, found.terms)):
-        term = found.terms[number]
-        # A capitalised word may be a speaker's name, which stands before each of their turns and names none of them.
-        may_name = term.is_name or not term.is_capitalised
-        if may_name and is_pointed_at(message, term):
-            places = found.newest(filter(names_its_record, found.of(number)[:MOST_COMPARED]))
-            if 0 < len(places) <= FEW:
-                return places
-    return []
 
 
 def _not_naming_fields(places: Sequence[Occurrence]) -> Sequence[Occurrence]:
@@ -449,26 +381,27 @@ class _Chosen:
 
     Attributes:
         covered: The terms that the chosen records hold, whether these are shown or stand in the prompt already.
+        characters: How long the chosen records are together.
     """
 
     def __init__(self, found: FoundTerms) -> None:
         self.covered = set[int]()
+        self.characters = 0
         self._found = found
         self._is_seen = found.texts.is_seen
-        self._characters_left = SEVERAL_CHARACTERS
         self._left_out = 0
         self._meant = MeantRecords(found.terms)
 
-    def take_all(self, places: Iterable[Occurrence], most: float = math.inf) -> None:
-        """Take the records of places that are meant alike, best first, *most* of them at most.
+    def take_all(self, places: Iterable[Occurrence]) -> None:
+        """Take the records of places that are meant alike, best first.
 
         The first one is taken in any case, the others as long as there is room. Those left out are counted.
         """
         for rank, place in enumerate(places):
             record = place.record
             length = record.stop - record.start
-            if rank == 0 or (rank < most and length <= self._characters_left):
-                self._characters_left -= length
+            if rank == 0 or self.characters + length <= SEVERAL_CHARACTERS:
+                self.characters += length
                 self.take(place)
             elif not self._is_seen(place.key, record.start, record.stop):
                 self._left_out += 1
