@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
@@ -74,6 +74,8 @@ class Server:
     """A process that speaks JSON-RPC, line by line."""
 
     process: subprocess.Popen[bytes]
+    # Answers that came before they were asked for: a server answers in whatever order it is done.
+    came: dict[int, dict[str, Any]] = field(default_factory=dict[int, dict[str, Any]])
 
     @property
     def stdin(self) -> IO[bytes]:
@@ -108,9 +110,10 @@ class Server:
 
     def answer(self, number: int) -> dict[str, Any]:
         """The answer to the request of that number."""
-        while (message := self.receive()).get("id") != number:
-            pass
-        return message
+        while number not in self.came:
+            message = self.receive()
+            self.came[message.get("id", -1)] = message
+        return self.came.pop(number)
 
     def text(self, number: int) -> str:
         """The text of a tool's answer."""
