@@ -272,6 +272,7 @@ def test_answer_for_a_model(memory: MemoryManager) -> None:
     assert "Nothing on that was found" in told
 
 
+@pytest.mark.long
 def test_a_long_answer_keeps_its_quotations(memory: MemoryManager) -> None:
     """However much the model says, the words that it rests on stand in the tool's answer."""
     quotes = [{"line": 2223, "text": FACT}]

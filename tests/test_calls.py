@@ -361,6 +361,7 @@ class TestHowItIsKept:
             assert token not in record.others["said"]
 
     @on_disk
+    @pytest.mark.long
     def test_written_when_a_program_ends(self, store_url: str) -> None:
         """What a program noted last is there, although it closed nothing."""
         code = """

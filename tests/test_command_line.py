@@ -1097,6 +1097,7 @@ def test_forgetting_a_user_of_calls_only(sqlite_url: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.long
 def test_a_full_disk_is_an_error(file_url: str) -> None:
     """What cannot be written to standard output is one line on standard error, and code 2."""
     listing = ["list", "--user", "ann", "--store", file_url]
@@ -1114,6 +1115,7 @@ def test_a_full_disk_is_an_error(file_url: str) -> None:
         assert 1 == len(done.stderr.splitlines())
 
 
+@pytest.mark.long
 def test_closed_streams(file_url: str) -> None:
     """A daemon may close its streams: nobody to ask is no terminal, and nobody to print for is no failure."""
     words = shlex.join([*COMMAND, "forget", "rockets", "--user", "ann", "--store", file_url])

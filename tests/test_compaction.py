@@ -651,6 +651,7 @@ async def test_a_note_shows_references_whole() -> None:
     assert note.count("[MemoryRef: ") == len(MemoryRef.find_all(note))
 
 
+@pytest.mark.long
 async def test_turns_come_back_with_their_answers() -> None:
     """What is asked about a compacted turn brings its question and its answer; the library's own notes are not stored."""
     context = MemoryContext("ann", store="sqlite://", max_tokens=1500)

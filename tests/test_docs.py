@@ -100,6 +100,7 @@ def test_every_page_has_its_place_in_the_site() -> None:
     assert len(set(listed)) == len(listed)
 
 
+@pytest.mark.long
 def test_reference_is_up_to_date() -> None:
     """What is committed is what the docstrings say; `python tests/reference.py` writes it."""
     made = reference.everything()

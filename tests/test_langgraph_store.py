@@ -840,6 +840,7 @@ def test_a_batch_is_written_whole_or_not_at_all(store_url: str) -> None:
     store.manager.memory_store.close()
 
 
+@pytest.mark.long
 def test_large_batches_side_by_side(store_url: str) -> None:
     """Threads that write the same keys in opposite orders wait for one another and end; the values are whole."""
     shared = SQLAlchemyStore(store_url)
@@ -875,6 +876,7 @@ def everything_at_once(store: BaseStore) -> list[Callable[[], Awaitable[Any]]]:
     return calls
 
 
+@pytest.mark.long
 async def test_everything_at_once(store_url: str) -> None:
     """What many tasks, and many threads, do to the same items at once is done; each reads an item whole, or none."""
     shared = SQLAlchemyStore(store_url)

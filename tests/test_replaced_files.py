@@ -136,6 +136,7 @@ def events(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 @pytest.mark.parametrize("way", SOME_WAYS)
+@pytest.mark.long
 def test_one_thread(
     path: Path, way: Callable[[Path], None], caplog: pytest.LogCaptureFixture
 ) -> None:
