@@ -404,7 +404,7 @@ async def test_a_first_run_that_fails_owns_no_session(store: SQLAlchemyStore, st
     assert "sdx9" in said(client.prompts[0])
     assert "sdx9" not in str(session.to_dict())
     await run_for("ann", "Hello.")
-    assert "777" not in said(client.prompts[1])
+    assert "worker-777" not in said(client.prompts[1])
     with pytest.raises(StateOwnerError):
         await run_for("bob", "Hello.")
 
