@@ -35,7 +35,7 @@ from memory_context.testing.host_contract import (
 # `fuzz` tries others in each run: what it finds becomes an `@example`.
 settings.register_profile(
     "quick",
-    max_examples=12,
+    max_examples=6,
     deadline=None,
     derandomize=True,
     database=None,

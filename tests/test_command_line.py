@@ -256,6 +256,7 @@ class TestList:
             assert whole in done.stdout
         assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d", done.stdout)
 
+    @pytest.mark.long
     def test_a_key_is_never_cut(self, sqlite_url: str) -> None:
         """A key that is longer than the screen stands there in full, for copying; so do times and numbers."""
         key = "k" * 120
@@ -948,24 +949,26 @@ class TestDoctor:
 
     @pytest.mark.parametrize(
         ("fault", "name", "status", "remedy"),
-        [
-            (
-                "INSERT INTO agent_memory_pending (memory_id, user_id, done) SELECT id, user_id, 0 FROM agent_memories",
-                "pending",
-                "warning",
-                "reindex",
-            ),
-            ("UPDATE agent_memory_settings SET value = '0'", "analyzer", "warning", "reindex"),
-            ("UPDATE agent_memory_settings SET value = '99'", "analyzer", "warning", "upgrade"),
-            (
-                "UPDATE memory_context_version SET version_num = '9999'",
-                "schema",
-                "problem",
-                "upgrade",
-            ),
-            ("DROP INDEX ix_agent_memories_user_tier", "tables", "problem", "postgresdb.sql"),
-            ("DROP TABLE agent_memory_access", "tables", "problem", "postgresdb.sql"),
-        ],
+        first_quick(
+            [
+                (
+                    "INSERT INTO agent_memory_pending (memory_id, user_id, done) SELECT id, user_id, 0 FROM agent_memories",
+                    "pending",
+                    "warning",
+                    "reindex",
+                ),
+                ("UPDATE agent_memory_settings SET value = '0'", "analyzer", "warning", "reindex"),
+                ("UPDATE agent_memory_settings SET value = '99'", "analyzer", "warning", "upgrade"),
+                (
+                    "UPDATE memory_context_version SET version_num = '9999'",
+                    "schema",
+                    "problem",
+                    "upgrade",
+                ),
+                ("DROP INDEX ix_agent_memories_user_tier", "tables", "problem", "postgresdb.sql"),
+                ("DROP TABLE agent_memory_access", "tables", "problem", "postgresdb.sql"),
+            ]
+        ),
     )
     def test_other_faults(
         self,

@@ -1041,6 +1041,7 @@ def test_a_namespace_is_read_from_its_category(labels: list[str]) -> None:
     assert tuple(labels) == namespace_of(category)
 
 
+@pytest.mark.long
 def test_a_page_behind_items_that_do_not_match() -> None:
     """Items that match are found behind thousands that do not, or that have expired, in the order of their time."""
     store = adapter()

@@ -401,6 +401,7 @@ class TestResources:
             ("https://example.org/Night.Log", "memory://KEY"),
         ],
     )
+    @pytest.mark.long
     async def test_refusals(self, address: str, uri: str, said: str) -> None:
         """What cannot be read is refused, with what would be right."""
         async with session_with(address) as client:

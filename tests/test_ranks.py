@@ -311,7 +311,7 @@ def test_a_slow_file_serves_the_next_process(cache: Path, monkeypatch: pytest.Mo
     """A server that drips is left at the deadline too, and what arrives later is kept for the next time."""
     get, is_left = requests.get, threading.Event()
     # Each piece comes in time, on any machine; all of them do not.
-    monkeypatch.setattr(requests, "get", lambda url, timeout: get(url, timeout=600 + timeout))  # noqa: S113 - it has one
+    monkeypatch.setattr(requests, "get", lambda url, timeout: get(url, timeout=600 + timeout))
     monkeypatch.setattr(rank_file_download, "DOWNLOAD_SECONDS", 0.2)
     drip = _sending(DATA, before_each=lambda: is_left.wait(600))
     with _server(drip) as (file, _):

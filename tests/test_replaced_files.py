@@ -292,6 +292,7 @@ def test_while_a_transaction_runs(path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_pool", first_quick([False, True]))
+@pytest.mark.long
 def test_engine_of_the_caller(path: Path, is_pool: bool) -> None:
     """On an engine or a pool of the caller's it is seen too, for each of its connections."""
     engine = sa.create_engine(f"sqlite:///{path}")
