@@ -62,7 +62,7 @@ settings.load_profile("quick")
 # The hosts are a million objects that stay, and each full collection would visit them all.
 gc.set_threshold(50_000, 20, 100)
 # The clients of hosts each read the machine's certificates, which takes 100 ms, for servers without TLS.
-ssl.create_default_context = functools.cache(ssl.create_default_context)
+_tls_context = functools.cache(ssl.create_default_context)
 
 POSTGRES_VARIABLE = "MEMORY_CONTEXT_TEST_POSTGRES"
 TOLD = "told"
@@ -217,8 +217,9 @@ def _create_tables(connection: sa.Connection) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _tables_as_made_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each process of the tests has SQLAlchemy make the tables once."""
+def _made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each process of the tests has SQLAlchemy write down the tables once, and reads the machine's certificates once."""
+    monkeypatch.setattr(ssl, "create_default_context", _tls_context)
     monkeypatch.setattr(migrate, "metadata", SimpleNamespace(create_all=_create_tables))
 
 
