@@ -21,7 +21,7 @@ from langchain.agents import create_agent
 
 from commands import in_this_process as command
 from conftest import STORES
-from for_each import for_each
+from for_each import first_quick, for_each
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel
 from memory_context import (
@@ -360,8 +360,7 @@ class TestHowItIsKept:
             assert 5 == record.others["cached"]
             assert token not in record.others["said"]
 
-    @on_disk
-    @pytest.mark.long
+    @pytest.mark.parametrize("store_url", first_quick(["file", "folder"]), indirect=True)
     def test_written_when_a_program_ends(self, store_url: str) -> None:
         """What a program noted last is there, although it closed nothing."""
         code = """

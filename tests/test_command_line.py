@@ -591,6 +591,7 @@ class TestStats:
 class TestForget:
     """``memory-context forget``: asks, and deletes all or nothing."""
 
+    @pytest.mark.long
     def test_it_asks(self, file_url: str) -> None:
         """In a terminal: what it is about is shown; only yes deletes, no ends with code 130."""
         arguments = ("forget", "rockets", "orders", "--user", "ann", "--store", file_url)

@@ -110,6 +110,7 @@ def test_reference_is_up_to_date() -> None:
         assert text == path.read_text("utf-8"), path.name
 
 
+@pytest.mark.long
 def test_reference_is_complete() -> None:
     """Every public name is in it, once."""
     for home in (memory_context, conversation, testing, langchain_memory_context):
