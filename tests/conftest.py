@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import os
+import ssl
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import SystemRandom
+from types import SimpleNamespace
+from typing import Any
 from uuid import uuid4
 
 import psycopg
 import pytest
+import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
 
 from memory_context.model import generated_keys
-from memory_context.stores.sql import engine_setup
+from memory_context.stores.sql import engine_setup, migrate
+from memory_context.stores.sql.schema import metadata
 from memory_context.testing import seeded_keys
 from memory_context.testing.host_contract import (
     pytest_addoption as pytest_addoption,  # --recordings DIR
@@ -28,7 +35,7 @@ from memory_context.testing.host_contract import (
 # `fuzz` tries others in each run: what it finds becomes an `@example`.
 settings.register_profile(
     "quick",
-    max_examples=12,
+    max_examples=6,
     deadline=None,
     derandomize=True,
     database=None,
@@ -52,8 +59,23 @@ settings.register_profile(
 )
 settings.load_profile("quick")
 
+# The hosts are a million objects that stay, and each full collection would visit them all.
+gc.set_threshold(50_000, 20, 100)
+# The clients of hosts each read the machine's certificates, which takes 100 ms, for servers without TLS.
+_tls_context = functools.cache(ssl.create_default_context)
+
 POSTGRES_VARIABLE = "MEMORY_CONTEXT_TEST_POSTGRES"
 TOLD = "told"
+# They use a store through its protocol only: what PostgreSQL does differently, the store's own tests find.
+ABOVE_THE_STORE = {
+    "test_assembly",
+    "test_consolidation",
+    "test_manager",
+    "test_notes_langchain",
+    "test_sql_memory",
+    "test_tiers",
+    "test_ui",
+}
 STORES = (pytest.param("memory", marks=pytest.mark.long), "file", "postgresql")
 
 
@@ -84,23 +106,61 @@ def postgres_server() -> Iterator[str]:
     server.cleanup()
 
 
+@pytest.fixture(scope="session")
+def _emptied_databases() -> list[str]:
+    """Databases of the server that a test has left and the next may take: to make one takes half a second of it."""
+    return []
+
+
 @pytest.fixture
-def postgres_databases(postgres_server: str) -> Iterator[Callable[[], str]]:
+def postgres_databases(
+    postgres_server: str, _emptied_databases: list[str]
+) -> Iterator[Callable[[], str]]:
     """Makes databases of the test's own, and gives their URLs."""
     admin = postgres_server.replace("+psycopg", "")
     before, _, query = postgres_server.partition("?")
     names: list[str] = []
 
+    def url_of(server: str, name: str) -> str:
+        return server.rpartition("/")[0] + f"/{name}" + (f"?{query}" if query else "")
+
     def make() -> str:
-        names.append(f"test_{uuid4().hex}")
-        with psycopg.connect(admin, autocommit=True) as connection:
-            connection.execute(f'CREATE DATABASE "{names[-1]}"')
-        return before.rpartition("/")[0] + f"/{names[-1]}" + (f"?{query}" if query else "")
+        if _emptied_databases:
+            names.append(_emptied_databases.pop())
+        else:
+            names.append(f"test_{uuid4().hex}")
+            with psycopg.connect(admin, autocommit=True) as connection:
+                connection.execute(f'CREATE DATABASE "{names[-1]}"')
+        return url_of(before, names[-1])
 
     yield make
-    with psycopg.connect(admin, autocommit=True) as connection:
-        for name in names:
-            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+    for name in names:
+        if _emptied(url_of(before.replace("+psycopg", ""), name)):
+            _emptied_databases.append(name)
+        else:
+            with psycopg.connect(admin, autocommit=True) as connection:
+                connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def _emptied(url: str) -> bool:
+    """Whether the database at *url* is as new: a test that made schemas or settings of its own leaves one that is not."""
+    try:
+        with psycopg.connect(url, autocommit=True) as connection:
+            others = connection.execute(
+                "SELECT nspname FROM pg_namespace WHERE nspname !~ '^(pg_|information_schema$|public$)' "
+                "UNION ALL SELECT 'set' FROM pg_db_role_setting JOIN pg_database ON setdatabase = pg_database.oid "
+                "WHERE datname = current_database()"
+            ).fetchall()
+            connection.execute(
+                "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+            connection.execute("DROP SCHEMA public CASCADE")
+            connection.execute("CREATE SCHEMA public AUTHORIZATION pg_database_owner")
+            connection.execute("GRANT USAGE ON SCHEMA public TO PUBLIC")
+    except psycopg.Error:
+        return False
+    return not others
 
 
 @pytest.fixture
@@ -132,10 +192,54 @@ def store_url(request: pytest.FixtureRequest) -> str:
     )
 
 
+_tables_made_by: dict[str, list[str]] = {}
+
+
+def _create_tables(connection: sa.Connection) -> None:
+    """Create the tables as the first test did; SQLAlchemy takes 10 ms to write down the same statements again."""
+    if sa.inspect(connection).get_table_names():
+        metadata.create_all(connection)
+    elif statements := _tables_made_by.get(connection.dialect.name):
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+    else:
+        heard: list[str] = []
+
+        def hear(_connection: Any, _cursor: Any, statement: str, *_others: Any) -> None:
+            heard.append(statement)
+
+        sa.event.listen(connection, "before_cursor_execute", hear)
+        metadata.create_all(connection)
+        sa.event.remove(connection, "before_cursor_execute", hear)
+        _tables_made_by[connection.dialect.name] = [
+            statement for statement in heard if statement.lstrip().startswith("CREATE")
+        ]
+
+
+@pytest.fixture(autouse=True)
+def _made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each process of the tests has SQLAlchemy write down the tables once, and reads the machine's certificates once."""
+    monkeypatch.setattr(ssl, "create_default_context", _tls_context)
+    monkeypatch.setattr(migrate, "metadata", SimpleNamespace(create_all=_create_tables))
+
+
 @pytest.fixture
 def told(request: pytest.FixtureRequest) -> Callable[[str], None]:
     """Says in a line what the test did: how many, how long. The lines stand at the end of what pytest prints."""
     return lambda line: request.node.user_properties.append((TOLD, line))
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Leave PostgreSQL to the long suite where a test is far above it."""
+    called_with = getattr(item, "callspec", None)
+    if item.path.stem in ABOVE_THE_STORE and called_with and "postgres" in called_with.id:
+        item.add_marker(pytest.mark.long)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported out of every collection of garbage that follows."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

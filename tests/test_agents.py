@@ -85,7 +85,13 @@ JUDGES: dict[str, Callable[[], dict[str, Any]]] = {
 }
 
 
-@pytest.fixture(params=JUDGES)
+# Words, and the worst that a model may say, before a commit; the others in the long suite.
+@pytest.fixture(
+    params=[
+        judge if judge in {"words", "malicious"} else pytest.param(judge, marks=pytest.mark.long)
+        for judge in JUDGES
+    ]
+)
 def judged(request: pytest.FixtureRequest) -> dict[str, Any]:
     """Who decides what comes back: words, or a model that is no help in one way or another."""
     return JUDGES[request.param]()

@@ -136,16 +136,23 @@ async def test_limits(memory: MemoryManager) -> None:
     assert 0 < answer.read < answer.parts
 
 
-async def test_deadline(memory: MemoryManager) -> None:
+async def test_deadline(memory: MemoryManager, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that never answers leaves what was found until then."""
+    loop, is_read = asyncio.get_running_loop(), asyncio.Event()
+    clock = loop.time
 
     async def slow(prompt: str) -> str:
         if "meeting" in prompt and "\n1: " in prompt:
+            is_read.set()
             return '{"answer": "The first.", "quotes": []}'
+        await is_read.wait()
+        for _ in range(100):  # its answer is taken in
+            await asyncio.sleep(0)
+        monkeypatch.setattr(loop, "time", lambda: clock() + 600)  # the deadline comes
         await asyncio.Event().wait()
         return ""
 
-    answer = await asked(memory, Reading(act=slow), "Who is unhappy?", seconds=0.2)
+    answer = await asked(memory, Reading(act=slow), "Who is unhappy?", seconds=300)
     assert "The first." == answer.text
     assert (1, answer.parts - 1) == (answer.read, answer.unread)
 
@@ -272,6 +279,7 @@ def test_answer_for_a_model(memory: MemoryManager) -> None:
     assert "Nothing on that was found" in told
 
 
+@pytest.mark.long
 def test_a_long_answer_keeps_its_quotations(memory: MemoryManager) -> None:
     """However much the model says, the words that it rests on stand in the tool's answer."""
     quotes = [{"line": 2223, "text": FACT}]

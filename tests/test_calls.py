@@ -21,7 +21,7 @@ from langchain.agents import create_agent
 
 from commands import in_this_process as command
 from conftest import STORES
-from for_each import for_each
+from for_each import first_quick, for_each
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel
 from memory_context import (
@@ -393,7 +393,7 @@ class TestHowItIsKept:
             ("summary", 1000, None, None),
         ] == rows
 
-    @on_disk
+    @pytest.mark.parametrize("store_url", first_quick(["file", "folder"]), indirect=True)
     def test_written_when_a_program_ends(self, store_url: str) -> None:
         """What a program noted last is there, although it closed nothing."""
         code = """

@@ -231,6 +231,7 @@ def test_migrate_refuses_a_newer_schema(tmp_path: Path, sqlite_url: str) -> None
 
 
 @pytest.mark.long
+@pytest.mark.long
 def test_the_demo_stores_real_outputs(kept: Kept) -> None:
     """The four outputs are this machine's own, tens to hundreds of kilobytes each, whole in the database."""
     items = {
@@ -248,12 +249,14 @@ def test_the_demo_stores_real_outputs(kept: Kept) -> None:
     assert items["file_sizes"].text.startswith("package,version,bytes,path\n")
 
 
+@pytest.mark.long
 def test_the_demo_shows_references(kept: Kept) -> None:
     """Each folded output is shown with its reference, exactly as the prompt has it."""
     for item in kept.manager.memory_store.list_all(kept.manager.scope):
         assert " ".join(item.ref.render().split()) in kept.words
 
 
+@pytest.mark.long
 def test_the_demo_recalls_by_itself(kept: Kept) -> None:
     """The second question brings back lines that were out of sight, and the reason is shown."""
     recalled = kept.output.partition("\nrecalled")[2].partition("\nmodel")[0]
@@ -261,6 +264,7 @@ def test_the_demo_recalls_by_itself(kept: Kept) -> None:
     assert "AssertionError: 14-weeks: not 6048000" in recalled
 
 
+@pytest.mark.long
 def test_the_demo_reads_on(kept: Kept) -> None:
     """The model then asks for every line about the failed case, by a pattern."""
     wanted = re.search(r'retrieve_memory\({"key": "(\w+)", "pattern": "14-weeks"}\)', kept.words)
@@ -270,6 +274,7 @@ def test_the_demo_reads_on(kept: Kept) -> None:
     assert "AssertionError: 14-weeks" in lines
 
 
+@pytest.mark.long
 def test_the_demo_answers_from_the_prompt(kept: Kept) -> None:
     """The second answer quotes the assertion, the line of code, and the log."""
     # The terminal's width breaks lines anywhere between words.
@@ -280,6 +285,7 @@ def test_the_demo_answers_from_the_prompt(kept: Kept) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.long
 def test_the_demo_computes(kept: Kept) -> None:
     """The third question is answered by one query over two outputs, as the database says it."""
     [sql] = re.findall(r'query_memory\({"sql": "(.*?)", "save_as"', kept.words)
@@ -288,6 +294,7 @@ def test_the_demo_computes(kept: Kept) -> None:
     assert f"{package}: {size:,} bytes in {files} files" in answer
 
 
+@pytest.mark.long
 def test_the_demo_counts_every_call(kept: Kept) -> None:
     """The table's rows add up to its totals, and a small part of the tokens is sent."""
     rows = re.findall(
@@ -317,6 +324,7 @@ def test_the_demo_runs_on_every_host(host: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.long
 def test_the_next_commands_work(kept: Kept) -> None:
     """What the demo names as the next commands can be copied and run."""
     commands = [
@@ -332,6 +340,7 @@ def test_the_next_commands_work(kept: Kept) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.long
 def test_a_second_run_stores_equal_outputs_once(kept: Kept, tmp_path: Path) -> None:
     """`--store` keeps the database; what a second run makes again is the same record."""
     copy = tmp_path / "memory.db"
@@ -343,6 +352,7 @@ def test_a_second_run_stores_equal_outputs_once(kept: Kept, tmp_path: Path) -> N
     assert sum(key.startswith("run_tests") for key in keys) >= 2
 
 
+@pytest.mark.long
 def test_a_pipe_gets_plain_text(kept: Kept) -> None:
     """In a pipe there are no colours, and no line but those to be copied is longer than the terminal is wide."""
     assert "\x1b" not in kept.output

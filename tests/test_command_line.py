@@ -256,6 +256,7 @@ class TestList:
             assert whole in done.stdout
         assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d", done.stdout)
 
+    @pytest.mark.long
     def test_a_key_is_never_cut(self, sqlite_url: str) -> None:
         """A key that is longer than the screen stands there in full, for copying; so do times and numbers."""
         key = "k" * 120
@@ -590,6 +591,7 @@ class TestStats:
 class TestForget:
     """``memory-context forget``: asks, and deletes all or nothing."""
 
+    @pytest.mark.long
     def test_it_asks(self, file_url: str) -> None:
         """In a terminal: what it is about is shown; only yes deletes, no ends with code 130."""
         arguments = ("forget", "rockets", "orders", "--user", "ann", "--store", file_url)
@@ -948,24 +950,26 @@ class TestDoctor:
 
     @pytest.mark.parametrize(
         ("fault", "name", "status", "remedy"),
-        [
-            (
-                "INSERT INTO agent_memory_pending (memory_id, user_id, done) SELECT id, user_id, 0 FROM agent_memories",
-                "pending",
-                "warning",
-                "reindex",
-            ),
-            ("UPDATE agent_memory_settings SET value = '0'", "analyzer", "warning", "reindex"),
-            ("UPDATE agent_memory_settings SET value = '99'", "analyzer", "warning", "upgrade"),
-            (
-                "UPDATE memory_context_version SET version_num = '9999'",
-                "schema",
-                "problem",
-                "upgrade",
-            ),
-            ("DROP INDEX ix_agent_memories_user_tier", "tables", "problem", "postgresdb.sql"),
-            ("DROP TABLE agent_memory_access", "tables", "problem", "postgresdb.sql"),
-        ],
+        first_quick(
+            [
+                (
+                    "INSERT INTO agent_memory_pending (memory_id, user_id, done) SELECT id, user_id, 0 FROM agent_memories",
+                    "pending",
+                    "warning",
+                    "reindex",
+                ),
+                ("UPDATE agent_memory_settings SET value = '0'", "analyzer", "warning", "reindex"),
+                ("UPDATE agent_memory_settings SET value = '99'", "analyzer", "warning", "upgrade"),
+                (
+                    "UPDATE memory_context_version SET version_num = '9999'",
+                    "schema",
+                    "problem",
+                    "upgrade",
+                ),
+                ("DROP INDEX ix_agent_memories_user_tier", "tables", "problem", "postgresdb.sql"),
+                ("DROP TABLE agent_memory_access", "tables", "problem", "postgresdb.sql"),
+            ]
+        ),
     )
     def test_other_faults(
         self,
@@ -1097,6 +1101,7 @@ def test_forgetting_a_user_of_calls_only(sqlite_url: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.long
 def test_a_full_disk_is_an_error(file_url: str) -> None:
     """What cannot be written to standard output is one line on standard error, and code 2."""
     listing = ["list", "--user", "ann", "--store", file_url]
@@ -1114,6 +1119,7 @@ def test_a_full_disk_is_an_error(file_url: str) -> None:
         assert 1 == len(done.stderr.splitlines())
 
 
+@pytest.mark.long
 def test_closed_streams(file_url: str) -> None:
     """A daemon may close its streams: nobody to ask is no terminal, and nobody to print for is no failure."""
     words = shlex.join([*COMMAND, "forget", "rockets", "--user", "ann", "--store", file_url])

@@ -516,6 +516,7 @@ async def test_a_compaction_keeps_a_question_with_its_answer() -> None:
     assert all('"assistant"' in text.split("\n")[-1] for text in texts)
 
 
+@pytest.mark.long
 async def test_a_turn_that_leans_on_another_is_shown_once() -> None:
     """What corrects a turn in a few words comes with it or by itself, and neither comes again while it is in sight."""
     context = MemoryContext("ann", store="sqlite://", max_tokens=1000)
@@ -651,6 +652,7 @@ async def test_a_note_shows_references_whole() -> None:
     assert note.count("[MemoryRef: ") == len(MemoryRef.find_all(note))
 
 
+@pytest.mark.long
 async def test_turns_come_back_with_their_answers() -> None:
     """What is asked about a compacted turn brings its question and its answer; the library's own notes are not stored."""
     context = MemoryContext("ann", store="sqlite://", max_tokens=1500)

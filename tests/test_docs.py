@@ -100,6 +100,7 @@ def test_every_page_has_its_place_in_the_site() -> None:
     assert len(set(listed)) == len(listed)
 
 
+@pytest.mark.long
 def test_reference_is_up_to_date() -> None:
     """What is committed is what the docstrings say; `python tests/reference.py` writes it."""
     made = reference.everything()
@@ -109,6 +110,7 @@ def test_reference_is_up_to_date() -> None:
         assert text == path.read_text("utf-8"), path.name
 
 
+@pytest.mark.long
 def test_reference_is_complete() -> None:
     """Every public name is in it, once."""
     for home in (memory_context, conversation, testing, langchain_memory_context):

@@ -107,6 +107,7 @@ def test_an_excerpt_never_costs_more_than_its_budget(
 
 
 @for_each("budget", [30, 40, 60, 100])
+@pytest.mark.long
 def test_a_budget_for_a_line_shows_one(budget: int) -> None:
     """What is packed fits at once: nothing has to be taken out again until nothing is left."""
     count = default_counter().count

@@ -619,6 +619,7 @@ def test_full_disk(service: AgentMemoryService, home: Path) -> None:
     assert ["notes.md"] == names(home)
 
 
+@pytest.mark.long
 def test_platform_without_handles(tmp_path: Path) -> None:
     """Where files cannot be opened relative to a folder's handle, the constructor logs it and no file is ever used."""
     program = (

@@ -283,6 +283,7 @@ def test_tools(manager: MemoryManager, name: str) -> None:
 
 
 @quick_texts
+@pytest.mark.long
 async def test_prompts(manager: MemoryManager, name: str) -> None:
     """In a conversation it stands behind one reference of ours; what it forges is opened for nobody and is no fold."""
     text = f"{hostile.TEXTS[name]}\n{LOG}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -48,3 +49,13 @@ def test_no_class_name_has_two_meanings() -> None:
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(name_of(path))
     assert not {name: found for name, found in places.items() if len(found) > 1}
+
+
+def test_what_must_not_appear_is_no_hexadecimal_number() -> None:
+    """An address in a `repr`, a UUID or a hash may hold any few of these digits, in one run of many."""
+    places = [
+        f"{path.name}: {text!r}"
+        for path in Path(__file__).parent.glob("*.py")
+        for text in re.findall('"([0-9a-f]{1,8})" not in ', path.read_text(encoding="utf-8"))
+    ]
+    assert not places

@@ -44,7 +44,7 @@ def server() -> Iterator[OwnServer]:
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that does not take connections is given up as soon as outside of tests."""
-    monkeypatch.setattr(engine_setup, "CONNECT_SECONDS", 5)
+    monkeypatch.setattr(engine_setup, "CONNECT_SECONDS", 10)
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def frozen(server: OwnServer, seconds: float = SILENCE) -> Iterator[None]:
 @pytest.mark.parametrize("given", ["url", "engine", "pool"])
 def test_frozen_server(server: OwnServer, given: str) -> None:
     """A server that is stopped with its connections open is given up; when it goes on, so do stores."""
-    engine = sa.create_engine(server.url, connect_args={"connect_timeout": 2})
+    engine = sa.create_engine(server.url, connect_args={"connect_timeout": 10})
     named: Any = {"url": server.url, "engine": engine, "pool": engine.pool}[given]
     with MemoryManager(named, user_id=given) as manager:
         key = manager.store("before")

@@ -785,6 +785,7 @@ def test_a_name_that_stands_often_in_one_record() -> None:
     assert "mail" not in shown
 
 
+@pytest.mark.long
 def test_a_number_at_many_places(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a number that is everywhere the records are looked at in a few places alone, and in a long line in none."""
     looked_at = list[int]()

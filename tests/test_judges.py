@@ -12,7 +12,7 @@ from autogen_core.model_context import ChatCompletionContext
 from autogen_core.models import CreateResult, FunctionExecutionResultMessage, LLMMessage, ModelInfo
 from pydantic import BaseModel
 
-from for_each import for_each
+from for_each import first_quick, for_each
 from memory_context import MemoryContext, MemoryRef, RecallPolicy, exceptions
 from memory_context.autogen import LLMJudge
 from memory_context.conversation.recall.judge_question_and_verdict import (
@@ -227,7 +227,7 @@ class TestModel:
         assert 3 == len(await fill(context, user("open them all")))
         assert () == context.decisions()[0].opened
 
-    @pytest.mark.parametrize("limits", [JudgeLimits(calls=0), JudgeLimits(tokens=0)])
+    @pytest.mark.parametrize("limits", first_quick([JudgeLimits(calls=0), JudgeLimits(tokens=0)]))
     async def test_budget_of_zero(self, limits: JudgeLimits) -> None:
         """Without a budget the model is never asked; the words decide."""
         model = Model([])

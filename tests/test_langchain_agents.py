@@ -80,6 +80,7 @@ def read_pages(count: int, **settings: Any) -> tuple[Any, MemoryContextMiddlewar
 
 
 @pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
+@pytest.mark.long
 async def test_many_medium_results_at_once(how: str) -> None:
     """Results that are small each and too large together are folded; a few of them stay whole."""
     for count, refs in ((5, 0), (30, 30)):

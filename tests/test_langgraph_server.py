@@ -65,6 +65,7 @@ def ask(client: TestClient, user: str, text: str, **more: Any) -> str:
     return str(response.json())
 
 
+@pytest.mark.long
 def test_the_page_serves_several_people(client: TestClient, postgres_url: str) -> None:
     """Each person's log is folded and comes back to its owner; the same thread's name of another is another thread."""
     for user in ("ann", "bob"):

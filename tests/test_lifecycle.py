@@ -129,6 +129,7 @@ def test_rules(store: MemoryStore, rule: str, gone: set[str]) -> None:
     assert 1 == store.count(BOB)
 
 
+@pytest.mark.long
 def test_expiry_and_rules_together(store: MemoryStore) -> None:
     """What two rules and its own time delete is counted once; the progress ends at the sum; batches go on."""
     store.restore(ANN, [aged(9, f"k{number}", expires_at=now() - DAY) for number in range(120)])

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pydantic import AnyUrl
 
 from examples import examples
-from for_each import for_each
+from for_each import first_quick, for_each
 from mcp_clients import SDK, Client, RefusedError, http_server, on_stdio, session_with
 from memory_context import MemoryItem, MemoryManager
 from memory_context.autogen.agent_tools import memory_tools
@@ -56,7 +56,7 @@ def address(url: str) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(params=["stdio", "http"])
+@pytest.fixture(params=first_quick(["http", "stdio"]))
 def transport(request: pytest.FixtureRequest) -> str:
     """How the client reaches the server."""
     return str(request.param)
@@ -401,6 +401,7 @@ class TestResources:
             ("https://example.org/Night.Log", "memory://KEY"),
         ],
     )
+    @pytest.mark.long
     async def test_refusals(self, address: str, uri: str, said: str) -> None:
         """What cannot be read is refused, with what would be right."""
         async with session_with(address) as client:

@@ -38,7 +38,7 @@ from langgraph.config import get_config
 from langgraph.types import Command
 from pydantic import BaseModel, field_validator
 
-from for_each import for_each
+from for_each import first_quick, for_each
 from langchain_memory_context import ChatModelJudge, MemoryContextMiddleware, memory_tools
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import (
@@ -151,7 +151,7 @@ async def test_folds_and_recalls(how: str) -> None:
     assert (ref.key,) == decision.opened
 
 
-@pytest.mark.parametrize("saver", ["memory", "sqlite"])
+@pytest.mark.parametrize("saver", first_quick(["memory", "sqlite"]))
 def test_what_a_model_saw_does_not_change(saver: str, tmp_path: Path) -> None:
     """Each prompt begins with the one before, byte for byte, also in another process with the same checkpointer."""
     script = [[call("read_log")], "Read.", "At 02:20:34.", "At 00:00:07.", "Bye."]
@@ -210,6 +210,7 @@ def test_checkpoints_are_small() -> None:
         ("short", "What was it?"),
     ],
 )
+@pytest.mark.long
 async def test_same_as_autogen(output: str, question: str) -> None:
     """One conversation gives the same references, previews and recalls in both hosts, at the same positions."""
 
@@ -726,6 +727,7 @@ async def test_beside_retries_and_summaries() -> None:
     assert LOG == MemoryManager(store, user_id="42").retrieve(key)
 
 
+@pytest.mark.long
 def test_context_editing_inside_keeps_recalls() -> None:
     """Clearing old results, put behind this middleware in the list, leaves the state's references as they are."""
     edits = ContextEditingMiddleware()

@@ -83,7 +83,7 @@ def store(sqlite_url: str) -> Iterator[MemoryStore]:
         yield store
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=first_quick(["sqlite", "memory"]))
 def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Saver]:
     """A checkpointer without checkpoints."""
     if request.param == "memory":

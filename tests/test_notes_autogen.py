@@ -621,7 +621,7 @@ async def test_a_plain_run() -> None:
     assert len(context.notes.get()) == 2
     await agent.run(task="thanks, another question")
     assert context.notes.get() == []
-    assert "5433" not in "".join(notes_in(prompts_of(agent)[-1]))
+    assert "port is 5433" not in "".join(notes_in(prompts_of(agent)[-1]))
     context.notes.save("gone with the messages", tier="run")
     await context.clear()
     assert context.manager.search("gone") == context.notes.get() == []

@@ -160,7 +160,7 @@ class TestNode:
     """One agent in a parent graph."""
 
     @pytest.mark.parametrize("own_checkpoints", first_quick([None, True]))
-    @pytest.mark.parametrize("depth", [1, 2])
+    @pytest.mark.parametrize("depth", first_quick([2, 1]))
     def test_turns(
         self, store: MemoryStore, saver: Saver, depth: int, own_checkpoints: bool | None
     ) -> None:
@@ -205,6 +205,7 @@ class TestNode:
 
         assert prompts[0] == prompts[1]
 
+    @pytest.mark.long
     def test_another_process(self, store: MemoryStore, saver: Saver) -> None:
         """New objects on the same checkpoints and the same store go on where the others stopped."""
         prompts = list[list[BaseMessage]]()
@@ -264,6 +265,7 @@ class TestNode:
         assert 1 == len(texts)
         assert "a@b.org" not in str(model.prompts[-1])
 
+    @pytest.mark.long
     def test_streams_show_new_messages_only(self, store: MemoryStore) -> None:
         """No message of an earlier turn comes again in a stream of updates, and none that a model was not sent."""
         agent, _ = agent_of(MemoryContextMiddleware(store, user_id="42"), SCRIPT)
@@ -489,6 +491,7 @@ class TestSeveralAgents:
         check_answers(writer_model)
 
     @pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
+    @pytest.mark.long
     async def test_handoffs(self, store: MemoryStore, how: str) -> None:
         """Agents that hand the conversation over to each other by a tool see what they were shown where it was."""
 
@@ -547,6 +550,7 @@ class TestSeveralAgents:
         texts = recalls_in(right_model.prompts[-1])
         assert len(texts) == len(set(texts))
 
+    @pytest.mark.long
     def test_a_large_message_for_two_agents(self, store: MemoryStore) -> None:
         """What a person says at length is stored once, and folded alike in the prompts of two agents."""
         left, left_model = agent_of(MemoryContextMiddleware(store, user_id="42"), ["ok"] * 3)
@@ -560,7 +564,7 @@ class TestSeveralAgents:
             assert str(model.prompts[0][-1].content).startswith("[MemoryRef: ")
         assert 1 == len(MemoryManager(store, user_id="42").search(""))
 
-    @pytest.mark.parametrize("threshold", [None, 100_000])
+    @pytest.mark.parametrize("threshold", first_quick([None, 100_000]))
     @pytest.mark.parametrize("side_by_side", [False, True])
     def test_a_large_message_that_others_need_whole(
         self, store: MemoryStore, side_by_side: bool, threshold: int | None

@@ -16,7 +16,7 @@ from langchain_core.messages import HumanMessage
 from langchain_core.tools import tool as langchain_tool
 
 from commands import in_this_process
-from for_each import for_each
+from for_each import first_quick, for_each
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import FoldPolicy, MemoryContext, MemoryManager, MemoryRef, QueryResult
@@ -50,7 +50,7 @@ def memory() -> MemoryManager:
 @pytest.mark.parametrize(
     ("seed", "orders"), [(1, 40), pytest.param(2, 1000, marks=pytest.mark.long)]
 )
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", first_quick(FORMS))
 def test_questions(form: str, seed: int, orders: int) -> None:
     """Questions with two joins, a filter and an aggregate are answered exactly, in every form of a table."""
     tables = shop(seed, orders)

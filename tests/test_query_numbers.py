@@ -138,6 +138,7 @@ def test_no_guesses(cells: list[str]) -> None:
         ("id,n\n007,1\n7,2", "SELECT n FROM t WHERE id = 7", "compare it with a text, as '007'"),
     ],
 )  # fmt: skip
+@pytest.mark.long
 def test_texts_are_not_numbers(text: str, sql: str, told: str) -> None:
     """Texts that are added, or compared with a number, are an error that names a cell and what to write instead."""
     with pytest.raises(InvalidQueryError, match=told):
@@ -453,6 +454,7 @@ def test_other_names_and_orders(text: str, sql: str, expected: list[Any]) -> Non
         (["9 AM", "1 PM"], "'1 PM' would come before '9 AM'"),
     ],
 )  # fmt: skip
+@pytest.mark.long
 def test_orders_of_time(cells: list[str], told: str) -> None:
     """Dates, times and durations that SQLite would put in another order than time's are not ordered or compared."""
     memory = _memory(json.dumps([{"x": cell} for cell in cells]))

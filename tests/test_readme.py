@@ -46,6 +46,7 @@ def test_first_example_run_again(tmp_path: Path) -> None:
     assert [printed[0]] * 3 == printed
 
 
+@pytest.mark.long
 def test_first_example_does_what_is_said(tmp_path: Path) -> None:
     """The first example prints the reference that the README shows, and what it says about the recall."""
     run = subprocess.run(

@@ -54,6 +54,7 @@ class TestFinds:
     """Everything that was planted is found, in every kind of place, and called what it is."""
 
     @pytest.mark.parametrize("seed", first_quick(range(2)))
+    @pytest.mark.long
     def test_every_kind_in_every_context(self, seed: int) -> None:
         """All of 6,000 samples: the secret is gone, one of its kind is counted, what stands around it is as it was."""
         samples = planted(seed)

@@ -659,6 +659,7 @@ class TestWhatWasStoredBefore:
         assert await context.restore(key) == len(messages)
         await context.aclose()
 
+    @pytest.mark.long
     def test_no_bytes_are_left(self, tmp_path: Path) -> None:
         """Afterwards no word of a secret stands in the database's files."""
         with SQLAlchemyStore(f"sqlite:///{tmp_path}/memory.db") as store:

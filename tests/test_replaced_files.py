@@ -136,6 +136,7 @@ def events(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 @pytest.mark.parametrize("way", SOME_WAYS)
+@pytest.mark.long
 def test_one_thread(
     path: Path, way: Callable[[Path], None], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -291,6 +292,7 @@ def test_while_a_transaction_runs(path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_pool", first_quick([False, True]))
+@pytest.mark.long
 def test_engine_of_the_caller(path: Path, is_pool: bool) -> None:
     """On an engine or a pool of the caller's it is seen too, for each of its connections."""
     engine = sa.create_engine(f"sqlite:///{path}")

@@ -72,6 +72,7 @@ def runs_(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
+@pytest.mark.long
 def test_it_concludes(runs: Path) -> None:
     """The first sentence says what our first policy saves in tokens and dollars, and what it costs a model."""
     done = replay(runs, "--policy=unbounded", "--policy=memory", "--json", "--price=10/1")

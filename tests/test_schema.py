@@ -121,6 +121,7 @@ def test_migrate_says_where_it_came_from(request: pytest.FixtureRequest, fixture
 @pytest.mark.parametrize(
     "fixture", [pytest.param("sqlite_url", marks=pytest.mark.long), "postgres_url"]
 )
+@pytest.mark.long
 def test_schema_is_created_once(request: pytest.FixtureRequest, fixture: str) -> None:
     """Several processes that open an empty database at once all find it ready."""
     url = request.getfixturevalue(fixture)

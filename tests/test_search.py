@@ -223,6 +223,7 @@ class TestIndex:
         assert {"k10", "k11"} == set(keys(store, "disk"))
         assert 10 == len(keys(store, "disk", filters={"is_active": False}, limit=99))
 
+    @pytest.mark.long
     def test_another_process_finds_it_at_once(self, url: str) -> None:
         """What one process has stored is found by the next search of another."""
         code = "import sys; from memory_context import MemoryManager\nMemoryManager(sys.argv[1], user_id='ann').store("

@@ -109,6 +109,7 @@ def test_wishes_stay_before_facts_and_new_words_before_old_ones() -> None:
     assert within_budget(said, 5, words) == []
 
 
+@pytest.mark.long
 async def test_a_wish_outlives_every_compaction(tmp_path: Path) -> None:
     """After many compactions, and in another process, the prompt says it once."""
     store = f"sqlite:///{tmp_path / 'memories.db'}"

@@ -27,6 +27,7 @@ class TestSQLAlchemyStore(MemoryStoreContract):
             yield store
 
 
+@pytest.mark.long
 def test_many_deletions_are_listed() -> None:
     """All deletions are listed, each once, however many there are."""
     moment = datetime(2020, 2, 29, tzinfo=UTC)

@@ -228,6 +228,7 @@ class TestAnotherAgent:
 
         assert ([leaked] if is_told else []) == context.trusted_keys()
 
+    @pytest.mark.long
     async def test_of_another_process(self, store: str) -> None:
         """A placeholder that another process has made is passed on, and so it is from a saved state."""
         run = await asyncio.to_thread(

@@ -34,6 +34,7 @@ def wrap(*arguments: str, **environment: str) -> StdioServerParameters:
 
 
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.long
 async def test_a_command(mode: str, tmp_path: Path) -> None:
     """What stands behind -- is started and wrapped; without further ado results go to a database at home."""
     async with session_with(wrap("--", *SCRIPTED, XDG_DATA_HOME=str(tmp_path)), mode) as client:
