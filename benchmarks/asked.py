@@ -17,7 +17,8 @@ Each message is asked of its own copy of the conversation, so that none sees wha
 - **tokens**: those of what came, on average over the questions;
 - **not quiet**: messages that need nothing, for which something came.
 
-Beside it: BM25 over chunks of whole lines, some 700 characters: the best three, and as many tokens of the best as ours.
+Beside it: BM25 over chunks of whole lines, some 700 characters: the best three, as many tokens of the best as ours, and
+the best one alone where it holds 0.4 of the message's words, by their rarity.
 """
 
 from __future__ import annotations
@@ -45,13 +46,17 @@ from rich.table import Table
 from memory_context import MemoryContext
 
 FIRST = Path(__file__).parent / "asked" / "first.jsonl.gz"
+ENOUGH = 0.4
 CHUNK = re.compile(r"(?s).{1,699}(?:\n|\Z)|.{1,699} |.{1,700}")
 WORD = re.compile(r"(?=([\u3400-\u9fff]{2}))|([^\W\u3400-\u9fff]+)")  # Chinese by pairs
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What came for a message, the prompt before it, and how BM25 ranks the chunks; quiet messages need nothing."""
+    """What came for a message, the prompt before it, and how BM25 ranks the chunks; quiet messages need nothing.
+
+    `share` is that of the message's words, by their rarity, which stand in the best chunk.
+    """
 
     conversation: str
     ask: str
@@ -60,6 +65,7 @@ class Reply:
     prompt: str
     came: str
     ranked: Sequence[str]
+    share: float
 
     def is_answered_by(self, text: str) -> bool:
         """Return whether all that is needed stands in a text."""
@@ -95,7 +101,9 @@ def replies_in(conversation: Mapping[str, Any]) -> list[Reply]:
             with tempfile.TemporaryDirectory() as copy:
                 shutil.copytree(store, copy, dirs_exist_ok=True)
                 prompt, came = asyncio.run(_prompt_and_new(asked["ask"], copy, state))
-            found = {"prompt": prompt, "came": came, "ranked": bm25.ranked(asked["ask"])}
+            ranked = bm25.ranked(asked["ask"])
+            share = bm25.share_of(asked["ask"], ranked[0]) if ranked else 0.0
+            found = {"prompt": prompt, "came": came, "ranked": ranked, "share": share}
             replies.append(Reply(conversation=conversation["name"], **asked, **found))
     return replies
 
@@ -167,6 +175,9 @@ def print_tables(ours: Sequence[Reply]) -> None:
     texts = {
         "memory-context": [reply.came for reply in ours],
         "BM25, three chunks": ["\n".join(reply.ranked[:3]) for reply in ours],
+        "BM25, the best one if it holds enough": [
+            reply.ranked[0] if reply.share >= ENOUGH else "" for reply in ours
+        ],
         f"BM25, {budget:.0f} tokens": [best_within(reply.ranked, budget) for reply in ours],
     }
     for way, came in texts.items():

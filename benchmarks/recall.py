@@ -177,11 +177,20 @@ class PlainBM25:
         places = sorted(range(len(scores)), key=lambda place: -scores[place])
         return [self._chunks[place] for place in places if scores[place]]
 
+    def share_of(self, question: str, chunk: str) -> float:
+        """Return the share of the question's words, by their rarity, that stand in a chunk."""
+        wanted = set(self._words_of(question))
+        held = sum(map(self._rarity, wanted.intersection(self._words_of(chunk))))
+        return held / max(sum(map(self._rarity, wanted)), 1e-9)
+
+    def _rarity(self, word: str) -> float:
+        holding = self._holding[word]
+        return math.log1p((len(self._words) - holding + 0.5) / (holding + 0.5))
+
     def _score(self, words: Counter[str], wanted: set[str]) -> float:
         score = 0.0
         for word in wanted & words.keys():
-            holding = self._holding[word]
-            rarity = math.log1p((len(self._words) - holding + 0.5) / (holding + 0.5))
+            rarity = self._rarity(word)
             norm = 1.2 * (0.25 + 0.75 * words.total() / self._average)
             score += rarity * words[word] * 2.2 / (words[word] + norm)
         return score
