@@ -144,9 +144,14 @@ async def test_a_run_that_was_left_behind(store: SQLAlchemyStore) -> None:
 async def test_a_run_waits_for_a_person(store: SQLAlchemyStore, *, through_json: bool) -> None:
     """A run that waits keeps its notes; the approved call is answered, its result folded, and then the run ends."""
     memory = MemoryContextProvider(store, user_id="ann", notes=True)
-    agent, client = agent_of(
-        [call("save_memory", **SAVE), call("deploy", "2"), "Deployed."], memory
-    )
+    manager = MemoryManager(store, user_id="ann")
+    noted = list[str]()
+
+    def deployed(_: Sequence[Message]) -> str:
+        noted.extend(item.text for item in manager.memory_store.list_all(manager.scope))
+        return "Deployed."
+
+    agent, client = agent_of([call("save_memory", **SAVE), call("deploy", "2"), deployed], memory)
     session = agent.create_session()
     [asked] = (await agent.run("Deploy.", session=session)).user_input_requests
     if through_json:
@@ -155,6 +160,7 @@ async def test_a_run_waits_for_a_person(store: SQLAlchemyStore, *, through_json:
     response = await agent.run(approved, session=session)
 
     assert "Deployed." == response.text
+    assert "worker-7 is slow" in noted
     last = said(client.prompts[-1])
     assert "worker-7 is slow" in last
     assert WHOLE not in last
@@ -165,7 +171,6 @@ async def test_a_run_waits_for_a_person(store: SQLAlchemyStore, *, through_json:
         if content.type == "function_result" and content.call_id == "2"
     ]
     [ref] = MemoryRef.find_all(str(result.result))
-    manager = MemoryManager(store, user_id="ann")
     assert LOG == manager.retrieve(ref.key)
     assert [ref.key] == [i.memory_key for i in manager.memory_store.list_all(manager.scope)]
     assert WHOLE not in json.dumps(session.to_dict())

@@ -493,6 +493,13 @@ def test_texts_in_order_of_time(cells: list[str], last: str) -> None:
     assert [(last,)] == [tuple(row) for row in memory.query("SELECT max(x) FROM t")]
 
 
+def test_half_hours_of_zones() -> None:
+    """Minutes of a zone west of Greenwich go the way of its hours: 10:00 at -03:30 comes after 13:15 at +00:00."""
+    memory = _memory("name,at\na,2025-02-28 10:00 -03:30\nb,2025-02-28 13:15 +00:00")
+    with pytest.raises(InvalidQueryError, match="10:00 -03:30' would come before"):
+        memory.query("SELECT max(at) FROM t")
+
+
 def test_casts_of_times() -> None:
     """CAST takes neither the hours of a time nor the day of a date for all of it; their parts are put in order by substr."""
     memory = _memory("day,took\n28.02.2025,9:05\n03.03.2025,10:30")
