@@ -28,7 +28,7 @@ from autogen_ext.models.replay import ReplayChatCompletionClient
 from hypothesis import given
 
 from examples import examples
-from for_each import first_quick, for_each
+from for_each import for_each
 from memory_context import (
     FoldPolicy,
     MemoryContext,
@@ -499,17 +499,16 @@ async def test_what_was_said_later_and_in_other_languages(question: str, comes: 
     assert comes in recalled
 
 
-@pytest.mark.parametrize(("turns", "least"), first_quick([(30, 1), (80, 4)]))
-async def test_a_compaction_keeps_a_question_with_its_answer(turns: int, least: int) -> None:
+async def test_a_compaction_keeps_a_question_with_its_answer() -> None:
     """A stored conversation ends with an answer, whatever the sizes of the messages."""
     context = MemoryContext("ann", store="sqlite://", max_tokens=1000)
     await fill(context, user("Let us begin."))
-    for number in range(turns):
+    for number in range(80):
         asked = user(f"What is part {number}? {'please ' * (number % 7)}")
         answer = f"Part {number} is done. {'really ' * (number * 5 % 23)}"
         await fill(context, AssistantMessage(content=answer, source="coder"), asked)
 
-    assert context.stats().compactions >= least
+    assert context.stats().compactions > 3
     stored = [item.text for item in await context.search("", 50)]
     texts = [text for text in stored if text.startswith('{"role"')]
     assert texts
