@@ -404,8 +404,9 @@ def test_a_sealed_record_is_not_imported(tmp_path: Path) -> None:
     sealed = json.loads((tmp_path / "files" / f"{item.id}.json").read_text("utf-8"))
     export = tmp_path / "sealed.jsonl"
     with SQLAlchemyStore("sqlite://") as plain:
+        plain.put(ANN, memory("other text", memory_key="other"))
         export_memories(plain, export, user_id="ann")
-        head, end = export.read_text("utf-8").splitlines()
+        head, _, end = export.read_text("utf-8").splitlines()
         export.write_text("\n".join([head, json.dumps({"memory": sealed}), end]), "utf-8")
         with pytest.raises(InvalidRecordError, match="open the store that it comes from"):
             import_memories(plain, export, user_id="ann")

@@ -245,6 +245,9 @@ def shape(value: object) -> object:
     return {} if isinstance(value, dict) else type(value)
 
 
+KEY_BEHIND_A_TAB = "sm_sat_adLu6HulCNUnzf7m"
+
+
 class TestLaws:
     """What holds for every text."""
 
@@ -271,6 +274,7 @@ class TestLaws:
     @example({CUT_KEY: "AKIAUJZDEGXDNCF32EPF"})
     @example([[CUT_KEY], "AKIAUJZDEGXDNCF32EPF"])
     @example([{"a": CUT_KEY}, {"AKIAUJZDEGXDNCF32EPF": 1}])
+    @example(["password", f"name\t{KEY_BEHIND_A_TAB}\tvalue"])
     def test_json_stays_json(self, value: object) -> None:
         """A JSON text is one afterwards, of the same shape, however often it is JSON inside JSON."""
         compact = json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -39,14 +39,20 @@ _WORDS = (
 )
 # Signs between a name and its key. Not among them: the slash of a path, an @ ("create-token@1b64…"), and a sign with
 # which a key begins. The end of a line counts only after another sign or before an indented line, because the line below a
-# word may be another row.
-_SIGNS = r"(?:[^\w/+@\n-]|(?<=[:=({\[>\\][ \t\r\n]{0,8})\n|\n(?=[ \t])|[+-](?![A-Za-z0-9])|(?<=[+-])[+-]|(?<=<)/|//){1,24}+"
+# word may be another row. A tab or a line break inside JSON is an escape, whose letter is no part of the key behind it.
+_ESCAPE = r"\\[bfnrt]"
+_LINE_END = r"(?<=[:=({\[>\\][ \t\r\n]{0,8})\n|\n(?=[ \t])"
+_SIGNS = (
+    rf"(?:{_ESCAPE}|[^\w/+@\n-]|{_LINE_END}|[+-](?![A-Za-z0-9])|(?<=[+-])[+-]|(?<=<)/|//){{1,24}}+"
+)
 # A word without meaning here, or a call that has the key as an argument.
 _STEP = rf"(?:(?:{_WORDS})(?![A-Za-z0-9_])|[A-Za-z_][A-Za-z0-9_.:]{{0,40}}(?=[({{])){_SIGNS}"
 _BETWEEN = rf"{_SIGNS}(?:{_STEP}){{0,4}}"
 # The same for the hint, with cheaper patterns: any words.
 _ANY_STEP = r"(?:[a-z]{1,11}+8?+(?![a-z0-9_.:])|[a-z_][a-z0-9_.:]{0,40}+(?=[({]))\W{1,24}+"
 _AHEAD = rf"\W{{1,24}}+(?:{_ANY_STEP}){{0,4}}(?:base64:)?(?=[a-z_+/-]{{0,40}}[0-9])[a-z0-9][a-z0-9_+/-]{{{_SHORTEST - 2}}}"
+# Where a key begins: not within a word, unless that is the letter of an escape, and not with that letter.
+_BEGINS = rf"(?:(?<![\w+/.~-])|(?<={_ESCAPE}))(?<!\\(?=[bfnrt]))"
 # A key is written in one of the alphabets of base64, or with dots.
 _VALUE = (
     r"(?P<value>(?:[A-Za-z0-9+/]{20,512}|[\w-][\w.~-]{18,511}\w)={0,2})"
@@ -93,7 +99,7 @@ def _near(kind: str, hint: str, name: str = "", start: str = _START) -> NearRule
     """Make a rule for a key after *name* (by default, the hint)."""
     named = rf"{start}(?i:{name or hint}{_SUFFIX}{_BETWEEN})"
     return NearRule(
-        kind, hint + _SUFFIX + _AHEAD, rf"{named}(?<![\w+/.~-])(?:base64:)?{_VALUE}", _is_key
+        kind, hint + _SUFFIX + _AHEAD, rf"{named}{_BEGINS}(?:base64:)?{_VALUE}", _is_key
     )
 
 
