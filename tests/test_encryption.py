@@ -198,6 +198,7 @@ def test_wrong_key(sqlite_url: str) -> None:
         "SET user_id = 'bob'",
         "SET media_type = 'text/plain', content = 'believe me', content_bytes = NULL",
         "SET media_type = 'application/octet-stream'",
+        "SET origin = 'person'",
         "SET content_bytes = (SELECT content_bytes FROM agent_memories WHERE memory_key = 'second')",
     ],
 )

@@ -346,6 +346,16 @@ class TestTools:
 class TestResources:
     """Memories as resources."""
 
+    def test_a_secret_has_no_size(self, url: str) -> None:
+        """How long a secret is would be a help to whoever guesses it."""
+        with MemoryManager(url, user_id="ann") as memory:
+            [password] = [
+                one
+                for one in Resources(memory).listed({})["resources"]
+                if one["name"] == "password"
+            ]
+        assert "size" not in password
+
     @pytest.mark.long
     async def test_list(self, address: str) -> None:
         """Memories are listed newest first, with what describes them; secrets by their names, others' not at all."""
