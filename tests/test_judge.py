@@ -410,6 +410,25 @@ def test_one_word_that_stands_nowhere_does_not_silence_a_question(
     assert shown is None or shown in brought[0]
 
 
+def test_the_function_of_a_name_is_meant_where_no_text_says_function() -> None:
+    """Only the definition comes, not what calls it."""
+    bodies = {"indent": "text", "dedent": "text.strip()", "z": "dedent(text)"}
+    source = "\n\n".join(f"def {n}(text):\n    return {body}\n" for n, body in bodies.items())
+    for asked in ("show me the function dedent", "how does the function dedent work?"):
+        [shown] = _shown(asked, source)
+        assert shown.startswith("def dedent(text)")
+
+
+def test_parts_of_one_long_line_do_not_overlap() -> None:
+    """Each word of a question stands in the line; around each is a part of it, and one of those that overlap comes."""
+    long_talk = "it was a long talk on the {0} and its cost. " * 20
+    subjects = ("roof", "harbour", "garden", "road", "school")
+    paragraphs = [f"Jane said about the {one}: {long_talk.format(one)}" for one in subjects]
+    shown = _shown("Who said what about the harbour?", "\n\n".join(paragraphs))
+    assert shown
+    assert 1 == sum("said about the harbour" in part for part in shown)
+
+
 def test_what_a_tool_was_asked_for_belongs_to_each_record_of_its_answer() -> None:
     """A file's name stands in the arguments of the call, and not in its lines."""
     text = "\n".join(f"line {n}: {n * n}" for n in range(300))

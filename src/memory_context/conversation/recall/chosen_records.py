@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, takewhile
+from itertools import chain, islice, takewhile
 
 from memory_context.conversation.recall.judge_question_and_verdict import Expansion
 from memory_context.conversation.recall.places_a_name_means import (
@@ -220,6 +220,13 @@ class _Asked:
             return LEAST_OF_STATEMENT
         return LEAST_OF_FACT if asks_for_fact(self.message) else LEAST_OF_QUESTION
 
+    def _names_what_is_meant(self, place: Occurrence) -> bool:
+        """Return whether a place gives the record the name that the message takes as known: "the function dedent"."""
+        term = self.found.terms[place.term]
+        # A capitalised word may be a speaker's name, which stands before each of their turns and names none of them.
+        may_name = term.is_name or not term.is_capitalised
+        return may_name and names_its_record(place) and is_pointed_at(self.message, term)
+
     def places_with_most(self) -> list[Occurrence]:
         """Return the places whose records hold most of what the message tells, if that is enough; else nothing.
 
@@ -243,13 +250,18 @@ class _Asked:
 
         best_first = sorted(self._compared_places(), key=worth, reverse=True)
         most = self._share_held(best_first[0]) if best_first else 0.0
-        if not best_first or most < self.least_share:
+        least_share = self.least_share
+        if self.is_question and best_first and self._names_what_is_meant(best_first[0]):
+            best_first = list(filter(self._names_what_is_meant, best_first))
+            least_share = LEAST_OF_FACT
+        if not best_first or most < least_share:
             return []
         of_list = is_listed(best_first[0])
         least = most if of_list else NEARLY_AS_MUCH * most
         meant = dict[str, Occurrence]()
         for place in takewhile(lambda place: self._share_held(place) >= least, best_first):
-            meant.setdefault(_record_text(place), place)
+            if not any(map(place.overlaps, meant.values())):
+                meant.setdefault(_record_text(place), place)
         if not of_list:
             return list(meant.values())[:FEW]
         is_identified = len(meant) <= FEW or most >= LEAST_OF_QUESTION
@@ -276,7 +288,7 @@ class _Asked:
         """Return how much each word tells, and each phrase that stands somewhere: the more, the rarer, and names more.
 
         A word that stands nowhere may be the asker's own. It tells half as much as one that stands once, and not more
-        than any other: what a tool has answered ten times has no rare words.
+        than the one that tells most: what a tool has answered ten times has no rare words.
         """
         met, terms = self.found.met, self.found.terms
         told = dict[int, float]()
@@ -312,16 +324,14 @@ class _Asked:
         by_term = [
             found.newest(found.of(number)) for number in self._told if self._is_sought(number)
         ]
-        places = [
-            place
-            for place in chain.from_iterable(map(_not_naming_fields, by_term))
-            if not place.names_a_column
-        ]
-        places.sort(
-            key=lambda place: (found.weight_beside(place), found.recency_of(place)), reverse=True
+        places = sorted(
+            chain.from_iterable(map(_not_naming_fields, by_term)),
+            key=lambda place: (found.weight_beside(place), found.recency_of(place)),
+            reverse=True,
         )
         compared = dict[str, Occurrence]()
-        for place in places[:MOST_COMPARED]:
+        in_rows = (place for place in places if not place.names_a_column)
+        for place in islice(in_rows, MOST_COMPARED):
             compared.setdefault(_record_text(place), place)
         return compared.values()
 
@@ -381,7 +391,7 @@ class _Chosen:
 
     Attributes:
         covered: The terms that the chosen records hold, whether these are shown or stand in the prompt already.
-        characters: How long the chosen records are together.
+        characters: How long the chosen records are together, without those that stand in the prompt already.
     """
 
     def __init__(self, found: FoundTerms) -> None:
@@ -400,10 +410,11 @@ class _Chosen:
         for rank, place in enumerate(places):
             record = place.record
             length = record.stop - record.start
-            if rank == 0 or self.characters + length <= SEVERAL_CHARACTERS:
-                self.characters += length
+            is_seen = self._is_seen(place.key, record.start, record.stop)
+            if is_seen or rank == 0 or self.characters + length <= SEVERAL_CHARACTERS:
+                self.characters += 0 if is_seen else length
                 self.take(place)
-            elif not self._is_seen(place.key, record.start, record.stop):
+            else:
                 self._left_out += 1
 
     def take(self, place: Occurrence) -> None:

@@ -86,6 +86,11 @@ class Occurrence:
             stop = self.text.rfind("\n", start, start + LONGEST_RECORD)
         return Record(start, stop) if stop > 0 else record_at(self.text, self.start, self.start)
 
+    def overlaps(self, other: Occurrence) -> bool:
+        """Return whether the records of two places have a part of the text in common, as in one long line."""
+        record, others = self.record, other.record
+        return self.key == other.key and record.start < others.stop and others.start < record.stop
+
     @property
     def names_a_field(self) -> bool:
         """Return whether the place is the name of a field: a key in JSON or in a Python repr, or before an equals sign."""
