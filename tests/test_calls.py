@@ -369,9 +369,11 @@ class TestHowItIsKept:
                 store.note_call(CallRecord("ann", None, "t1", what))
             assert 3 == len(store.calls(ANYTHING))
         with closing(sqlite3.connect(calls_file(store_url))) as connection:
-            facts = f"""'{{"said": "it is {token}"}}'"""
+            # Facts of the names that a model call's columns have, and of another form.
+            facts = f"""'{{"at": 1, "prompt": ["it is {token}"], "tokens": 7}}'"""
             connection.execute(
-                f"UPDATE agent_memory_calls SET kind = 'summary', details = {facts} WHERE prompt IS NOT NULL"
+                "UPDATE agent_memory_calls SET kind = 'summary', tokens_spent = 77,"
+                f" details = {facts} WHERE prompt IS NOT NULL"
             )
             connection.execute(
                 "UPDATE agent_memory_calls SET details = '{}' WHERE kind <> 'summary'"
@@ -385,13 +387,11 @@ class TestHowItIsKept:
             store.reencrypt()
         with closing(sqlite3.connect(calls_file(store_url))) as connection:
             rows = connection.execute(
-                "SELECT kind, tokens_full, details, prompt FROM agent_memory_calls ORDER BY id"
+                "SELECT kind, tokens_full, tokens_spent, details, prompt FROM agent_memory_calls ORDER BY id"
             ).fetchall()
-        assert [
-            ("model", 1000, None, None),
-            ("decision", 0, None, None),
-            ("summary", 1000, None, None),
-        ] == rows
+        assert ("model", 1000, 0, None, None) == rows[0]
+        assert "decision" == rows[1][0]
+        assert ("summary", 1000, 77, None, None) == rows[2]
 
     @pytest.mark.parametrize("store_url", first_quick(["file", "folder"]), indirect=True)
     def test_written_when_a_program_ends(self, store_url: str) -> None:

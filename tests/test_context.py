@@ -9,6 +9,7 @@ import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
+from types import MappingProxyType
 
 import pytest
 from autogen_core import Image
@@ -41,6 +42,7 @@ from memory_context import (
     TierPolicy,
     exceptions,
 )
+from memory_context.autogen.context_config import MemoryContextConfig
 from memory_context.autogen.loop_lock import LoopLock
 from memory_context.conversation.ask_texts import AskLimits
 from memory_context.model.item import encodable
@@ -661,6 +663,30 @@ class TestComponent:
         context = MemoryContext("ann", store="postgresql://u:hidden@h/d")
 
         assert "hidden" not in context.dump_component().model_dump_json()
+
+    async def test_settings_that_cannot_be_loaded(self) -> None:
+        """A setting of a newer version is named, and so is a policy that is no mapping; a missing one is the default."""
+        config = MemoryContext("ann", store="sqlite:///memory.db").dump_component().config
+        for policy, settings, said in (
+            ("fold", config["fold"] | {"shape": 1}, "FoldPolicy has no setting 'shape'"),
+            ("recall", config["recall"] | {"ask_limits": None}, "AskLimits are a mapping"),
+        ):
+            with pytest.raises(exceptions.InvalidArgumentError, match=said):
+                MemoryContext._from_config(  # noqa: SLF001 - as a component is loaded
+                    MemoryContextConfig.model_validate({**config, policy: settings})
+                )
+        loaded = MemoryContext._from_config(  # noqa: SLF001 - as above
+            MemoryContextConfig.model_validate({**config, "notes": {}})
+        )
+        await loaded.aclose()
+
+    async def test_thresholds_of_any_mapping_are_dumped(self) -> None:
+        """A policy takes any mapping, and JSON has only one kind."""
+        fold = FoldPolicy(source_thresholds=MappingProxyType({"run": 100}))
+        context = MemoryContext("ann", store="sqlite:///memory.db", fold=fold)
+        dumped = json.loads(context.dump_component().model_dump_json())
+        assert {"run": 100} == dumped["config"]["fold"]["source_thresholds"]
+        await context.aclose()
 
     async def test_what_cannot_be_dumped(self) -> None:
         """A store in memory and a counter of one's own say why they cannot be dumped."""

@@ -245,6 +245,16 @@ def shape(value: object) -> object:
     return {} if isinstance(value, dict) else type(value)
 
 
+@for_each(
+    "between",
+    [r"\t" * 10, r"\n", r" \name ", r" \text ", r"\r\n\t"],
+)
+def test_escapes_between_a_name_and_its_key(between: str) -> None:
+    """In JSON, tabs and ends of lines are escapes; elsewhere a backslash may stand before a word."""
+    key = "Q7zkP2mX9vLr4TnB8wYdA3s"
+    assert f"token:{between}[redacted token]" == Redactor().redact(f"token:{between}{key}").text
+
+
 KEY_BEHIND_A_TAB = "sm_sat_adLu6HulCNUnzf7m"
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 from autogen_core import ComponentModel
 from autogen_core.models import LLMMessage
@@ -19,12 +19,15 @@ from memory_context.conversation.fold_recall_notes_policies import (
     RecallPolicy,
 )
 from memory_context.conversation.recall.judge_within_limits import Judge, JudgeLimits, LexicalJudge
-from memory_context.exceptions import NotSerializableError
+from memory_context.exceptions import InvalidArgumentError, NotSerializableError
 from memory_context.memory.summarizer_within_limits import Summaries, Summarizer, SummaryLimits
+from memory_context.model.json_object import JsonObject
 from memory_context.model.tiers_and_limits import TierPolicy
 
-Settings: TypeAlias = dict[str, Any]
+Settings: TypeAlias = JsonObject
 """The settings of a policy by their names, as JSON can hold them."""
+
+Policy = TypeVar("Policy")
 
 _LIMITS = {"judge_limits": JudgeLimits, "ask_limits": AskLimits}
 
@@ -33,6 +36,24 @@ def _settings_of(policy: Any, *left_out: str, **dumped: Any) -> Settings:  # noq
     """Return all settings of *policy* but those *left_out*; those in *dumped* replace ones that JSON cannot hold."""
     names = [setting.name for setting in fields(policy) if setting.name not in left_out]
     return {name: getattr(policy, name) for name in names} | dumped
+
+
+def _loaded(make: Callable[..., Policy], settings: Any) -> Policy:  # noqa: ANN401 - whatever a configuration holds
+    """Return what *make*, a dataclass, makes of these settings, as they were dumped.
+
+    Raises:
+        InvalidArgumentError: They are no mapping, or one of them is not known here.
+    """
+    kind = cast("type[Any]", make)
+    if not isinstance(settings, Mapping):
+        found = type(settings).__name__
+        raise InvalidArgumentError(f"the settings of a {kind.__name__} are a mapping, not {found}")
+    named = cast("Mapping[str, Any]", settings)
+    if unknown := named.keys() - {setting.name for setting in fields(kind)}:
+        raise InvalidArgumentError(
+            f"a {kind.__name__} has no setting {min(unknown)!r} here: a newer version may have dumped it"
+        )
+    return make(**named)
 
 
 class ConnectionConfig(BaseModel):
@@ -74,7 +95,7 @@ def dumped_tiers(tiers: Iterable[TierPolicy]) -> list[Settings]:
 
 def loaded_tiers(dumped: Iterable[Settings]) -> list[TierPolicy]:
     """Return the tiers with these settings."""
-    return [TierPolicy(**settings) for settings in dumped]
+    return [_loaded(TierPolicy, settings) for settings in dumped]
 
 
 def dumped_fold(policy: FoldPolicy) -> Settings:
@@ -87,7 +108,11 @@ def dumped_fold(policy: FoldPolicy) -> Settings:
     if policy.redact:
         raise NotSerializableError("the callables in redact= of a FoldPolicy cannot be dumped")
     summarizer = _dumped_summarizer(policy.summarizer)
-    return _settings_of(policy, "counter", "redact", summarizer=summarizer)
+    # Any mapping will do for a policy; JSON has dicts only.
+    thresholds = {
+        name: dict(getattr(policy, name)) for name in ("source_thresholds", "tool_thresholds")
+    }
+    return _settings_of(policy, "counter", "redact", summarizer=summarizer, **thresholds)
 
 
 def loaded_fold(dumped: Settings) -> FoldPolicy:
@@ -95,7 +120,7 @@ def loaded_fold(dumped: Settings) -> FoldPolicy:
     settings = {**dumped}
     if settings.get("summarizer"):
         settings["summarizer"] = LLMSummarizer.load_component(settings["summarizer"])
-    return FoldPolicy(**settings)
+    return _loaded(FoldPolicy, settings)
 
 
 def dumped_recall(policy: RecallPolicy | None) -> Settings | bool:
@@ -116,10 +141,10 @@ def loaded_recall(dumped: Settings | bool) -> RecallPolicy | bool:  # noqa: FBT0
         return dumped
     settings = {**dumped}
     for name, kind in _LIMITS.items():
-        settings[name] = kind(**settings.get(name, {}))
+        settings[name] = _loaded(kind, settings.get(name, {}))
     if settings.get("judge"):
         settings["judge"] = LLMJudge.load_component(settings["judge"])
-    return RecallPolicy(**settings)
+    return _loaded(RecallPolicy, settings)
 
 
 def dumped_notes(policy: NotesPolicy) -> Settings:
@@ -136,8 +161,8 @@ def loaded_notes(dumped: Settings | bool) -> NotesPolicy | bool:  # noqa: FBT001
     if isinstance(dumped, bool):
         return dumped
     settings = {**dumped}
-    settings["tiers"] = loaded_tiers(dumped["tiers"])
-    return NotesPolicy(**settings)
+    settings["tiers"] = loaded_tiers(dumped.get("tiers", ()))
+    return _loaded(NotesPolicy, settings)
 
 
 def _dumped_judge(judge: Judge | None) -> ComponentModel | None:

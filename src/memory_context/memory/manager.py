@@ -276,7 +276,7 @@ class MemoryManager(ClosedAtExit):
         tier_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         category: str | None = None,
-        tags: Iterable[str] = (),
+        tags: Iterable[str] | None = (),
         importance: float = 0.5,
         expires_at: datetime | None = None,
         replace: bool = False,
@@ -330,7 +330,7 @@ class MemoryManager(ClosedAtExit):
             description=description, type=type, source=source, tags=tags, importance=importance
         )
         body, media_type = to_content(content)
-        words = as_list(tags or ())
+        words = as_list(() if tags is None else tags)
         check_names(type, tier, tier_id, category, *words)
         self._check_tier_id(tier, tier_id)
         check_importance(importance)

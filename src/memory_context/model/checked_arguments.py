@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import NoneType
+from typing import SupportsFloat, SupportsIndex
 
 from memory_context.exceptions import InvalidArgumentError
 
@@ -14,7 +15,7 @@ _WANTED: Mapping[str, tuple[tuple[type, ...], str]] = {
     "query": _TEXT,
     "sql": _TEXT,
     "type": _TEXT,
-    "source": _TEXT,
+    "source": _TEXT_OR_NONE,
     "order_by": _TEXT,
     "description": _TEXT_OR_NONE,
     "category": _TEXT_OR_NONE,
@@ -23,9 +24,9 @@ _WANTED: Mapping[str, tuple[tuple[type, ...], str]] = {
     "tags": _NAMES,
     "filters": ((Mapping, NoneType), "a dict of columns and conditions, such as {'category': 'x'}"),
     "tier_ids": ((Mapping, NoneType), "a dict of tiers and ids, such as {'session': 'x'}"),
-    "importance": ((int, float), "a number from 0 to 1"),
-    "limit": ((int, NoneType), "a whole number"),
-    "offset": ((int,), "a whole number"),
+    "importance": ((SupportsFloat,), "a number from 0 to 1"),
+    "limit": ((SupportsIndex, NoneType), "a whole number"),
+    "offset": ((SupportsIndex,), "a whole number"),
 }
 
 
@@ -38,4 +39,4 @@ def check_arguments(**given: object) -> None:
     for name, value in given.items():
         kind, wanted = _WANTED[name]
         if not isinstance(value, kind):
-            raise InvalidArgumentError(f"{name} must be {wanted}, not a {type(value).__name__}")
+            raise InvalidArgumentError(f"{name} must be {wanted}, not {type(value).__name__}")

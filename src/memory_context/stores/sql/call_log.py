@@ -26,6 +26,7 @@ from memory_context.model.call_log_records import (
     ModelCall,
 )
 from memory_context.model.item import now
+from memory_context.model.json_object import JsonObject
 from memory_context.runtime import deadlines, events
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.circuit_breaker import breaker_of_a_store
@@ -164,9 +165,12 @@ class CallLog:
         for one in self._database.rows(of_user):
             this = narrowed(calls, user_id=one.user_id, id=one.id)
             for row in self._database.rows(sa.select(calls).where(*this)):
-                changed = change(_record_of(row, codec, prompts=True))
+                is_known = row.kind in CALL_KINDS
+                changed = change(
+                    _record_of(row, codec, prompts=True) if is_known else _texts_of(row, codec)
+                )
                 if changed is not None:
-                    values = _row_of(changed, codec) | {"kind": row.kind}
+                    values = _row_of(changed, codec) if is_known else _stored_texts(changed, codec)
                     self._database.write(_update, this, values)
 
     def flush(self) -> None:
@@ -237,6 +241,10 @@ def _update(connection: sa.Connection, this: Sequence[Condition], row: Mapping[s
     connection.execute(sa.update(calls).where(*this).values(**row))
 
 
+# The columns that hold texts, each with a twin for sealed bytes.
+_TEXTS = ("prompt", "details")
+
+
 def _row_of(record: CallRecord, codec: Codec) -> dict[str, Any]:
     facts = asdict(record.what)
     row = {
@@ -282,9 +290,22 @@ def _associated_data(column: str, user_id: str) -> bytes:
     return json.dumps(["memory-context calls", column, user_id]).encode()
 
 
+def _texts_of(row: AnyRow, codec: Codec) -> CallRecord:
+    """Return a row of a kind that this version does not know, as `others`: its texts, whatever they hold."""
+    texts = {column: _opened(column, row, codec) for column in _TEXTS}
+    return CallRecord(row.user_id, row.agent_id, row.thread_id, ModelCall(row.at, 0, 0), texts)
+
+
+def _stored_texts(record: CallRecord, codec: Codec) -> JsonObject:
+    """Return the columns of `_texts_of`'s texts; the others of the row stay as they are."""
+    columns: JsonObject = {}
+    for column in _TEXTS:
+        columns |= _stored(column, record.others[column], record.user_id, codec)
+    return columns
+
+
 def _record_of(row: AnyRow, codec: Codec, *, prompts: bool) -> CallRecord:
     details: dict[str, Any] = json.loads(_opened("details", row, codec) or "{}")
-    # A row of an unknown kind, which only `rewrite` reads, has its text in the columns of a model call.
     kind = Decision if row.kind == "decision" else ModelCall
     names = {field.name for field in fields(kind)}
     facts = dict[str, Any]()
