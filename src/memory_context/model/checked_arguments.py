@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import NoneType
-from typing import SupportsFloat, SupportsIndex
+from typing import SupportsFloat
 
 from memory_context.exceptions import InvalidArgumentError
 
@@ -25,8 +25,8 @@ _WANTED: Mapping[str, tuple[tuple[type, ...], str]] = {
     "filters": ((Mapping, NoneType), "a dict of columns and conditions, such as {'category': 'x'}"),
     "tier_ids": ((Mapping, NoneType), "a dict of tiers and ids, such as {'session': 'x'}"),
     "importance": ((SupportsFloat,), "a number from 0 to 1"),
-    "limit": ((SupportsIndex, NoneType), "a whole number"),
-    "offset": ((SupportsIndex,), "a whole number"),
+    "limit": ((int, NoneType), "a whole number"),
+    "offset": ((int,), "a whole number"),
 }
 
 

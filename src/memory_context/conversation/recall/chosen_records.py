@@ -3,7 +3,8 @@
 Three ways are tried in turn:
 - the records that hold most of what the message *tells*, if that is enough (`places_with_most`). A word tells the more,
   the rarer it is;
-- the records that a name or a rare value in the message identifies (`places_a_name_means`), unless they came already;
+- the records that a name or a rare value in the message identifies (`places_a_name_means`), unless they came already. A
+  question for a reason or an explanation looks for these first, and for the others only if there are none;
 - if nothing was found or the message refers back, the windows of lines that hold most of it (`windows_of_text`).
 
 Terms that the chosen records hold are *covered*: no further record is looked for on their account. A word is *met* if it
@@ -92,15 +93,12 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
     """
     chosen = _Chosen(found)
     asked = _Asked(message, found)
-    # "Why does test_7 fail?" is answered around the name, and not by the one line that says most of the question again.
-    names_first = not asks_for_fact(message)
-    others_may_say_more = names_first and _choose_records(chosen, asked)
-    if not chosen.covered:
-        most = asked.places_with_most()
-        chosen.take_all(most)
-        others_may_say_more |= not all(map(is_listed, most))
-    if not names_first:
-        others_may_say_more |= _choose_records(chosen, asked)
+    if asks_for_fact(message):
+        is_prose = _choose_most(chosen, asked), _choose_records(chosen, asked)
+    else:
+        # "Why does test_7 fail?" is answered around the name, and not by the one line that says most of it again.
+        is_prose = _choose_records(chosen, asked), _choose_most(chosen, asked)
+    others_may_say_more = any(is_prose)
     certainty = refers_back(message)
     if chosen.covered and not (certainty and others_may_say_more):
         return chosen.expansions(message), True
@@ -116,6 +114,19 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
             chosen.show(key, record, held)
     is_clear = not _is_enough(weight, term_count, max(certainty, UNSURE))
     return chosen.expansions(message), is_clear
+
+
+def _choose_most(chosen: _Chosen, asked: _Asked) -> bool:
+    """Choose the records that hold most of what the message tells, if none has been chosen.
+
+    Returns:
+        Whether other passages may say more on the same subject, because a record that was chosen is not one of a list.
+    """
+    if chosen.covered:
+        return False
+    most = asked.places_with_most()
+    chosen.take_all(most)
+    return not all(map(is_listed, most))
 
 
 def _choose_records(chosen: _Chosen, asked: _Asked) -> bool:
