@@ -419,6 +419,21 @@ def test_the_function_of_a_name_is_meant_where_no_text_says_function() -> None:
         assert shown.startswith("def dedent(text)")
 
 
+def test_a_question_for_a_reason_is_answered_around_its_name() -> None:
+    """The summary of a test run says most of the question again; the reason stands where the failure is told."""
+    cases = ("1-second", "2-hours", "14-weeks", "3-days", "9-years")
+    passed = [f"tests/test_durations.py::test_seconds[{one}] PASSED" for one in cases * 8]
+    failure = [
+        *("____ test_seconds[14-weeks] ____", "", "    def test_seconds(said, expected):"),
+        *("        found = seconds(said)", ">       assert found == expected, said"),
+        *("E       AssertionError: 14-weeks: not 6048000", "", "tests/test_durations.py:9: Error"),
+    ]
+    summary = "FAILED tests/test_durations.py::test_seconds[14-weeks] - AssertionError"
+    text = "\n".join([*passed, "==== FAILURES ====", *failure, "==== summary ====", summary])
+    shown = _shown("Why does test_seconds[14-weeks] fail? Quote the assertion.", text)
+    assert "not 6048000" in "\n".join(shown)
+
+
 def test_parts_of_one_long_line_do_not_overlap() -> None:
     """Each word of a question stands in the line; around each is a part of it, and one of those that overlap comes."""
     long_talk = "it was a long talk on the {0} and its cost. " * 20
