@@ -39,4 +39,4 @@ def check_arguments(**given: object) -> None:
     for name, value in given.items():
         kind, wanted = _WANTED[name]
         if not isinstance(value, kind):
-            raise InvalidArgumentError(f"{name} must be {wanted}, not {type(value).__name__}")
+            raise InvalidArgumentError(f"{name} must be {wanted}, not a {type(value).__name__}")
