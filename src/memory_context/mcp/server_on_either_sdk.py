@@ -111,7 +111,12 @@ async def _answered(method: Method, params: BaseModel | None) -> Wire:
 
 def wire_of(message: SessionMessage) -> Wire:
     """Return a message of the SDK as a JSON object, as it is on the wire."""
-    return message.message.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    wire: Wire = message.message.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    # A request whose id MCP forbids (null, 0.5) is a notification in both SDKs, and SDK 1 leaves the id in it.
+    # It would refuse the answer to such a request, and the session would end.
+    if "method" in wire and not isinstance(wire.get("id"), int | str):
+        wire.pop("id", None)
+    return wire
 
 
 def message_of(wire: Wire) -> SessionMessage:
