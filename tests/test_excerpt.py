@@ -664,6 +664,32 @@ def test_occurrences_are_those_of_the_text(text: str, word: str) -> None:
         )
 
 
+def test_a_number_is_read_whole() -> None:
+    """A question for order 40 or SKU-4 is not answered with order 140 or 404, or SKU-40; in large texts neither."""
+    for count, separator in ((1000, "\n"), (9000, " | ")):
+        text = separator.join(f"order {n}: SKU-{n} {n * 7919 % 1500} pieces" for n in range(count))
+        for question in ("How many pieces are order 40?", "SKU-40"):
+            assert "order 40: SKU-40 260 pieces" in excerpt(text, question, 100, len).text
+
+
+@for_each(
+    "lines",
+    ["", ', "lines": [{"sku": "S1", "qty": 1}, {"sku": "S2", "qty": 2}, {"sku": "S3", "qty": 30}]'],
+)
+def test_a_record_of_large_json_is_not_mixed_with_the_next(lines: str) -> None:
+    """In a single line of 400,000 characters, too, a record is shown with its own owner, and with no other's."""
+    records = [
+        f'{{"id": {n}, "name": "part-{n}", "desc": "{"lorem ipsum " * 6}"{lines}, "owner": {{"login": "u{n % 977}"}}}}'
+        for n in range(3000)
+    ]
+    text = f'{{"items": [{", ".join(records)}]}}'
+    assert len(text) > LARGE
+    shown = excerpt(text, "Who owns part-2345, which login?", 250, len).text
+    [record] = [line for line in shown.split("\n") if "part-2345" in line]
+    assert '"owner": {"login": "u391"}' in record
+    assert 1 == record.count('"login"')
+
+
 @pytest.mark.long
 @for_each("unit", [" ", "\t", "\r", "a:", "-", "1", "\\", "a.", "[]", "a-", ": "])
 def test_long_runs_are_read_in_linear_time(unit: str) -> None:

@@ -482,6 +482,15 @@ def test_a_number_ends_where_a_script_without_spaces_begins(
     assert [lines[77]] == _shown(question, "\n".join(lines))
 
 
+HOUSES = [f"仓库{n}号存放水泥{n % 7}吨，负责人是王{n}伟。" for n in range(300)]  # noqa: RUF001
+
+
+@for_each("question", ["仓库77号由谁负责？", "那77号呢？"])  # noqa: RUF001
+def test_a_short_number_comes_with_the_noun_behind_it(question: str) -> None:
+    """As "order 22" does in English: in Chinese, the noun of a number is written behind it, and more words behind that."""
+    assert [HOUSES[77]] == _shown(question, "\n".join(HOUSES))
+
+
 def test_a_record_comes_with_its_head() -> None:
     """The header of a table says what the cells are."""
     rows = [f"{number},u{number},Town {number}" for number in range(100)]

@@ -40,6 +40,7 @@ NAME = re.compile(
     """,
     re.VERBOSE,
 )
+_IN_NUMBER = re.compile(r"(?<=\d)(?=\d)")
 BLOB = re.compile(r"[A-Za-z0-9+/=]+")
 
 
@@ -75,7 +76,8 @@ def is_pair(word: str) -> bool:
 def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int]]]:
     """Yield each of `words` that is in `text`, whatever its case, with the offsets of its first 2,000 occurrences.
 
-    The words must be lower-case.
+    The words must be lower-case. One that begins or ends with a number is not in a text where that number goes on:
+    order 22 is not order 221.
     """
     lower = text.lower()
     for word in words:
@@ -84,6 +86,13 @@ def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int
         else:  # some letter has two characters in lower case, so offsets after it are not those of `text`
             matches = re.finditer(re.escape(word), text, re.IGNORECASE)
             found = (match.start() for match in matches)
+        if word[0].isdigit() or word[-1].isdigit():
+            length = len(word)
+            found = (
+                place
+                for place in found
+                if not _IN_NUMBER.match(text, place) and not _IN_NUMBER.match(text, place + length)
+            )
         places = list(islice(found, MOST_OCCURRENCES))
         if places:
             yield word, places
