@@ -28,7 +28,7 @@ from memory_context.text.excerpt.rare_lines import rare_lines
 from memory_context.text.excerpt.segment_scores import Ranking, score
 from memory_context.text.excerpt.segments import split
 from memory_context.text.tokens.counter import default_counter, estimating_counter
-from memory_context.text.words_and_names import MOST_TERMS, names, occurrences, terms
+from memory_context.text.words_and_names import MOST_TERMS, names, occurrences, terms, unescaped
 from query_tables import FORMS, shop
 
 LOG = [f"step {number}: nothing to report, and all of it in good time" for number in range(1, 201)]
@@ -662,6 +662,17 @@ def test_occurrences_are_those_of_the_text(text: str, word: str) -> None:
             found in text[place : place + len(word) + 2].lower().replace("\u0307", "")
             for place in places
         )
+
+
+@property_test
+@given(texts, st.sampled_from(["groß", "步骤", "é"]))
+def test_escaped_letters_are_found_where_they_are(text: str, word: str) -> None:
+    """In JSON of JSON, too, each place is where the word begins, with or without escapes."""
+    once = json.dumps(f"{text} {word.upper() if word == 'é' else word}")
+    for escaped in (once, json.dumps(once)):
+        [(_, places)] = occurrences(escaped, [word])
+        assert all(unescaped(escaped[place:]).lower().startswith(word) for place in places)
+        assert places[-1] >= len(escaped.encode()) - 6 - 7 * len(word)
 
 
 def test_a_number_is_read_whole() -> None:

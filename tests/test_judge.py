@@ -491,6 +491,13 @@ def test_a_short_number_comes_with_the_noun_behind_it(question: str) -> None:
     assert [HOUSES[77]] == _shown(question, "\n".join(HOUSES))
 
 
+@for_each("question", ["王77伟负责哪个仓库？", "Where is José Groß-77?"])  # noqa: RUF001
+def test_letters_that_json_has_escaped_are_found(question: str) -> None:
+    """`json.dumps` of Python escapes all letters but those of ASCII, and so do the results of many servers."""
+    names = [{"name": f"王{n}伟", "alias": f"José Groß-{n}"} for n in range(300)]
+    assert [json.dumps(names[77])] == _shown(question, json.dumps(names))
+
+
 def test_a_record_comes_with_its_head() -> None:
     """The header of a table says what the cells are."""
     rows = [f"{number},u{number},Town {number}" for number in range(100)]
