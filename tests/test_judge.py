@@ -507,6 +507,25 @@ def test_a_record_comes_with_its_head() -> None:
     assert ["id,login,city", "57,u57,Town 57"] == [text[start:stop] for start, stop in record.spans]
 
 
+TRACES = {
+    "Python": 'Traceback (most recent call last):\n  File "app.py", line {n}, in run\n    run({n})\n{error}: row {n}\n',
+    "Java": "java.lang.{error}: row {n}\n\tat App.run(App.java:{n})\nCaused by: {error}: io {n}\n\tat Io.read(Io.java:7)\n",
+    "Go": "panic: {error} row {n}\n\ngoroutine {n} [running]:\nmain.run(0x{n})\n\t/app/main.go:{n} +0x1d\nexit status 2\n",
+}
+
+
+@for_each("trace", TRACES.values())
+def test_an_entry_of_a_log_comes_with_its_own_exception(trace: str) -> None:
+    """Entries follow one another, so that the exception of each stands right before the next one's line."""
+    entries = [
+        f"2026-11-01 02:{n % 60:02}:00,123 ERROR pod-{n} failed\n"
+        + trace.format(n=n, error=("KeyError", "IOError", "TypeError")[n * n % 3])
+        for n in range(100, 200)
+    ]
+    (shown,) = _shown("Why did pod-157 fail?", "".join(entries))
+    assert entries[57].removesuffix("\n") == shown
+
+
 NOTATIONS = {
     "psql": ("", "-[ RECORD {n} ]---\nid    | {n}\nlogin | {login}\nowner | {owner}\n"),
     "vCard": ("", "BEGIN:VCARD\nUID:{n}\nNICKNAME:{login}\nORG:{owner}\nEND:VCARD\n"),
