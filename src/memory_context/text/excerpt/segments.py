@@ -16,14 +16,11 @@ from itertools import islice, pairwise
 from typing import TypeAlias
 
 from memory_context.sentences_models_read import GAP
-from memory_context.text.excerpt.objects_of_json import (
-    BEGINS_WITH_OBJECT,
-    OBJECT_START,
-    closed_after,
-)
+from memory_context.text.excerpt.objects_of_json import BEGINS_WITH_OBJECT, short_objects
+from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.lines import line_spans
 from memory_context.text.python_literals import is_literal, parse_literal
-from memory_context.text.ranges import Span
+from memory_context.text.ranges import Span, joined
 from memory_context.text.rows.ruled_tables import DELIMITER_ROW
 
 USUAL_LENGTH = 80
@@ -143,11 +140,19 @@ def split_regions(text: str, regions: list[Span]) -> Segmentation:
 
     Of a text that begins as JSON or a repr, each object that is not too long becomes a container. Its path is not known.
     """
-    found = Segmentation(text, regions)
     if BEGINS_WITH_OBJECT.match(text):
-        for start, end in regions:
+        # Wider, so that the objects at the ends of each region are whole.
+        found = Segmentation(
+            text,
+            joined(
+                (max(0, start - LONGEST_RECORD), min(len(text), end + LONGEST_RECORD))
+                for start, end in regions
+            ),
+        )
+        for start, end in found.regions:
             _split_objects(found, start, end)
         return found
+    found = Segmentation(text, regions)
     header = 0 if end_of_header(text, *regions[0]) else None
     for start, end in regions:
         _split_text(found, start, end, 0, header if start else None)
@@ -156,15 +161,11 @@ def split_regions(text: str, regions: list[Span]) -> Segmentation:
 
 def _split_objects(found: Segmentation, start: int, end: int) -> None:
     """Split a region into its objects, each along its members, and the text between them."""
-    text = found.text
-    for match in OBJECT_START.finditer(text, start, end):
-        begin = match.start()
-        stop = closed_after(text, begin) if begin >= start else None
-        if stop is not None:
-            if _WORD.search(text, start, begin):
-                _split_text(found, start, begin, 0)
-            _split_container(found, begin, GAP, 0)
-            start = stop
+    for begin, stop in short_objects(found.text, start, end):
+        if _WORD.search(found.text, start, begin):
+            _split_text(found, start, begin, 0)
+        _split_container(found, begin, GAP, 0)
+        start = stop
     if start < end:
         _split_text(found, start, end, 0)
 
