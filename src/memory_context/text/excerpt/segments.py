@@ -166,7 +166,7 @@ def _split_objects(found: Segmentation, start: int, end: int) -> None:
             _split_text(found, start, begin, 0)
         _split_container(found, begin, GAP, 0)
         start = stop
-    if start < end:
+    if _WORD.search(found.text, start, end):
         _split_text(found, start, end, 0)
 
 
