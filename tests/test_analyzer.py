@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,6 +40,8 @@ def found_by(text: str, query: str) -> bool:
         ("mail to ann.b@example.com", "ann.b@example.com"),
         (CHINESE, CHINESE[2:4]),
         (f"x{CHINESE}y", CHINESE),
+        (json.dumps(f"in Zürich: Anna Groß, {CHINESE}"), f"zürich GROSS {CHINESE[1:3]}"),
+        (json.dumps(json.dumps({"city": "Łódź-2"})), "Łódź-2"),
         (CHINESE, CHINESE[0]),
         ("\u6771\u4eac\u30bf\u30ef\u30fc", "\u30bf\u30ef\u30fc"),
         ("\uc11c\ubc84\uac00 \ub2e4\uc6b4", "\uc11c\ubc84"),
@@ -78,7 +82,10 @@ def test_dates(date: str) -> None:
     assert analyze(f"on {date}.").counts.keys() >= DAY
 
 
-@for_each("text", ["", " \n", "the of and", "!?\u2026 \U0001f600", "\0", "\ud800"])
+@for_each(
+    "text",
+    ["", " \n", r"\u2026", "the of and", "!?\u2026 \U0001f600", "\0", "\ud800"],
+)
 def test_nothing(text: str) -> None:
     """Blank texts, stop words and symbols have no lexemes."""
     assert {} == analyze(text).counts

@@ -28,7 +28,7 @@ from memory_context.text.excerpt.rare_lines import rare_lines
 from memory_context.text.excerpt.segment_scores import Ranking, score
 from memory_context.text.excerpt.segments import split
 from memory_context.text.tokens.counter import default_counter, estimating_counter
-from memory_context.text.words_and_names import MOST_TERMS, names, occurrences, terms
+from memory_context.text.words_and_names import MOST_TERMS, names, occurrences, terms, unescaped
 from query_tables import FORMS, shop
 
 LOG = [f"step {number}: nothing to report, and all of it in good time" for number in range(1, 201)]
@@ -664,6 +664,43 @@ def test_occurrences_are_those_of_the_text(text: str, word: str) -> None:
         )
 
 
+@property_test
+@given(texts, st.sampled_from(["groß", "步骤", "é"]))
+def test_escaped_letters_are_found_where_they_are(text: str, word: str) -> None:
+    """In JSON of JSON, too, each place is where the word begins, with or without escapes."""
+    once = json.dumps(f"{text} {word.upper() if word == 'é' else word}")
+    for escaped in (once, json.dumps(once)):
+        [(_, places)] = occurrences(escaped, [word])
+        assert all(unescaped(escaped[place:]).lower().startswith(word) for place in places)
+        assert places[-1] >= len(escaped.encode()) - 6 - 7 * len(word)
+
+
+def test_a_number_is_read_whole() -> None:
+    """A question for order 40 or SKU-4 is not answered with order 140 or 404, or SKU-40; in large texts neither."""
+    for count, separator in ((1000, "\n"), (9000, " | ")):
+        text = separator.join(f"order {n}: SKU-{n} {n * 7919 % 1500} pieces" for n in range(count))
+        for question in ("How many pieces are order 40?", "SKU-40"):
+            assert "order 40: SKU-40 260 pieces" in excerpt(text, question, 100, len).text
+
+
+@for_each(
+    "lines",
+    ["", ', "lines": [{"sku": "S1", "qty": 1}, {"sku": "S2", "qty": 2}, {"sku": "S3", "qty": 30}]'],
+)
+def test_a_record_of_large_json_is_not_mixed_with_the_next(lines: str) -> None:
+    """In a single line of 400,000 characters, too, a record is shown with its own owner, and with no other's."""
+    records = [
+        f'{{"id": {n}, "name": "part-{n}", "desc": "{"lorem ipsum " * 6}"{lines}, "owner": {{"login": "u{n % 977}"}}}}'
+        for n in range(3000)
+    ]
+    text = f'{{"items": [{", ".join(records)}]}}'
+    assert len(text) > LARGE
+    shown = excerpt(text, "Who owns part-2345, which login?", 250, len).text
+    [record] = [line for line in shown.split("\n") if "part-2345" in line]
+    assert '"owner": {"login": "u391"}' in record
+    assert 1 == record.count('"login"')
+
+
 @pytest.mark.long
 @for_each("unit", [" ", "\t", "\r", "a:", "-", "1", "\\", "a.", "[]", "a-", ": "])
 def test_long_runs_are_read_in_linear_time(unit: str) -> None:
@@ -729,9 +766,13 @@ UNIFORM_TEXTS: dict[str, Callable[[int], str]] = {
 @pytest.mark.long
 @for_each("form", list(UNIFORM_TEXTS))
 def test_a_preview_of_a_uniform_text_shows_either_end(form: str) -> None:
-    """However uniform a large text is, its preview begins with its first word and ends with its last one."""
+    """However uniform a large text is, its preview begins with its first word and ends with its last one.
+
+    Records of large JSON come without the brackets of their list.
+    """
     text = UNIFORM_TEXTS[form](40_000).strip()
     shown = excerpt(text, "", 200, default_counter().count, ranking=PREVIEW).text
-    first, *_, last = text.split() * 2
+    first, *_, last = text.strip("[]").split() * 2
+    shown = shown.removeprefix("… ").strip("[]")
     assert shown.startswith(first[:10])
     assert shown.endswith(last[-10:])

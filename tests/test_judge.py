@@ -482,6 +482,22 @@ def test_a_number_ends_where_a_script_without_spaces_begins(
     assert [lines[77]] == _shown(question, "\n".join(lines))
 
 
+HOUSES = [f"仓库{n}号存放水泥{n % 7}吨，负责人是王{n}伟。" for n in range(300)]  # noqa: RUF001
+
+
+@for_each("question", ["仓库77号由谁负责？", "那77号呢？"])  # noqa: RUF001
+def test_a_short_number_comes_with_the_noun_behind_it(question: str) -> None:
+    """As "order 22" does in English: in Chinese, the noun of a number is written behind it, and more words behind that."""
+    assert [HOUSES[77]] == _shown(question, "\n".join(HOUSES))
+
+
+@for_each("question", ["王77伟负责哪个仓库？", "Where is José Groß-77?"])  # noqa: RUF001
+def test_letters_that_json_has_escaped_are_found(question: str) -> None:
+    """`json.dumps` of Python escapes all letters but those of ASCII, and so do the results of many servers."""
+    names = [{"name": f"王{n}伟", "alias": f"José Groß-{n}"} for n in range(300)]
+    assert [json.dumps(names[77])] == _shown(question, json.dumps(names))
+
+
 def test_a_record_comes_with_its_head() -> None:
     """The header of a table says what the cells are."""
     rows = [f"{number},u{number},Town {number}" for number in range(100)]
@@ -489,6 +505,25 @@ def test_a_record_comes_with_its_head() -> None:
     (expansion,) = _opened("Where does u57 live?", [_item(text)])
     (record,) = expansion.records
     assert ["id,login,city", "57,u57,Town 57"] == [text[start:stop] for start, stop in record.spans]
+
+
+TRACES = {
+    "Python": 'Traceback (most recent call last):\n  File "app.py", line {n}, in run\n    run({n})\n{error}: row {n}\n',
+    "Java": "java.lang.{error}: row {n}\n\tat App.run(App.java:{n})\nCaused by: {error}: io {n}\n\tat Io.read(Io.java:7)\n",
+    "Go": "panic: {error} row {n}\n\ngoroutine {n} [running]:\nmain.run(0x{n})\n\t/app/main.go:{n} +0x1d\nexit status 2\n",
+}
+
+
+@for_each("trace", TRACES.values())
+def test_an_entry_of_a_log_comes_with_its_own_exception(trace: str) -> None:
+    """Entries follow one another, so that the exception of each stands right before the next one's line."""
+    entries = [
+        f"2026-11-01 02:{n % 60:02}:00,123 ERROR pod-{n} failed\n"
+        + trace.format(n=n, error=("KeyError", "IOError", "TypeError")[n * n % 3])
+        for n in range(100, 200)
+    ]
+    (shown,) = _shown("Why did pod-157 fail?", "".join(entries))
+    assert entries[57].removesuffix("\n") == shown
 
 
 NOTATIONS = {

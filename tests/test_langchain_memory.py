@@ -17,7 +17,14 @@ from langchain_classic.memory import (
     SimpleMemory,
 )
 from langchain_core.agents import AgentAction, AgentFinish
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
 from langchain_core.runnables.history import RunnableWithMessageHistory
@@ -486,6 +493,21 @@ def test_the_model_is_who_said_its_answers(store: SQLAlchemyStore) -> None:
         item.memory_key.rpartition("_")[0] for item in kept if item.memory_type == "message"
     }
     assert "tokens] (model)\n" in memory.load_memory_variables({"input": QUESTION})["history"]
+
+
+def test_a_streamed_answer_is_kept_as_a_message(store: SQLAlchemyStore) -> None:
+    """Its chunks, which `RunnableWithMessageHistory` adds as one, are the model's answer like any other."""
+    history(store).add_messages(
+        [HumanMessage("Where is Rex?"), AIMessageChunk("In the garden.", id="a")]
+    )
+
+    assert [HumanMessage("Where is Rex?"), AIMessage("In the garden.", id="a")] == history(
+        store
+    ).messages
+    manager = memory_of(store).manager
+    assert ["model"] == [item.origin for item in store.list_all(manager.scope)]
+    [found] = MemoryRetriever(manager=manager).invoke("Rex")
+    assert "user: Where is Rex?\nassistant: In the garden." == found.page_content
 
 
 def test_a_retriever_shows_a_conversation_as_it_was_said(store: SQLAlchemyStore) -> None:

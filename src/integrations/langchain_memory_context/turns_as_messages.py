@@ -6,7 +6,12 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
+from langchain_core.messages import (
+    BaseMessage,
+    message_chunk_to_message,
+    message_to_dict,
+    messages_from_dict,
+)
 
 from langchain_memory_context.messages import ASSISTANT, neutral_of, shown_as
 from memory_context.conversation.folding.fold_messages import MessageFolder
@@ -38,6 +43,8 @@ def turn_of(message: BaseMessage) -> ChatTurn:
 
     A message that this library has inserted into the conversation is marked as recalled.
     """
+    # `RunnableWithMessageHistory` adds a streamed answer as the sum of its chunks, whose type is not that of an answer.
+    message = message_chunk_to_message(message)
     as_json = json.dumps(message_to_dict(message)["data"], default=str)
     # Log probabilities may be infinite.
     data: JsonObject = json.loads(as_json, parse_constant=str)

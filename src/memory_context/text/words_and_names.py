@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise
@@ -17,6 +18,10 @@ _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
+# A letter as JSON writes it that is limited to ASCII, as that of Python is by default; in a string of JSON in JSON, with
+# more backslashes. Not control characters, and not halves of surrogate pairs, which are no letters.
+ESCAPED = r"\\++u(?!00[01]|[dD][89a-fA-F])[0-9a-fA-F]{4}"
+_ESCAPED = re.compile(ESCAPED)
 UNSPACED_RUN = re.compile(rf"([{_UNSPACED}]+)")
 _WORD = re.compile(r"[^\W_][\w./:@#-]*[^\W_]|[^\W_]")
 _TELLING = re.compile(r"[\d_./:@#-]")
@@ -40,6 +45,7 @@ NAME = re.compile(
     """,
     re.VERBOSE,
 )
+_IN_NUMBER = re.compile(r"(?<=\d)(?=\d)")
 BLOB = re.compile(r"[A-Za-z0-9+/=]+")
 
 
@@ -67,6 +73,11 @@ def words_in(compound: str) -> list[str]:
     return words
 
 
+def unescaped(text: str) -> str:
+    r"""Return *text* with the letters that JSON has escaped, such as ``\u00df``, as themselves."""
+    return _ESCAPED.sub(lambda match: chr(int(match[0][-4:], 16)), text)
+
+
 def is_pair(word: str) -> bool:
     """Return whether a word is two characters of a script without spaces."""
     return len(word) == 2 and UNSPACED_RUN.fullmatch(word) is not None
@@ -75,8 +86,15 @@ def is_pair(word: str) -> bool:
 def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int]]]:
     """Yield each of `words` that is in `text`, whatever its case, with the offsets of its first 2,000 occurrences.
 
-    The words must be lower-case.
+    The words must be lower-case. One that begins or ends with a number is not in a text where that number goes on:
+    order 22 is not order 221.
     """
+    # Of each letter that was escaped: where it ends in the text without escapes, and how much longer the text was so far.
+    ends, longer = list[int](), [0]
+    for match in _ESCAPED.finditer(text):
+        ends.append(match.start() - longer[-1] + 1)
+        longer.append(longer[-1] + len(match[0]) - 1)
+    text = unescaped(text) if ends else text
     lower = text.lower()
     for word in words:
         if len(lower) == len(text):
@@ -84,7 +102,16 @@ def occurrences(text: str, words: Iterable[str]) -> Iterator[tuple[str, list[int
         else:  # some letter has two characters in lower case, so offsets after it are not those of `text`
             matches = re.finditer(re.escape(word), text, re.IGNORECASE)
             found = (match.start() for match in matches)
-        places = list(islice(found, MOST_OCCURRENCES))
+        if word[0].isdigit() or word[-1].isdigit():
+            length = len(word)
+            found = (
+                place
+                for place in found
+                if not _IN_NUMBER.match(text, place) and not _IN_NUMBER.match(text, place + length)
+            )
+        places = [
+            place + longer[bisect_right(ends, place)] for place in islice(found, MOST_OCCURRENCES)
+        ]
         if places:
             yield word, places
 

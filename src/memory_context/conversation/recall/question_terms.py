@@ -105,6 +105,10 @@ _BEGINS_TO_ASK = re.compile(
 _ASKS_IN_JAPANESE = re.compile(
     "\u4f55|\u8ab0|\u3044\u3064|\u3069\u3053|\u3069\u3046|\u306a\u305c|\u3044\u304f\u3089|\u3044\u304f\u3064"
 )
+# In Chinese, Japanese and Korean, a number and its noun are written together, the noun behind: no. 58 is "58\u53f7".
+_COUNTED = re.compile(
+    "(\\d+)([\u53f7\u865f\u756a\u6761\u689d\u7ae0\u8282\u7bc0\u9875\u9801\u6708\u65e5\u697c\u6a13\u5c42\u5c64\u5ba4\u671f\u6279\u9879\u9805\u884c\ud638\ubc88\uc870\uc7a5\uc6d4\uc77c])"
+)
 TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 _DEFINITE = "the|this|that|my|our|your|his|her|their"
 _TAKEN_AS_KNOWN = rf"\b(?:{_DEFINITE}|which)\s+(?:[\w-]+\s+)?{{word}}\b"
@@ -311,11 +315,13 @@ def _is_capitalised(text: str, match: re.Match[str]) -> bool:
 
 
 def _phrases(text: str, foreign: Collection[str]) -> Iterator[AskedTerm]:
-    """Yield quoted phrases, runs of words that are written as names, and numbers with the word or "#" before them."""
+    """Yield quoted phrases, runs of words that are written as names, and numbers with the noun or "#" beside them."""
     for match in _QUOTED.finditer(text):
         words = tuple(COMPOUND.findall(match["text"]))
         if 1 < len(words) <= MOST_IN_PHRASE:
             yield AskedTerm(match["text"], words, is_name=True)
+    for match in _COUNTED.finditer(text):
+        yield AskedTerm(match[0], (match[1], match[2]), is_name=True)
     run = list[re.Match[str]]()
     previous: re.Match[str] | None = None
     for match in COMPOUND.finditer(text):

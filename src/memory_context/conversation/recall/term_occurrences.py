@@ -30,7 +30,7 @@ from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.index.analyzer import COMPOUND, held_by, lexemes_of
 from memory_context.text.index.term_hits import ChunkPlace, TermHits
 from memory_context.text.lines import line_end
-from memory_context.text.words_and_names import UNSPACED_RUN
+from memory_context.text.words_and_names import UNSPACED_RUN, unescaped
 
 # Within this many characters of a place, other terms are "near" it, or "beside" it.
 NEAR = 300
@@ -339,7 +339,7 @@ def _add_occurrences(
     folded = [asked.casefold() for asked in found.terms[number].words]
     for run in words.runs_of(term.words):
         begin, stop = run[0][0], run[-1][1]
-        written = [text[start:end] for start, end in run]
+        written = [unescaped(text[start:end]) for start, end in run]
         # A name may be broken across lines, but the end of one row and the beginning of the next are not a name.
         # So across lines the case must match, too: "Close SUP-440" is not "close" at the end of the row above.
         if "\n" in text[begin:stop] and tuple(written) != term.words:

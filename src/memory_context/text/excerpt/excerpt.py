@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 from memory_context.model.selection import Cost
 from memory_context.sentences_models_read import GAP, GAP_AT_LINE, MORE_MEMBERS
@@ -153,12 +152,12 @@ def _rendered(found: Segmentation, first_line: int, indexes: list[int]) -> Excer
     if len(found.containers) == 1:
         return show_spans(text, ((one.start, one.end) for one in segments), first_line)
     lines = ShownLines(text, first_line)
-    records = list[str]()
-    for container, members in groupby(segments, key=lambda segment: segment.container):
-        shown = list(members)
-        records.append(_record(text, found.containers[container], shown))
-        for segment in shown:
-            lines.show(segment.start, segment.end)
+    shown = dict[int, list[Segment]]()
+    for segment in segments:
+        lines.show(segment.start, segment.end)
+        # A record is shown once, before the objects and lists in it; what is not in any record where it stands.
+        shown.setdefault(segment.container or -segment.start, []).append(segment)
+    records = [_record(text, found.containers[max(key, 0)], run) for key, run in shown.items()]
     return Excerpt("\n".join(records), tuple(joined(lines.ranges)))
 
 
@@ -201,7 +200,8 @@ def gap_between(text: str, shown_end: int, start: int, lines: ShownLines) -> str
 def _record(text: str, container: Container, run: Sequence[Segment]) -> str:
     """Render the path of a record, then the members shown, as JSON; or the segments shown of one long string."""
     if container.kind == "text":
-        shown, shown_end = f"{container.path}: ", run[0].start
+        shown_end = run[0].start
+        shown = f"{container.path}: " if container.path else f"{GAP} "
         for segment in run:
             if segment.start != shown_end:
                 shown += f" {GAP} "

@@ -14,6 +14,11 @@ from itertools import islice
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.excerpt import Excerpt, show_spans
 from memory_context.text.excerpt.headed_sections import section_at
+from memory_context.text.excerpt.objects_of_json import (
+    OBJECT_START,
+    STRING_OR_BRACKET,
+    closed_after,
+)
 from memory_context.text.excerpt.records_by_line_forms import (
     LONG_HEAD,
     LONGEST_RECORD,
@@ -38,10 +43,6 @@ GAP_COST = 6
 LONG_LINE = 600
 # How far before a place to look for the objects around it: first nearby, then further away.
 REACHES = (8_000, 64_000)
-# Brackets, and strings of JSON or of a Python repr: neither holds a line break.
-_TOKEN = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[{}\[\]]""")
-# Where an object begins. An unescaped quote right after a brace cannot be inside a string.
-_OBJECT_START = re.compile(r"""\{\s*["']""")
 # What follows a list that is a member of another container or the end of the text; not what follows `[section]` or `[12:40]`.
 _ENDS_MEMBER = re.compile(r"\s*(?:[,\]}]|\Z)")
 # Between two cells: a bar, a tab, or the spaces that align columns; not an indentation.
@@ -213,7 +214,7 @@ def _object_at(text: str, start: int) -> Record | None:
     record: Span | None = None
     while opened:
         begin = opened[-1]
-        end = _closed_after(text, begin)
+        end = closed_after(text, begin)
         if end is None:
             break
         opened.pop()
@@ -229,13 +230,13 @@ def _opened_before(text: str, begin: int, place: int) -> list[int]:
     """Return the offsets of the brackets that are open at a place, outermost first, reading from about `begin` on."""
     if begin:
         # `begin` may be inside a string, so reading starts at the first point that certainly is not.
-        match = _OBJECT_START.search(text, begin, place)
+        match = OBJECT_START.search(text, begin, place)
         newline = text.find("\n", begin, place)
         begin = match.start() if match else place
         if 0 <= newline < begin:
             begin = newline
     opened = list[int]()
-    for token in _TOKEN.finditer(text, begin, place):
+    for token in STRING_OR_BRACKET.finditer(text, begin, place):
         mark = token.group()
         if mark in ("{", "["):
             opened.append(token.start())
@@ -244,24 +245,10 @@ def _opened_before(text: str, begin: int, place: int) -> list[int]:
     return opened
 
 
-def _closed_after(text: str, begin: int) -> int | None:
-    """Return where the container that begins at `begin` ends; None if it is too long."""
-    depth = 0
-    for token in _TOKEN.finditer(text, begin, begin + LONGEST_RECORD):
-        mark = token.group()
-        if mark in ("{", "["):
-            depth += 1
-        elif mark in ("}", "]"):
-            depth -= 1
-            if depth == 0:
-                return token.end()
-    return None
-
-
 def _head_of(text: str, begin: int) -> Span:
     """Return the span of an object's beginning, up to the first container in it, 160 characters at most."""
     stop = begin + LONG_HEAD
-    for token in _TOKEN.finditer(text, begin + 1, stop):
+    for token in STRING_OR_BRACKET.finditer(text, begin + 1, stop):
         if token.group() in ("{", "["):
             return begin, token.end()
     return begin, stop

@@ -37,6 +37,10 @@ MOST_HEADS = 6
 COMMON = 6
 # In the form of a line that names the indented block below it, this stands for the name. No line holds a line break.
 OPENS = "\n"
+# The form of a line that begins with a time, whichever that is. Such a line of a log begins an entry: the lines below it
+# that have no time, such as a stack trace, belong to it, and an exception that comes again in each of them opens nothing.
+STAMPED = "00:00"
+_STAMP = re.compile(r"\W?(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]+)?\d?\d:\d\d(?::\d\d)?\b")
 # Indentation, then marks or a number, then a key if a mark follows it: `login: `, `<login>`, `| login |`, `## `, `1. `.
 # A key of several words, such as `Invoice date: `, has a number behind it: people speak behind `Project Manager: `.
 _FORM = re.compile(
@@ -106,7 +110,7 @@ def repeated_block(text: str, start: int, stop: int) -> tuple[Span, list[Span]] 
 
 
 def _openers(text: str, lines: Sequence[_Line]) -> list[str]:
-    """Return the forms that recur, in the order in which they occur, but those below gaps come first.
+    """Return the forms that recur, in the order in which they occur, but those below gaps and with a time come first.
 
     The empty form, of lines without marks or key, comes last, unless most of these lines are below gaps, as titles are.
     """
@@ -117,7 +121,7 @@ def _openers(text: str, lines: Sequence[_Line]) -> list[str]:
 
     def order(form: str) -> tuple[bool, bool]:
         is_mostly_below_gap = below_gap[form] >= LEAST_ALIKE * counts[form]
-        return not is_mostly_below_gap, form == ""
+        return not (is_mostly_below_gap or form == STAMPED), form == ""
 
     return sorted(openers, key=order)
 
@@ -166,7 +170,9 @@ def _line(text: str, start: int, stop: int, words: AbstractSet[str]) -> _Line:
     marks = _DIGITS.sub("1", marks)
     is_name = not key or _ALONE.match(text, match.end(), stop)
     form = f"{indentation}{marks}{key}"
-    if is_name and _next_depth(text, stop) > depth:
+    if _STAMP.match(text, start, stop):
+        form = STAMPED
+    elif is_name and _next_depth(text, stop) > depth:
         form = f"{indentation}{marks}{OPENS}"
     elif not form:
         word = _WORD.match(text, start, stop)
@@ -206,7 +212,8 @@ def _bounds(lines: Sequence[_Line], place: int, openers: Sequence[str]) -> Span 
 def _comes_again(lines: Sequence[_Line], bounds: Span, openers: Sequence[str], kinds: int) -> bool:
     """Return whether the record before or after this one has mostly the same forms; never for a single line.
 
-    A block under a name must have lines of *kinds* forms, the name included. With 0, its neighbour need not be alike.
+    A block under a name must have lines of *kinds* forms, the name included. With 0, its neighbour need not be alike, and
+    neither need that of an entry in a log with a stack trace.
     """
     first, end = bounds
     if end - first == 1:
@@ -217,6 +224,8 @@ def _comes_again(lines: Sequence[_Line], bounds: Span, openers: Sequence[str], k
     if is_named and len(forms) < kinds:
         return False
     may_differ = is_named and kinds == 0
+    if opener.form == STAMPED:
+        may_differ = any(line.depth > opener.depth for line in lines[first:end])
     for beside in (range(first - 1, -1, -1), range(end, len(lines))):
         near = _nearest(lines, beside, opener, openers)
         if near is None:

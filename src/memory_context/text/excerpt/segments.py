@@ -15,9 +15,12 @@ from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import TypeAlias
 
+from memory_context.sentences_models_read import GAP
+from memory_context.text.excerpt.objects_of_json import BEGINS_WITH_OBJECT, short_objects
+from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
 from memory_context.text.lines import line_spans
 from memory_context.text.python_literals import is_literal, parse_literal
-from memory_context.text.ranges import Span
+from memory_context.text.ranges import Span, joined
 from memory_context.text.rows.ruled_tables import DELIMITER_ROW
 
 USUAL_LENGTH = 80
@@ -57,6 +60,7 @@ _DEFINITION = re.compile(
     re.VERBOSE,
 )
 _SPACE = re.compile(r"[ \t\n\r]*")
+_WORD = re.compile(r"\w")
 # The tokens of JSON and of a Python repr: whole strings, and the punctuation around members.
 _MARK = re.compile(
     r"""'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\](){},:=]""", re.DOTALL
@@ -92,7 +96,8 @@ class Container:
 
     Attributes:
         kind: ``object`` or ``array``, whose segments are its members; ``text`` for the text and for a long string.
-        path: Its JSONPath; empty for the text itself.
+        path: Its JSONPath, which begins with ``…`` instead of ``$`` if nobody knows where it stands; empty for the text
+            itself.
         size: How many members an object or array has.
     """
 
@@ -131,12 +136,38 @@ def split(text: str) -> Segmentation:
 
 
 def split_regions(text: str, regions: list[Span]) -> Segmentation:
-    """Split some regions of `text` without reading the rest; the first region must be its beginning."""
+    """Split some regions of `text` without reading the rest; the first region must be its beginning.
+
+    Of a text that begins as JSON or a repr, each object that is not too long becomes a container. Its path is not known.
+    """
+    if BEGINS_WITH_OBJECT.match(text):
+        # Wider, so that the objects at the ends of each region are whole.
+        found = Segmentation(
+            text,
+            joined(
+                (max(0, start - LONGEST_RECORD), min(len(text), end + LONGEST_RECORD))
+                for start, end in regions
+            ),
+        )
+        for start, end in found.regions:
+            _split_objects(found, start, end)
+        return found
     found = Segmentation(text, regions)
     header = 0 if end_of_header(text, *regions[0]) else None
     for start, end in regions:
         _split_text(found, start, end, 0, header if start else None)
     return found
+
+
+def _split_objects(found: Segmentation, start: int, end: int) -> None:
+    """Split a region into its objects, each along its members, and the text between them."""
+    for begin, stop in short_objects(found.text, start, end):
+        if _WORD.search(found.text, start, begin):
+            _split_text(found, start, begin, 0)
+        _split_container(found, begin, GAP, 0)
+        start = stop
+    if _WORD.search(found.text, start, end):
+        _split_text(found, start, end, 0)
 
 
 def _starts_of_json_lines(text: str) -> list[int]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections import Counter
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from memory_context.model.selection import Cost
@@ -61,6 +62,10 @@ class SegmentPacker:
         self._gap = GAP_CHARACTERS * max(1.0, unit)
         self._taken = dict[int, None]()
         self._opened = {0}
+        # The members of an object need not be adjacent: between them are those of the objects and lists in it.
+        self._indexes_of = defaultdict[int, list[int]](list)
+        for index, segment in enumerate(found.segments):
+            self._indexes_of[segment.container].append(index)
         self._bonus = dict[int, float]()
         self._shown = set[str]()
         self._forms = {name: name.translate(_FORMS) for name in scores.worth}
@@ -164,17 +169,11 @@ class SegmentPacker:
     def _neighbours(self, index: int) -> list[int]:
         """Return the segments next to one that are not taken; in a JSON object that matches the question, all members."""
         container = self._segments[index].container
-        is_object = self._containers[container].kind == "object"
-        reach = None if is_object and self._scores.relevance[index] else 1
-        before, after = range(index)[::-1], range(index + 1, len(self._segments))
-        neighbours = list[int]()
-        for side in (before, after):
-            for neighbour in side[:reach]:
-                if self._segments[neighbour].container != container:
-                    break
-                if neighbour not in self._taken:
-                    neighbours.append(neighbour)
-        return neighbours
+        siblings = self._indexes_of[container]
+        if self._containers[container].kind != "object" or not self._scores.relevance[index]:
+            place = bisect_left(siblings, index)
+            siblings = siblings[max(0, place - 1) : place + 2]
+        return [sibling for sibling in siblings if sibling not in self._taken]
 
 
 def with_more(

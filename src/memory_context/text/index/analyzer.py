@@ -18,10 +18,10 @@ from itertools import chain, pairwise
 
 import Stemmer
 
-from memory_context.text.words_and_names import STOP_WORDS, UNSPACED_RUN
+from memory_context.text.words_and_names import ESCAPED, STOP_WORDS, UNSPACED_RUN, unescaped
 
 # Increased with every change of the lexemes: an index of another version is rebuilt.
-VERSION = 2
+VERSION = 3
 # Longer lexemes are cut in the index and in a query alike, so they are still found by their beginning.
 LONGEST = 64
 # A word with more parts, or with shorter ones, is probably base64. Its parts would fill the index and find nothing.
@@ -34,8 +34,9 @@ _MARKS = (
     "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff"
     "\u1000-\u109f\u1780-\u17ff"
 )
+_LETTERS = rf"(?:[\w{_MARKS}]++|{ESCAPED})++"
 # Up to three signs between words, as in "://" and "../"; a longer run is a rule or a border.
-COMPOUND = re.compile(rf"[\w{_MARKS}]+(?:[./:@#\\-]{{1,3}}[\w{_MARKS}]+)*")
+COMPOUND = re.compile(rf"{_LETTERS}(?:[./:@#\\-]{{1,3}}{_LETTERS})*")
 _SEGMENT = re.compile(r"[^/:@#\\]+")
 _WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
 _PART = re.compile(rf"(?:[^\W\d_]|[{_MARKS}])+|\d+")
@@ -119,6 +120,8 @@ def words_found_by(text: str, lexemes: Iterable[str]) -> list[str]:
 @lru_cache(_CACHED_WORDS)
 def lexemes_of(word: str) -> tuple[str, ...]:
     """Return the lexemes of a compound: a run of letters and digits, and the signs that join them."""
+    if "\\u" in word:
+        word = unescaped(word)
     if not word.isascii():
         return tuple(dict.fromkeys(_of_any_script(word)))
     # Most words are plain words or numbers, which need no regular expression.

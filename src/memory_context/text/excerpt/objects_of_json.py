@@ -1,0 +1,46 @@
+"""Find where an object of JSON, or of a Python repr, begins and ends, without reading the text around it."""
+
+from __future__ import annotations
+
+import re
+
+from memory_context.text.excerpt.records_by_line_forms import LONGEST_RECORD
+from memory_context.text.ranges import Span
+
+# Brackets, and strings of JSON or of a Python repr: neither holds a line break.
+STRING_OR_BRACKET = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[{}\[\]]""")
+# Where an object begins. An unescaped quote right after a brace cannot be inside a string.
+OBJECT_START = re.compile(r"""\{\s*["']""")
+BEGINS_WITH_OBJECT = re.compile(rf"\s*\[?\s*{OBJECT_START.pattern}")
+
+
+def short_objects(text: str, start: int, end: int) -> list[Span]:
+    """Return the objects of at most 1,200 characters in ``text[start:end]`` that are not in another such object."""
+    found, opened = list[Span](), list[int]()
+    # `start` may be inside a string; an object's beginning is not.
+    first = OBJECT_START.search(text, start, end)
+    for token in STRING_OR_BRACKET.finditer(text, first.start() if first else end, end):
+        mark = token.group()
+        if mark in ("{", "["):
+            opened.append(token.start())
+        elif mark in ("}", "]") and opened:
+            begin = opened.pop()
+            if mark == "}" and token.end() - begin <= LONGEST_RECORD:
+                while found and found[-1][0] > begin:
+                    found.pop()
+                found.append((begin, token.end()))
+    return found
+
+
+def closed_after(text: str, begin: int) -> int | None:
+    """Return where the container that begins at `begin` ends; None if it is longer than 1,200 characters."""
+    depth = 0
+    for token in STRING_OR_BRACKET.finditer(text, begin, begin + LONGEST_RECORD):
+        mark = token.group()
+        if mark in ("{", "["):
+            depth += 1
+        elif mark in ("}", "]"):
+            depth -= 1
+            if depth == 0:
+                return token.end()
+    return None
