@@ -470,6 +470,17 @@ class TestShow:
             assert count == ann.json("show", "rockets", "--info")["memory"]["access_count"]
         assert "category          space/rockets\n" in ann("show", "rockets", "--info")
 
+    def test_metadata_of_a_secret(self, ann: Screen) -> None:
+        """It is not printed: it may hold the command that printed the secret."""
+        with MemoryManager(ann.url, user_id="ann") as memory:
+            memory.store("hunter2", type="secret", key="pw", metadata={"command": "echo hunter2"})
+            memory.store("x", key="plain", metadata={"command": "echo"})
+        assert "hunter2" not in ann("show", "pw", "--info")
+        assert ann.json("show", "pw", "--info")["memory"]["content_metadata"] is None
+        assert ann.json("show", "plain", "--info")["memory"]["content_metadata"] == {
+            "command": "echo"
+        }
+
     def test_errors_speak_of_options(self, ann: Screen) -> None:
         """What is wrong with an option is told under its name; text of the user's own stays as it is."""
         said = ann.both("show", "night.log", "--lines", "5-x", code=2)[1]
@@ -927,31 +938,22 @@ class TestDoctor:
         assert ("note", "memory-context gc deletes them") == found["expired"]
 
     @pytest.mark.parametrize(
-        ("fault", "name"),
-        [
-            ("DELETE FROM agent_memory_passages", "index"),
-            ("UPDATE agent_memory_owners SET passages = passages + 1", "index"),
-            (
-                "UPDATE agent_memories SET content = 'written by other means' WHERE memory_key = 'rockets'",
-                "index",
-            ),
-        ],
-    )
-    def test_an_index_that_is_wrong(
-        self, url: str, capsys: pytest.CaptureFixture[str], fault: str, name: str
-    ) -> None:
-        """It is a problem, code 2; `reindex` solves it."""
-        with SQLAlchemyStore(url) as store:
-            store.database.write(lambda connection: connection.exec_driver_sql(fault))
-        assert ("problem", "memory-context reindex") == self.status(url, capsys, 2)[name]
-        assert 0 == run(["reindex", "--store", url])
-        capsys.readouterr()
-        assert "ok" == self.status(url, capsys)[name][0]
-
-    @pytest.mark.parametrize(
         ("fault", "name", "status", "remedy"),
         first_quick(
             [
+                ("DELETE FROM agent_memory_passages", "index", "problem", "reindex"),
+                (
+                    "UPDATE agent_memory_owners SET passages = passages + 1",
+                    "index",
+                    "problem",
+                    "reindex",
+                ),
+                (
+                    "UPDATE agent_memories SET content = 'written by other means' WHERE memory_key = 'rockets'",
+                    "index",
+                    "problem",
+                    "reindex",
+                ),
                 (
                     "INSERT INTO agent_memory_pending (memory_id, user_id, done) SELECT id, user_id, 0 FROM agent_memories",
                     "pending",
@@ -971,7 +973,7 @@ class TestDoctor:
             ]
         ),
     )
-    def test_other_faults(
+    def test_faults(
         self,
         url: str,
         capsys: pytest.CaptureFixture[str],
@@ -980,13 +982,17 @@ class TestDoctor:
         status: str,
         remedy: str,
     ) -> None:
-        """Each has its status and its remedy; looking changes nothing."""
+        """Each has its status and its remedy, and `reindex` helps where it is told; looking changes nothing."""
         with SQLAlchemyStore(url) as store:
             store.database.write(lambda connection: connection.exec_driver_sql(fault))
         code = 2 if status == "problem" else 0
         for _ in range(2):
             found = self.status(url, capsys, code)[name]
             assert (status, True) == (found[0], remedy in found[1])
+        if remedy == "reindex":
+            assert 0 == run(["reindex", "--store", url])
+            capsys.readouterr()
+            assert "ok" == self.status(url, capsys)[name][0]
 
     def test_what_is_no_database(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A damaged file, a server that is not there and a URL that is none: code 2, and what to look at."""

@@ -330,10 +330,12 @@ def _hit_parts(hit: "MemoryItem") -> "list[RenderableType]":
 
 
 def _print_record(item: "MemoryItem", *, as_json: bool) -> None:
-
+    """Print what is known of a memory; the metadata of a secret, which may hold the command that printed it, is not."""
     from memory_context.display.terminal import facts
+    from memory_context.model.item import is_secret
 
-    record = {**_record(item), "content_metadata": item.content_metadata}
+    metadata = None if is_secret(item) else item.content_metadata
+    record = {**_record(item), "content_metadata": metadata}
     if as_json:
         print_json({"memory": record})
         return
