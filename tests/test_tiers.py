@@ -669,6 +669,24 @@ def test_error_in_a_callback() -> None:
     assert 0 == memory.count()
 
 
+def test_deletion_of_what_was_confirmed() -> None:
+    """A note that changes while its deletion is confirmed is asked for again, as it is then."""
+    asked = list[object]()
+
+    def confirm(question: Confirmation) -> bool:
+        if question.action == "delete":
+            assert question.item
+            asked.append(question.item.content)
+            if len(asked) == 1:
+                memory.update(key, "coffee")
+        return True
+
+    memory = quick(policies=[replace(GLOBAL, confirm=confirm)])
+    key = memory.save("tea", tier="global")
+    assert memory.delete(key)
+    assert ["tea", "coffee"] == asked
+
+
 def test_helpers(memory: ScopedMemory) -> None:
     """Each helper keeps its type, its tier and its importance, and its query gives back what it kept."""
     keys = [

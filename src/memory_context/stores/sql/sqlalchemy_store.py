@@ -375,10 +375,18 @@ class SQLAlchemyStore(ClosedAtExit):
         return len(pending)
 
     def delete(
-        self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False
+        self,
+        scope: Scope,
+        key: str,
+        *,
+        reason: str = "forgotten",
+        soft: bool = False,
+        seen: datetime | None = None,
     ) -> bool:
         """See `MemoryStore.delete`."""
         where = [*within(scope), memories.c.memory_key == key]
+        if seen is not None:
+            where.append(memories.c.updated_at == seen)
         if soft:
             return bool(self.database.write(row_deletion.evict, where))
         return bool(self.delete_rows(scope.user_id, where, reason))
