@@ -543,7 +543,8 @@ def test_own_tiers() -> None:
         ({"name": "Team"}, "lower-case letters"),
         ({"name": "detail"}, "memory-context uses itself"),
         ({"name": "x", "lifetime": "week"}, "one of run, session, task, project, user"),
-        ({"name": "x", "max_chars": 0}, "1 or more"),
+        ({"name": "x", "max_chars": 0}, "max_chars .* 1 or more"),
+        ({"name": "x", "max_items": "9"}, "max_items .* 1 or more, not .9."),
         ({"name": "x", "evict": 1.5}, "from 0 to 1"),
     ],
 )

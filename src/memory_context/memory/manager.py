@@ -40,7 +40,6 @@ from memory_context.model.call_log_records import (
 )
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.generated_keys import KeyGenerator
-from memory_context.model.importance import check_importance
 from memory_context.model.item import (
     QUERY_ANSWER,
     SECRET,
@@ -334,7 +333,6 @@ class MemoryManager(ClosedAtExit):
         words = as_list(() if tags is None else tags)
         check_names(type, tier, tier_id, category, *words)
         self._check_tier_id(tier, tier_id)
-        check_importance(importance)
         if origin not in ORIGINS:
             raise InvalidArgumentError(f"an origin is {', '.join(ORIGINS)}, not {origin!r:.80}")
         # A secret is never shared: two that are equal by chance would be one record under one key.
@@ -684,10 +682,7 @@ class MemoryManager(ClosedAtExit):
             InvalidFilterError: There is no such column, or no such operator.
             StoreError: The store failed.
         """
-        check_arguments(query=query)
-        given: object = limit  # whatever a caller gives
-        if not (isinstance(given, int) and given >= 1):
-            raise InvalidArgumentError(f"a search needs a limit of 1 or more, not {limit!r}")
+        check_arguments(query=query, search_limit=limit)
         if mode not in MODES:
             raise InvalidArgumentError(
                 f"the mode of a search must be {' or '.join(MODES)}, not {mode!r}"
