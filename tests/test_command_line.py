@@ -205,7 +205,9 @@ class TestList:
             "3-4 of 6 memories; for more: --offset 4\n"
             == ann.both("list", "--limit", "2", "--offset", "2")[1]
         )
-        assert "there are only 6 memories\n" == ann.both("list", "--offset", "9", code=1)[1]
+        assert (
+            "--offset 9 is past the end: 6 in all\n" == ann.both("list", "--offset", "9", code=1)[1]
+        )
         assert "no memories match\n" == ann.both("list", "--type", "nothing", code=1)[1]
 
     def test_evicted_ones_are_asked_for(self, ann: Screen, tmp_path: Path) -> None:
@@ -486,6 +488,8 @@ class TestShow:
         said = ann.both("show", "night.log", "--lines", "5-x", code=2)[1]
         assert "--lines '5-x' is not a line range" in said
         assert '--columns "x"' in ann.both("show", "orders", "--columns", "x", code=2)[1]
+        assert '--contains "x-y"' in ann.both("show", "orders", "--contains", "x-y", code=1)[1]
+        assert "--offset 999 lies" in ann.both("show", "orders", "--offset", "999", code=2)[1]
 
     @for_each("verb", [["forget", "--yes"], ["confirm"], ["show"]])
     def test_a_key_that_is_not_there(self, ann: Screen, verb: list[str]) -> None:
@@ -1095,6 +1099,8 @@ def test_a_mistyped_user_is_told(
     ann("export", "given.jsonl", user=None)
     _, err = ann.both(*arguments, user="anm", code=code)
     assert "of a user 'anm' in" in err
+    whose = ["forget-user", "anm", "--yes"]
+    assert "of a user 'anm' in" in ann.both(*whose, user=None, code=1)[1]
 
 
 def test_forgetting_a_user_of_calls_only(sqlite_url: str) -> None:
@@ -1135,6 +1141,23 @@ def test_closed_streams(file_url: str) -> None:
         )
         assert code == done.returncode
         assert "Traceback" not in done.stderr
+
+
+@for_each(
+    "arguments, told",
+    [
+        (["import", "-"], "import reads a file, not standard input"),
+        (["export", "-"], "export writes a file, not standard output"),
+        (["backup", "there.txt"], "there.txt is a file; backups are written into a folder"),
+    ],
+)
+def test_files_that_are_none(
+    ann: Screen, arguments: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be read or written is told with what can."""
+    monkeypatch.chdir(tmp_path)
+    Path("there.txt").touch()
+    assert told in ann.both(*arguments, user=None, code=2)[1]
 
 
 def test_an_export_into_no_folder_names_the_file(ann: Screen, tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_nothing_is_dropped_that_others_use(postgres_url: str) -> None:
             assert 0 == parts_of(connection)
             connection.exec_driver_sql("DROP VIEW mine")
         partition(postgres_url, 4)
-        with pytest.raises(DBAPIError, match="public.*partitioned already"):
+        with pytest.raises(DBAPIError, match=r"public.*partitioned already"):
             partition(postgres_url, 8)
         with store.database.engine.begin() as connection:
             assert 4 == parts_of(connection)

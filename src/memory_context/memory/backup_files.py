@@ -49,7 +49,7 @@ def backup_database(
         progress: Called with how many pages of the database are copied, and of how many.
 
     Raises:
-        InvalidArgumentError: `keep` below 1; a store other than SQLite
+        InvalidArgumentError: `keep` below 1; a file in place of a folder; a store other than SQLite
             (`UnsupportedDatabaseError`).
         StoreError: The store failed, or the file cannot be written.
     """
@@ -60,6 +60,8 @@ def backup_database(
             f"only SQLite databases are backed up this way, not {store!r}; export it"
         )
     backups = Path(folder)
+    if backups.is_file():
+        raise InvalidArgumentError(f"{backups} is a file; backups are written into a folder")
     try:
         backups.mkdir(parents=True, exist_ok=True)
         path = backups / f"memory-{now():{STAMP}}.db"
