@@ -15,7 +15,7 @@ from examples import examples
 from for_each import for_each
 from memory_context.conversation.message import Message, MessageFacts
 from memory_context.conversation.recall import numbers_with_names as named_numbers
-from memory_context.conversation.recall import places_a_name_means, term_occurrences
+from memory_context.conversation.recall import places_in_records, term_occurrences
 from memory_context.conversation.recall.judge_question_and_verdict import (
     Expansion,
     Question,
@@ -978,7 +978,7 @@ def test_a_place_far_in_a_long_line_costs_no_copy_of_it(monkeypatch: pytest.Monk
         compared.append(len(line))
         return line
 
-    monkeypatch.setattr(places_a_name_means, "_form", form)
+    monkeypatch.setattr(places_in_records, "_form", form)
     rows = [{"id": n, "host": f"host-{n % 97}", "note": f"job {n}"} for n in range(3000)]
     assert _shown("What is with host-12?", json.dumps(rows))
     assert max(compared, default=0) < 10_000

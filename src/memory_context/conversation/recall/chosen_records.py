@@ -3,7 +3,7 @@
 Three ways are tried in turn:
 - the records that hold most of what the message *tells*, if that is enough (`places_with_most`). A word tells the more,
   the rarer it is;
-- the records that a name or a rare value in the message identifies (`places_a_name_means`), unless they came already. A
+- the records that a name or a rare value in the message identifies (`places_identified`), unless they came already. A
   question for a reason or an explanation looks for these first, and for the others only if there are none;
 - if nothing was found or the message refers back, the windows of lines that hold most of it (`windows_of_text`).
 
@@ -22,14 +22,12 @@ from functools import cached_property
 from itertools import chain, islice, takewhile
 
 from memory_context.conversation.recall.judge_question_and_verdict import Expansion
-from memory_context.conversation.recall.places_a_name_means import (
-    FEW,
-    MOST_COMPARED,
-    MOST_NAMES,
-    is_distinctive,
+from memory_context.conversation.recall.places_in_records import (
     is_listed,
+    is_spoken_of,
+    is_structured,
+    is_value,
     names_its_record,
-    places_meant,
 )
 from memory_context.conversation.recall.question_terms import (
     AskedTerm,
@@ -52,6 +50,11 @@ from memory_context.conversation.recall.windows_of_text import (
 from memory_context.text.excerpt.record_around_place import Record
 from memory_context.text.index.bm25 import idf
 
+# Outside of lists, a term that stands in more records than this does not identify one.
+FEW = 3
+# So many places of a term, or of all terms together, are compared by their records, and so many terms of a message.
+MOST_COMPARED = 40
+MOST_NAMES = 20
 # How many terms of the message a window must hold at least, and the least sum of their weights: for a message that does
 # not refer back, one that may, and one that surely does (`refers_back`).
 LEAST_HELD = ((3, 7.0), (2, 4.0), (1, 2.5))
@@ -68,8 +71,6 @@ WINDOWS_CHARACTERS = 3000
 _FIRST_WORD = re.compile(r"\W*(\w+)")
 # In more chunks than this, of 2,000 characters each, most words of a language stand somewhere by chance.
 MANY_CHUNKS = 100
-# A record is looked for around a word of this many letters at least, unless it is a name.
-SHORTEST_SOUGHT = 3
 # A record must hold this share of what a message tells: of a question that asks for a fact, of any other
 # question, and of what is no question.
 LEAST_OF_FACT, LEAST_OF_QUESTION, LEAST_OF_STATEMENT = 0.41, 0.7, 0.9
@@ -94,10 +95,10 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
     chosen = _Chosen(found)
     asked = _Asked(message, found)
     if asks_for_fact(message):
-        is_prose = _choose_most(chosen, asked), _choose_records(chosen, asked)
+        is_prose = _choose_most(chosen, asked), _choose_named(chosen, asked)
     else:
         # "Why does test_7 fail?" is answered around the name, and not by the one line that says most of it again.
-        is_prose = _choose_records(chosen, asked), _choose_most(chosen, asked)
+        is_prose = _choose_named(chosen, asked), _choose_most(chosen, asked)
     others_may_say_more = any(is_prose)
     certainty = refers_back(message)
     if chosen.covered and not (certainty and others_may_say_more):
@@ -129,57 +130,27 @@ def _choose_most(chosen: _Chosen, asked: _Asked) -> bool:
     return not all(map(is_listed, most))
 
 
-def _choose_records(chosen: _Chosen, asked: _Asked) -> bool:
-    """Choose the records that single terms or phrases identify.
-
-    Hour and minute identify some only if the message asks: "Remind me at 09:00." is about a time to come.
+def _choose_named(chosen: _Chosen, asked: _Asked) -> bool:
+    """Choose the records that single names, phrases or rare values identify; a term that came with others is left out.
 
     Returns:
         Whether other passages may say more on the same subject, because a record that was chosen is not one of a list.
     """
+    found = asked.found
+    others_may_say_more = False
 
     def order(number: int) -> tuple[bool, float]:
         return found.terms[number].is_phrase, found.weights[number]
 
-    def worth(place: Occurrence) -> tuple[float, int, int]:
-        near = found.weight_of(found.held_near(place))
-        return near, found.recency_of(place), -place.start
-
-    found = asked.found
-    others_may_say_more = False
-    for rank, number in enumerate(sorted(range(len(found.terms)), key=order, reverse=True)):
+    # A pasted log is full of names, and comparing records takes time.
+    for number in sorted(range(len(found.terms)), key=order, reverse=True)[:MOST_NAMES]:
         if number in chosen.covered:
             continue
-        term = found.terms[number]
-        if term.text.count(":") == 1 and asked.may_be_appointment(term):
-            continue
-        # A pasted log is full of names, and comparing records takes time.
-        is_compared = rank < MOST_NAMES
-        places = places_meant(found, number) if is_compared else found.of(number)
-        places = sorted(found.newest(places), key=found.recency_of, reverse=True)
-        if not is_distinctive(found, number, places, of_list=is_compared):
-            continue
-        best = sorted(places, key=worth, reverse=True)
-        if not is_listed(best[0]):
+        meant = asked.places_identified(number)
+        if meant and not is_listed(meant[0]):
             others_may_say_more = True
-        chosen.take_all(_equally_meant(found, best[0], places))
+        chosen.take_all(meant)
     return others_may_say_more
-
-
-def _equally_meant(
-    found: FoundTerms, best: Occurrence, places: Iterable[Occurrence]
-) -> list[Occurrence]:
-    """Return the best place of a term and, if it is in a list, a place in each other record that holds as much."""
-    alike = {_record_text(best): best}
-    if not is_listed(best):
-        return [best]
-    held = found.held_by_record(best) | found.described[best.key]
-    for place in places:
-        if _record_text(place) not in alike and is_listed(place):
-            also = found.held_by_record(place) | found.described[place.key]
-            if also >= held:
-                alike[_record_text(place)] = place
-    return list(alike.values())
 
 
 def _record_text(place: Occurrence) -> str:
@@ -251,21 +222,14 @@ class _Asked:
         moonpetal". But a name, a number or a kind of thing that stands nowhere ("What is a prime number?") shows that
         the message is about something else.
 
-        Of rows or items, all that hold as much as the best one are returned; more than three of them only if they hold
-        much (`LEAST_OF_QUESTION`). Of passages in prose, also those that hold nearly as much are returned, three at most.
+        More than three rows or items that hold as much are returned only if they hold much (`LEAST_OF_QUESTION`).
         """
-        found, met = self.found, self.found.met
-        not_met = [term for number, term in enumerate(found.terms) if number not in met]
+        met = self.found.met
+        not_met = [term for number, term in enumerate(self.found.terms) if number not in met]
         is_short = not self.is_question and len(self.words) < LEAST_ASKED - len(self.unmet_order)
         if is_short or not self.words or not all(map(self._may_be_own, not_met)):
             return []
-
-        def worth(place: Occurrence) -> tuple[float, bool, float, int, int]:
-            near = found.weight_of(found.held_near(place))
-            share, names_it = self._share_held(place), names_its_record(place)
-            return share, names_it, near, found.recency_of(place), -place.start
-
-        best_first = sorted(self._compared_places(), key=worth, reverse=True)
+        best_first = self._best_first(filter(self._is_sought, self._told))
         most = self._share_held(best_first[0]) if best_first else 0.0
         least_share = self.least_share
         if self.is_question and best_first and self._names_what_is_meant(best_first[0]):
@@ -273,16 +237,71 @@ class _Asked:
             least_share = LEAST_OF_FACT
         if not best_first or most < least_share:
             return []
+        meant = self._meant_alike(best_first)
+        return meant if len(meant) <= FEW or most >= LEAST_OF_QUESTION else []
+
+    def places_identified(self, number: int) -> list[Occurrence]:
+        """Return the best places of a term if the term identifies their records; else nothing.
+
+        A name does if it stands in few records, or if all of them are structured, as the lines of a log are; so does a
+        capitalised word with something else of the message near it. Any other word does if it stands in few records,
+        fills a value in those that are meant, and something else of the message stands near one.
+
+        Hour and minute identify nothing unless the message asks: "Remind me at 09:00." is about a time to come.
+        """
+        term = self.found.terms[number]
+        is_appointment = term.text.count(":") == 1 and self.may_be_appointment(term)
+        if term.is_short_number or is_appointment:
+            return []
+        best_first = self._best_first([number])
+        are_few = len(best_first) <= FEW
+        if not best_first or not (are_few or all(map(is_structured, best_first))):
+            return []
+        meant = self._meant_alike(best_first)
+        if term.is_name:
+            return meant
+        if term.is_capitalised:
+            near = self.found.held_near(meant[0]) | self.found.held_above(meant[0])
+            return meant if len(meant) <= FEW and len(near) > 1 else []
+        is_spoken = any(is_spoken_of(self.found, place) for place in meant)
+        return meant if are_few and is_spoken and all(map(is_value, meant)) else []
+
+    def _best_first(self, terms: Iterable[int]) -> list[Occurrence]:
+        """Return a place of some *terms* in each record that is compared, the best first.
+
+        Compared are the places with most of the message beside them; best is what holds most of what it tells.
+        """
+        found = self.found
+        by_term = (found.newest(found.of(number)) for number in terms)
+        places = sorted(
+            chain.from_iterable(map(_not_naming_fields, by_term)),
+            key=lambda place: (found.weight_beside(place), found.recency_of(place)),
+            reverse=True,
+        )
+        in_rows = (place for place in places if not place.names_a_column)
+        compared = dict[str, Occurrence]()
+        for place in islice(in_rows, MOST_COMPARED):
+            compared.setdefault(_record_text(place), place)
+
+        def worth(place: Occurrence) -> tuple[float, bool, float, int, int]:
+            near = found.weight_of(found.held_near(place))
+            share, names_it = self._share_held(place), names_its_record(place)
+            return share, names_it, near, found.recency_of(place), -place.start
+
+        return sorted(compared.values(), key=worth, reverse=True)
+
+    def _meant_alike(self, best_first: Sequence[Occurrence]) -> list[Occurrence]:
+        """Return the best place, and those that are meant as well: of rows and items, all whose records hold as much.
+
+        Of passages in prose, those that hold nearly as much, three at most.
+        """
         of_list = is_listed(best_first[0])
-        least = most if of_list else NEARLY_AS_MUCH * most
-        meant = dict[str, Occurrence]()
+        least = self._share_held(best_first[0]) * (1.0 if of_list else NEARLY_AS_MUCH)
+        meant = list[Occurrence]()
         for place in takewhile(lambda place: self._share_held(place) >= least, best_first):
-            if not any(map(place.overlaps, meant.values())):
-                meant.setdefault(_record_text(place), place)
-        if not of_list:
-            return list(meant.values())[:FEW]
-        is_identified = len(meant) <= FEW or most >= LEAST_OF_QUESTION
-        return list(meant.values()) if is_identified else []
+            if not any(map(place.overlaps, meant)):
+                meant.append(place)
+        return meant if of_list else meant[:FEW]
 
     def _may_be_own(self, term: AskedTerm) -> bool:
         """Return whether a term that stands nowhere may be the asker's own word for something."""
@@ -298,7 +317,7 @@ class _Asked:
         told = sum(tells for number, tells in self._told.items() if number in held)
         described = sum(tells for number, tells in self._told.items() if number in describing)
         # Rounded, so that it is the same for the same words, in whatever order they are summed.
-        return round((told + DESCRIBES * described) / sum(self._told.values()), 6)
+        return round((told + DESCRIBES * described) / (sum(self._told.values()) or 1.0), 6)
 
     @cached_property
     def _told(self) -> Mapping[int, float]:
@@ -327,30 +346,11 @@ class _Asked:
     def _is_sought(self, number: int) -> bool:
         """Return whether records are looked for around a term: it says enough, and does not stand there by chance."""
         term = self.found.terms[number]
-        if term.is_phrase:
-            return True
-        is_too_short = term.is_small and len(term.text) < SHORTEST_SOUGHT
-        says_little = term.is_short_number or is_too_short or term.is_vague
+        says_little = term.is_short_number or term.is_vague
         if says_little or self.may_be_appointment(term) or asks_about_kind(self.message, term):
             return False
-        return self.found.chunks <= MANY_CHUNKS or is_pointed_at(self.message, term)
-
-    def _compared_places(self) -> Iterable[Occurrence]:
-        """Return a place in each record that is compared: of those where most stands beside a sought term."""
-        found = self.found
-        by_term = [
-            found.newest(found.of(number)) for number in self._told if self._is_sought(number)
-        ]
-        places = sorted(
-            chain.from_iterable(map(_not_naming_fields, by_term)),
-            key=lambda place: (found.weight_beside(place), found.recency_of(place)),
-            reverse=True,
-        )
-        compared = dict[str, Occurrence]()
-        in_rows = (place for place in places if not place.names_a_column)
-        for place in islice(in_rows, MOST_COMPARED):
-            compared.setdefault(_record_text(place), place)
-        return compared.values()
+        may_be_chance = not term.is_phrase and self.found.chunks > MANY_CHUNKS
+        return not may_be_chance or is_pointed_at(self.message, term)
 
 
 def _not_naming_fields(places: Sequence[Occurrence]) -> Sequence[Occurrence]:

@@ -1,0 +1,104 @@
+"""Tell what a place is in its record: a value, the record's name, or one of several of a kind.
+
+A *place* is where a term of the message stands (`Occurrence`), a *record* what makes sense alone around it. A record is
+*listed* if it is one of several of a kind: a row, an item, a line of a log. Prose is what is not structured in any such way.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+
+from memory_context.conversation.recall.term_occurrences import (
+    FoundTerms,
+    Occurrence,
+    wanted_lexemes,
+)
+from memory_context.text.index.analyzer import held_by
+
+# Two neighbouring lines with the same signs between their words are entries of a list if they have this many words.
+LEAST_WORDS = 4
+BESIDE_CHARACTERS = 600
+# The name of a function has fewer words than this before it: "async def name".
+MOST_BEFORE_NAME = 3
+NAME_CLOSES = frozenset(("(", "[", "{", "<", ":", "=", "]", ">", "\n"))
+_WORD = re.compile(r"\w+")
+VALUE_OPENS = frozenset(('"', "'", "=", ",", "\t", "|", ">"))
+VALUE_CLOSES = frozenset(('"', "'", ",", "\t", "|", "<", "\n", "", " ", ";"))
+
+
+def is_listed(place: Occurrence) -> bool:
+    """Return whether a place is in one of several records of a kind: an item, a row, a value, a line of a log."""
+    return place.record.comes_again or is_structured(place)
+
+
+def is_structured(place: Occurrence) -> bool:
+    """Return whether a place is in a line of a list, a record with a head, or a value: not in a sentence or a turn."""
+    return _is_line_of_list(place) or _has_head_or_is_value(place)
+
+
+def names_its_record(place: Occurrence) -> bool:
+    """Return whether a place names its record, as a function's name does: among the first words of several lines.
+
+    Behind such a name stands a sign that opens a body or ends the line; behind a word of prose stands the next word.
+    """
+    if not place.is_exact or place.text[place.stop : place.stop + 1] not in NAME_CLOSES:
+        return False
+    start, stop = place.record.start, place.record.stop
+    before = _WORD.findall(place.text, start, place.start)
+    return place.start < place.text.find("\n", start, stop) and len(before) < MOST_BEFORE_NAME
+
+
+def is_spoken_of(found: FoundTerms, place: Occurrence) -> bool:
+    """Return whether another term of the message stands near a place or in its heads, or the message has no other term.
+
+    A cell may hold any word. "Keep the answers short" has nothing to do with a person called Short, but "What is the
+    name of short?" does: the table has a column "name".
+    """
+    others = [term for number, term in enumerate(found.terms) if number != place.term]
+    if len(found.held_near(place)) > 1 or not others:
+        return True
+    asked = set(chain.from_iterable(map(wanted_lexemes, others)))
+    return any(held_by(place.text[start:stop], asked) for start, stop in place.record.heads)
+
+
+def is_value(place: Occurrence) -> bool:
+    """Return whether a place fills a value, which is a field's, a cell or a string, as far as the signs around it tell."""
+    before = place.text[max(0, place.start - 2) : place.start]
+    opens = before[-1:] in VALUE_OPENS or before in (": ", "= ")
+    return opens and place.text[place.stop : place.stop + 1] in VALUE_CLOSES
+
+
+def _has_head_or_is_value(place: Occurrence) -> bool:
+    return bool(place.record.heads) or is_value(place)
+
+
+def _is_line_of_list(place: Occurrence) -> bool:
+    """Return whether a place is in a line of a list.
+
+    That is so if the place has a digit and begins its line, as a number, a date or an id does, or if the line above or
+    below has the same form: the same signs between as many words. If something with a digit, such as a time, stands
+    before the place, the neighbour need only begin in the same form.
+    """
+    text = place.text
+    nearest = max(0, place.start - BESIDE_CHARACTERS)
+    line_start = text.rfind("\n", nearest, place.start) + 1
+    if line_start == 0 and nearest > 0:
+        return False  # far into a long line, such as minified JSON
+    before, written = text[line_start : place.start], text[place.start : place.stop]
+    if not any(map(str.isalnum, before)) and any(map(str.isdigit, written)):
+        return True
+    begin = max(0, line_start - BESIDE_CHARACTERS)
+    above = text[begin:line_start].split("\n")[-2:-1]
+    line, *below = text[line_start : place.stop + BESIDE_CHARACTERS].split("\n")[:2]
+    form, beside = _form(line), list(map(_form, [*above, *below]))
+    # The entries of a log begin alike, with a time, and go on differently.
+    stamp = _form(before)
+    if any(map(str.isdigit, before)) and stamp.count("w") >= LEAST_WORDS:
+        return any(other.startswith(stamp) for other in beside)
+    return form.count("w") >= LEAST_WORDS and form in beside
+
+
+def _form(line: str) -> str:
+    """Return the form of a line: each of its words replaced by the same letter."""
+    return _WORD.sub("w", line)
