@@ -205,7 +205,9 @@ class TestList:
             "3-4 of 6 memories; for more: --offset 4\n"
             == ann.both("list", "--limit", "2", "--offset", "2")[1]
         )
-        assert "there are only 6 memories\n" == ann.both("list", "--offset", "9", code=1)[1]
+        assert (
+            "--offset 9 is past the end: 6 in all\n" == ann.both("list", "--offset", "9", code=1)[1]
+        )
         assert "no memories match\n" == ann.both("list", "--type", "nothing", code=1)[1]
 
     def test_evicted_ones_are_asked_for(self, ann: Screen, tmp_path: Path) -> None:
@@ -470,11 +472,24 @@ class TestShow:
             assert count == ann.json("show", "rockets", "--info")["memory"]["access_count"]
         assert "category          space/rockets\n" in ann("show", "rockets", "--info")
 
+    def test_metadata_of_a_secret(self, ann: Screen) -> None:
+        """It is not printed: it may hold the command that printed the secret."""
+        with MemoryManager(ann.url, user_id="ann") as memory:
+            memory.store("hunter2", type="secret", key="pw", metadata={"command": "echo hunter2"})
+            memory.store("x", key="plain", metadata={"command": "echo"})
+        assert "hunter2" not in ann("show", "pw", "--info")
+        assert ann.json("show", "pw", "--info")["memory"]["content_metadata"] is None
+        assert ann.json("show", "plain", "--info")["memory"]["content_metadata"] == {
+            "command": "echo"
+        }
+
     def test_errors_speak_of_options(self, ann: Screen) -> None:
         """What is wrong with an option is told under its name; text of the user's own stays as it is."""
         said = ann.both("show", "night.log", "--lines", "5-x", code=2)[1]
         assert "--lines '5-x' is not a line range" in said
         assert '--columns "x"' in ann.both("show", "orders", "--columns", "x", code=2)[1]
+        assert '--contains "x-y"' in ann.both("show", "orders", "--contains", "x-y", code=1)[1]
+        assert "--offset 999 lies" in ann.both("show", "orders", "--offset", "999", code=2)[1]
 
     @for_each("verb", [["forget", "--yes"], ["confirm"], ["show"]])
     def test_a_key_that_is_not_there(self, ann: Screen, verb: list[str]) -> None:
@@ -927,31 +942,22 @@ class TestDoctor:
         assert ("note", "memory-context gc deletes them") == found["expired"]
 
     @pytest.mark.parametrize(
-        ("fault", "name"),
-        [
-            ("DELETE FROM agent_memory_passages", "index"),
-            ("UPDATE agent_memory_owners SET passages = passages + 1", "index"),
-            (
-                "UPDATE agent_memories SET content = 'written by other means' WHERE memory_key = 'rockets'",
-                "index",
-            ),
-        ],
-    )
-    def test_an_index_that_is_wrong(
-        self, url: str, capsys: pytest.CaptureFixture[str], fault: str, name: str
-    ) -> None:
-        """It is a problem, code 2; `reindex` solves it."""
-        with SQLAlchemyStore(url) as store:
-            store.database.write(lambda connection: connection.exec_driver_sql(fault))
-        assert ("problem", "memory-context reindex") == self.status(url, capsys, 2)[name]
-        assert 0 == run(["reindex", "--store", url])
-        capsys.readouterr()
-        assert "ok" == self.status(url, capsys)[name][0]
-
-    @pytest.mark.parametrize(
         ("fault", "name", "status", "remedy"),
         first_quick(
             [
+                ("DELETE FROM agent_memory_passages", "index", "problem", "reindex"),
+                (
+                    "UPDATE agent_memory_owners SET passages = passages + 1",
+                    "index",
+                    "problem",
+                    "reindex",
+                ),
+                (
+                    "UPDATE agent_memories SET content = 'written by other means' WHERE memory_key = 'rockets'",
+                    "index",
+                    "problem",
+                    "reindex",
+                ),
                 (
                     "INSERT INTO agent_memory_pending (memory_id, user_id, done) SELECT id, user_id, 0 FROM agent_memories",
                     "pending",
@@ -971,7 +977,7 @@ class TestDoctor:
             ]
         ),
     )
-    def test_other_faults(
+    def test_faults(
         self,
         url: str,
         capsys: pytest.CaptureFixture[str],
@@ -980,13 +986,17 @@ class TestDoctor:
         status: str,
         remedy: str,
     ) -> None:
-        """Each has its status and its remedy; looking changes nothing."""
+        """Each has its status and its remedy, and `reindex` helps where it is told; looking changes nothing."""
         with SQLAlchemyStore(url) as store:
             store.database.write(lambda connection: connection.exec_driver_sql(fault))
         code = 2 if status == "problem" else 0
         for _ in range(2):
             found = self.status(url, capsys, code)[name]
             assert (status, True) == (found[0], remedy in found[1])
+        if remedy == "reindex":
+            assert 0 == run(["reindex", "--store", url])
+            capsys.readouterr()
+            assert "ok" == self.status(url, capsys)[name][0]
 
     def test_what_is_no_database(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A damaged file, a server that is not there and a URL that is none: code 2, and what to look at."""
@@ -1089,6 +1099,8 @@ def test_a_mistyped_user_is_told(
     ann("export", "given.jsonl", user=None)
     _, err = ann.both(*arguments, user="anm", code=code)
     assert "of a user 'anm' in" in err
+    whose = ["forget-user", "anm", "--yes"]
+    assert "of a user 'anm' in" in ann.both(*whose, user=None, code=1)[1]
 
 
 def test_forgetting_a_user_of_calls_only(sqlite_url: str) -> None:
@@ -1129,6 +1141,23 @@ def test_closed_streams(file_url: str) -> None:
         )
         assert code == done.returncode
         assert "Traceback" not in done.stderr
+
+
+@for_each(
+    "arguments, told",
+    [
+        (["import", "-"], "import reads a file, not standard input"),
+        (["export", "-"], "export writes a file, not standard output"),
+        (["backup", "there.txt"], "there.txt is a file; backups are written into a folder"),
+    ],
+)
+def test_files_that_are_none(
+    ann: Screen, arguments: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be read or written is told with what can."""
+    monkeypatch.chdir(tmp_path)
+    Path("there.txt").touch()
+    assert told in ann.both(*arguments, user=None, code=2)[1]
 
 
 def test_an_export_into_no_folder_names_the_file(ann: Screen, tmp_path: Path) -> None:

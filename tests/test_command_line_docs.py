@@ -15,6 +15,7 @@ from documents_table import make
 from for_each import for_each
 from memory_context import MemoryManager, ModelCall
 from memory_context.cli import app, run
+from memory_context.model.audit import ACTIONS
 from messages import LOG
 
 PAGE = (Path(__file__).parents[1] / "docs/command-line.md").read_text("utf-8")
@@ -84,6 +85,18 @@ def test_every_option_is_documented(verb: str) -> None:
 def test_the_options_of_the_command_itself() -> None:
     """They are documented above the verbs."""
     assert options_of(COMMAND) == named_in_tables(PAGE.partition("## Finding and reading")[0])
+
+
+def test_verbs_are_listed_in_full() -> None:
+    """No line of the list of verbs is cut on a screen of 80 columns."""
+    lines = COMMAND.get_help(typer.Context(COMMAND, terminal_width=80)).splitlines()
+    assert len(lines) > len(VERBS)
+    assert not [line for line in lines[1:] if line.endswith("...")]
+
+
+def test_every_action_can_be_asked_for() -> None:
+    """`audit --action` takes each action of the trail."""
+    assert f"<{'|'.join(ACTIONS)}>" in VERBS["audit"].get_help(typer.Context(VERBS["audit"]))
 
 
 def test_every_shape_is_documented() -> None:

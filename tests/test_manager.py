@@ -10,6 +10,7 @@ import tracemalloc
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,11 @@ from memory_context import MemoryManager, Selection, exceptions
 from memory_context.model.item import MemoryItem
 from memory_context.stores import FileStore, MemoryStore, SQLAlchemyStore
 from memory_context.stores.sql import engine_setup
+from memory_context.testing.sample_memories import ANN, memory
 from memory_context.text.read.read_by_selection import read_part
 from messages import LOG
+
+ITEM = memory()
 
 
 @pytest.fixture
@@ -228,7 +232,7 @@ def test_search(manager: MemoryManager) -> None:
     with pytest.raises(exceptions.InvalidFilterError):
         manager.search("x", filters={"colour": "red"})
     for limit in (0, "5", 2.5):
-        with pytest.raises(exceptions.InvalidArgumentError, match="limit of 1 or more"):
+        with pytest.raises(exceptions.InvalidArgumentError, match=r"limit must be .* 1 or more"):
             manager.search("x", limit=limit)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
 
 
@@ -248,11 +252,17 @@ def test_bad_metadata(manager: MemoryManager, metadata: Any) -> None:
         manager.store("x", metadata=metadata)
 
 
-@for_each("importance", [-0.1, 1.1, float("nan")])
-def test_bad_importance(manager: MemoryManager, importance: float) -> None:
+@for_each("importance", [-0.1, 1.1, float("nan"), Decimal("NaN"), Decimal("sNaN"), 10**400])
+def test_bad_importance(manager: MemoryManager, importance: Any) -> None:
     """Importance lies between 0 and 1."""
-    with pytest.raises(exceptions.InvalidArgumentError, match="importance"):
+    with pytest.raises(exceptions.InvalidArgumentError, match="importance must be a number from 0"):
         manager.store("x", importance=importance)
+
+
+def test_importance_of_a_database(manager: MemoryManager) -> None:
+    """A number of another type, such as databases give, is kept as a float."""
+    exact: Any = Decimal("0.3")
+    assert 0.3 == manager.remember("x", importance=exact).importance
 
 
 @pytest.fixture(params=["sql", "folder"])
@@ -268,7 +278,7 @@ def memory_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Mem
         ("query", [None, 5, b"x", ["x"]]),
         ("filters", [["x"], 5, "tier"]),
         ("types", [5]),
-        ("tags", [5]),
+        ("tags", [5, b"x", bytearray(b"x")]),
         ("category", [5, ["x"]]),
         ("limit", ["x"]),
     ],
@@ -285,6 +295,46 @@ def test_arguments_of_a_wrong_type(
             if name in ("query", "filters", "limit"):
                 with pytest.raises(exceptions.InvalidArgumentError, match=f"{name} must be"):
                     memory_store.search(manager.scope, **arguments)
+
+
+@for_each(
+    "name, verb, arguments",
+    [
+        ("scope", "put", [None, ITEM]),
+        ("scope", "get", [None, "k"]),
+        ("scope", "get_many", [None, ["k"]]),
+        ("scope", "query", [None]),
+        ("scope", "search", [None, "text"]),
+        ("scope", "delete", [None, "k"]),
+        ("scope", "deletion", [None, "k"]),
+        ("scope", "touch", [None, ["k"]]),
+        ("scope", "list_all", [None]),
+        ("scope", "list_deleted", [None]),
+        ("scope", "restore", [None, [ITEM]]),
+        ("scope", "clear", [None]),
+        ("scope", "count", [None]),
+        ("scope", "sum", [None, "char_count"]),
+        ("scope", "usage", [None]),
+        ("item", "put", [ANN, None]),
+        ("key", "get", [ANN, None]),
+        ("key", "delete", [ANN, None]),
+        ("key", "deletion", [ANN, 5]),
+        ("keys", "get_many", [ANN, None]),
+        ("keys", "get_many", [ANN, "k"]),
+        ("keys", "touch", [ANN, None]),
+        ("keys", "touch", [ANN, "k"]),
+        ("query", "search", [ANN, None]),
+        ("limit", "search", [ANN, "text"]),
+        ("limit", "search", [ANN, ""]),
+    ],
+)
+def test_wrong_arguments_of_a_store(
+    memory_store: MemoryStore, name: str, verb: str, arguments: list[Any]
+) -> None:
+    """Each verb names the one that is wrong."""
+    limit = {"limit": 0} if name == "limit" else {}
+    with pytest.raises(exceptions.InvalidArgumentError, match=f"^{name} must be"):
+        tuple(getattr(memory_store, verb)(*arguments, **limit))
 
 
 def test_other_arguments_of_a_wrong_type(manager: MemoryManager) -> None:

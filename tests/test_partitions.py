@@ -60,7 +60,8 @@ def test_plain_tables_become_partitioned(postgres_url: str) -> None:
         )
         with store.database.engine.begin() as connection:
             connection.exec_driver_sql(
-                "ALTER TABLE agent_memories ADD COLUMN mine INTEGER DEFAULT 7"
+                "ALTER TABLE agent_memories ADD COLUMN mine INTEGER DEFAULT 7,"
+                " ADD COLUMN twice INTEGER GENERATED ALWAYS AS (token_count * 2) STORED"
             )
             numbers = [
                 connection.exec_driver_sql(next_id.format(one)).scalar_one() for one in counters
@@ -97,7 +98,9 @@ def test_plain_tables_become_partitioned(postgres_url: str) -> None:
         assert PARTS == parts_of(connection)
         later = [connection.exec_driver_sql(next_id.format(one)).scalar_one() for one in counters]
         assert all(before < after for before, after in zip(numbers, later, strict=True))
-        mine = connection.exec_driver_sql("SELECT count(*) FROM agent_memories WHERE mine = 7")
+        mine = connection.exec_driver_sql(
+            "SELECT count(*) FROM agent_memories WHERE mine = 7 AND twice = token_count * 2"
+        )
         assert 9 == mine.scalar(), (
             "a column of the user's own is there, with its values and default"
         )
@@ -135,7 +138,7 @@ def test_nothing_is_dropped_that_others_use(postgres_url: str) -> None:
             assert 0 == parts_of(connection)
             connection.exec_driver_sql("DROP VIEW mine")
         partition(postgres_url, 4)
-        with pytest.raises(DBAPIError):
+        with pytest.raises(DBAPIError, match=r"public.*partitioned already"):
             partition(postgres_url, 8)
         with store.database.engine.begin() as connection:
             assert 4 == parts_of(connection)

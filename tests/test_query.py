@@ -30,6 +30,7 @@ from memory_context.exceptions import (
 from memory_context.memory import sql_over_memories as queries
 from memory_context.testing import ScriptedChatClient, ScriptedProvider, calling
 from memory_context.text.query import sandboxed_database as locked_database
+from memory_context.text.read.read_time_limit import TimeLimit
 from memory_context.text.rows.rows_in_text import table_of
 from memory_context.tools.query_memory import QUERYING, QueryArgs
 from memory_context.tools.tool_calls_and_answers import MemoryToolError
@@ -495,3 +496,13 @@ def test_texts_in_double_quotes() -> None:
     memory.store("region,n\nNorth,2\nSouth,4", key="t")
     with pytest.raises(InvalidQueryError, match=r"no such column: .*'North'"):
         memory.query('SELECT n FROM t WHERE region = "North"')
+
+
+def test_a_refusal_is_of_its_own_statement() -> None:
+    """A statement is never refused for what was wrong with the one before it on the same database."""
+    table = table_of("n\n1\n2")
+    with locked_database.LockedDatabase({"t": table}.get, TimeLimit(20)) as database:
+        with pytest.raises(InvalidQueryError, match="CAST would take"):
+            database.select("SELECT CAST('1,200' AS REAL) FROM t")
+        with pytest.raises(InvalidQueryError, match="no such column"):
+            database.select("SELECT `user-defined function` FROM t")

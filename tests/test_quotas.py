@@ -205,7 +205,7 @@ def test_never_above(steps: list[tuple[int, Any]]) -> None:
 @for_each("wrong", [-1, 1.5, True, "10"])
 def test_no_quota(wrong: Any) -> None:
     """A limit that is no whole number is refused by name."""
-    with pytest.raises(InvalidArgumentError, match="max_bytes is a whole number"):
+    with pytest.raises(InvalidArgumentError, match="max_bytes must be a whole number"):
         Quota(max_bytes=wrong)
 
 

@@ -19,7 +19,7 @@ from examples import examples
 from for_each import first_quick, for_each
 from memory_context import Redacted, RedactionPattern, Redactor
 from memory_context.exceptions import InvalidArgumentError, RedactionTimeoutError
-from memory_context.text.redact import Redaction, without_pieces
+from memory_context.text.redact import Redaction, secret_columns, without_pieces
 from memory_context.text.redact.kinds_of_rules import Rule, Runs
 from memory_context.text.redact.redactor import KINDS, RULES
 from memory_context.text.redact.vendor_keys import VENDOR_KEYS
@@ -775,6 +775,22 @@ class TestColumns:
     def test_no_table_of_secrets(self, text: str) -> None:
         """Code, tokens of a language, a table of types: nothing is taken out."""
         assert REDACTOR.redact(text).counts == {}
+
+    def test_a_line_of_many_names(self) -> None:
+        """The line of a name is looked up once, however many names it holds: code may be one line of a megabyte."""
+        finds = list[object]()
+
+        class Searched(str):
+            __slots__ = ()
+
+            def find(self, *arguments: Any) -> int:
+                finds.append(arguments)
+                return super().find(*arguments)
+
+        text = "token,secret;" * 100
+        [rule] = secret_columns.COLUMNS
+        assert [] == list(rule.find_all(Searched(text), text.encode()))
+        assert len(finds) < 5
 
 
 @for_each(

@@ -276,7 +276,7 @@ def test_explain_says_what_the_figures_mean(runs: Path, tmp_path: Path) -> None:
         ("FOLDER", "there is no file"),
         ("RUNS --policy best", "there is no policy 'best'; the policies are unbounded"),
         ("RUNS --policy memory:threshold=1", "tokens, 50 or more"),
-        ("RUNS --policy buffered:size=x", "size is a whole number"),
+        ("RUNS --policy buffered:size=x", "size must be a whole number"),
         ("RUNS --threshold 10", "--threshold"),
         ("RUNS --report FOLDER/no/such/folder.html", "in a folder that exists"),
         ("RUNS --report RUNS", "would replace the recordings"),

@@ -261,7 +261,9 @@ class TestQuery:
         for content in (b"abc", picture()):
             with pytest.raises(exceptions.InvalidArgumentError, match="a query must be text, not"):
                 await memory.query(MemoryContent(content=content, mime_type="x"))
-        with pytest.raises(exceptions.InvalidArgumentError, match="limit must be 1 or more, not 0"):
+        with pytest.raises(
+            exceptions.InvalidArgumentError, match="limit must be a whole number, 1"
+        ):
             await memory.query("x", limit=0)
 
 

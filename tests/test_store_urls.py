@@ -279,9 +279,11 @@ def test_wrong_key_is_an_error_of_the_library(url: str, monkeypatch: pytest.Monk
 
 
 def test_a_user_in_place_of_a_url() -> None:
-    """A text without ``://`` may be a user: the message says how a user is given."""
+    """A text without ``://`` may be a user or a file: the message says how either is given."""
     with pytest.raises(UnsupportedDatabaseError, match="a user is given as user_id="):
         MemoryManager("ann", user_id="ann")
+    with pytest.raises(UnsupportedDatabaseError, match=r"use sqlite:///mine\.db or [^;]*$"):
+        MemoryManager("mine.db", user_id="ann")
     with pytest.raises(UnsupportedDatabaseError) as error:
         MemoryManager("no such://x", user_id="ann")
     assert "user_id=" not in str(error.value)

@@ -543,7 +543,8 @@ def test_own_tiers() -> None:
         ({"name": "Team"}, "lower-case letters"),
         ({"name": "detail"}, "memory-context uses itself"),
         ({"name": "x", "lifetime": "week"}, "one of run, session, task, project, user"),
-        ({"name": "x", "max_chars": 0}, "1 or more"),
+        ({"name": "x", "max_chars": 0}, "max_chars .* 1 or more"),
+        ({"name": "x", "max_items": "9"}, "max_items .* 1 or more, not .9."),
         ({"name": "x", "evict": 1.5}, "from 0 to 1"),
     ],
 )
@@ -667,6 +668,24 @@ def test_error_in_a_callback() -> None:
     with pytest.raises(ZeroDivisionError):
         memory.add_preference("tea", confirm=True)
     assert 0 == memory.count()
+
+
+def test_deletion_of_what_was_confirmed() -> None:
+    """A note that changes while its deletion is confirmed is asked for again, as it is then."""
+    asked = list[object]()
+
+    def confirm(question: Confirmation) -> bool:
+        if question.action == "delete":
+            assert question.item
+            asked.append(question.item.content)
+            if len(asked) == 1:
+                memory.update(key, "coffee")
+        return True
+
+    memory = quick(policies=[replace(GLOBAL, confirm=confirm)])
+    key = memory.save("tea", tier="global")
+    assert memory.delete(key)
+    assert ["tea", "coffee"] == asked
 
 
 def test_helpers(memory: ScopedMemory) -> None:

@@ -450,7 +450,7 @@ class TestBackup:
             with pytest.raises(InvalidArgumentError, match="export"):
                 backup_database(make(kind), tmp_path / "backups")
         (tmp_path / "file").write_text("", "utf-8")
-        with pytest.raises(StoreError, match="file"):
+        with pytest.raises(InvalidArgumentError, match="is a file"):
             backup_database(make("memory"), tmp_path / "file")
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
@@ -32,7 +33,9 @@ from memory_context import (
     SQLAlchemyStore,
 )
 from memory_context.exceptions import InvalidArgumentError, MemoryNotFoundError
-from memory_context.ui import Looked, application
+from memory_context.model.item import MemoryItem
+from memory_context.ui import Looked, application, memories_notes_and_sql
+from memory_context.ui.visit_and_page_parts import Visit
 from messages import LOG, call, results, user
 
 TOKEN = "a-token-for-tests-only"
@@ -236,11 +239,35 @@ def test_two_browsers(store: SQLAlchemyStore, pages: TestClient, change: str) ->
     assert held == memory.get(key)
 
 
+@for_each("change", ["edit", "confirm", "forget"])
+def test_a_change_just_before(
+    store: SQLAlchemyStore, pages: TestClient, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A memory that is changed after a form's check, before its own change, is refused: the store compares, too."""
+    memory = MemoryManager(store, user_id="ann")
+    noted = memory.remember("ruff", type="note", tier="project", tier_id="p", origin="model")
+    form = form_of(pages, change, noted.memory_key)
+    check = memories_notes_and_sql._as_seen  # noqa: SLF001 - where another process may come between
+
+    def checked(visit: Visit) -> MemoryItem:
+        item = check(visit)
+        store.put(memory.scope, replace(noted, content="mypy"), replaces=noted)
+        return item
+
+    with monkeypatch.context() as patch:
+        patch.setattr(memories_notes_and_sql, "_as_seen", checked)
+        assert 409 == pages.post(change, data=form).status_code
+    now = memory.get(noted.memory_key)
+    assert ("mypy", "model") == (now.content, now.origin)
+
+
 @for_each(
     "content",
     [
         "\n\nafter two empty lines",
         "a\r\nb\r\n",
+        "50%\r100%\ndone",
+        "a\r\nb\n",
         "\u05d0\u200f!",
         "\ufeffsoft\xadly",
         "<b> &amp; </textarea>",

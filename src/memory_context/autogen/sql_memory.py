@@ -27,6 +27,7 @@ from memory_context.conversation.message import MEMORY_SOURCE
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.audit import Action, AuditTrail
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import JSON, MemoryItem
 from memory_context.model.json_object import JsonObject
 from memory_context.model.scope import Scope
@@ -148,8 +149,8 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         """
         if limit is None:
             limit = top_k
-        if limit is not None and limit < 1:
-            raise InvalidArgumentError(f"limit must be 1 or more, not {limit}")
+        if limit is not None:
+            check_arguments(search_limit=limit)
         items = await _cancellable(
             cancellation_token, self._read, "expanded", _words_of(query), limit
         )

@@ -189,7 +189,7 @@ def say_page(shown: int, offset: int, total: int, things: str, missing: str | No
     if not total:
         say(missing or f"no {things} match")
     elif not shown:
-        say(f"there are only {total:,} {things}")
+        say(f"--offset {offset} is past the end: {total:,} in all")
     elif shown < total:
         following = f"; for more: --offset {end}" if end < total else ""
         say(f"{offset + 1:,}-{end:,} of {total:,} {things}{following}")

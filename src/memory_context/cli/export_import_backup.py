@@ -80,6 +80,8 @@ def import_(
     from memory_context.stores.opening import database_url
     from memory_context.text.describe.description import counted
 
+    if source == "-":
+        raise InvalidArgumentError("import reads a file, not standard input: give its name")
     user_id = user or ALL_USERS
     with (
         closing(as_store(check_given(store, "import"))) as target,

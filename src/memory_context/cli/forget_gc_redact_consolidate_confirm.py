@@ -142,7 +142,7 @@ def redact(
     yes: opt.Yes = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Remove secrets from memories and model calls that were stored without redaction, for good."""
+    """Remove secrets from what was stored without redaction. The old texts are gone for good."""
     from memory_context.memory.redacted_records import redact_memories
     from memory_context.text.redact import Redactor
 
@@ -196,7 +196,10 @@ def forget_user(
         for name, value in receipt.items():
             number = f"{value:,}" if isinstance(value, int) else value
             print_paged(f"{name.replace('_', ' ')}: {number}")
-    return 0 if any(receipt[name] for name in _COUNTS) else NOTHING_FOUND
+    if any(receipt[name] for name in _COUNTS):
+        return 0
+    say(f"there is nothing of a user {user!r} in this database")
+    return NOTHING_FOUND
 
 
 @app.command(rich_help_panel=KEEP)

@@ -38,6 +38,7 @@ from memory_context.exceptions import (
     InvalidSelectionError,
     MemoryDeletedError,
     MemoryNotFoundError,
+    NothingMatchedError,
 )
 from memory_context.model.scope import Scope
 from memory_context.model.selection import Selection
@@ -58,7 +59,7 @@ _NOT_LISTED = {
 # A Python argument in an error message, such as `lines=`, which becomes `--lines `. An option needs a space behind it, so
 # the match includes one that is there already, and is followed by nothing or by the value.
 _ARGUMENT = re.compile(
-    r"(?<![\w?&'\"-])(lines|contains|pattern|context|path|where|columns|query)=(?: (?=\w)|(?=\W)|)"
+    r"(?<![\w?&'\"-])(lines|contains|pattern|context|path|where|columns|query|offset)=(?: (?=\w)|(?=\W)|)"
 )
 
 
@@ -280,14 +281,12 @@ def _options_named() -> Generator[None]:
     """Make errors name the options of `show` instead of Python's arguments.
 
     Raises:
-        InvalidSelectionError: It was raised inside; its message is rewritten.
+        InvalidSelectionError: It, or a NothingMatchedError, was raised inside; its message is rewritten.
     """
     try:
         yield
-    except InvalidSelectionError as error:
-        raise InvalidSelectionError(
-            _ARGUMENT.sub(r"--\1 ", str(error)).replace(" ,", ",")
-        ) from None
+    except (InvalidSelectionError, NothingMatchedError) as error:
+        raise type(error)(_ARGUMENT.sub(r"--\1 ", str(error)).replace(" ,", ",")) from None
 
 
 def _around(text: str, words: Sequence[str], room: int) -> str:
@@ -330,10 +329,12 @@ def _hit_parts(hit: "MemoryItem") -> "list[RenderableType]":
 
 
 def _print_record(item: "MemoryItem", *, as_json: bool) -> None:
-
+    """Print what is known of a memory; the metadata of a secret, which may hold the command that printed it, is not."""
     from memory_context.display.terminal import facts
+    from memory_context.model.item import is_secret
 
-    record = {**_record(item), "content_metadata": item.content_metadata}
+    metadata = None if is_secret(item) else item.content_metadata
+    record = {**_record(item), "content_metadata": metadata}
     if as_json:
         print_json({"memory": record})
         return

@@ -179,7 +179,7 @@ def replay(  # noqa: PLR0913 - each is an option
         bool, typer.Option("--explain", help="Explain the figures and the policies.")
     ] = False,
 ) -> None:
-    """Compare what recorded runs would have cost under other policies. No model is asked."""
+    """Compare what recorded runs would cost under other policies. No model is asked."""
     from memory_context.replay.command import ReplayOptions, run_replay
 
     run_replay(

@@ -39,7 +39,7 @@ def check_given(url: str | None, command: str) -> str:
     if given:
         return given
     raise InvalidArgumentError(
-        f"{command} needs a database: give --store URL, or set MEMORY_CONTEXT_STORE"
+        f"{command} needs a database: give --store URL, such as sqlite:///memory.db, or set MEMORY_CONTEXT_STORE"
     )
 
 

@@ -35,7 +35,7 @@ def query(
     as_json: opt.AsJson = False,
     as_csv: opt.AsCsv = False,
 ) -> int:
-    """Run SQL over the rows of memories: tables, JSON, logs, listings."""
+    """Run SQL over the rows of memories, such as tables and logs."""
     check_one_form(json=as_json, csv=as_csv)
     with opened(store, user, "query", audit=audit) as memory:
         result = memory.query(sql, save_as=save_as)

@@ -96,7 +96,7 @@ def migrate(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
 
 @app.command(rich_help_panel=KEEP)
 def adopt(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
-    """Take over the rows of a table agent_memories that another program made."""
+    """Take over the rows of another program's table agent_memories."""
     from memory_context.memory.redacted_records import redact_memories
     from memory_context.text.describe.description import counted
 

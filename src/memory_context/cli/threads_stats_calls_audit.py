@@ -227,7 +227,7 @@ def audit(
         ),
     ] = None,
     action: Annotated[
-        Literal["stored", "recalled", "expanded", "passed", "deleted"] | None,
+        Literal["stored", "recalled", "expanded", "passed", "confirmed", "deleted"] | None,
         typer.Option(help="Only this action."),
     ] = None,
     since: Annotated[

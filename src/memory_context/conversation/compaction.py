@@ -29,7 +29,7 @@ from memory_context.conversation.message_groups import groups
 from memory_context.conversation.message_tokens import PICTURE_TOKENS
 from memory_context.conversation.standing_words import standing_words, within_budget
 from memory_context.exceptions import BudgetTooSmallError, InvalidArgumentError, StateError
-from memory_context.model.checked_numbers import is_whole
+from memory_context.model.checked_numbers import check_whole, is_whole
 from memory_context.model.item import CONVERSATION, MemoryItem
 from memory_context.model.one_line import one_line
 from memory_context.model.reference import KEPT_REFERENCES, MemoryRef
@@ -65,14 +65,9 @@ def check_limit(max_tokens: object) -> None:
     """
     if max_tokens is None:
         return
-    if not is_whole(max_tokens):
-        raise InvalidArgumentError(
-            f"max_tokens must be a whole number of tokens, {LEAST_LIMIT} or more, not {max_tokens!r}"
-        )
-    if max_tokens < LEAST_LIMIT:
-        raise BudgetTooSmallError(
-            f"max_tokens={max_tokens} is too small to converse in; give {LEAST_LIMIT} or more"
-        )
+    is_small = is_whole(max_tokens) and max_tokens < LEAST_LIMIT
+    error = BudgetTooSmallError if is_small else InvalidArgumentError
+    check_whole("max_tokens", max_tokens, LEAST_LIMIT, unit=" of tokens", error=error)
 
 
 def plan(

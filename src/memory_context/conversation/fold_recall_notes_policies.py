@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from memory_context.conversation.ask_texts import AskLimits
 from memory_context.conversation.recall.judge_within_limits import Judge, JudgeLimits
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.memory.summarizer_within_limits import Summaries, Summarizer
-from memory_context.model.checked_numbers import is_whole
+from memory_context.model.checked_numbers import check_whole
 from memory_context.model.tiers_and_limits import TierPolicy, policies_with
 from memory_context.model.tool_names import PAGE_TOKENS
 from memory_context.text.tokens.counter import TokenCounter
@@ -378,15 +379,5 @@ def _check_flags(policy: FoldPolicy | RecallPolicy | NotesPolicy) -> None:
             raise InvalidArgumentError(f"{setting.name}= takes True or False, not {value!r:.80}")
 
 
-def _check_threshold(name: str, threshold: object) -> None:
-    if not is_whole(threshold) or threshold < LEAST_THRESHOLD:
-        raise InvalidThresholdError(
-            f"{name} must be a whole number of tokens, {LEAST_THRESHOLD} or more, not {threshold!r}"
-        )
-
-
-def _check_tokens(name: str, tokens: object) -> None:
-    if not is_whole(tokens) or tokens < 0:
-        raise InvalidArgumentError(
-            f"{name} must be a whole number of tokens, 0 or more, not {tokens!r}"
-        )
+_check_tokens = partial(check_whole, unit=" of tokens")
+_check_threshold = partial(_check_tokens, least=LEAST_THRESHOLD, error=InvalidThresholdError)

@@ -24,6 +24,7 @@ from memory_context.memory.assembled_package import (
 from memory_context.memory.chosen_within_budget import DEFAULT_ALLOCATION, Allocation, score
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.checked_arguments import check_arguments
+from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import ALWAYS, ASSEMBLY, JSON, PREFERENCE, MemoryItem, now
 from memory_context.model.json_object import JsonObject
 from memory_context.model.one_line import one_line
@@ -140,9 +141,9 @@ class ContextAssembler:
             InvalidTierError: An allocation names a tier that does not exist.
             StoreError: The store failed.
         """
-        _check_counts(
-            budget_tokens=budget_tokens, head_tail=head_tail, max_item_tokens=max_item_tokens or 0
-        )
+        check_whole("budget_tokens", budget_tokens)
+        check_whole("head_tail", head_tail)
+        check_whole("max_item_tokens", max_item_tokens or 0)
         parts = _checked(DEFAULT_ALLOCATION if allocation is None else allocation)
         tiers = {*(policy.name for policy in TIERS), *self._tiers}
         for name in parts.keys() - tiers:
@@ -302,9 +303,3 @@ def _checked(allocation: Allocation) -> dict[str, float]:
             f"an allocation gives tiers parts from 0 to {LARGEST_PART}, one of them above 0; not {parts}"
         )
     return parts
-
-
-def _check_counts(**counts: object) -> None:
-    for name, count in counts.items():
-        if not isinstance(count, int) or count < 0:
-            raise InvalidArgumentError(f"{name} must be a whole number, 0 or more, not {count!r}")

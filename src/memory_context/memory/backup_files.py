@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memory_context.exceptions import InvalidArgumentError, StoreError
+from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import now
 from memory_context.stores import MemoryStore, SQLAlchemyStore
 from memory_context.stores.protocol import Progress
@@ -48,17 +49,19 @@ def backup_database(
         progress: Called with how many pages of the database are copied, and of how many.
 
     Raises:
-        InvalidArgumentError: `keep` below 1; a store other than SQLite
+        InvalidArgumentError: `keep` below 1; a file in place of a folder; a store other than SQLite
             (`UnsupportedDatabaseError`).
         StoreError: The store failed, or the file cannot be written.
     """
-    if keep is not None and keep < 1:
-        raise InvalidArgumentError(f"keep must be 1 or more, or None for all, not {keep}")
+    if keep is not None:
+        check_whole("keep", keep, 1)
     if not isinstance(store, SQLAlchemyStore):
         raise InvalidArgumentError(
             f"only SQLite databases are backed up this way, not {store!r}; export it"
         )
     backups = Path(folder)
+    if backups.is_file():
+        raise InvalidArgumentError(f"{backups} is a file; backups are written into a folder")
     try:
         backups.mkdir(parents=True, exist_ok=True)
         path = backups / f"memory-{now():{STAMP}}.db"

@@ -14,6 +14,7 @@ from uuid import uuid4
 from memory_context.exceptions import InvalidArgumentError, KeyExistsError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.redacted_records import MESSAGES
+from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import (
     CONVERSATION,
     RECALLED,
@@ -89,12 +90,11 @@ class ConversationMemory:
         manager: MemoryManager | None = None,
         clock: Callable[[], datetime] = now,
     ) -> None:
-        is_empty_window = max_turns is not None and max_turns < 1
-        is_always_idle = idle_timeout is not None and idle_timeout <= 0
-        if is_empty_window or is_always_idle:
+        if max_turns is not None:
+            check_whole("max_turns", max_turns, 1)
+        if idle_timeout is not None and idle_timeout <= 0:
             raise InvalidArgumentError(
-                "max_turns must be 1 or more, and idle_timeout above 0, or None; "
-                f"not {max_turns!r} and {idle_timeout!r}"
+                f"idle_timeout must be above 0 seconds, or None, not {idle_timeout!r}"
             )
         self.max_turns = max_turns
         self.idle_timeout = None if idle_timeout is None else timedelta(seconds=idle_timeout)

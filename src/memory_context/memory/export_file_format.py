@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
 from memory_context.exceptions import InvalidArgumentError, InvalidRecordError, StoreError
-from memory_context.model.importance import check_importance
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import (
     AnyRecord,
     MemoryItem,
@@ -161,7 +161,7 @@ def _check(item: MemoryItem) -> None:
     """
     try:
         check_names(item.memory_type, item.tier, item.category, *item.tags)
-        check_importance(item.importance)
+        check_arguments(importance=item.importance)
         Scope(item.user_id, item.agent_id, item.thread_id, item.tier, item.tier_id)
     except InvalidArgumentError as error:
         raise InvalidRecordError(str(error)) from error

@@ -40,7 +40,6 @@ from memory_context.model.call_log_records import (
 )
 from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.generated_keys import KeyGenerator
-from memory_context.model.importance import check_importance
 from memory_context.model.item import (
     QUERY_ANSWER,
     SECRET,
@@ -49,6 +48,7 @@ from memory_context.model.item import (
     MemoryItem,
     MemoryList,
     bytes_of,
+    changed,
     check_metadata,
     check_names,
     facts_of,
@@ -333,7 +333,6 @@ class MemoryManager(ClosedAtExit):
         words = as_list(() if tags is None else tags)
         check_names(type, tier, tier_id, category, *words)
         self._check_tier_id(tier, tier_id)
-        check_importance(importance)
         if origin not in ORIGINS:
             raise InvalidArgumentError(f"an origin is {', '.join(ORIGINS)}, not {origin!r:.80}")
         # A secret is never shared: two that are equal by chance would be one record under one key.
@@ -683,10 +682,7 @@ class MemoryManager(ClosedAtExit):
             InvalidFilterError: There is no such column, or no such operator.
             StoreError: The store failed.
         """
-        check_arguments(query=query)
-        given: object = limit  # whatever a caller gives
-        if not (isinstance(given, int) and given >= 1):
-            raise InvalidArgumentError(f"a search needs a limit of 1 or more, not {limit!r}")
+        check_arguments(query=query, search_limit=limit)
         if mode not in MODES:
             raise InvalidArgumentError(
                 f"the mode of a search must be {' or '.join(MODES)}, not {mode!r}"
@@ -778,12 +774,20 @@ class MemoryManager(ClosedAtExit):
         """
         return reindexed(self.memory_store, progress)
 
-    def forget(self, key: str, *, reason: str = "forgotten", soft: bool = False) -> bool:
+    def forget(
+        self,
+        key: str,
+        *,
+        reason: str = "forgotten",
+        soft: bool = False,
+        seen: datetime | None = None,
+    ) -> bool:
         """Delete the memory under `key` for good, and say whether there was one.
 
         References to it say afterwards when and why it was deleted. With `soft` it is only put away:
         it is no longer found, listed or offered, but its key still redeems. `revive` takes it back,
-        and a `RetentionRule` may delete it for good later.
+        and a `RetentionRule` may delete it for good later. With `seen`, the `updated_at` that the
+        caller has seen, a memory that was changed since then is left alone.
 
         Raises:
             InvalidKeyError: It is not a valid key.
@@ -791,7 +795,11 @@ class MemoryManager(ClosedAtExit):
         """
         with operation("forget", self.who) as forgetting:
             was_there = self.memory_store.delete(
-                self.scope, check_key(key), reason=self.redaction().text(reason), soft=soft
+                self.scope,
+                check_key(key),
+                reason=self.redaction().text(reason),
+                soft=soft,
+                seen=seen,
             )
             forgetting.note(key=key if was_there else None)
         if was_there:
@@ -843,17 +851,23 @@ class MemoryManager(ClosedAtExit):
         self.audit("stored", key)
         return revived
 
-    def confirm(self, key: str) -> MemoryItem:
+    def confirm(self, key: str, *, seen: datetime | None = None) -> MemoryItem:
         """Record that a person vouches for the memory under `key`: it counts as theirs from now on.
 
         Nothing else raises an origin. Offer it to people only, never to a model as a tool.
 
+        Args:
+            key: The memory's key.
+            seen: The `updated_at` that the person has seen; a memory with another one is refused.
+
         Raises:
             MemoryNotFoundError: There is none (see `get`).
-            RecordChangedError: Somebody changed it just now.
+            RecordChangedError: Somebody changed it just now, or since it was seen.
             StoreError: The store failed.
         """
         item = self.get(key)
+        if seen not in (None, item.updated_at):
+            raise changed(key)
         if item.origin == PERSON:
             return item
         theirs = with_changes(item, origin=PERSON, updated_at=now())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from memory_context.model.item import (
     AnyContent,
     MemoryItem,
     MemoryList,
+    changed,
     now,
 )
 from memory_context.model.one_line import one_line
@@ -221,17 +223,20 @@ class TierNotes(ClosedAtExit):
             replace(item, accessed_at=moment, access_count=item.access_count + 1) for item in items
         )
 
-    def _note(self, key: str) -> MemoryItem | None:
+    def _note(self, key: str, seen: datetime | None = None) -> MemoryItem | None:
         """Return the note under `key`, or None.
 
         Raises:
             InvalidTierError: The key belongs to a memory that is not a note.
+            RecordChangedError: It was changed since the caller saw it, with *seen* as its `updated_at`.
         """
         item = self.manager.memory_store.get(self.manager.scope, check_key(key))
         if item and item.tier not in self.policies:
             raise InvalidTierError(
                 f"{key!r} is not a note: its tier is {item.tier!r}; notes are in {', '.join(self.policies)}"
             )
+        if item and seen not in (None, item.updated_at):
+            raise changed(key)
         return item
 
     def _replaced(self, old: MemoryItem, new: MemoryItem) -> MemoryItem | None:

@@ -194,6 +194,7 @@ class ScopedMemory(TierNotes):
         metadata: Mapping[str, Any] | None = None,
         priority: int | None = None,
         origin: Origin = PROGRAM,
+        seen: datetime | None = None,
     ) -> MemoryItem | None:
         """Change a note, and return the new record; None if there is no such note, or if declined.
 
@@ -207,8 +208,10 @@ class ScopedMemory(TierNotes):
             metadata: Another JSON object.
             priority: Another priority.
             origin: Who changes it.
+            seen: The `updated_at` that the caller has seen; a note with another one is refused.
 
         Raises:
+            RecordChangedError: The note was changed since it was seen.
             MemoryContextError: Whatever `save` raises; then the note is unchanged.
         """
         changes: dict[str, Any] = {}
@@ -225,7 +228,7 @@ class ScopedMemory(TierNotes):
         if priority is not None:
             changes["importance"] = importance_of(priority)
         count_tokens = self.manager.counter.count
-        while old := self._note(key):
+        while old := self._note(key, seen):
             redaction = self.manager.redaction(old.memory_type)
             new = redacted_record(replace(old, **changes), redaction, count_tokens)
             new = replace(new, origin=lowest((old.origin, origin)))
@@ -248,13 +251,13 @@ class ScopedMemory(TierNotes):
             InvalidKeyError: It is not a valid key.
             StoreError: The store failed.
         """
-        note = self._note(key)
-        if note is None:
-            return False
-        question = Confirmation("delete", note.tier, item=note)
-        if not self._is_confirmed(question):
-            return None
-        return self.manager.forget(key, reason="deleted")
+        while note := self._note(key):
+            if not self._is_confirmed(Confirmation("delete", note.tier, item=note)):
+                return None
+            # A note that was changed meanwhile is another than the one that was confirmed.
+            if self.manager.forget(key, reason="deleted", seen=note.updated_at):
+                return True
+        return False
 
     def clear(
         self, category: str | None = None, tags: str | Iterable[str] = (), *, tier: str

@@ -1,17 +1,45 @@
-"""Check the types of arguments that public methods pass on: an argument of one name has the same type everywhere."""
+"""Check the arguments that public methods pass on: an argument of one name is the same thing everywhere."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import NoneType
-from typing import SupportsFloat
+from typing import Any, Final, SupportsFloat, TypeAlias
 
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.checked_numbers import is_whole
+from memory_context.model.item import MemoryItem
+from memory_context.model.scope import Scope
 
-_NAMES = ((Iterable, NoneType), "a text, or a list of texts")
-_TEXT = ((str,), "a text")
-_TEXT_OR_NONE = ((str, NoneType), "a text")
-_WANTED: Mapping[str, tuple[tuple[type, ...], str]] = {
+Check: TypeAlias = tuple[Callable[[Any], bool], str]
+
+
+def _a(wanted: str, *kinds: type, but: tuple[type, ...] = ()) -> Check:
+    return lambda value: isinstance(value, kinds) and not isinstance(value, but), wanted
+
+
+def _is_at_least(least: int) -> Callable[[Any], bool]:
+    return lambda value: is_whole(value) and value >= least
+
+
+def _is_share(value: object) -> bool:
+    """Return whether a value is a number from 0 to 1, of any type that has a float."""
+    try:
+        return isinstance(value, SupportsFloat) and 0 <= float(value) <= 1
+    except (TypeError, ValueError, OverflowError):  # of an array, a signaling NaN, a huge fraction
+        return False
+
+
+_BYTES: Final = (bytes, bytearray, memoryview)
+_TEXT = _a("a text", str)
+_TEXT_OR_NONE = _a("a text", str, NoneType)
+# Bytes are an iterable of numbers, and a text one of letters.
+_NAMES = _a("a text, or a list of texts", Iterable, NoneType, but=_BYTES)
+_CHECKS: Final[Mapping[str, Check]] = {
+    "scope": _a("a Scope", Scope),
+    "item": _a("a MemoryItem", MemoryItem),
+    "key": _TEXT,
+    "keys": _a("a list of keys", Iterable, but=(str, *_BYTES)),
     "query": _TEXT,
     "sql": _TEXT,
     "type": _TEXT,
@@ -22,21 +50,29 @@ _WANTED: Mapping[str, tuple[tuple[type, ...], str]] = {
     "types": _NAMES,
     "tier": _NAMES,
     "tags": _NAMES,
-    "filters": ((Mapping, NoneType), "a dict of columns and conditions, such as {'category': 'x'}"),
-    "tier_ids": ((Mapping, NoneType), "a dict of tiers and ids, such as {'session': 'x'}"),
-    "importance": ((SupportsFloat,), "a number from 0 to 1"),
-    "limit": ((int, NoneType), "a whole number"),
-    "offset": ((int,), "a whole number"),
+    "filters": _a("a dict of columns and conditions, such as {'category': 'x'}", Mapping, NoneType),
+    "tier_ids": _a("a dict of tiers and ids, such as {'session': 'x'}", Mapping, NoneType),
+    "importance": (_is_share, "a number from 0 to 1"),
+    "offset": (_is_at_least(0), "a whole number, 0 or more"),
+    "limit": (
+        lambda value: value is None or _is_at_least(0)(value),
+        "a whole number, 0 or more, or None for all",
+    ),
+    "search_limit": (_is_at_least(1), "a whole number, 1 or more"),
 }
 
 
 def check_arguments(**given: object) -> None:
-    """Check the types of arguments, given by their names.
+    """Check arguments, given by their names; `search_limit` is the limit of a search.
 
     Raises:
-        InvalidArgumentError: One has another type. The message does not quote it, since it may be a text of a user.
+        InvalidArgumentError: One has another type, or is a number out of its range. The message quotes numbers only,
+            since a text may be one of a user.
     """
     for name, value in given.items():
-        kind, wanted = _WANTED[name]
-        if not isinstance(value, kind):
-            raise InvalidArgumentError(f"{name} must be {wanted}, not a {type(value).__name__}")
+        is_right, wanted = _CHECKS[name]
+        if not is_right(value):
+            is_shown = value is None or isinstance(value, SupportsFloat)
+            shown = f"{value!r:.80}" if is_shown else f"a {type(value).__name__}"
+            argument = name.removeprefix("search_")
+            raise InvalidArgumentError(f"{argument} must be {wanted}, not {shown}")

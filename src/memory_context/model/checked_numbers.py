@@ -13,6 +13,24 @@ def is_whole(number: object) -> TypeGuard[int]:
     return isinstance(number, int) and not isinstance(number, bool)
 
 
+def check_whole(
+    name: str,
+    number: object,
+    least: int = 0,
+    *,
+    unit: str = "",
+    error: type[InvalidArgumentError] = InvalidArgumentError,
+) -> int:
+    """Return *number*, which is called *name* and must be a whole number, *least* or more.
+
+    Raises:
+        InvalidArgumentError: It is not. It is an *error*, and its message names the *unit*, such as " of tokens".
+    """
+    if is_whole(number) and number >= least:
+        return number
+    raise error(f"{name} must be a whole number{unit}, {least} or more, not {number!r:.80}")
+
+
 def check_not_negative(limits: object, names: Iterable[str]) -> None:
     """Check the numbers *names* of *limits*.
 

@@ -8,16 +8,6 @@ from memory_context.model.checked_numbers import is_whole
 HIGHEST_PRIORITY = 10
 
 
-def check_importance(importance: float) -> None:
-    """Check the importance of a record.
-
-    Raises:
-        InvalidArgumentError: It is not between 0 and 1.
-    """
-    if not 0 <= importance <= 1:
-        raise InvalidArgumentError(f"importance lies between 0 and 1, not {importance!r}")
-
-
 def importance_of(priority: object) -> float:
     """Return the importance, 0 to 1, of a priority of 1 to 10.
 

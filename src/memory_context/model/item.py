@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, SupportsIndex, TypeAlias, cast, overload
 from uuid import UUID
 
-from memory_context.exceptions import InvalidArgumentError, InvalidContentError
+from memory_context.exceptions import InvalidArgumentError, InvalidContentError, RecordChangedError
 from memory_context.model.drawers import Displayed
 from memory_context.model.importance import HIGHEST_PRIORITY
 from memory_context.model.json_object import JsonObject
@@ -270,6 +270,13 @@ class MemoryList(Displayed, list[MemoryItem]):
         """Return a memory, or a slice as a list that shows itself too."""
         chosen = super().__getitem__(index)
         return chosen if isinstance(chosen, MemoryItem) else MemoryList(chosen)
+
+
+def changed(key: str) -> RecordChangedError:
+    """Return the error for a record that is no longer as it was read."""
+    return RecordChangedError(
+        f"the memory {key!r} was changed or deleted since it was read; read it again"
+    )
 
 
 def is_secret(item: MemoryItem) -> bool:

@@ -8,7 +8,7 @@ from memory_context.exceptions import (
     InvalidArgumentError,
     QuotaExceededError,
 )
-from memory_context.model.checked_numbers import is_whole
+from memory_context.model.checked_numbers import check_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,8 @@ class Quota:
         """Check the limits."""
         for name in ("max_items", "max_bytes"):
             value = getattr(self, name)
-            if value is None or (is_whole(value) and value >= 0):
-                continue
-            raise InvalidArgumentError(
-                f"{name} is a whole number, 0 or more, or None for no limit, not {value!r}"
-            )
+            if value is not None:
+                check_whole(name, value)
 
 
 def check_quota(quota: Quota, items: int, size: int) -> QuotaExceededError | None:

@@ -13,6 +13,7 @@ from memory_context.exceptions import (
     InvalidTierError,
     TierFullError,
 )
+from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import MemoryItem
 from memory_context.model.scope import OPEN_TIERS
 
@@ -131,11 +132,10 @@ class TierPolicy:
             raise InvalidTierError(
                 f"a tier's lifetime is one of {lifetimes}, not {self.lifetime!r:.80}"
             )
-        for limit in (self.max_chars, self.max_items):
-            if limit is not None and limit < 1:
-                raise InvalidArgumentError(
-                    f"the limits of the tier {self.name!r} are 1 or more, or None for none"
-                )
+        for name in ("max_chars", "max_items"):
+            limit = getattr(self, name)
+            if limit is not None:
+                check_whole(f"{name} of the tier {self.name!r}", limit, 1)
         if not isinstance(self.auto_include, bool):
             raise InvalidArgumentError(
                 f"auto_include= takes True or False, not {self.auto_include!r:.80}"

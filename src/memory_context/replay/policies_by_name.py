@@ -16,6 +16,7 @@ from memory_context.conversation.fold_recall_notes_policies import (
 )
 from memory_context.conversation.message import Message
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.checked_numbers import check_whole
 from memory_context.replay.compacting_contexts import CompactingContext, SummarizingContext
 from memory_context.replay.memory_context_policy import RememberingContext
 from memory_context.replay.shortening_contexts import (
@@ -179,11 +180,11 @@ def _unbounded(_counter: TokenCounter) -> Replayed:
 
 
 def _buffered(_counter: TokenCounter, *, size: int = 20) -> Replayed:
-    return Replayed(ShorteningContext(buffered, _whole_number("size", size, 1)))
+    return Replayed(ShorteningContext(buffered, check_whole("size", size, 1)))
 
 
 def _ends(_counter: TokenCounter, *, head: int = 4, tail: int = 16) -> Replayed:
-    oldest, newest = _whole_number("head", head, 1), _whole_number("tail", tail, 1)
+    oldest, newest = check_whole("head", head, 1), check_whole("tail", tail, 1)
     return Replayed(ShorteningContext(head_and_tail, oldest, newest))
 
 
@@ -219,15 +220,15 @@ def _memory(  # noqa: PLR0913 - each is a setting of its own, with a default
 
 
 def _limited(counter: TokenCounter, *, tokens: int = 8000) -> Replayed:
-    return Replayed(ShorteningContext(token_limited, counter, _whole_number("tokens", tokens, 1)))
+    return Replayed(ShorteningContext(token_limited, counter, check_whole("tokens", tokens, 1)))
 
 
 def _mask(counter: TokenCounter, *, keep: int = 10) -> Replayed:
-    return Replayed(ShorteningContext(removed, counter, _whole_number("keep", keep)))
+    return Replayed(ShorteningContext(removed, counter, check_whole("keep", keep)))
 
 
 def _clear(counter: TokenCounter, *, trigger: int = 8000, keep: int = 3) -> Replayed:
-    above, kept = _whole_number("trigger", trigger), _whole_number("keep", keep)
+    above, kept = check_whole("trigger", trigger), check_whole("keep", keep)
     return Replayed(ShorteningContext(removed, counter, kept, above))
 
 
@@ -236,37 +237,31 @@ def _summarize(
 ) -> Replayed:
     context = SummarizingContext(
         counter,
-        _whole_number("trigger", trigger, 1),
-        _whole_number("keep", keep, 1),
-        _whole_number("words", words),
+        check_whole("trigger", trigger, 1),
+        check_whole("keep", keep, 1),
+        check_whole("words", words),
     )
     return Replayed(context, spent=lambda: context.spent)
 
 
 def _compact(counter: TokenCounter, *, tokens: int = 16_000, keep: int = 4) -> Replayed:
-    budget = _whole_number("tokens", tokens, 1)
-    return Replayed(CompactingContext(counter, budget, _whole_number("keep", keep)))
+    budget = check_whole("tokens", tokens, 1)
+    return Replayed(CompactingContext(counter, budget, check_whole("keep", keep)))
 
 
 def _offload(counter: TokenCounter, *, threshold: int = 500, lines: int = 5) -> Replayed:
-    most = _whole_number("threshold", threshold)
+    most = check_whole("threshold", threshold)
     context = OffloadContext(
-        counter, lambda text: counter.exceeds(text, most), Ends(_whole_number("lines", lines))
+        counter, lambda text: counter.exceeds(text, most), Ends(check_whole("lines", lines))
     )
     return Replayed(context, context.texts.get)
 
 
 def _evict(counter: TokenCounter, *, threshold: int = 20_000, lines: int = 5) -> Replayed:
-    most = CHARACTERS * _whole_number("threshold", threshold)
-    ends = Ends(_whole_number("lines", lines), 1000, EVICTED)
+    most = CHARACTERS * check_whole("threshold", threshold)
+    ends = Ends(check_whole("lines", lines), 1000, EVICTED)
     context = OffloadContext(counter, lambda text: len(text) > most, ends)
     return Replayed(context, context.texts.get, carried=FILE_TOOLS)
-
-
-def _whole_number(name: str, value: object, least: int = 0) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InvalidArgumentError(f"{name} is a whole number, {least} or more, not {value!r}")
-    return value
 
 
 _POLICIES: Mapping[str, Callable[..., Replayed]] = {

@@ -144,12 +144,20 @@ class MemoryStore(Protocol):
         ...
 
     def delete(
-        self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False
+        self,
+        scope: Scope,
+        key: str,
+        *,
+        reason: str = "forgotten",
+        soft: bool = False,
+        seen: datetime | None = None,
     ) -> bool:
         """Delete the memory under *key* for good, and note when and why (`deletion`).
 
         With *soft* it is only evicted, as a full tier does it: searches no longer find or offer it,
         its key still redeems, and putting the record back with `is_active` set undoes the eviction.
+        With *seen*, the `updated_at` that the caller has seen, a memory that was put again since
+        then is left alone.
 
         Returns:
             Whether there was such a memory; with *soft*, whether there was an active one.

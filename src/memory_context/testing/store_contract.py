@@ -211,6 +211,19 @@ class MemoryStoreContract(
                 store.put(ANN, gone, replaces=gone)
         assert 0 == store.count(ANN)
 
+    def test_deleting_what_was_seen(self, store: MemoryStore) -> None:
+        """A record that was changed since the caller saw it is neither deleted nor evicted."""
+        for soft in (True, False):
+            old = put(store, "log")
+            later = replace(old, importance=0.9, updated_at=old.updated_at + timedelta(seconds=1))
+            new = store.put(ANN, later, replaces=old)
+
+            assert not store.delete(ANN, old.memory_key, soft=soft, seen=old.updated_at)
+            assert new == store.get(ANN, old.memory_key)
+            assert 1 == store.count(ANN)
+            assert store.delete(ANN, old.memory_key, soft=soft, seen=new.updated_at)
+            assert 0 == store.count(ANN)
+
     def test_sum(self, store: MemoryStore) -> None:
         """Tokens, characters and lines are summed over the active memories that match."""
         project = Scope("ann", tier="project")

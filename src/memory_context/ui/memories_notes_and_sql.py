@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +19,7 @@ from memory_context.exceptions import (
 from memory_context.memory.filters_from_keywords import search_filters
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.generated_keys import made_by
-from memory_context.model.item import MemoryItem, is_secret, is_storable
+from memory_context.model.item import MemoryItem, changed, is_secret, is_storable
 from memory_context.model.origin import CONFIRMED, PERSON
 from memory_context.model.scope import DETAIL
 from memory_context.stores.sql.overviews_of_records import Catalog
@@ -43,6 +44,7 @@ LINES = 1000
 LONGEST = 10_000
 FACETS = ("type", "tier", "tool", "category", "thread", "since", "until")
 # Tiers whose notes belong to one run, session, plan, task or project.
+_LINE_END = re.compile("\r\n?")
 OWNED = ("run", "session", "plan", "task", "project")
 
 
@@ -256,11 +258,14 @@ def edit(visit: Visit) -> str:
     ids: dict[str, Any] = {}
     if item.tier in OWNED:
         ids[f"{item.tier}_id"] = item.tier_id
-    content = visit.asked.get("content", "")
-    # Browsers send the lines of a form with \r\n, whichever end they had.
-    if "\r\n" not in item.text:
-        content = content.replace("\r\n", "\n")
-    if ScopedMemory(visit.memory, **ids).update(item.memory_key, content, origin=PERSON) is None:
+    # Browsers send the lines of a form with \r\n, whichever ends they had.
+    content = _LINE_END.sub("\n", visit.asked.get("content", ""))
+    if content == _LINE_END.sub("\n", item.text):
+        content = item.text
+    elif "\r\n" in item.text:
+        content = content.replace("\n", "\r\n")
+    notes = ScopedMemory(visit.memory, **ids)
+    if notes.update(item.memory_key, content, origin=PERSON, seen=item.updated_at) is None:
         raise InvalidArgumentError(f"{item.memory_key} is not a note that can be changed")
     return visit.address("memory", key=item.memory_key)
 
@@ -287,7 +292,9 @@ def confirm(visit: Visit) -> str:
         MemoryNotFoundError: There is no such memory.
         RecordChangedError: Somebody else changed the memory meanwhile.
     """
-    return visit.address("memory", key=visit.memory.confirm(_as_seen(visit).memory_key).memory_key)
+    item = _as_seen(visit)
+    visit.memory.confirm(item.memory_key, seen=item.updated_at)
+    return visit.address("memory", key=item.memory_key)
 
 
 def forget(visit: Visit) -> str:
@@ -297,8 +304,9 @@ def forget(visit: Visit) -> str:
         MemoryNotFoundError: There is no such memory.
         RecordChangedError: Somebody else changed the memory meanwhile.
     """
-    key = _as_seen(visit).memory_key
-    visit.memory.forget(key, reason="forgotten by hand")
+    item = _as_seen(visit)
+    if not visit.memory.forget(item.memory_key, reason="forgotten by hand", seen=item.updated_at):
+        raise changed(item.memory_key)
     return visit.address("memories")
 
 

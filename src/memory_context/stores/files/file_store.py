@@ -213,7 +213,7 @@ class FileStore(ClosedAtExit):
 
     def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
         """See `MemoryStore.list_deleted`."""
-        return scan_deletions(self, scope.user_id)
+        return scan_deletions(self, scope)
 
     def restore(self, scope: Scope, records: Iterable[AnyRecord]) -> Restored:
         """See `MemoryStore.restore`. A record is a conflict, too, if a damaged file stands where its file would be."""

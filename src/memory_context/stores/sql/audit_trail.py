@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.audit import ACTIONS, Action, AuditEntry, Auditor, AuditTrail
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import with_zone
 from memory_context.model.scope import Scope
 from memory_context.runtime.closed_at_exit import ClosedAtExit
@@ -107,8 +108,7 @@ class SQLAuditTrail(ClosedAtExit):
             raise InvalidArgumentError(
                 f"an action is one of {', '.join(ACTIONS)}, not {wanted!r:.80}"
             )
-        if limit is not None and limit < 0:
-            raise InvalidArgumentError(f"a limit is 0 or more, or None for all, not {limit}")
+        check_arguments(limit=limit)
         user = Scope(user_id).user_id  # type: ignore[arg-type] # makes it text
         where = narrowed(audit, user_id=user, memory_key=key, action=action)
         return islice(self._pages([*where, *_in_period(since, until)]), limit)

@@ -18,6 +18,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidFilterError
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import is_storable
 from memory_context.model.scope import OPEN_TIERS, Scope
 from memory_context.stores.protocol import Filters
@@ -157,6 +158,7 @@ class ScopeShape(NamedTuple):
 
 def shape_of(scope: Scope) -> tuple[ScopeShape, dict[str, Any]]:
     """Return the shape of *scope*, and the values to execute its conditions with."""
+    check_arguments(scope=scope)
     narrowed = scope.narrowed()
     values: dict[str, Any] = {f"scope_{name}": value for name, value in narrowed.items()}
     if scope.places is None:

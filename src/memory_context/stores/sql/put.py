@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from memory_context.exceptions import KeyExistsError, RecordChangedError
-from memory_context.model.item import MemoryItem, is_same, now
+from memory_context.exceptions import KeyExistsError
+from memory_context.model.item import MemoryItem, changed, is_same, now
 from memory_context.model.origin import lowest
 from memory_context.model.quota import Quota
 from memory_context.model.scope import Scope
@@ -173,9 +173,7 @@ def _replace(
     # UPDATE lets reads be counted meanwhile: their foreign key locks the row, too.
     updated_at = connection.execute(statement.with_for_update(key_share=True)).scalar()
     if updated_at != read.updated_at:
-        raise RecordChangedError(
-            f"the memory {read.memory_key!r} was changed or deleted since it was read; read it again"
-        )
+        raise changed(read.memory_key)
     if options.capacity is not None:
         make_room(connection, item, options.capacity, read)
     return _overwrite(connection, read, item, options.batch)

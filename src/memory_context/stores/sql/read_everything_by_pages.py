@@ -10,6 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.model.batches import batches_of
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import Deletion, MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.stores.sql.filters_as_sql import within
@@ -49,10 +50,11 @@ def _items_at(
     return [decode_row(connection, row) for row in connection.execute(records)]
 
 
-def scan_deletions(store: TableStore, user_id: str) -> Iterator[Deletion]:
-    """Yield a user's deletions, sorted by key."""
+def scan_deletions(store: TableStore, scope: Scope) -> Iterator[Deletion]:
+    """Yield the deletions of a scope's user, sorted by key."""
+    check_arguments(scope=scope)
     key = deletions.c.memory_key
-    page = DELETIONS.filter_by(user_id=user_id).order_by(key).limit(PAGE)
+    page = DELETIONS.filter_by(user_id=scope.user_id).order_by(key).limit(PAGE)
     last = ""
     while rows := rows_of(store, page.where(key > last)):
         yield from (Deletion(*row) for row in rows)

@@ -228,11 +228,13 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def get(self, scope: Scope, key: str) -> MemoryItem | None:
         """See `MemoryStore.get`."""
+        check_arguments(key=key)
         shape, values = shape_of(scope)
         return next(iter(self.database.items(_by_key(shape), values | {"key": key})), None)
 
     def get_many(self, scope: Scope, keys: Iterable[str]) -> list[MemoryItem]:
         """See `MemoryStore.get_many`."""
+        check_arguments(keys=keys)
         wanted = list(dict.fromkeys(keys))
         found: dict[str, MemoryItem] = {}
         shape, values = shape_of(scope)
@@ -253,10 +255,6 @@ class SQLAlchemyStore(ClosedAtExit):
     ) -> list[MemoryItem]:
         """See `MemoryStore.query`."""
         check_arguments(limit=limit, offset=offset, order_by=order_by)
-        if offset < 0 or (limit is not None and limit < 0):
-            raise InvalidArgumentError(
-                f"a limit is 0 or more, or None for all, an offset 0 or more; not {limit} and {offset}"
-            )
         page, values = self._statement(_page, scope, filters, order_by, limit is None)
         return self.database.items(page, {**values, "limit": limit, "offset": offset})
 
@@ -277,7 +275,7 @@ class SQLAlchemyStore(ClosedAtExit):
         per search. If *by* is given, its vectors are searched instead of those of the store's own
         embedder.
         """
-        check_arguments(query=query, limit=limit)
+        check_arguments(scope=scope, query=query, search_limit=limit)
         wanted = hits_to_memories.wanted_of(query)
         says_something = bool(query.strip()) if mode == "semantic" else bool(wanted)
         if not says_something:
@@ -375,21 +373,32 @@ class SQLAlchemyStore(ClosedAtExit):
         return len(pending)
 
     def delete(
-        self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False
+        self,
+        scope: Scope,
+        key: str,
+        *,
+        reason: str = "forgotten",
+        soft: bool = False,
+        seen: datetime | None = None,
     ) -> bool:
         """See `MemoryStore.delete`."""
+        check_arguments(key=key)
         where = [*within(scope), memories.c.memory_key == key]
+        if seen is not None:
+            where.append(memories.c.updated_at == seen)
         if soft:
             return bool(self.database.write(row_deletion.evict, where))
         return bool(self.delete_rows(scope.user_id, where, reason))
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
         """See `MemoryStore.deletion`."""
+        check_arguments(scope=scope, key=key)
         rows = self.database.rows(DELETIONS.filter_by(user_id=scope.user_id, memory_key=key))
         return Deletion(*rows[0]) if rows else None
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
         """See `MemoryStore.touch`. In a read-only file no reads are counted."""
+        check_arguments(keys=keys)
         if self.database.reads_only:
             return 0
         where = [*within(scope), memories.c.memory_key.in_(list(keys))]
@@ -413,10 +422,11 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
         """See `MemoryStore.list_deleted`."""
-        return scan_deletions(self, scope.user_id)
+        return scan_deletions(self, scope)
 
     def restore(self, scope: Scope, records: Iterable[AnyRecord]) -> Restored:
         """See `MemoryStore.restore`."""
+        check_arguments(scope=scope)
         total = Restored()
         for batch in batches_of(records, size_of):
             total += self._restore(scope, batch)
@@ -504,7 +514,8 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
         """See `MemoryStore.clear`."""
-        return len(self.delete_rows(scope.user_id, within(scope), reason))
+        where = within(scope)
+        return len(self.delete_rows(scope.user_id, where, reason))
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
         """See `MemoryStore.count`."""
@@ -747,6 +758,7 @@ def _usage(
 
 def _check_scope(scope: Scope, item: MemoryItem) -> None:
     """Raise InvalidScopeError if *item* does not belong to *scope*."""
+    check_arguments(scope=scope, item=item)
     if not scope.sees(item.tier, item.tier_id):
         raise InvalidScopeError(
             f"{item.tier} {item.tier_id!r} is not open here; nothing can be put there"

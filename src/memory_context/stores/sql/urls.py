@@ -45,8 +45,13 @@ def store_url(
     try:
         parsed = sa.make_url(text)
     except (ArgumentError, ValueError):
-        message = f"not a database URL: {unread_url(text)!r}; use {DEFAULT_URL} or postgresql+psycopg://host/database"
-        if "://" not in text:
+        shown = unread_url(text)
+        is_file = bool(Path(shown).suffix)
+        example = f"sqlite:///{shown}" if is_file else DEFAULT_URL
+        message = (
+            f"not a database URL: {shown!r}; use {example} or postgresql+psycopg://host/database"
+        )
+        if "://" not in text and not is_file:
             message += "; a user is given as user_id=…"
         # Without its cause, whose text may contain a part of a password.
         raise UnsupportedDatabaseError(message) from None

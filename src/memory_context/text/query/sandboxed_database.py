@@ -374,6 +374,7 @@ class LockedDatabase:
     @contextmanager
     def _locked(self) -> Generator[None]:
         """In the body, allow only SELECTs over the tables and the listed functions, and limit time and length."""
+        self._refusal = None  # an earlier statement's
         longest = self._longest_cell + LEAST_LENGTH
         usual = self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
         self._database.set_authorizer(self._allow)

@@ -79,8 +79,14 @@ class ColumnRule(Rule):
         places = [match.start() for hint in _HINTS for match in compiled_hint(hint).finditer(flat)]
         if names_password(text):
             places += [match.start() for match in _NOT_IN_ASCII.finditer(text)]
-        lines = {(line_start(text, place), line_end(text, place)) for place in places}
-        return {line: names for line in sorted(lines) if (names := self._names_in(text, line))}
+        lines = list[Span]()
+        end = -1
+        for place in sorted(places):
+            # Once for each line: code in one line of a megabyte may hold thousands of names.
+            if place > end:
+                end = line_end(text, place)
+                lines.append((line_start(text, place), end))
+        return {line: names for line in lines if (names := self._names_in(text, line))}
 
     def _names_in(self, text: str, line: Span) -> list[_Name]:
         if line[1] - line[0] > LONGEST_HEADER or _NO_HEADER.search(text, *line):
