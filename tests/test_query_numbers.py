@@ -228,6 +228,18 @@ def test_preview() -> None:
     assert "big number, price number in $, share number in %, ok number (true 1, false 0)" in line
 
 
+@for_each(
+    "before, after",
+    [("NULLIF(", ", 5)"), ("(", " BETWEEN 0 AND 9)"), ("CASE ", " WHEN 5 THEN 1 END")],
+)
+def test_comparisons_in_each_other(before: str, after: str) -> None:
+    """A statement whose comparisons are in each other many times is refused before its copies take all memory."""
+    memory = _memory("n,x\na,5\nb,7")
+    with pytest.raises(InvalidQueryError, match="a form that cannot be checked"):
+        memory.query(f"SELECT {before * 14}x{after * 14} FROM t")
+    assert 2 == len(memory.query(f"SELECT {before * 3}x{after * 3} FROM t"))
+
+
 def test_many_queries_in_each_other() -> None:
     """A chain of two hundred WITH clauses, of which each reads the one before it twice, is checked in no time."""
     with MemoryManager("sqlite://", user_id="ann") as memory:

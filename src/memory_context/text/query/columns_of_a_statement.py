@@ -14,6 +14,9 @@ from memory_context.exceptions import InvalidQueryError
 from memory_context.text.query.sandboxed_database import lowered
 from memory_context.text.rows.rows_under_columns import TextTable
 
+# In each other, they double their size with each copy.
+_ARE_COPIED = (exp.Case, exp.Nullif, exp.Between, exp.EQ, exp.NEQ, exp.In)
+MOST_NODES = 20_000
 ORDER = (exp.GT, exp.GTE, exp.LT, exp.LTE)
 _DIALECT = "sqlite, normalization_strategy = case_sensitive"
 
@@ -51,7 +54,11 @@ class QualifiedStatement:
 
     def __init__(self, statement: exp.Expr, tables: Mapping[str, TextTable]) -> None:
         # The inner ones first, because the outer ones are made of their copies.
+        size = 0
         for node in reversed(list(statement.walk())):
+            size += sum(1 for _ in node.walk()) if isinstance(node, _ARE_COPIED) else 0
+            if size > MOST_NODES:
+                raise _unchecked()
             _spread(node)
         for name in statement.find_all(exp.Identifier):
             name.set("this", lowered(name.name))

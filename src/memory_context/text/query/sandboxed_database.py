@@ -327,11 +327,14 @@ class LockedDatabase:
 
     def _describe(self, name: str) -> None:
         """Record the kind of each column, and the length of the longest cell: computed values may be little longer."""
-        for column in self.tables[name].columns:
-            quoted, key = quoted_name(column), (lowered(name), lowered(column))
-            facts = f"max(length({quoted})), max(typeof({quoted}) IN ('integer', 'real'))"
-            found = self._database.execute(f"SELECT {facts} FROM {quoted_name(name)}")  # noqa: S608
-            [(length, has_numbers)] = found
+        columns = self.tables[name].columns
+        quoted = list(map(quoted_name, columns))
+        longest = [f"max(length({column}))" for column in quoted]
+        numbers = [f"max(typeof({column}) IN ('integer', 'real'))" for column in quoted]
+        facts = ", ".join([*longest, *numbers])
+        [found] = self._database.execute(f"SELECT {facts} FROM {quoted_name(name)}")  # noqa: S608
+        for column, length, has_numbers in zip(columns, found, found[len(columns) :], strict=False):
+            key = lowered(name), lowered(column)
             self._longest_cell = max(self._longest_cell, LONGEST_UTF8 * (length or 0))
             self.kinds[key] = float if key in self.notations else None if has_numbers else str
 
