@@ -187,6 +187,8 @@ def test_names_of_casts(memory: MemoryManager) -> None:
         # orders
         ("SELECT path FROM p ORDER BY took", r"took .*'12ms' would come before '5ms'.*CAST\(took AS REAL\).*took \|\| ''"),
         ("SELECT path, took AS t FROM p ORDER BY 2 DESC LIMIT 1", "took .*'12ms'"),
+        ("SELECT CAST(took AS REAL) AS took FROM p ORDER BY upper(took)", "'12MS'"),
+        ("SELECT path FROM p ORDER BY took COLLATE NOCASE", "took .*'12ms'"),
         ("SELECT row_number() OVER (ORDER BY took) FROM p", "took .*'12ms'"),
         ("SELECT max(x) FROM (SELECT '1s' AS x UNION ALL SELECT '5ms')", "'1s' would come before '5ms'"),
         ("SELECT max(x) FROM (SELECT '2 hours ago' AS x UNION ALL SELECT '5 minutes ago')", "'2 hours ago' would come"),

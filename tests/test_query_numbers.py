@@ -230,7 +230,11 @@ def test_preview() -> None:
 
 @for_each(
     "before, after",
-    [("NULLIF(", ", 5)"), ("(", " BETWEEN 0 AND 9)"), ("CASE ", " WHEN 5 THEN 1 END")],
+    [
+        ("NULLIF(", ", 5)"),
+        ("(", " BETWEEN 0 AND 9)"),
+        ("CASE ", " WHEN 5 THEN 1 WHEN 6 THEN 2 END"),
+    ],
 )
 def test_comparisons_in_each_other(before: str, after: str) -> None:
     """A statement whose comparisons are in each other many times is refused before its copies take all memory."""

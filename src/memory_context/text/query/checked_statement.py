@@ -330,10 +330,11 @@ def _arguments(node: exp.Expr) -> Iterator[exp.Expr]:
 def _ordered(node: exp.Ordered) -> list[exp.Expr]:
     """Return what gives the values of a term of ORDER BY: an output of each part of the query, or the term."""
     query = node.parent and node.parent.parent
+    term = node.this.this if isinstance(node.this, exp.Collate) else node.this
     named = list[exp.Expr]()
-    if isinstance(query, exp.Query) and not node.this.text("table"):
-        named = [one for name, one in outputs(query) if name == node.this.name]
-    return named or [node.this]
+    if isinstance(query, exp.Query) and isinstance(term, exp.Column) and not term.table:
+        named = [one for name, one in outputs(query) if name == term.name]
+    return named or [term]
 
 
 def _strips(node: exp.Expr) -> bool:
