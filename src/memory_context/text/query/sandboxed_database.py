@@ -169,7 +169,8 @@ class LockedDatabase:
             rewritten = checked.CheckedStatement(qualified, self)
             check = partial(self._keeping_refusal, rewritten.check)
             self._database.create_function(checked.FUNCTION, -1, check)
-            rows = self._rows(rewritten.sql, bounded=bounded)
+            in_backticks = _IN_QUOTES.sub(_in_backticks, rewritten.sql)
+            rows = self._rows(in_backticks, bounded=bounded)
             rewritten.check_all()
             return Selected(names, rows)
         except RecursionError as error:
