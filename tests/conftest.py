@@ -7,7 +7,7 @@ import gc
 import os
 import ssl
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from pathlib import Path
 from random import SystemRandom
 from types import SimpleNamespace
@@ -17,10 +17,15 @@ from uuid import uuid4
 import psycopg
 import pytest
 import sqlalchemy as sa
+import typer.main
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
+from sqlalchemy.engine.default import DefaultDialect
+from sqlalchemy.util import LRUCache
 
 from memory_context.model import generated_keys
-from memory_context.stores.sql import engine_setup, migrate
+from memory_context.stores.sql import engine_setup, migrate, prepared_statements
 from memory_context.stores.sql.schema import metadata
 from memory_context.testing import seeded_keys
 from memory_context.testing.host_contract import (
@@ -63,6 +68,30 @@ settings.load_profile("quick")
 gc.set_threshold(50_000, 20, 100)
 # The clients of hosts each read the machine's certificates, which takes 100 ms, for servers without TLS.
 _tls_context = functools.cache(ssl.create_default_context)
+
+
+def _renders_alike(dialect: DefaultDialect, other: object) -> bool:
+    """Whether both write a statement in the same words."""
+    return isinstance(other, type(dialect)) and (
+        dialect.server_version_info == other.server_version_info
+    )
+
+
+# A program compiles a statement once for its database. The tests open thousands, and would spend a tenth of their time
+# on compiling the same statements for each: here all databases of a kind share what was compiled.
+_compiled: MutableMapping[Any, Any] = LRUCache(10_000)
+sa.Engine._compiled_cache = property(lambda _: _compiled, lambda *_: None)  # type: ignore[assignment] # noqa: SLF001
+DefaultDialect.__hash__ = lambda dialect: hash(type(dialect))  # type: ignore[method-assign]
+DefaultDialect.__eq__ = _renders_alike  # type: ignore[method-assign,assignment]
+_compile_once = functools.cache(prepared_statements._compile)  # noqa: SLF001
+prepared_statements._compile = lambda statement, dialect, columns: (  # noqa: SLF001
+    _compile_once(statement, dialect, columns and tuple(columns))
+)
+# A process of the command line builds its verbs once, too.
+typer.main.get_command = functools.cache(typer.main.get_command)
+# Hypothesis would take constants of the modules that are loaded for examples: others in each file of tests, and it reads
+# all of them first. What is tried must not depend on how the suite was started.
+providers._get_local_constants = Constants  # noqa: SLF001 - it has no setting
 
 POSTGRES_VARIABLE = "MEMORY_CONTEXT_TEST_POSTGRES"
 TOLD = "told"
