@@ -98,11 +98,19 @@ TOLD = "told"
 # They use a store through its protocol only: what PostgreSQL does differently, the store's own tests find.
 ABOVE_THE_STORE = {
     "test_assembly",
+    "test_builder",
     "test_consolidation",
+    "test_conversation",
+    "test_lifecycle",
     "test_manager",
+    "test_notes_autogen",
     "test_notes_langchain",
+    "test_observability",
+    "test_redaction_at_the_doors",
     "test_sql_memory",
+    "test_teams",
     "test_tiers",
+    "test_transfer",
     "test_ui",
 }
 STORES = (pytest.param("memory", marks=pytest.mark.long), "file", "postgresql")

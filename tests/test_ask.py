@@ -136,6 +136,7 @@ async def test_limits(memory: MemoryManager) -> None:
     assert 0 < answer.read < answer.parts
 
 
+@pytest.mark.long
 async def test_deadline(memory: MemoryManager, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that never answers leaves what was found until then."""
     loop, is_read = asyncio.get_running_loop(), asyncio.Event()
@@ -223,6 +224,7 @@ async def test_false_quotations_are_counted(memory: MemoryManager) -> None:
     assert 1 == answer.dropped == len(answer.quotations)
 
 
+@pytest.mark.long
 def test_parts_hold_the_whole_text(memory: MemoryManager) -> None:
     """All lines stand in the parts under their numbers; a record at a border is whole in one of them."""
     records = json.dumps([{"id": n, "text": "word " * 60} for n in range(400)], indent=1)

@@ -47,7 +47,7 @@ from messages import LOG, results, user
 from statements import listening
 
 in_every_store = pytest.mark.parametrize("store_url", [*STORES, "folder"], indirect=True)
-on_disk = pytest.mark.parametrize("store_url", ["file", "folder"], indirect=True)
+on_disk = pytest.mark.parametrize("store_url", first_quick(["file", "folder"]), indirect=True)
 NOW = datetime.now(UTC)
 ANYTHING = CallFilter("ann")
 KEYS = {"a": b"a" * 32}

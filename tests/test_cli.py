@@ -72,6 +72,7 @@ def test_version() -> None:
     assert in_this_process("--version").stdout == f"memory-context {__version__}\n"
 
 
+@pytest.mark.long
 def test_help_without_a_command() -> None:
     """Without a command, the help names the commands."""
     done = memory_context()

@@ -266,6 +266,7 @@ def test_a_codec_of_ones_own() -> None:
         assert ["mine"] == [hit.memory_key for hit in store.search(ANN, "draw")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "codec", first_quick([Compressed, lambda: Encrypted(KEY)]), ids=["compressed", "blind"]
 )

@@ -242,7 +242,7 @@ class TestList:
         out, err = ann.both("list", *arguments.split(), code=2)
         assert ("", 1, True) == (out, len(err.splitlines()), said in err), err
 
-    @pytest.mark.parametrize("width", ["80", "60", "40"])
+    @pytest.mark.parametrize("width", first_quick(["80", "60", "40"]))
     def test_keys_and_numbers_stay_whole(self, sqlite_url: str, width: str) -> None:
         """However narrow the screen is, a key, a time and a number stand on one line, and the summary is there."""
         with MemoryManager(sqlite_url, user_id="ann") as memory:
@@ -928,14 +928,16 @@ class TestDoctor:
 
     @pytest.mark.parametrize(
         ("fault", "name"),
-        [
-            ("DELETE FROM agent_memory_passages", "index"),
-            ("UPDATE agent_memory_owners SET passages = passages + 1", "index"),
-            (
-                "UPDATE agent_memories SET content = 'written by other means' WHERE memory_key = 'rockets'",
-                "index",
-            ),
-        ],
+        first_quick(
+            [
+                ("DELETE FROM agent_memory_passages", "index"),
+                ("UPDATE agent_memory_owners SET passages = passages + 1", "index"),
+                (
+                    "UPDATE agent_memories SET content = 'written by other means' WHERE memory_key = 'rockets'",
+                    "index",
+                ),
+            ]
+        ),
     )
     def test_an_index_that_is_wrong(
         self, url: str, capsys: pytest.CaptureFixture[str], fault: str, name: str

@@ -499,6 +499,7 @@ async def test_what_was_said_later_and_in_other_languages(question: str, comes: 
     assert comes in recalled
 
 
+@pytest.mark.long
 async def test_a_compaction_keeps_a_question_with_its_answer() -> None:
     """A stored conversation ends with an answer, whatever the sizes of the messages."""
     context = MemoryContext("ann", store="sqlite://", max_tokens=1000)

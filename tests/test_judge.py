@@ -781,6 +781,7 @@ def test_half_of_a_query_is_enough(query: str, held: list[str], *, answered: boo
     assert answered == is_answered(query, held)
 
 
+@pytest.mark.long
 @examples(150)
 @given(
     st.text(st.characters(exclude_categories=())) | st.just(QUESTION),

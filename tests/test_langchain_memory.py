@@ -24,6 +24,7 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_core.tools import tool
 from pydantic import ValidationError
 
+from for_each import first_quick
 from langchain_memory_context import (
     ChatModelJudge,
     MemoryContextChatMessageHistory,
@@ -63,7 +64,7 @@ def memory_of(store: SQLAlchemyStore, **settings: Any) -> MemoryContextMemory:
     return MemoryContextMemory(**{"user_id": "42", "thread_id": "t", "store": store, **settings})
 
 
-@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
 async def test_conversation_chain(store: SQLAlchemyStore, how: str) -> None:
     """A ConversationChain's large answer is folded; what the next input needs stands behind the history, and stays."""
     model = ScriptedChatModel([LOG, "At 02:20:34.", "Bye."])
@@ -217,7 +218,7 @@ class Reader(BaseSingleActionAgent):
         return self.plan(intermediate_steps)
 
 
-@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
 async def test_agent_executor(store: SQLAlchemyStore, how: str) -> None:
     """An agent's large observations are references for it, the same ones at each step; returned steps are whole."""
 
@@ -373,8 +374,8 @@ def test_a_history_is_named_by_its_session(store: SQLAlchemyStore) -> None:
         MemoryContextChatMessageHistory(user_id="42", store=store)
 
 
-@pytest.mark.parametrize("key", ["history", None])
-@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("key", first_quick(["history", None]))
+@pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
 async def test_runnable_with_message_history(
     store: SQLAlchemyStore, key: str | None, how: str
 ) -> None:
@@ -400,6 +401,7 @@ async def test_runnable_with_message_history(
     assert kept[:4] == [str(message.content) for message in model.prompts[2][:4]]
 
 
+@pytest.mark.long
 def test_history_under_threads(store: SQLAlchemyStore) -> None:
     """Several threads add to one history; each pair stays together and none is lost."""
     with ThreadPoolExecutor(6) as threads:

@@ -382,6 +382,7 @@ class TestResources:
             [template] = (await client.templates())["resourceTemplates"]
             assert "memory://{key}" == template["uriTemplate"]
 
+    @pytest.mark.long
     async def test_read(self, address: str) -> None:
         """A text comes whole, binary content as base64, each with its media type."""
         async with session_with(address) as client:

@@ -172,6 +172,7 @@ def test_what_a_model_saw_does_not_change(saver: str, tmp_path: Path) -> None:
     assert "worker-2222" in str(prompts[-1][-4].content)
 
 
+@pytest.mark.long
 def test_checkpoints_are_small() -> None:
     """200,000 characters from a tool cost less than a fiftieth of the bytes in the checkpointer."""
 
@@ -356,7 +357,7 @@ async def test_artifacts(setting: Any) -> None:
         assert table == json.loads(stored)
 
 
-@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
 async def test_pass_by_reference(how: str) -> None:
     """A reference as an argument is the whole text for the tool; the state keeps the reference."""
     middleware = MemoryContextMiddleware(store_of(), user_id="42")
@@ -777,6 +778,7 @@ async def test_judges_words_do_not_reach_the_stream(how: str, answer: str) -> No
     assert 0 < facts["note"]["facts"]["judge_tokens"]
 
 
+@pytest.mark.long
 def test_two_instances() -> None:
     """Two instances with names of their own fold into their own stores; without names LangChain refuses them."""
     small, large = store_of(), store_of()
@@ -979,6 +981,7 @@ async def test_tokens_are_never_counted_by_a_provider() -> None:
     assert 1 == middleware.stats().folds
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:The v3 streaming protocol")
 def test_judges_words_do_not_reach_the_new_stream() -> None:
     """LangGraph's third streaming protocol shows the agent's messages alone, too."""

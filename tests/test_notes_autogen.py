@@ -19,6 +19,7 @@ from autogen_core import CancellationToken, FunctionCall
 from autogen_core.models import LLMMessage, UserMessage
 from autogen_core.tools import BaseTool
 
+from for_each import first_quick
 from memory_context import (
     MEMORY_INSTRUCTIONS,
     MemoryContext,
@@ -338,7 +339,7 @@ async def test_compaction_keeps_notes() -> None:
     assert not any("zeppelin" in text for text in stored)
 
 
-@pytest.mark.parametrize("same_run", [True, False])
+@pytest.mark.parametrize("same_run", first_quick([True, False]))
 async def test_states(same_run: bool) -> None:
     """A state that was saved in mid-run goes on in the same run; loaded outside of it, it has no notes."""
     with SQLAlchemyStore("sqlite://") as store:

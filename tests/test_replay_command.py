@@ -252,6 +252,7 @@ def test_json_is_one_object_with_all_figures(runs: Path) -> None:
     assert 6 == by_name["reference:threshold=500"]["trips"]
 
 
+@pytest.mark.long
 def test_explain_says_what_the_figures_mean(runs: Path, tmp_path: Path) -> None:
     """One text for the terminal and the report; it names every policy that there is."""
     alone, page = replay("--explain"), tmp_path / "report.html"
