@@ -89,15 +89,6 @@ def test_help_without_a_command() -> None:
     ] == headings
 
 
-def test_help_is_quick() -> None:
-    """The help loads neither a database library nor an agent framework."""
-    code = "import sys; from memory_context.cli import run; run(['demo', '--help']); print(*sys.modules)"
-    output = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
-    ).stdout
-    assert not {"sqlalchemy", "autogen_core", "tiktoken"} & set(output.splitlines()[-1].split())
-
-
 @pytest.mark.long
 def test_a_list_loads_what_it_needs(sqlite_url: str) -> None:
     """A list loads neither what reads texts, nor the parser of queries, nor a host."""

@@ -7,6 +7,7 @@ import gc
 import json
 import logging
 import os
+import runpy
 import stat
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from hypothesis import HealthCheck, given
 from examples import examples
 from memory_context.exceptions import (
     InvalidArgumentError,
+    MissingDependencyError,
     StoreError,
     StoreLockedError,
     StoreUnavailableError,
@@ -28,7 +30,7 @@ from memory_context.exceptions import (
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import Deletion, MemoryItem, now
 from memory_context.model.scope import Scope
-from memory_context.stores import FileStore, MemoryStore
+from memory_context.stores import FileStore, MemoryStore, files
 from memory_context.stores.files.category_folders import category_in, folder_of
 from memory_context.testing import MemoryStoreContract
 from memory_context.testing.sample_memories import ANN, memory
@@ -573,19 +575,12 @@ class TestProcesses:
         assert 1 == store.count(ANN)
 
 
-@pytest.mark.long
-def test_windows() -> None:
+def test_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a folder cannot be locked, it says so, and what to use."""
-    code = (
-        "import sys\nfrom memory_context import MemoryManager, SQLAlchemyStore\n"
-        "sys.modules['fcntl'] = None\n"
-        "try:\n    MemoryManager('file:memories', user_id=1).store('x')\n"
-        "except ImportError as error: print(type(error).__name__, error)"
-    )
+    monkeypatch.setitem(sys.modules, "fcntl", None)
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
-    assert done.stdout.startswith("MissingDependencyError FileStore needs a POSIX system")
+    with pytest.raises(MissingDependencyError, match="FileStore needs a POSIX system"):
+        runpy.run_path(str(files.__file__))
 
 
 class TestAfterARestart:

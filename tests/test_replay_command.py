@@ -342,16 +342,6 @@ def test_no_agent_framework_is_needed(runs: Path) -> None:
     assert done.stdout.startswith("Your ")
 
 
-def test_the_help_loads_nothing_heavy() -> None:
-    """Help is quick: no agent framework, no database library, no tokenizer."""
-    code = "import sys; from memory_context.cli import run; run(['replay', '--help']); print(*sys.modules)"
-    output = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
-    ).stdout
-    assert "--explain" in output
-    assert not {"sqlalchemy", "autogen_core", "tiktoken"} & set(output.splitlines()[-1].split())
-
-
 @pytest.mark.long
 def test_nothing_of_the_users_is_changed(runs: Path, tmp_path: Path) -> None:
     """A database in the working directory and the one that the environment names stay as they are, byte for byte."""
