@@ -64,7 +64,7 @@ def memory_of(store: SQLAlchemyStore, **settings: Any) -> MemoryContextMemory:
     return MemoryContextMemory(**{"user_id": "42", "thread_id": "t", "store": store, **settings})
 
 
-@pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
 async def test_conversation_chain(store: SQLAlchemyStore, how: str) -> None:
     """A ConversationChain's large answer is folded; what the next input needs stands behind the history, and stays."""
     model = ScriptedChatModel([LOG, "At 02:20:34.", "Bye."])
