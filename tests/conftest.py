@@ -95,13 +95,16 @@ providers._get_local_constants = Constants  # noqa: SLF001 - it has no setting
 
 POSTGRES_VARIABLE = "MEMORY_CONTEXT_TEST_POSTGRES"
 TOLD = "told"
-# They use a store through its protocol only: what PostgreSQL does differently, the store's own tests find.
+# Files and tests that use a store through its protocol only: what PostgreSQL does differently, its own tests find.
 ABOVE_THE_STORE = {
+    "test_a_tier_ranks_as_everything_does",
     "test_assembly",
     "test_builder",
     "test_consolidation",
     "test_conversation",
+    "test_each_action_of_an_agent",
     "test_lifecycle",
+    "test_long_question_in_a_tier",
     "test_manager",
     "test_notes_autogen",
     "test_notes_langchain",
@@ -139,6 +142,11 @@ def postgres_server() -> Iterator[str]:
 
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", uuid4().hex)[:12]
     server = started(Path(tempfile.gettempdir()) / f"pg-{run}")
+    # No test of this server crashes it, so that nothing needs to reach the disk.
+    with psycopg.connect(server.get_uri(), autocommit=True) as admin:
+        for setting in ("fsync", "full_page_writes", "synchronous_commit", "autovacuum"):
+            admin.execute(f"ALTER SYSTEM SET {setting} TO off")
+        admin.execute("SELECT pg_reload_conf()")
     yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
     server.cleanup()
 
@@ -269,7 +277,8 @@ def told(request: pytest.FixtureRequest) -> Callable[[str], None]:
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Leave PostgreSQL to the long suite where a test is far above it."""
     called_with = getattr(item, "callspec", None)
-    if item.path.stem in ABOVE_THE_STORE and called_with and "postgres" in called_with.id:
+    names = {item.path.stem, getattr(item, "originalname", None)}
+    if names & ABOVE_THE_STORE and called_with and "postgres" in called_with.id:
         item.add_marker(pytest.mark.long)
 
 

@@ -253,6 +253,7 @@ def memory_content(number: int, words: int = 20) -> SystemMessage:
     return SystemMessage(content=text)
 
 
+@pytest.mark.long
 async def test_system_messages_in_the_middle_stay() -> None:
     """A system message behind the first question stays until a newer one of its source, or an equal one, stands."""
     context = MemoryContext("ann", store="sqlite://", max_tokens=4000, recall=False)

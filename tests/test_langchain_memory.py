@@ -462,6 +462,7 @@ def test_what_was_recalled_is_kept_and_never_found(store: SQLAlchemyStore) -> No
     assert [] == manager.search("quoted")
 
 
+@pytest.mark.long
 def test_what_was_shown_last_is_what_is_kept(store: SQLAlchemyStore) -> None:
     """After a run that failed, a text that was recalled for it and forgotten since does not enter the history."""
     memory = memory_of(store)

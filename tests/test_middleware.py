@@ -623,6 +623,7 @@ def test_what_is_redacted_stays_so_without_a_thread() -> None:
     assert first == second[: len(first)]
 
 
+@pytest.mark.long
 @for_each("redacts", [True, False])
 def test_what_is_recalled_is_redacted_beside_pii_middleware(redacts: bool) -> None:
     """What others stored whole comes back without addresses where the middleware knows the redactor, and only there."""
@@ -932,6 +933,7 @@ def test_wrong_settings(settings: dict[str, Any], error: type[Exception]) -> Non
         MemoryContextMiddleware("sqlite://", **{"user_id": "42", **settings})
 
 
+@pytest.mark.long
 def test_judge_by_structured_output() -> None:
     """A model that binds a schema answers by it, and what it says of its cost is counted."""
     answer = {
@@ -962,6 +964,7 @@ def test_judge_by_structured_output() -> None:
     )
 
 
+@pytest.mark.long
 async def test_tokens_are_never_counted_by_a_provider() -> None:
     """Neither agent's nor judge's model is asked how many tokens something has."""
 

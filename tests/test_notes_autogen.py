@@ -183,6 +183,7 @@ async def test_a_run_that_does_not_end_well(how: str) -> None:
         await context.retrieve(keys[0])
 
 
+@pytest.mark.long
 async def test_a_task_over_several_runs() -> None:
     """With ``ends_task=False`` a task goes on in the next run; what is promoted outlives it."""
     context = context_of()
@@ -604,6 +605,7 @@ async def test_a_store_that_fails_at_the_end(caplog: pytest.LogCaptureFixture) -
             await context.retrieve(key)
 
 
+@pytest.mark.long
 async def test_a_plain_run() -> None:
     """Notes of run and plan are kept without `context.run`, until a person speaks again or the context is cleared."""
     context = context_of(thread_id="t")

@@ -123,6 +123,7 @@ class TestGenerated:
         assert [] == wrong
         assert excepted < 500 / 6
 
+    @pytest.mark.long
     @for_each("setting", IN_XML)
     def test_in_xml(self, generator: str, setting: str) -> None:
         """Up to the end of the element, whatever is in it, but for quotes where JSON around it may end."""
