@@ -81,7 +81,7 @@ def _renders_alike(dialect: DefaultDialect, other: object) -> bool:
 # on compiling the same statements for each: here all databases of a kind share what was compiled.
 _compiled: MutableMapping[Any, Any] = LRUCache(10_000)
 sa.Engine._compiled_cache = property(lambda _: _compiled, lambda *_: None)  # type: ignore[assignment] # noqa: SLF001
-DefaultDialect.__hash__ = lambda dialect: hash(type(dialect))  # type: ignore[method-assign]
+DefaultDialect.__hash__ = lambda dialect: hash(type(dialect))  # type: ignore[method-assign,assignment]
 DefaultDialect.__eq__ = _renders_alike  # type: ignore[method-assign,assignment]
 _compile_once = functools.cache(prepared_statements._compile)  # noqa: SLF001
 prepared_statements._compile = lambda statement, dialect, columns: (  # noqa: SLF001

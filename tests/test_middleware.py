@@ -357,7 +357,7 @@ async def test_artifacts(setting: Any) -> None:
         assert table == json.loads(stored)
 
 
-@pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
 async def test_pass_by_reference(how: str) -> None:
     """A reference as an argument is the whole text for the tool; the state keeps the reference."""
     middleware = MemoryContextMiddleware(store_of(), user_id="42")

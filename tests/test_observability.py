@@ -350,7 +350,6 @@ class _Content:
         return Verdict(tokens=7 + len(question.turns[:1]))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("journey", first_quick(JOURNEYS.values()), ids=JOURNEYS)
 async def test_whose_it_is_by_choice(
     journey: Journey, sqlite_url: str, telemetry: Exported
