@@ -353,7 +353,6 @@ class TestOwner:
         assert [1, 0, 1] == asked
         assert 0 == len(MemoryManager(store, user_id="bob").search(""))
 
-    @pytest.mark.long
     @pytest.mark.parametrize("worker", first_quick(["node", "called", "model_node", "below"]))
     @pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
     async def test_a_worker_for_another_user(
@@ -388,7 +387,7 @@ class TestOwner:
         graph.add_conditional_edges(START, sent, ["worker"])
         app: Any = graph.compile(checkpointer=InMemorySaver())
         ann, bob = ({"configurable": {"thread_id": "t", "user_id": who}} for who in ("ann", "bob"))
-        await run(app, said("Ann's secret. " * 3000), how, ann)
+        await run(app, said("Ann's secret. " * 300), how, ann)
         with pytest.raises(StateOwnerError, match="belongs to another user than 'bob'"):
             await run(app, said("hi"), how, bob)
         assert 0 == len(MemoryManager(store, user_id="bob").search(""))
