@@ -7,7 +7,7 @@ import gc
 import os
 import ssl
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from pathlib import Path
 from random import SystemRandom
 from types import SimpleNamespace
@@ -17,10 +17,15 @@ from uuid import uuid4
 import psycopg
 import pytest
 import sqlalchemy as sa
+import typer.main
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
+from sqlalchemy.engine.default import DefaultDialect
+from sqlalchemy.util import LRUCache
 
 from memory_context.model import generated_keys
-from memory_context.stores.sql import engine_setup, migrate
+from memory_context.stores.sql import engine_setup, migrate, prepared_statements
 from memory_context.stores.sql.schema import metadata
 from memory_context.testing import seeded_keys
 from memory_context.testing.host_contract import (
@@ -64,16 +69,51 @@ gc.set_threshold(50_000, 20, 100)
 # The clients of hosts each read the machine's certificates, which takes 100 ms, for servers without TLS.
 _tls_context = functools.cache(ssl.create_default_context)
 
+
+def _renders_alike(dialect: DefaultDialect, other: object) -> bool:
+    """Whether both write a statement in the same words."""
+    return isinstance(other, type(dialect)) and (
+        dialect.server_version_info == other.server_version_info
+    )
+
+
+# A program compiles a statement once for its database. The tests open thousands, and would spend a tenth of their time
+# on compiling the same statements for each: here all databases of a kind share what was compiled.
+_compiled: MutableMapping[Any, Any] = LRUCache(10_000)
+sa.Engine._compiled_cache = property(lambda _: _compiled, lambda *_: None)  # type: ignore[assignment] # noqa: SLF001
+DefaultDialect.__hash__ = lambda dialect: hash(type(dialect))  # type: ignore[method-assign,assignment]
+DefaultDialect.__eq__ = _renders_alike  # type: ignore[method-assign,assignment]
+_compile_once = functools.cache(prepared_statements._compile)  # noqa: SLF001
+prepared_statements._compile = lambda statement, dialect, columns: (  # noqa: SLF001
+    _compile_once(statement, dialect, columns and tuple(columns))
+)
+# A process of the command line builds its verbs once, too.
+typer.main.get_command = functools.cache(typer.main.get_command)
+# Hypothesis would take constants of the modules that are loaded for examples: others in each file of tests, and it reads
+# all of them first. What is tried must not depend on how the suite was started.
+providers._get_local_constants = Constants  # noqa: SLF001 - it has no setting
+
 POSTGRES_VARIABLE = "MEMORY_CONTEXT_TEST_POSTGRES"
 TOLD = "told"
-# They use a store through its protocol only: what PostgreSQL does differently, the store's own tests find.
+# Files and tests that use a store through its protocol only: what PostgreSQL does differently, its own tests find.
 ABOVE_THE_STORE = {
+    "test_a_tier_ranks_as_everything_does",
     "test_assembly",
+    "test_builder",
     "test_consolidation",
+    "test_conversation",
+    "test_each_action_of_an_agent",
+    "test_lifecycle",
+    "test_long_question_in_a_tier",
     "test_manager",
+    "test_notes_autogen",
     "test_notes_langchain",
+    "test_observability",
+    "test_redaction_at_the_doors",
     "test_sql_memory",
+    "test_teams",
     "test_tiers",
+    "test_transfer",
     "test_ui",
 }
 STORES = (pytest.param("memory", marks=pytest.mark.long), "file", "postgresql")
@@ -102,6 +142,11 @@ def postgres_server() -> Iterator[str]:
 
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", uuid4().hex)[:12]
     server = started(Path(tempfile.gettempdir()) / f"pg-{run}")
+    # No test of this server crashes it, so that nothing needs to reach the disk.
+    with psycopg.connect(server.get_uri(), autocommit=True) as admin:
+        for setting in ("fsync", "full_page_writes", "synchronous_commit", "autovacuum"):
+            admin.execute(f"ALTER SYSTEM SET {setting} TO off")
+        admin.execute("SELECT pg_reload_conf()")
     yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
     server.cleanup()
 
@@ -232,7 +277,8 @@ def told(request: pytest.FixtureRequest) -> Callable[[str], None]:
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Leave PostgreSQL to the long suite where a test is far above it."""
     called_with = getattr(item, "callspec", None)
-    if item.path.stem in ABOVE_THE_STORE and called_with and "postgres" in called_with.id:
+    names = {item.path.stem, getattr(item, "originalname", None)}
+    if names & ABOVE_THE_STORE and called_with and "postgres" in called_with.id:
         item.add_marker(pytest.mark.long)
 
 

@@ -9,6 +9,7 @@ import re
 import string
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from uuid import UUID
 
 from memory_context.text.redact.vendor_keys import VENDOR_KEYS, VendorKey
@@ -220,8 +221,9 @@ _KEY_PLACES = {
 }  # fmt: skip
 
 
+@cache
 def planted(seed: int) -> list[tuple[str, Planted]]:
-    """A sample of every kind in every kind of context, with the name of the place."""
+    """A sample of every kind in every kind of context, with the name of the place; a second of work, which collecting tests must not take."""
     chosen = random.Random(seed)
     found = list[tuple[str, Planted]]()
     for kind, make in TOKENS:

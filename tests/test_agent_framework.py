@@ -140,7 +140,7 @@ async def test_a_run_that_was_left_behind(store: SQLAlchemyStore) -> None:
     assert [] == list(manager.memory_store.list_all(manager.scope))
 
 
-@pytest.mark.parametrize("through_json", [False, True])
+@pytest.mark.parametrize("through_json", first_quick([False, True]))
 async def test_a_run_waits_for_a_person(store: SQLAlchemyStore, *, through_json: bool) -> None:
     """A run that waits keeps its notes; the approved call is answered, its result folded, and then the run ends."""
     memory = MemoryContextProvider(store, user_id="ann", notes=True)
@@ -241,7 +241,7 @@ class Archive(HistoryProvider):
         self.saved += messages
 
 
-@pytest.mark.parametrize("is_first", [False, True])
+@pytest.mark.parametrize("is_first", first_quick([False, True]))
 async def test_a_history_provider_saves_what_is_folded(
     store: SQLAlchemyStore, *, is_first: bool
 ) -> None:
@@ -387,7 +387,7 @@ async def test_a_session_has_one_owner(store: SQLAlchemyStore, case: str) -> Non
     assert "My secret is 42." in said(client.prompts[-1])
 
 
-@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("stream", first_quick([False, True]))
 async def test_a_first_run_that_fails_owns_no_session(store: SQLAlchemyStore, stream: bool) -> None:
     """A run for a wrong user whose model fails leaves a new session as it was: its owner goes on."""
 

@@ -8,6 +8,7 @@ import pytest
 from agent_framework import Agent, AgentSession, tool
 from agent_framework.openai import OpenAIChatCompletionClient
 
+from for_each import first_quick
 from memory_context import MemoryManager, MemoryRef
 from memory_context.agent_framework import MemoryContextProvider
 from memory_context.exceptions import InvalidScopeError
@@ -69,7 +70,7 @@ async def test_a_session() -> None:
     assert provider.asked[1]["messages"] == later[: len(provider.asked[1]["messages"])]
 
 
-@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("stream", first_quick([False, True]))
 async def test_recall(*, stream: bool) -> None:
     """What a question needs stands before it, at the same place in every later prompt, streamed or not."""
     memory = MemoryContextProvider("sqlite://", user_id="ann")

@@ -522,6 +522,7 @@ async def test_what_each_call_pays() -> None:
     assert count(json.dumps(sent)) + count(context.instructions) <= 450
 
 
+@pytest.mark.long
 @for_each(
     "tool, arguments, expected",
     [

@@ -99,6 +99,7 @@ async def test_parts_without_a_word_of_the_question_are_skipped(memory: MemoryMa
     assert 10 == answer.tokens
 
 
+@pytest.mark.long
 async def test_everything_is_read_where_no_word_tells(memory: MemoryManager) -> None:
     """A question in words that stand everywhere or nowhere is put to all parts, four at a time; nothing found is said."""
     model = Reading("nothing of that kind")
@@ -136,6 +137,7 @@ async def test_limits(memory: MemoryManager) -> None:
     assert 0 < answer.read < answer.parts
 
 
+@pytest.mark.long
 async def test_deadline(memory: MemoryManager, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that never answers leaves what was found until then."""
     loop, is_read = asyncio.get_running_loop(), asyncio.Event()
@@ -215,6 +217,7 @@ def test_parts_of_a_table_begin_with_its_header(memory: MemoryManager) -> None:
     assert "id,name,total" not in parts[-1].lines
 
 
+@pytest.mark.long
 async def test_false_quotations_are_counted(memory: MemoryManager) -> None:
     """What does not stand there is dropped and counted."""
     quotes = [{"line": 1, "text": "I am unhappy."}, {"line": 2, "text": "we talk about item"}]
@@ -223,6 +226,7 @@ async def test_false_quotations_are_counted(memory: MemoryManager) -> None:
     assert 1 == answer.dropped == len(answer.quotations)
 
 
+@pytest.mark.long
 def test_parts_hold_the_whole_text(memory: MemoryManager) -> None:
     """All lines stand in the parts under their numbers; a record at a border is whole in one of them."""
     records = json.dumps([{"id": n, "text": "word " * 60} for n in range(400)], indent=1)

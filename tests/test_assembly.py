@@ -177,6 +177,7 @@ def test_summary(manager: MemoryManager) -> None:
     )
 
 
+@pytest.mark.long
 def test_head_and_tail(manager: MemoryManager) -> None:
     """The first and the last written are kept whatever they are worth, at both ends of their tier."""
     keys = fill(manager, "project", "p", 60)
@@ -450,6 +451,7 @@ def test_use_is_kept_under_threads(manager: MemoryManager) -> None:
     assert frozenset(keys) == assembler.record(package)
 
 
+@pytest.mark.long
 def test_advice(manager: MemoryManager) -> None:
     """The advice is an allocation that would have put in more of what was needed; the same each time."""
     advice = remember_use(manager).advice()

@@ -47,7 +47,10 @@ from messages import LOG, results, user
 from statements import listening
 
 in_every_store = pytest.mark.parametrize("store_url", [*STORES, "folder"], indirect=True)
-on_disk = pytest.mark.parametrize("store_url", ["file", "folder"], indirect=True)
+in_one_store = pytest.mark.parametrize(
+    "store_url", first_quick(["file", "postgresql", "folder", "memory"]), indirect=True
+)
+on_disk = pytest.mark.parametrize("store_url", first_quick(["file", "folder"]), indirect=True)
 NOW = datetime.now(UTC)
 ANYTHING = CallFilter("ann")
 KEYS = {"a": b"a" * 32}
@@ -99,7 +102,7 @@ def drawn(value: Displayed) -> str:
 class TestWhatIsKept:
     """Numbers, keys and reasons of each call, in every host; words only where they are asked for."""
 
-    @in_every_store
+    @in_one_store
     async def test_calls_of_autogen(self, store_url: str) -> None:
         """Each call says what it took, what it would have taken, and what was folded and brought back since the last."""
         with opened(store_url) as store:
@@ -139,7 +142,7 @@ class TestWhatIsKept:
         assert () == call.recalled
         assert 0 == context.stats().recalls
 
-    @in_every_store
+    @in_one_store
     async def test_stats_of_yesterday(self, store_url: str) -> None:
         """A context of the next process tells what the conversation's calls add up to, and no other conversation's."""
         with opened(store_url) as store:

@@ -131,7 +131,7 @@ class Talk:
 
 
 CASES = [*((name, False) for name in SYNCHRONOUS), *((name, True) for name in ASYNCHRONOUS)]
-QUICK = (("memory", False), ("aiopostgres", True))
+QUICK = (("aiopostgres", True),)
 PARAMS = [case if case in QUICK else pytest.param(case, marks=pytest.mark.long) for case in CASES]
 
 

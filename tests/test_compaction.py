@@ -253,6 +253,7 @@ def memory_content(number: int, words: int = 20) -> SystemMessage:
     return SystemMessage(content=text)
 
 
+@pytest.mark.long
 async def test_system_messages_in_the_middle_stay() -> None:
     """A system message behind the first question stays until a newer one of its source, or an equal one, stands."""
     context = MemoryContext("ann", store="sqlite://", max_tokens=4000, recall=False)
@@ -499,6 +500,7 @@ async def test_what_was_said_later_and_in_other_languages(question: str, comes: 
     assert comes in recalled
 
 
+@pytest.mark.long
 async def test_a_compaction_keeps_a_question_with_its_answer() -> None:
     """A stored conversation ends with an answer, whatever the sizes of the messages."""
     context = MemoryContext("ann", store="sqlite://", max_tokens=1000)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from for_each import first_quick
 from memory_context import MemoryManager, SQLAlchemyStore
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.consolidation import ModelConsolidator, consolidate
@@ -198,7 +199,7 @@ class Breaking(SQLAlchemyStore):
         return super().put(*args, **settings)
 
 
-@pytest.mark.parametrize("puts", [0, 1, 2, 3])
+@pytest.mark.parametrize("puts", first_quick([0, 1, 2, 3]))
 def test_a_run_that_ends_too_soon(sqlite_url: str, puts: int) -> None:
     """Wherever a run ends, nothing is lost, and the next one leaves what an undisturbed one would have left."""
     broken = Breaking(sqlite_url)

@@ -595,6 +595,7 @@ class TestComponent:
             agent_id="coder",
             thread_id="t1",
             recall=False,
+            max_tokens=50_000,
             initial_messages=[user("hello"), call("run"), results("fine")],
             fold=FoldPolicy(threshold=700, source_thresholds={"user": 900}, preview_tokens=99),
         )
@@ -606,7 +607,7 @@ class TestComponent:
         assert isinstance(loaded, MemoryContext)
         assert context.dump_component() == loaded.dump_component()
         assert await context.get_messages() == await loaded.get_messages()
-        assert ("7", "t1") == (loaded.user_id, loaded.thread_id)
+        assert ("7", "t1", 50_000) == (loaded.user_id, loaded.thread_id, loaded.max_tokens)
         assert context.fold_policy == loaded.fold_policy
         assert "MY_PASSWORD" == config["config"]["password_variable"]
         await loaded.aclose()

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import STORES
 from examples import examples
 from memory_context import ConversationMemory, MemoryManager, SQLAlchemyStore
 from memory_context.exceptions import (
@@ -42,7 +43,7 @@ class Clock:
         self.moment += timedelta(seconds=seconds)
 
 
-@pytest.fixture(params=["process", "memory", "file", "postgresql"])
+@pytest.fixture(params=["process", *STORES])
 def opened(request: pytest.FixtureRequest) -> Iterator[Open]:
     """What opens conversations: in this process, or on one store of each kind."""
     if request.param == "process":

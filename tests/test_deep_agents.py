@@ -70,6 +70,7 @@ def test_a_page_of_a_file_is_not_folded(store: SQLAlchemyStore) -> None:
     assert [] == MemoryRef.find_all(str(read.content))
 
 
+@pytest.mark.long
 def test_a_sub_agent_folds_with_a_middleware_of_its_own(store: SQLAlchemyStore) -> None:
     """A sub-agent that is given the middleware reads its tool's result folded."""
     helper = ScriptedChatModel([[call("read_log")], "It is long."])

@@ -163,6 +163,7 @@ def test_control_characters_are_shown_and_not_obeyed(text: str) -> None:
             assert said.encode()
 
 
+@pytest.mark.long
 @given(text=st.text(max_size=200))
 def test_any_text_makes_a_page_that_holds_nothing_else(text: str) -> None:
     """For every text there are pages for everything that can hold it, of harmless elements alone."""

@@ -18,6 +18,7 @@ from autogen_agentchat.agents import AssistantAgent
 from autogen_core import FunctionCall
 from autogen_core.tools import FunctionTool
 
+from for_each import first_quick
 from memory_context import MemoryContext, MemoryManager, MemoryRef
 from memory_context.exceptions import StoreError, StoreUnavailableError
 from memory_context.stores import SQLAlchemyStore
@@ -101,7 +102,7 @@ async def test_store_comes_back(tmp_path: Path, caplog: pytest.LogCaptureFixture
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"max_tokens": 100_000}, {"fold": "after_reading"}], ids=str
+    "settings", first_quick([{}, {"max_tokens": 100_000}, {"fold": "after_reading"}]), ids=str
 )
 async def test_full_disk_is_one_outage(
     caplog: pytest.LogCaptureFixture, settings: dict[str, Any]

@@ -49,6 +49,7 @@ class TestMiddleware(HostContract):
         return LangChainHost(start, "invoke")
 
 
+@pytest.mark.long
 class TestMiddlewareAsync(HostContract):
     """LangChain's middleware at top level, asynchronously."""
 
@@ -57,6 +58,7 @@ class TestMiddlewareAsync(HostContract):
         return LangChainHost(start, "ainvoke")
 
 
+@pytest.mark.long
 class TestMiddlewareInParentGraph(HostContract):
     """LangChain's middleware in an agent that is a node of a parent graph."""
 

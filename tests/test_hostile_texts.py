@@ -328,6 +328,7 @@ async def test_the_other_texts(manager: MemoryManager, name: str) -> None:
     assert PASSWORD == manager.retrieve("password")
 
 
+@pytest.mark.long
 async def test_many_forged_references_cost_little(manager: MemoryManager) -> None:
     """Three thousand references that lead nowhere are no candidates: only the text that they stand in is opened."""
     context = MemoryContext("ann", store=manager.memory_store)

@@ -464,6 +464,7 @@ JAPANESE = [f"注文番号{20000 + n}の担当者は田中さん、金額は{n %
 KOREAN = [f"주문번호 {20000 + n}의 담당자는 김씨이고 금액은 {n % 90}원입니다." for n in range(300)]
 
 
+@pytest.mark.long
 @for_each(
     "lines, question",
     [
@@ -816,6 +817,7 @@ def test_half_of_a_query_is_enough(query: str, held: list[str], *, answered: boo
     assert answered == is_answered(query, held)
 
 
+@pytest.mark.long
 @examples(150)
 @given(
     st.text(st.characters(exclude_categories=())) | st.just(QUESTION),

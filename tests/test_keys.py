@@ -136,6 +136,7 @@ def test_seeded_keys_repeat() -> None:
     assert not set(first) & set(_stored())
 
 
+@pytest.mark.long
 def test_seeded_keys_in_threads() -> None:
     """Threads share one sequence: in whichever order they draw, the keys are the same ones."""
     generator = KeyGenerator()

@@ -100,6 +100,7 @@ async def test_many_medium_results_at_once(how: str) -> None:
         assert (count, refs) == (len(texts), middleware.stats().folds)
 
 
+@pytest.mark.long
 def test_own_thresholds_do_not_share() -> None:
     """A tool with a threshold of its own, or with none, keeps its results whole, however many come at once."""
     for threshold in (2000, None):
@@ -249,7 +250,7 @@ async def test_messages_without_ids(how: str) -> None:
         ]
 
 
-@pytest.mark.parametrize("redacts_first", [True, False])
+@pytest.mark.parametrize("redacts_first", first_quick([True, False]))
 def test_redaction_in_either_order(redacts_first: bool) -> None:
     """A redaction that the middleware is given sees texts before they are stored, wherever it stands in the list."""
 

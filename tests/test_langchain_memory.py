@@ -31,6 +31,7 @@ from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_core.tools import tool
 from pydantic import ValidationError
 
+from for_each import first_quick
 from langchain_memory_context import (
     ChatModelJudge,
     MemoryContextChatMessageHistory,
@@ -224,7 +225,7 @@ class Reader(BaseSingleActionAgent):
         return self.plan(intermediate_steps)
 
 
-@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
 async def test_agent_executor(store: SQLAlchemyStore, how: str) -> None:
     """An agent's large observations are references for it, the same ones at each step; returned steps are whole."""
 
@@ -380,8 +381,8 @@ def test_a_history_is_named_by_its_session(store: SQLAlchemyStore) -> None:
         MemoryContextChatMessageHistory(user_id="42", store=store)
 
 
-@pytest.mark.parametrize("key", ["history", None])
-@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("key", first_quick(["history", None]))
+@pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
 async def test_runnable_with_message_history(
     store: SQLAlchemyStore, key: str | None, how: str
 ) -> None:
@@ -407,6 +408,7 @@ async def test_runnable_with_message_history(
     assert kept[:4] == [str(message.content) for message in model.prompts[2][:4]]
 
 
+@pytest.mark.long
 def test_history_under_threads(store: SQLAlchemyStore) -> None:
     """Several threads add to one history; each pair stays together and none is lost."""
     with ThreadPoolExecutor(6) as threads:
@@ -467,6 +469,7 @@ def test_what_was_recalled_is_kept_and_never_found(store: SQLAlchemyStore) -> No
     assert [] == manager.search("quoted")
 
 
+@pytest.mark.long
 def test_what_was_shown_last_is_what_is_kept(store: SQLAlchemyStore) -> None:
     """After a run that failed, a text that was recalled for it and forgotten since does not enter the history."""
     memory = memory_of(store)

@@ -103,6 +103,7 @@ def test_messages_in_any_form() -> None:
     assert 3 == len(model.prompts)
 
 
+@pytest.mark.long
 def test_a_plain_loop_recalls() -> None:
     """Without a graph, the node is called with a list of messages: large results are folded where the model sees them."""
     model = ScriptedChatModel([[call("read_log")], "Read.", "At 02:20:34."])

@@ -217,6 +217,7 @@ class TestPages:
         assert ref.key in context.shown_keys()
 
 
+@pytest.mark.long
 async def test_nothing_large_nothing_changed(context: MemoryContext) -> None:
     """A conversation without such texts is never rewritten."""
     seen = list[LLMMessage]()

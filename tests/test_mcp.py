@@ -376,12 +376,26 @@ class TestResources:
             assert "size" not in listed["password"]
             assert "nextCursor" not in page
 
+    def test_in_this_process(self, url: str) -> None:
+        """The template and the contents, without a server around them: text as it is, bytes in base64."""
+        with MemoryManager(url, user_id="ann") as memory:
+            resources = Resources(memory)
+            [log], [pixel] = (
+                resources.read({"uri": SCHEME + key})["contents"] for key in ("Night.Log", "pixel")
+            )
+            [template] = resources.templates({})["resourceTemplates"]
+        assert (LOG, "text/plain") == (log["text"], log["mimeType"])
+        assert (PIXEL, "image/png") == (base64.b64decode(pixel["blob"]), pixel["mimeType"])
+        assert "memory://{key}" == template["uriTemplate"]
+
+    @pytest.mark.long
     async def test_template(self, address: str) -> None:
         """A template says how a memory is named."""
         async with session_with(address) as client:
             [template] = (await client.templates())["resourceTemplates"]
             assert "memory://{key}" == template["uriTemplate"]
 
+    @pytest.mark.long
     async def test_read(self, address: str) -> None:
         """A text comes whole, binary content as base64, each with its media type."""
         async with session_with(address) as client:

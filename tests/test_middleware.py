@@ -172,6 +172,7 @@ def test_what_a_model_saw_does_not_change(saver: str, tmp_path: Path) -> None:
     assert "worker-2222" in str(prompts[-1][-4].content)
 
 
+@pytest.mark.long
 def test_checkpoints_are_small() -> None:
     """200,000 characters from a tool cost less than a fiftieth of the bytes in the checkpointer."""
 
@@ -622,6 +623,7 @@ def test_what_is_redacted_stays_so_without_a_thread() -> None:
     assert first == second[: len(first)]
 
 
+@pytest.mark.long
 @for_each("redacts", [True, False])
 def test_what_is_recalled_is_redacted_beside_pii_middleware(redacts: bool) -> None:
     """What others stored whole comes back without addresses where the middleware knows the redactor, and only there."""
@@ -777,6 +779,7 @@ async def test_judges_words_do_not_reach_the_stream(how: str, answer: str) -> No
     assert 0 < facts["note"]["facts"]["judge_tokens"]
 
 
+@pytest.mark.long
 def test_two_instances() -> None:
     """Two instances with names of their own fold into their own stores; without names LangChain refuses them."""
     small, large = store_of(), store_of()
@@ -930,6 +933,7 @@ def test_wrong_settings(settings: dict[str, Any], error: type[Exception]) -> Non
         MemoryContextMiddleware("sqlite://", **{"user_id": "42", **settings})
 
 
+@pytest.mark.long
 def test_judge_by_structured_output() -> None:
     """A model that binds a schema answers by it, and what it says of its cost is counted."""
     answer = {
@@ -960,6 +964,7 @@ def test_judge_by_structured_output() -> None:
     )
 
 
+@pytest.mark.long
 async def test_tokens_are_never_counted_by_a_provider() -> None:
     """Neither agent's nor judge's model is asked how many tokens something has."""
 
@@ -979,6 +984,7 @@ async def test_tokens_are_never_counted_by_a_provider() -> None:
     assert 1 == middleware.stats().folds
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:The v3 streaming protocol")
 def test_judges_words_do_not_reach_the_new_stream() -> None:
     """LangGraph's third streaming protocol shows the agent's messages alone, too."""

@@ -221,6 +221,7 @@ class TestLimit:
             model.prompts[-1]
         )  # the answer more, the compaction's note less
 
+    @pytest.mark.long
     async def test_parent_keeps_its_messages(self, store: MemoryStore, saver: Saver) -> None:
         """A parent graph keeps every message; another process with its checkpoints goes on with the compaction."""
         prompts: list[Any] = []
@@ -236,6 +237,7 @@ class TestLimit:
         legible = everything_behind(store, prompts[-1])
         assert all(turn(number) in legible for number in range(16))
 
+    @pytest.mark.long
     @each_way("how", "nested")
     async def test_amid_a_turn(self, store: MemoryStore, how: str, nested: bool) -> None:
         """Many calls in one turn are compacted with their results, so that no result stands without its call."""
@@ -281,6 +283,7 @@ class TestLimit:
         assert "See this" not in str([m.content for m in model.prompts[-1][:1]])
         assert "iVBORw0KGgo=" in everything_behind(store, model.prompts[-1])
 
+    @pytest.mark.long
     async def test_fork(self, store: MemoryStore, saver: Saver) -> None:
         """From a checkpoint before a compaction a thread goes on with its messages as they were then."""
         agent, model = agent_of(
@@ -375,6 +378,7 @@ class TestAfterReading:
         legible = everything_behind(store, model.prompts[-1])
         assert all(page_of(number) in legible for number in range(8))
 
+    @pytest.mark.long
     async def test_state_in_checkpoints(self, store: MemoryStore, saver: Saver) -> None:
         """What waits to be folded is known to the next process, which folds it in the state."""
         for number in range(6):
@@ -387,6 +391,7 @@ class TestAfterReading:
         assert any(MemoryRef.find_all(text) for text in results)
         assert page_of(5) == results[-1]
 
+    @pytest.mark.long
     async def test_caps_and_limit(self, store: MemoryStore) -> None:
         """What is over the read cap is folded at once; with a limit nothing passes it."""
         memory = memory_of(store, fold=FoldPolicy(fold="after_reading", read_cap=600))
@@ -466,7 +471,7 @@ class TestRecall:
         agent.invoke(said("Hello."))
         assert "metric units" in own_in(model.prompts[-1])[0]
 
-    @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+    @pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
     async def test_use_is_recorded(self, store: MemoryStore, how: str) -> None:
         """An answer that makes use of a memory of the layer counts as a use of it."""
         manager = MemoryManager(store, user_id="42", thread_id="old")
@@ -505,7 +510,7 @@ class TestRecall:
 class TestBeside:
     """Beside other middleware, streams, interrupts."""
 
-    @pytest.mark.parametrize("first", [True, False])
+    @pytest.mark.parametrize("first", first_quick([True, False]))
     async def test_summaries(self, store: MemoryStore, first: bool) -> None:
         """Where a summary removes the messages beside it, a compaction's note stays in the prompt, before the summary."""
         saver = InMemorySaver()
@@ -563,6 +568,7 @@ class TestBeside:
         assert all(size_of(store, prompt) <= LIMIT for prompt in prompts)
         assert "ann@example.org" not in str(prompts) + everything_behind(store, prompts[-1])
 
+    @pytest.mark.long
     async def test_interrupts(self, store: MemoryStore, saver: Saver) -> None:
         """A person decides on a call amid compactions; the run goes on with the same prompt and what was decided."""
         for nested in (False, True):
@@ -580,7 +586,7 @@ class TestBeside:
             assert before == shown(model.prompts[-1])[: len(before)]
             assert "Read." == agent.get_state(config).values["messages"][-1].content
 
-    @pytest.mark.parametrize("nested", [False, True])
+    @pytest.mark.parametrize("nested", first_quick([False, True]))
     async def test_streams(self, store: MemoryStore, nested: bool) -> None:
         """Streams show what the person and the model said, and nothing that this library has put into prompts."""
         memory = memory_of(store, max_tokens=LIMIT)
@@ -598,6 +604,7 @@ class TestBeside:
         assert "A plain answer." * 10 == tokens
         assert memory.stats().compactions
 
+    @pytest.mark.long
     async def test_two_names(self, store: MemoryStore) -> None:
         """Two instances, one with a limit and one that folds late, each keep what is theirs."""
         folds = memory_of(store, fold="after_reading", name="folds")

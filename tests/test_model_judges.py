@@ -83,6 +83,7 @@ async def test_the_last_turns_are_shown() -> None:
     assert prompt.startswith("References")
 
 
+@pytest.mark.long
 async def test_most_of_a_request_is_the_same_from_call_to_call() -> None:
     """System message and references are a common prefix; new references come at the end of the list."""
     client = Client([NOTHING] * 9)

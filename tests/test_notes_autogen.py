@@ -19,6 +19,7 @@ from autogen_core import CancellationToken, FunctionCall
 from autogen_core.models import LLMMessage, UserMessage
 from autogen_core.tools import BaseTool
 
+from for_each import first_quick
 from memory_context import (
     MEMORY_INSTRUCTIONS,
     MemoryContext,
@@ -182,6 +183,7 @@ async def test_a_run_that_does_not_end_well(how: str) -> None:
         await context.retrieve(keys[0])
 
 
+@pytest.mark.long
 async def test_a_task_over_several_runs() -> None:
     """With ``ends_task=False`` a task goes on in the next run; what is promoted outlives it."""
     context = context_of()
@@ -338,7 +340,7 @@ async def test_compaction_keeps_notes() -> None:
     assert not any("zeppelin" in text for text in stored)
 
 
-@pytest.mark.parametrize("same_run", [True, False])
+@pytest.mark.parametrize("same_run", first_quick([True, False]))
 async def test_states(same_run: bool) -> None:
     """A state that was saved in mid-run goes on in the same run; loaded outside of it, it has no notes."""
     with SQLAlchemyStore("sqlite://") as store:
@@ -603,6 +605,7 @@ async def test_a_store_that_fails_at_the_end(caplog: pytest.LogCaptureFixture) -
             await context.retrieve(key)
 
 
+@pytest.mark.long
 async def test_a_plain_run() -> None:
     """Notes of run and plan are kept without `context.run`, until a person speaks again or the context is cleared."""
     context = context_of(thread_id="t")

@@ -180,7 +180,7 @@ def test_schemas_offer_open_tiers(store: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke", "stream", "astream"]))
-@pytest.mark.parametrize("saver", [True, False])
+@pytest.mark.parametrize("saver", first_quick([True, False]))
 async def test_a_run_that_fails(store_url: str, how: str, saver: bool) -> None:
     """When a tool, or the model, raises, the notes of the run are gone when the caller sees the error."""
     if saver and store_url == "sqlite://":
@@ -203,6 +203,7 @@ async def test_a_run_that_fails(store_url: str, how: str, saver: bool) -> None:
             assert {"session"} == set(tiers_in(store))
 
 
+@pytest.mark.long
 async def test_other_ends(store: MemoryStore) -> None:
     """A recursion limit, a stream that is left, and a cancelled run end it too."""
     script = [save("walrus", "run"), *[[call("work", str(n))] for n in range(9)]]
@@ -251,7 +252,7 @@ def test_a_retry_goes_on_in_its_run(store: MemoryStore) -> None:
     assert [] == tiers_in(store)
 
 
-@pytest.mark.parametrize("ends", ["well", "badly"])
+@pytest.mark.parametrize("ends", first_quick(["well", "badly"]))
 def test_a_run_waits_for_a_person(store: MemoryStore, ends: str) -> None:
     """An interrupted run keeps its notes until it was resumed and has ended."""
     last = "done" if ends == "well" else ZeroDivisionError()

@@ -249,6 +249,7 @@ class TestAskedBefore:
         assert "worker-123 handled" in shown(messages[-2])
 
 
+@pytest.mark.long
 async def test_four_copies_of_a_log_do_not_hide_a_name() -> None:
     """A line that stands in several copies is one line."""
     context = MemoryContext("ann", store="sqlite://")
@@ -259,6 +260,7 @@ async def test_four_copies_of_a_log_do_not_hide_a_name() -> None:
     assert 1 == shown(messages[-2]).count("worker-123 handled")
 
 
+@pytest.mark.long
 async def test_what_was_spoken_of_last_comes_first() -> None:
     """Of two equally good outputs the one that the conversation has read again after the other stands first."""
     context = MemoryContext("ann", store="sqlite://")

@@ -176,6 +176,7 @@ class TestNode:
         check_answers(model)
         assert 1 == middleware.stats().folds
 
+    @pytest.mark.long
     async def test_turns_async(self, store: MemoryStore) -> None:
         """In async runs, too, recalled text stays where it was."""
         middleware = MemoryContextMiddleware(store, user_id="42")
@@ -219,6 +220,7 @@ class TestNode:
 
         check_answers(ScriptedChatModel(prompts=prompts))
 
+    @pytest.mark.long
     def test_called_in_a_node(self, store: MemoryStore) -> None:
         """The same holds for an agent that a node calls, and gives the new messages of."""
         agent, model = agent_of(MemoryContextMiddleware(store, user_id="42"), SCRIPT)
@@ -251,6 +253,7 @@ class TestNode:
         for asked, later in ((model.prompts[2], first), (model.prompts[4], second)):
             assert seen(asked) == seen(later)[: len(asked)]
 
+    @pytest.mark.long
     def test_beside_other_middleware(self, store: MemoryStore) -> None:
         """Middleware that changes what the model said does not take away what it was shown."""
         middleware = MemoryContextMiddleware(store, user_id="42")
@@ -280,6 +283,7 @@ class TestNode:
 
         assert ["ai", "ai"] == streamed
 
+    @pytest.mark.long
     def test_keys_stay_trusted(self, store: MemoryStore) -> None:
         """A recalled reference can be passed to a tool in a later turn."""
         key = MemoryManager(store, user_id="42", thread_id="old").store(
@@ -308,6 +312,7 @@ class TestNode:
 class TestNotes:
     """Notes of a run in a parent graph."""
 
+    @pytest.mark.long
     @pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
     async def test_notes_are_not_repeated(self, store: MemoryStore, how: str) -> None:
         """A note of the run stands once in each later prompt of it, in none afterwards; recalled text stays."""
@@ -328,7 +333,7 @@ class TestNotes:
 class TestOwner:
     """Whose thread it is."""
 
-    @pytest.mark.parametrize("notes", [False, True])
+    @pytest.mark.parametrize("notes", first_quick([False, True]))
     @pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
     async def test_another_user(self, store: MemoryStore, how: str, notes: bool) -> None:
         """On the thread of one user another one is refused before a model is asked; the owner goes on."""
@@ -382,7 +387,7 @@ class TestOwner:
         graph.add_conditional_edges(START, sent, ["worker"])
         app: Any = graph.compile(checkpointer=InMemorySaver())
         ann, bob = ({"configurable": {"thread_id": "t", "user_id": who}} for who in ("ann", "bob"))
-        await run(app, said("Ann's secret. " * 3000), how, ann)
+        await run(app, said("Ann's secret. " * 300), how, ann)
         with pytest.raises(StateOwnerError, match="belongs to another user than 'bob'"):
             await run(app, said("hi"), how, bob)
         assert 0 == len(MemoryManager(store, user_id="bob").search(""))
@@ -409,7 +414,9 @@ class TestOwner:
 
         assert 2 == len(model.prompts)
 
-    @pytest.mark.parametrize("note", [None, 7, {}, {"answered": 7}, {"answered": {"x": 1}}])
+    @pytest.mark.parametrize(
+        "note", first_quick([None, 7, {}, {"answered": 7}, {"answered": {"x": 1}}])
+    )
     def test_metadata_of_somebody_else(self, store: MemoryStore, note: Any) -> None:
         """Metadata that is none of the middleware's says nothing."""
         agent, model = agent_of(MemoryContextMiddleware(store, user_id="42"), ["Bye."])
@@ -429,6 +436,7 @@ class TestOwner:
             graph.invoke(said("hi"), THREAD)
         assert [] == model.prompts
 
+    @pytest.mark.long
     @pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
     async def test_a_run_that_waits(self, store: MemoryStore, how: str) -> None:
         """Nobody else resumes an interrupted run; when its owner does, what the model saw is still there."""
@@ -462,6 +470,7 @@ class TestOwner:
 class TestSeveralAgents:
     """Agents that share the messages of one thread."""
 
+    @pytest.mark.long
     @pytest.mark.parametrize("shares_middleware", first_quick([False, True]))
     @pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
     async def test_supervisor(self, store: MemoryStore, how: str, shares_middleware: bool) -> None:
@@ -522,6 +531,7 @@ class TestSeveralAgents:
         check_answers(first_model)
         check_answers(second_model)
 
+    @pytest.mark.long
     def test_agents_with_and_without_middleware(self, store: MemoryStore) -> None:
         """Beside an agent that has no middleware it is the same."""
         plain = create_agent(ScriptedChatModel(["Go on."] * len(TURNS)), [])
@@ -565,7 +575,7 @@ class TestSeveralAgents:
         assert 1 == len(MemoryManager(store, user_id="42").search(""))
 
     @pytest.mark.parametrize("threshold", first_quick([None, 100_000]))
-    @pytest.mark.parametrize("side_by_side", [False, True])
+    @pytest.mark.parametrize("side_by_side", first_quick([False, True]))
     def test_a_large_message_that_others_need_whole(
         self, store: MemoryStore, side_by_side: bool, threshold: int | None
     ) -> None:
@@ -587,6 +597,7 @@ class TestSeveralAgents:
         assert LOG == whole_model.prompts[-1][0].content
         assert LOG not in str(folding_model.prompts)
 
+    @pytest.mark.long
     @pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
     async def test_two_runs_of_one_agent(self, store: MemoryStore, how: str) -> None:
         """What two runs of one agent side by side were shown stands once in the prompts of later turns."""
@@ -602,6 +613,7 @@ class TestSeveralAgents:
             assert seen(first) == seen(prompt)[: len(first)]
             assert 1 == sum(ANSWER in recalled for recalled in recalls_in(prompt))
 
+    @pytest.mark.long
     def test_only_the_last_answer_goes_to_the_parent(self, store: MemoryStore) -> None:
         """A parent that keeps only an agent's last answer keeps whose thread it is, and valid messages."""
         agent, model = agent_of(MemoryContextMiddleware(store), SCRIPT)

@@ -99,6 +99,7 @@ class TestSocietyOfMind:
         )
         assert [JOB] == await stored(all_contexts["outer"])
 
+    @pytest.mark.long
     async def test_earlier_messages_are_added_again(self, sqlite_url: str) -> None:
         """What the outer context shows goes into the inner ones again: same key; a question brings its text back."""
         all_contexts = contexts(sqlite_url, "runner", "reader", "outer")

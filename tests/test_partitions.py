@@ -145,6 +145,7 @@ def test_nothing_is_dropped_that_others_use(postgres_url: str) -> None:
         assert store.get(Scope("ann"), key)
 
 
+@pytest.mark.long
 def test_partitioned_tables_are_like_plain_ones(postgres_url: str) -> None:
     """Columns, keys, indexes and foreign keys of each table are the same after the script, but for the numbering."""
     with _opened(postgres_url) as store:

@@ -488,6 +488,7 @@ def test_conditions_that_are_refused(where: str) -> None:
             read(json.dumps([{"id": 1, "name": "x"}]), **selectors)
 
 
+@pytest.mark.long
 @for_each(
     "expression",
     [

@@ -409,6 +409,7 @@ class TestTeams:
             assert 900 >= size(context, await context.get_messages())
         assert 0 < sum(context.stats().compactions for context in own.values())
 
+    @pytest.mark.long
     async def test_selector_under_a_limit(self, sqlite_url: str) -> None:
         """A manager's context compacts too; braces in what is said do no harm to the selector's prompt."""
         manager = MemoryContext("ann", store=sqlite_url, max_tokens=600, recall=False)

@@ -22,6 +22,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.tools import tool
 
+from for_each import first_quick
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel
 from langchain_memory_context.testing import call as tool_call
@@ -68,6 +69,7 @@ async def test_empty_and_long_ids_of_calls(sqlite_url: str) -> None:
     await context.aclose()
 
 
+@pytest.mark.long
 def test_empty_and_long_ids_of_calls_in_langchain(sqlite_url: str) -> None:
     """The same in LangChain, where a result's id decides to which call it belongs (deepagents #6302, #5560)."""
 
@@ -88,7 +90,7 @@ def test_empty_and_long_ids_of_calls_in_langchain(sqlite_url: str) -> None:
     own.close()
 
 
-@pytest.mark.parametrize("share", [0.3, 0.9])
+@pytest.mark.parametrize("share", first_quick([0.3, 0.9]))
 async def test_no_reference_to_what_was_never_written(sqlite_url: str, share: float) -> None:
     """However the store fails while a text is folded, a reference stands only for a row (deepagentsjs #621)."""
     kinds = [fault for fault in Fault if fault is not Fault.DELAY]

@@ -342,6 +342,7 @@ def test_missing_cells_are_null(text: str, where: str) -> None:
         _memory(text).query(f"SELECT count(*) FROM t WHERE {where}")
 
 
+@pytest.mark.long
 @for_each(
     "cells, total",
     [
@@ -574,6 +575,7 @@ def test_numbers_are_not_dates(number: int, expression: str) -> None:
         memory.query(f"SELECT {expression} FROM t")
 
 
+@pytest.mark.long
 @for_each(
     "number, expression, expected",
     [

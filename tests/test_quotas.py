@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import STORES
 from examples import examples
 from for_each import for_each
 from memory_context import MemoryContext, MemoryItem, MemoryManager, Quota
@@ -27,7 +28,7 @@ from test_context import fill, shown
 SMALL = Quota(max_items=3, max_bytes=20)
 
 
-@pytest.fixture(params=["memory", "file", "postgresql", "folder"])
+@pytest.fixture(params=[*STORES, "folder"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
     """An empty store of each kind, with a small quota."""
     if request.param == "folder":

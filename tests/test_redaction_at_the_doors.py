@@ -30,6 +30,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 import langchain_memory_context
 import memory_context
+from conftest import STORES
+from for_each import first_quick
 from langchain_memory_context import (
     MemoryContextChatMessageHistory,
     MemoryContextMemory,
@@ -113,7 +115,7 @@ def opened(kind: str, request: pytest.FixtureRequest, redactor: Redactor | None)
     return SQLAlchemyStore(url, redactor=redactor)
 
 
-KINDS = ["memory", "file", "postgresql", "folder"]
+KINDS = [*STORES, "folder"]
 
 
 @pytest.fixture(params=KINDS)
@@ -763,7 +765,7 @@ async def test_autogen_agent() -> None:
     await context.aclose()
 
 
-@pytest.mark.parametrize("fold", ["at_once", "after_reading"])
+@pytest.mark.parametrize("fold", first_quick(["at_once", "after_reading"]))
 async def test_a_fold_policy_that_redacts(
     sqlite_url: str, fold: Literal["at_once", "after_reading"]
 ) -> None:
@@ -813,7 +815,7 @@ def test_a_text_of_secrets_is_folded() -> None:
     assert pem(random.Random(0))[40:60] not in folded.text
 
 
-@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
 async def test_langchain_agent(how: str) -> None:
     """The same in LangChain; the checkpoints that are saved after the fold have nothing of the token either."""
 

@@ -100,6 +100,7 @@ def is_ambiguous(value: str) -> bool:
 class TestGenerated:
     """Random passwords of the usual generators go whole, but for those that may as well be something else."""
 
+    @pytest.mark.long
     @for_each("setting", IN_QUOTES)
     def test_in_quotes(self, generator: str, setting: str) -> None:
         """Behind quotes, less than one in a hundred is ambiguous."""
@@ -108,6 +109,7 @@ class TestGenerated:
         assert [] == wrong
         assert excepted < 5
 
+    @pytest.mark.long
     @for_each("setting", IN_APOSTROPHES)
     def test_in_apostrophes(self, generator: str, setting: str) -> None:
         """Behind apostrophes, where quotes are ambiguous too, less than one in six."""
@@ -121,6 +123,7 @@ class TestGenerated:
         assert [] == wrong
         assert excepted < 500 / 6
 
+    @pytest.mark.long
     @for_each("setting", IN_XML)
     def test_in_xml(self, generator: str, setting: str) -> None:
         """Up to the end of the element, whatever is in it, but for quotes where JSON around it may end."""

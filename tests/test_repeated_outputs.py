@@ -16,6 +16,7 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
+from for_each import first_quick
 from langchain_memory_context.testing import ScriptedChatModel
 from langchain_memory_context.testing import call as lc_call
 from memory_context import MemoryContext, MemoryRef
@@ -157,7 +158,7 @@ class TestLangChain:
         )
         assert_names_the_first(first, again)
 
-    @pytest.mark.parametrize("is_first", [True, False])
+    @pytest.mark.parametrize("is_first", first_quick([True, False]))
     def test_a_summary_takes_the_first_away(self, store: MemoryStore, is_first: bool) -> None:
         """A second one that no model has seen gets a preview if LangChain's summary takes the first one away before that."""
         memory, summary = memory_of(store), summary_of(6, keep=3)

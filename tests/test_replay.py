@@ -31,7 +31,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.runtime import Runtime
 from rich.console import Console
 
-from for_each import for_each
+from for_each import first_quick, for_each
 from langchain_memory_context.messages import neutral_of as langchain_neutral
 from langchain_memory_context.testing import ScriptedChatModel
 from memory_context.agent_framework.messages import held_by
@@ -312,24 +312,26 @@ def test_an_id_that_is_used_again_stands_for_its_newest_call() -> None:
 
 @pytest.mark.parametrize(
     "odd",
-    [
-        {"role": "assistant", "content": None},
-        {"role": "assistant", "content": None, "tool_calls": None},
-        {"role": "assistant", "function_call": {"name": "run", "arguments": {"a": 1}}},
-        {"role": "assistant", "tool_calls": [{}]},
-        {"role": "tool"},
-        {"role": "function", "name": "run", "content": {"a": 1}},
-        {
-            "role": "user",
-            "content": [
-                {"type": "text", "text": "look"},
-                {"type": "image_url", "image_url": {"url": "x"}},
-            ],
-        },
-        {"role": "user", "content": "\ud800\0"},
-        {"content": 7},
-        {},
-    ],
+    first_quick(
+        [
+            {"role": "assistant", "content": None},
+            {"role": "assistant", "content": None, "tool_calls": None},
+            {"role": "assistant", "function_call": {"name": "run", "arguments": {"a": 1}}},
+            {"role": "assistant", "tool_calls": [{}]},
+            {"role": "tool"},
+            {"role": "function", "name": "run", "content": {"a": 1}},
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": "look"},
+                    {"type": "image_url", "image_url": {"url": "x"}},
+                ],
+            },
+            {"role": "user", "content": "\ud800\0"},
+            {"content": 7},
+            {},
+        ]
+    ),
 )
 async def test_recorded_oddities_are_replayed(odd: dict[str, Any]) -> None:
     """Missing contents, ids and roles, old forms of calls and parts stop no policy."""

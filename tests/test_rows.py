@@ -190,6 +190,7 @@ def test_blank_lines_between_rows(text: str, rows: list[list[str | None]]) -> No
     assert rows == rows_of(text)[1]
 
 
+@pytest.mark.long
 @for_each(
     "form", ["csv", "tsv", "markdown", "json", "wrapped", "json lines", "repr", "blocks", "psql", "introduced"]
 )  # fmt: skip

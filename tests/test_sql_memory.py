@@ -19,7 +19,7 @@ from autogen_core.models import LLMMessage, SystemMessage, UserMessage
 from autogen_core.tools import FunctionTool
 from PIL import Image as Pillow
 
-from for_each import for_each
+from for_each import first_quick, for_each
 from memory_context import MemoryContext, MemoryManager, SQLMemory, exceptions
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG, call, results, user
@@ -512,7 +512,7 @@ class TestAgents:
         assert 2 == len(reminders)
         assert client.prompts[0] == client.prompts[2][:3]
 
-    @pytest.mark.parametrize("choice", [None, False, True])
+    @pytest.mark.parametrize("choice", first_quick([None, False, True]))
     async def test_said_once(self, choice: bool | None, sqlite_url: str) -> None:
         """What the agent is reminded of stands in the prompt once: the context on the same store does not recall it."""
         memory = SQLMemory("ann", store=sqlite_url, as_system_message=choice)

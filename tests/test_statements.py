@@ -453,6 +453,7 @@ def test_vectors(manager: MemoryManager, tmp_path: Path) -> None:
     assert any("agent_memory_vectors_" in one.sql for one in watch.sent)
 
 
+@pytest.mark.long
 def test_shapes(manager: MemoryManager, tmp_path: Path) -> None:
     """Each shape without a user that is allowed is still sent, so that the list holds nothing that nobody needs."""
     with SQLAlchemyStore(f"sqlite:///{tmp_path / 'target.db'}") as target:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
+import pytest
 from autogen_agentchat.agents import (
     AssistantAgent,
     MessageFilterAgent,
@@ -186,6 +187,7 @@ class TestRoundRobin:
         assert found["runner"] == found["reader"] != []
         assert [JOB] == await stored(ours["runner"])
 
+    @pytest.mark.long
     async def test_reset(self, sqlite_url: str) -> None:
         """A reset forgets the messages, never the memories; the team starts anew with the same key."""
         all_contexts = contexts(sqlite_url, "runner", "reader", "other")
@@ -221,6 +223,7 @@ class TestRoundRobin:
         found = await keys_of(all_contexts)
         assert found["runner"] == found["reader"] != []
 
+    @pytest.mark.long
     async def test_team_in_a_team(self, sqlite_url: str) -> None:
         """A team that takes part in another team folds what it hears, and its state is saved with the outer one's."""
         first, second = (contexts(sqlite_url, "runner", "reader", "other") for _ in range(2))
@@ -295,6 +298,7 @@ class TestSelector:
         assert f"runner: [MemoryRef: {found['runner'][0]} - " in asked
         assert len(asked) < len(JOB) / 4
 
+    @pytest.mark.long
     async def test_prefilled_context(self, sqlite_url: str) -> None:
         """Messages that the manager's context begins with stand in the selector's prompt."""
         all_contexts = contexts(sqlite_url, "runner", "reader")
@@ -310,6 +314,7 @@ class TestSelector:
         for line in ("user: an old question", "sage: an old answer", "user: Run job a."):
             assert line in str(client.prompts[0][0].content).split("\n")
 
+    @pytest.mark.long
     async def test_state(self, sqlite_url: str) -> None:
         """The manager saves no context but its messages; a second team folds them to the same ones."""
         first, second = (contexts(sqlite_url, "manager", "runner", "reader") for _ in range(2))
@@ -321,6 +326,7 @@ class TestSelector:
 
         assert await messages_of(*first.values()) == await messages_of(*second.values())
 
+    @pytest.mark.long
     async def test_state_into_the_same_team(self, sqlite_url: str) -> None:
         """AutoGen adds the messages a second time when a state is loaded into a live team: the keys stay the same."""
         all_contexts = contexts(sqlite_url, "manager", "runner", "reader")
@@ -333,6 +339,7 @@ class TestSelector:
         assert 2 * before == keys(await all_contexts["manager"].get_messages())
         assert [JOB] == await stored(all_contexts["manager"])
 
+    @pytest.mark.long
     async def test_dump_and_load(self, sqlite_url: str) -> None:
         """A dumped team loads with the manager's context, and runs."""
         team = self.team(
@@ -434,6 +441,7 @@ class TestGraphFlow:
             runner(all_contexts["runner"]), branches, reader(all_contexts["last"], "last")
         )
 
+    @pytest.mark.long
     async def test_fan_out_and_in(self, sqlite_url: str) -> None:
         """All branches, and the one that waits for them, have the runner's key."""
         all_contexts = contexts(sqlite_url, "runner", "left", "right", "last")
@@ -506,6 +514,7 @@ class TestGraphFlow:
         assert 3 == len(set(keys(messages)))
         assert sorted(run_job(str(i)) for i in range(3)) == await stored(shared)
 
+    @pytest.mark.long
     async def test_state(self, sqlite_url: str) -> None:
         """A second graph that loads the state has the same messages."""
         first, second = (contexts(sqlite_url, "runner", "left", "right", "last") for _ in range(2))
@@ -516,6 +525,7 @@ class TestGraphFlow:
 
         assert await messages_of(*first.values()) == await messages_of(*second.values())
 
+    @pytest.mark.long
     async def test_dump_and_load(self, sqlite_url: str) -> None:
         """A dumped graph loads and runs."""
         team = self.of(contexts(sqlite_url, "runner", "left", "right", "last"))

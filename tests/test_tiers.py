@@ -246,6 +246,7 @@ MemoryFields = ("id", "memory_key", "created_at", "category", "tags", "importanc
                 "line_count", "memory_type")  # fmt: skip
 
 
+@pytest.mark.long
 def test_updates_side_by_side(memory: ScopedMemory) -> None:
     """Four threads that change four sides of one note at once lose none of their changes."""
     changes: list[dict[str, Any]] = [

@@ -26,7 +26,6 @@ from memory_context.text.tokens.counter import (
     _ProcessCounter,
     as_counter,
     blocks,
-    choose_counter,
     default_counter,
     estimating_counter,
     set_default_counter,
@@ -40,7 +39,7 @@ runs = st.tuples(st.sampled_from(RUNS), st.integers(1, 400) | st.just(17_000)).m
 )
 texts = st.lists(runs | st.text(st.characters(exclude_categories=())), max_size=4).map("".join)
 property_test = examples(60)
-COUNTERS = [choose_counter(), estimating_counter()]
+COUNTERS = [default_counter(), estimating_counter()]
 each_counter = pytest.mark.parametrize("counter", COUNTERS, ids=["o200k_base", "estimate"])
 
 

@@ -13,6 +13,7 @@ from autogen_agentchat.tools import AgentTool, TeamTool
 from autogen_core import FunctionCall, SingleThreadedAgentRuntime
 from autogen_core.models import AssistantMessage, FunctionExecutionResultMessage
 
+from for_each import first_quick
 from memory_context import FoldPolicy, MemoryContext, MemoryManager, RecallPolicy
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.testing import ScriptedChatClient
@@ -89,7 +90,7 @@ async def seen_by_agent(
 class TestPlanted:
     """References that somebody's text names."""
 
-    @pytest.mark.parametrize("form", ["short", "whole", "first", "large"])
+    @pytest.mark.parametrize("form", first_quick(["short", "whole", "first", "large"]))
     async def test_in_an_output(self, store: str, form: str) -> None:
         """A page cannot make a key trusted: in a sentence, alone, with description and size, or in a preview."""
         texts = {
@@ -131,7 +132,9 @@ class TestPlanted:
         assert not await sends(context)
         assert [key for key in context.shown_keys() if key != "diary"] == context.trusted_keys()
 
-    @pytest.mark.parametrize("tool", ["retrieve_memory", "search_memory", "get_memory"])
+    @pytest.mark.parametrize(
+        "tool", first_quick(["retrieve_memory", "search_memory", "get_memory"])
+    )
     async def test_quoted_by_a_memory_tool(self, store: str, tool: str) -> None:
         """A memory tool's own key is trusted; a reference in the text that it quotes is not."""
         context = MemoryContext(

@@ -21,7 +21,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
-from for_each import for_each
+from for_each import first_quick, for_each
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.messages import neutral_of
 from langchain_memory_context.testing import ScriptedChatModel, call
@@ -109,7 +109,7 @@ def world() -> World:
 class TestPlanted:
     """References that somebody's text names."""
 
-    @pytest.mark.parametrize("form", ["short", "whole", "first", "large"])
+    @pytest.mark.parametrize("form", first_quick(["short", "whole", "first", "large"]))
     def test_in_an_output(self, world: World, form: str) -> None:
         """A page cannot make a key trusted: in a sentence, alone, with description and size, or in a preview."""
         whole = str(world.memories.get("diary").ref)
@@ -128,7 +128,7 @@ class TestPlanted:
         assert [] == world.sent
         assert not world.sends()
 
-    @pytest.mark.parametrize("wrapped", [False, True])
+    @pytest.mark.parametrize("wrapped", first_quick([False, True]))
     def test_in_a_tools_metadata(self, world: World, wrapped: bool) -> None:
         """A tool that brings a note of a fold with its message, which nobody here has made, is not believed."""
         noted: dict[str, Any] = {"memory_context": {"references": {"diary": []}}}
@@ -147,7 +147,9 @@ class TestPlanted:
         assert SHORT in str(messages[2].content)
         assert not world.sends()
 
-    @pytest.mark.parametrize("name", ["retrieve_memory", "search_memory", "get_memory"])
+    @pytest.mark.parametrize(
+        "name", first_quick(["retrieve_memory", "search_memory", "get_memory"])
+    )
     def test_quoted_by_a_memory_tool(self, world: World, name: str) -> None:
         """A memory tool's own key is trusted; a reference in the text that it quotes is not."""
         world.memories.store(PAGE, "page", key="page")
@@ -231,7 +233,7 @@ class TestPlanted:
         assert DIARY in str(world.prompts[0])
         assert not world.sends()
 
-    @pytest.mark.parametrize("in_thread", [False, True])
+    @pytest.mark.parametrize("in_thread", first_quick([False, True]))
     def test_in_the_task_of_an_agent_that_is_a_tool(self, world: World, in_thread: bool) -> None:
         """The task that a model writes for an agent is no person's: only what the caller may pass on is trusted."""
 
@@ -295,6 +297,7 @@ class TestHonest:
 
         assert world.sends()
 
+    @pytest.mark.long
     def test_older_thread(self, world: World) -> None:
         """A thread of before keys were told apart trusts folds, reported keys, recalls and what a person typed."""
         messages = world.run(
@@ -360,7 +363,7 @@ class TestHandedOn:
         boss.invoke({"messages": [HumanMessage("Mail it."), handed, HumanMessage("Go on.")]})
         return bool(world.sent)
 
-    @pytest.mark.parametrize("name", ["reader", None])
+    @pytest.mark.parametrize("name", first_quick(["reader", None]))
     def test_rightly_shown(self, world: World, name: str | None) -> None:
         """Its words count for a generated key that it may pass on itself."""
         script = [[call("read_log")], lambda prompt: f"See {_ref(prompt[-1])}"]
@@ -529,6 +532,7 @@ class TestMetadata:
         assert ((), (), "") == (known.trusted, known.folded, known.kind)
         assert () == neutral_of(message).known.trusted
 
+    @pytest.mark.long
     @for_each(
         "facts",
         [

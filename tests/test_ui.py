@@ -155,6 +155,7 @@ def test_search_and_one_memory(store: SQLAlchemyStore, pages: TestClient) -> Non
     assert "ruff" in words(pages.get("notes").text)
 
 
+@pytest.mark.long
 async def test_a_tools_outputs(store: SQLAlchemyStore, pages: TestClient) -> None:
     """The outputs of one tool are chosen by its name, with words and without."""
     await talk(store, record_prompts=False)
@@ -198,6 +199,7 @@ def test_who_looks_reads(store: SQLAlchemyStore, pages: TestClient) -> None:
     assert "expanded password" not in trail
 
 
+@pytest.mark.long
 def test_the_line_that_was_asked_for(store: SQLAlchemyStore, pages: TestClient) -> None:
     """A hit shows the line with the word as it was asked for, however many lines have another form of it."""
     lines = "\n".join(f"02:{i // 60:02}:{i % 60:02} worker-{i} done" for i in range(3000))

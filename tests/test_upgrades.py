@@ -326,6 +326,7 @@ class TestIndexMadeAnew:
         engine.dispose()
 
 
+@pytest.mark.long
 def test_indexing_waits_for_who_deletes(postgres_url: str) -> None:
     """Who indexes several memories locks none of what is the user's before all of theirs: nobody waits in a circle."""
     engine = sa.create_engine(postgres_url)

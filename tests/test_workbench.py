@@ -35,7 +35,7 @@ from autogen_core.tools import (
 )
 from pydantic import BaseModel
 
-from for_each import for_each
+from for_each import first_quick, for_each
 from memory_context import MemoryContext, MemoryRef, PassingPolicy, exceptions
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.conversation.folding.fold_messages import results_together
@@ -218,6 +218,7 @@ class TestFolding:
         )
         assert 1 == context.stats().folds
 
+    @pytest.mark.long
     async def test_placeholders_leave_room(self, context: MemoryContext) -> None:
         """Results that came folded take nothing from what others beside them may have together and stay whole."""
         names = ["run"] * 19
@@ -876,11 +877,13 @@ class TestUnread:
 
     @pytest.mark.parametrize(
         ("settings", "expected"),
-        [
-            ({"max_tool_iterations": 1}, 1),
-            ({}, 0),
-            ({"max_tool_iterations": 1, "reflect_on_tool_use": True}, 0),
-        ],
+        first_quick(
+            [
+                ({"max_tool_iterations": 1}, 1),
+                ({}, 0),
+                ({"max_tool_iterations": 1, "reflect_on_tool_use": True}, 0),
+            ]
+        ),
     )
     async def test_warned_once(
         self,
@@ -937,7 +940,7 @@ class TestUnread:
 
         assert "max_tool_iterations=10" in caplog.text
 
-    @pytest.mark.parametrize("goes_on", [False, True])
+    @pytest.mark.parametrize("goes_on", first_quick([False, True]))
     async def test_cancelled_in_a_tool(
         self,
         context: MemoryContext,
