@@ -318,6 +318,15 @@ class TestRecall:
         assert messages == await context.get_messages()
         assert 1 == context.stats().recalls
 
+    async def test_what_the_answer_has_named(self, context: MemoryContext) -> None:
+        """A question with a pronoun gets the line of what the answer before it named."""
+        await fill(context, user("go"), call("run"), results(LOG))
+        await fill(context, AssistantMessage(content="The slowest is worker-123.", source="coder"))
+
+        *_, recall, _ = await fill(context, user("Which job was it that it handled?"))
+
+        assert LOG.split("\n")[123] in shown(recall)
+
     async def test_not_twice(self, context: MemoryContext) -> None:
         """What is in sight, by preview or by recall, is not brought back again."""
         await fill(context, call("run"), results(LOG))

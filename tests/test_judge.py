@@ -94,6 +94,52 @@ def test_names_open_and_common_words_do_not(question: str, text: str, *, chosen:
     assert chosen == bool(_chosen(question, text))
 
 
+ON_CALL = """name,role,phone
+Priya Raman,primary,+46 70 555 0187
+Karim Daoud,secondary,+46 70 555 0142
+Jun Seo,shift lead,+46 70 555 0166"""
+ANSWER = (
+    "I have read the disks and the rota. The host db-3 worries me most; Priya Raman is on call."
+)
+
+
+@for_each(
+    "question, answer, record",
+    [
+        ("What's her phone number?", ANSWER, "Priya Raman,primary,+46 70 555 0187"),
+        ("Wie ist ihre phone number?", ANSWER, "Priya Raman,primary,+46 70 555 0187"),
+        (
+            "What's the phone number of Karim, is it known?",
+            ANSWER,
+            "Karim Daoud,secondary,+46 70 555 0142",
+        ),
+        ("Can you translate it into French?", ANSWER, ""),
+        ("Her phone number is known to me.", ANSWER, ""),
+        ("What's the weather in her town?", ANSWER, ""),
+        ("What's her phone number?", "", ""),
+    ],
+)
+def test_a_pronoun_means_what_the_answer_before_named(
+    question: str, answer: str, record: str
+) -> None:
+    """A question with a pronoun gets the record of the name that it asks about; its own words come first."""
+    (item,) = _called("rota", ON_CALL)
+    asked = Question(
+        question,
+        "",
+        (RecallCandidate(item),),
+        has_memories=False,
+        in_sight=lambda _: False,
+        answer=answer,
+    )
+    shown = [
+        item.text[one.start : one.stop]
+        for expansion in judge_by_keywords(asked).expand
+        for one in expansion.records
+    ]
+    assert ([record] if record else []) == shown
+
+
 @for_each("number", [1, 22, 102, 1022])
 def test_a_number_is_met_whole(number: int) -> None:
     """Not inside another number, nor in another place of the line."""

@@ -30,6 +30,7 @@ from memory_context.conversation.recall.places_in_records import (
     names_its_record,
 )
 from memory_context.conversation.recall.question_terms import (
+    MOST_TERMS,
     AskedTerm,
     asks,
     asks_about_kind,
@@ -74,6 +75,8 @@ MANY_CHUNKS = 100
 # A record must hold this share of what a message tells: of a question that asks for a fact, of any other
 # question, and of what is no question.
 LEAST_OF_FACT, LEAST_OF_QUESTION, LEAST_OF_STATEMENT = 0.41, 0.7, 0.9
+# The same of a question about something that the answer before it named.
+LEAST_OF_NAMED = 0.35
 # In prose, other passages are meant as well if they hold this share of what the best one holds.
 NEARLY_AS_MUCH = 0.8
 # The factors of what a word tells: if it is a name, if it stands nowhere, and if a record's text is described by it.
@@ -115,6 +118,19 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
             chosen.show(key, record, held)
     is_clear = not _is_enough(weight, term_count, max(certainty, UNSURE))
     return chosen.expansions(message), is_clear
+
+
+def records_of_names(message: str, found: FoundTerms, own: int) -> list[Expansion]:
+    """Return the records of what the answer before a message has named, if the message asks about that: "her number?".
+
+    Args:
+        message: The message.
+        found: The places of its terms and of the names.
+        own: How many terms are the message's own; the names come behind these.
+    """
+    chosen = _Chosen(found)
+    chosen.take_all(_Asked(message, found, own).places_of_names())
+    return chosen.expansions(message)
 
 
 def _choose_most(chosen: _Chosen, asked: _Asked) -> bool:
@@ -165,10 +181,12 @@ class _Asked:
     Attributes:
         message: The message.
         found: The places of its terms.
+        own: How many of these are the message's own. Behind them may come names from the answer before it.
     """
 
     message: str
     found: FoundTerms
+    own: int = MOST_TERMS
 
     @cached_property
     def is_question(self) -> bool:
@@ -182,7 +200,7 @@ class _Asked:
     @cached_property
     def words(self) -> AbstractSet[int]:
         """Return the single words of the message that ask for something; none in arithmetic such as "7 * 12?"."""
-        terms = self.found.terms
+        terms = self.found.terms[: self.own]
         words = content_terms(self.message, terms)
         if all(terms[number].is_short_number for number in words):
             return frozenset()
@@ -266,6 +284,20 @@ class _Asked:
         is_spoken = any(is_spoken_of(self.found, place) for place in meant)
         return meant if are_few and is_spoken and all(map(is_value, meant)) else []
 
+    def places_of_names(self) -> list[Occurrence]:
+        """Return the best places of the names from the answer before, if a question is about one of them; else nothing.
+
+        Their records must hold as much of the message itself as any other record does, and enough (`LEAST_OF_NAMED`).
+        """
+        best_first = self._best_first(range(self.own, len(self.found.terms)))
+        if not best_first or not self.is_question:
+            return []
+        others = self._best_first(filter(self._is_sought, self._told))
+        most = max(map(self._share_held, [*others[:1], best_first[0]]))
+        if self._share_held(best_first[0]) < max(most, LEAST_OF_NAMED):
+            return []
+        return self._meant_alike(best_first)[:FEW]
+
     def _best_first(self, terms: Iterable[int]) -> list[Occurrence]:
         """Return a place of some *terms* in each record that is compared, the best first.
 
@@ -330,7 +362,7 @@ class _Asked:
         told = dict[int, float]()
         for number in sorted(met):
             term = terms[number]
-            if number in self.words or term.is_phrase:
+            if number in self.words or (term.is_phrase and number < self.own):
                 is_named = term.is_name or term.is_capitalised
                 told[number] = self._rarity(number) * (NAMED if is_named else 1.0)
         most = max(told.values(), default=0.0)

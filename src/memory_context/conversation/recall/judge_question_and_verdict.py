@@ -46,6 +46,7 @@ class Question:
         in_sight: Returns whether a text stands in the prompt before the message.
         hits: What the index knows of the message's terms; None if there is no index.
         is_told: Returns whether a text stands in the prompt in something that no person wrote; None if that is unknown.
+        answer: The answer of a model before the message, if there is one.
     """
 
     message: str
@@ -55,6 +56,7 @@ class Question:
     in_sight: Callable[[str], bool]
     hits: TermHits | None = None
     is_told: Callable[[str], bool] | None = None
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)

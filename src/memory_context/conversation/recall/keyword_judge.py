@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from memory_context.conversation.recall.chosen_records import relevant
+from memory_context.conversation.recall.chosen_records import records_of_names, relevant
 from memory_context.conversation.recall.judge_question_and_verdict import (
     Expansion,
     Question,
@@ -19,6 +19,7 @@ from memory_context.conversation.recall.question_terms import (
     QUESTION_MARKS,
     AskedTerm,
     asked_terms,
+    names_pointed_at,
     without_question_words,
 )
 from memory_context.conversation.recall.records_with_reasons import listed
@@ -94,9 +95,11 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
         question.candidates, lambda part: part in message or question.in_sight(part)
     )
     asked = asked_terms(message)
+    named_before = names_pointed_at(message, question.answer)
     hits = question.hits
     if hits is None:
-        hits = term_hits(texts.items(), list(map(wanted_lexemes, asked)))
+        wanted = map(wanted_lexemes, [*asked, *named_before])
+        hits = term_hits(texts.items(), list(wanted))
     in_conversations, in_others = list[ChunkPlace](), list[ChunkPlace]()
     for chunk in hits.places:
         if chunk.memory_key not in texts:
@@ -110,6 +113,11 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
     if terms_meant != asked:
         found = found_in(terms_meant, hits, in_others, texts)
     records, is_clear = relevant(message, found)
+    if named_before:
+        with_names = found_in([*terms_meant, *named_before], hits, in_others, texts)
+        pointed_at = records_of_names(message, with_names, len(terms_meant))
+        if pointed_at:
+            records, is_clear = pointed_at, True
     in_turns = found_in(asked, hits, in_conversations, texts)
     turns = relevant_turns(message, in_turns, only_said=bool(records))
     return (*records, *turns), is_clear and not turns

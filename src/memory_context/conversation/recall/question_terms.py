@@ -109,6 +109,18 @@ _ASKS_IN_JAPANESE = re.compile(
 _COUNTED = re.compile(
     "(\\d+)([\u53f7\u865f\u756a\u6761\u689d\u7ae0\u8282\u7bc0\u9875\u9801\u6708\u65e5\u697c\u6a13\u5c42\u5c64\u5ba4\u671f\u6279\u9879\u9805\u884c\ud638\ubc88\uc870\uc7a5\uc6d4\uc77c])"
 )
+# Words that stand for what was named before; in English also "that" before a noun.
+_POINTING_WORDS = """
+he she it they him her them his hers its their theirs there
+er ihm ihn ihr ihre ihrem ihren ihrer sein seine seinem seinen seiner dort davon
+elle lui leur leurs son sa ses là
+él ella su sus ahí allí
+"""
+_POINTS_AT_NAMED = re.compile(
+    rf"\b(?:{'|'.join(_POINTING_WORDS.split())}|(?:this|that|these|those)\s+\w+)\b", re.IGNORECASE
+)
+# What an answer names last is what the next message points at.
+ANSWER_CHARACTERS = 400
 TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?")
 _DEFINITE = "the|this|that|my|our|your|his|her|their"
 _TAKEN_AS_KNOWN = rf"\b(?:{_DEFINITE}|which)\s+(?:[\w-]+\s+)?{{word}}\b"
@@ -262,6 +274,20 @@ def asked_terms(message: str) -> list[AskedTerm]:
     for term in chain(_phrases(text, foreign), _words(text, foreign)):
         terms.setdefault(tuple(map(str.casefold, term.words)), term)
     return list(terms.values())[:MOST_TERMS]
+
+
+def names_pointed_at(message: str, answer: str) -> list[AskedTerm]:
+    """Return the names in the end of the answer before a message, if the message may mean one: "her number", "that host"."""
+    if not _POINTS_AT_NAMED.search(message[:READ_AT_MOST]):
+        return []
+    own = {term.words for term in asked_terms(message)}
+    return [
+        term
+        for term in asked_terms(answer[-ANSWER_CHARACTERS:])
+        if (term.is_name or term.is_capitalised)
+        and not term.is_short_number
+        and term.words not in own
+    ]
 
 
 def _foreign_words(text: str) -> frozenset[str]:

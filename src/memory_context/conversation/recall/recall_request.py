@@ -37,6 +37,7 @@ class RecallRequest:
         mentioned: The keys whose references stand in the message. They are not searched for.
         in_sight: Returns whether a text stands in the prompt before the message.
         is_told: Returns whether a text stands there in something that no person wrote.
+        answer: The newest answer of a model before the message.
     """
 
     message: str
@@ -49,6 +50,7 @@ class RecallRequest:
     mentioned: frozenset[str]
     in_sight: Callable[[str], bool]
     is_told: Callable[[str], bool]
+    answer: str
 
 
 def newest_question(
@@ -85,6 +87,7 @@ def recall_request(question: Message, messages: Sequence[Message], seen: int = 0
     # What persons asked before, and the user's layer at the beginning, mention things without telling what is in them.
     not_by_persons = [one for one in before if not (one.is_typed or one.is_a("layer"))]
     told = [text for message in not_by_persons for text in message.billed()]
+    answers = (one.text for one in reversed(before) if one.role == "assistant" and one.text)
     text = "\n".join(map(_asked_by, asking))
     mentioned = frozenset(ref.key for ref in MemoryRef.find_all(text))
     left_out = mentioned | _earlier_answers(_asked_by(question), before)
@@ -106,6 +109,7 @@ def recall_request(question: Message, messages: Sequence[Message], seen: int = 0
         mentioned=mentioned,
         in_sight=lambda wanted: any(wanted in text for text in shown),
         is_told=lambda wanted: any(wanted in text for text in told),
+        answer=without_references(next(answers, "")),
     )
 
 

@@ -21,7 +21,7 @@ from memory_context.conversation.recall.judge_question_and_verdict import (
 )
 from memory_context.conversation.recall.judge_within_limits import BoundedJudge
 from memory_context.conversation.recall.keyword_judge import is_answered, relevant_candidates
-from memory_context.conversation.recall.question_terms import asked_terms
+from memory_context.conversation.recall.question_terms import asked_terms, names_pointed_at
 from memory_context.conversation.recall.recall_request import RecallRequest
 from memory_context.conversation.recall.recalled_text import FoundElsewhere, Recall, RecalledText
 from memory_context.conversation.recall.relevant_turns import (
@@ -109,12 +109,13 @@ class Recaller:
         return recall
 
     def _cleared(self, request: RecallRequest) -> RecallRequest:
-        """Return *request* without the secrets in its message.
+        """Return *request* without the secrets in its message and in the answer before it.
 
         No stored text holds them, and a judge quotes words of the message, of which a secret may be one: by itself, without
         the name before it, it would not be recognised in the record of the decision.
         """
-        return replace(request, message=self.manager.without_secrets(request.message))
+        message, answer = map(self.manager.without_secrets, (request.message, request.answer))
+        return replace(request, message=message, answer=answer)
 
     def _gather(self, request: RecallRequest) -> tuple[list[MemoryItem], Question]:
         """Return the memories that a person has named, which are opened without a judge, and the question for the judge."""
@@ -126,7 +127,8 @@ class Recaller:
         ]
         opened_keys = {item.memory_key for item in opened}
         others = [key for key in request.references if key not in opened_keys]
-        asked = asked_terms(request.message)
+        named_before = names_pointed_at(request.message, request.answer)
+        asked = [*asked_terms(request.message), *named_before]
         term_hits = TermHits()
         if asked:
             wanted = list(map(wanted_lexemes, asked))
@@ -171,6 +173,7 @@ class Recaller:
             request.in_sight,
             term_hits,
             request.is_told,
+            request.answer,
         )
 
     def _find(
