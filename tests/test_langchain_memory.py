@@ -501,7 +501,7 @@ def test_the_model_is_who_said_its_answers(store: SQLAlchemyStore) -> None:
 def test_a_streamed_answer_is_kept_as_a_message(store: SQLAlchemyStore) -> None:
     """Its chunks, which `RunnableWithMessageHistory` adds as one, are the model's answer like any other."""
     history(store).add_messages(
-        [HumanMessage("Where is Rex?"), AIMessageChunk("In the garden.", id="a")]
+        [HumanMessage("Where is Rex?"), AIMessageChunk(content="In the garden.", id="a")]
     )
 
     assert [HumanMessage("Where is Rex?"), AIMessage("In the garden.", id="a")] == history(

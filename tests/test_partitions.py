@@ -16,7 +16,7 @@ from memory_context import MemoryManager
 from memory_context.model.scope import Scope
 from memory_context.stores import MemoryStore, SQLAlchemyStore
 from memory_context.stores.sql import database_diagnosis
-from memory_context.stores.sql.partitions import parts_of
+from memory_context.stores.sql.hash_partitioned_tables import parts_of
 from memory_context.stores.sql.schema import metadata
 from memory_context.testing import MemoryStoreContract
 from partitioning import partition

@@ -21,10 +21,10 @@ from memory_context.model.item import now
 from memory_context.model.scope import Scope
 from memory_context.stores import SQLAlchemyStore
 from memory_context.stores.sql import migrate
-from memory_context.stores.sql.filters_as_sql import matching
 from memory_context.stores.sql.index import hits_to_memories as _searching
 from memory_context.stores.sql.index import indexing, keyword_index, vector_index
 from memory_context.stores.sql.schema import memories, owners, passages, pending
+from memory_context.stores.sql.scopes_and_filters_as_sql import matching
 from memory_context.testing.sample_memories import memory
 
 ANN = Scope("ann")

@@ -40,6 +40,12 @@ from langgraph.types import Command
 from langchain_memory_context.agent_runs import endings, run_of_call, running_tool
 from langchain_memory_context.chat_model_judge import ChatModelJudge
 from langchain_memory_context.filled_arguments import FilledArguments
+from langchain_memory_context.folded_tool_results import (
+    ToolOutcome,
+    folded_result,
+    with_folded,
+    with_quotations_as_written,
+)
 from langchain_memory_context.messages import ids_of, neutral_of, own, shown_as
 from langchain_memory_context.redactors import as_redactor
 from langchain_memory_context.state_through_parent_graphs import (
@@ -48,12 +54,6 @@ from langchain_memory_context.state_through_parent_graphs import (
     carrying,
     check_owner_of,
     graphs_around,
-)
-from langchain_memory_context.tool_results import (
-    ToolOutcome,
-    folded_result,
-    with_folded,
-    with_quotations_as_written,
 )
 from langchain_memory_context.tools import MemoryTool, ask_tools, memory_tools, note_tools
 from langchain_memory_context.user_of_a_run import RunUser, named, setting_of_run, user_of_run

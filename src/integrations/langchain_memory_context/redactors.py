@@ -7,7 +7,7 @@ from typing import Any, cast
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, ToolMessage
 
-from langchain_memory_context.tool_results import (
+from langchain_memory_context.folded_tool_results import (
     AnyMiddleware,
     Redactor,
 )

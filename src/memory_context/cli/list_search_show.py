@@ -308,7 +308,7 @@ def _record(item: "MemoryItem") -> dict[str, object]:
 
 def _hit_parts(hit: "MemoryItem") -> "list[RenderableType]":
     """Draw a hit for people: key and summary, where and why it was found, and the passage."""
-    from memory_context.display.drawn_memory_lists import passage_lines
+    from memory_context.display.drawn_memories import passage_lines
     from memory_context.display.terminal import plain, unbroken
     from memory_context.text.describe.description import counted
 

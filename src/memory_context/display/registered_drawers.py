@@ -12,7 +12,7 @@ from typing import TypeVar
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.recording_to_call_log import Decisions
 from memory_context.display import decision_stats_and_package_tables as tables
-from memory_context.display import drawn_conversation, drawn_memory_lists
+from memory_context.display import drawn_conversation, drawn_memories
 from memory_context.display.escaped_html import Html, as_text, page
 from memory_context.memory.assembled_package import ContextPackage
 from memory_context.model import drawers
@@ -32,8 +32,8 @@ def _register(shown: type[T], draw: Callable[[T], Html]) -> None:
     )
 
 
-_register(MemoryItem, drawn_memory_lists.memory)
-_register(MemoryList, drawn_memory_lists.memories)
+_register(MemoryItem, drawn_memories.memory)
+_register(MemoryList, drawn_memories.memories)
 _register(QueryResult, tables.answer)
 _register(Transcript, drawn_conversation.conversation)
 _register(ContextPackage, tables.package)

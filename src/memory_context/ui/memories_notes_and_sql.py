@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from memory_context.display.decision_stats_and_package_tables import answer
-from memory_context.display.drawn_memory_lists import memory, passage
+from memory_context.display.drawn_memories import memory, passage
 from memory_context.display.escaped_html import Html, folded, joined, sent_back, soft, tag
 from memory_context.exceptions import (
     InvalidArgumentError,

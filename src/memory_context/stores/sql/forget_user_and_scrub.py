@@ -8,7 +8,7 @@ from typing import cast
 
 import sqlalchemy as sa
 
-from memory_context.stores.sql import file_watch, partitions
+from memory_context.stores.sql import file_watch, hash_partitioned_tables
 from memory_context.stores.sql.index import fts5, vector_index
 from memory_context.stores.sql.schema import (
     access,
@@ -72,7 +72,7 @@ def scrub(engine: sa.Engine, user_id: str | None = None) -> bool:
             return not busy
     # VACUUM refuses to run in a transaction.
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        part = "" if user_id is None else partitions.part_of(connection, user_id)
+        part = "" if user_id is None else hash_partitioned_tables.part_of(connection, user_id)
         options = "" if user_id is None else "(INDEX_CLEANUP OFF) "
         for table in (*metadata.sorted_tables, *vector_index.tables(connection)):
             name = f"{table.name}{part}" if "user_id" in table.c else table.name

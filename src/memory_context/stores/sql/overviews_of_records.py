@@ -25,7 +25,6 @@ from memory_context.model.generated_keys import RANDOM_CHARACTERS
 from memory_context.model.item import MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.stores.protocol import Filters, MemoryStore, keeper_of
-from memory_context.stores.sql.filters_as_sql import matching, within
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, format_of
 from memory_context.stores.sql.schema import (
     AnyRow,
@@ -39,6 +38,7 @@ from memory_context.stores.sql.schema import (
     pending,
     total_of,
 )
+from memory_context.stores.sql.scopes_and_filters_as_sql import matching, within
 
 T = TypeVar("T")
 Sort: TypeAlias = Literal["newest", "oldest", "largest", "important", "key", "used"]

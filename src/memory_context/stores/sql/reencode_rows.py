@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from memory_context.model.item import MemoryItem
 from memory_context.stores.sql import blind_index_key as index_key
-from memory_context.stores.sql.put import rewrite
+from memory_context.stores.sql.insert_overwrite_or_reuse import rewrite
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row, format_of
 from memory_context.stores.sql.schema import memories, this_memory
 

@@ -1,7 +1,7 @@
 """The `MemoryStore` in SQLite or PostgreSQL: one set of SQLAlchemy Core statements for both databases.
 
 Each method runs functions of this package's other modules in a transaction of its `Database`. Frequent statements are
-made once for each *shape* of a scope and filters (see `filters_as_sql`), and kept.
+made once for each *shape* of a scope and filters (see `scopes_and_filters_as_sql`), and kept.
 """
 
 from __future__ import annotations
@@ -47,20 +47,9 @@ from memory_context.stores.sql import (
     row_deletion,
     urls,
 )
-from memory_context.stores.sql import put as _put
+from memory_context.stores.sql import insert_overwrite_or_reuse as _put
 from memory_context.stores.sql import reencode_rows as recoding
 from memory_context.stores.sql.call_log import CallLog
-from memory_context.stores.sql.filters_as_sql import (
-    FilterShape,
-    ScopeShape,
-    conditions_by_shape,
-    counted_column,
-    matching,
-    order_of,
-    shape_of,
-    shape_of_filters,
-    within,
-)
 from memory_context.stores.sql.index import hits_to_memories, indexing, keyword_index
 from memory_context.stores.sql.index.embedding_worker import EmbeddingWorker
 from memory_context.stores.sql.prepared_statements import Prepared
@@ -76,6 +65,17 @@ from memory_context.stores.sql.schema import (
     count_rows,
     memories,
     total_of,
+)
+from memory_context.stores.sql.scopes_and_filters_as_sql import (
+    FilterShape,
+    ScopeShape,
+    conditions_by_shape,
+    counted_column,
+    matching,
+    order_of,
+    shape_of,
+    shape_of_filters,
+    within,
 )
 from memory_context.stores.sql.tier_capacity_and_quota import quota_kept
 from memory_context.stores.sql.transactions import Database

@@ -12,11 +12,11 @@ import sqlalchemy as sa
 
 from memory_context.model.item import Match, MemoryItem, is_secret
 from memory_context.sentences_models_read import HIDDEN
-from memory_context.stores.sql.filters_as_sql import checked_last
 from memory_context.stores.sql.index import indexing, keyword_index, vector_index
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
 from memory_context.stores.sql.row_encoding import RECORDS, decode_row
 from memory_context.stores.sql.schema import MEMORY_IDS, AnySelect, Conditions, memories
+from memory_context.stores.sql.scopes_and_filters_as_sql import checked_last
 from memory_context.text.index.analyzer import held_by, wanted_by, words_found_by
 from memory_context.text.index.chunks import card_of, searchable
 from memory_context.text.index.embedders import Vector

@@ -18,7 +18,6 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.stores.sql import blind_index_key
-from memory_context.stores.sql.filters_as_sql import checked_last
 from memory_context.stores.sql.index import fts5, tsvector
 from memory_context.stores.sql.prepared_statements import Prepared
 from memory_context.stores.sql.row_encoding import format_of
@@ -30,6 +29,7 @@ from memory_context.stores.sql.schema import (
     passages,
     pending,
 )
+from memory_context.stores.sql.scopes_and_filters_as_sql import checked_last
 from memory_context.stores.sql.upserts_locks_and_settings import (
     insert_into,
     is_postgresql,

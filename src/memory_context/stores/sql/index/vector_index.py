@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import MissingDependencyError, StoreError
 from memory_context.model.item import MemoryItem
-from memory_context.stores.sql import partitions
+from memory_context.stores.sql import hash_partitioned_tables
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
 from memory_context.stores.sql.schema import (
     MEMORY_IDS,
@@ -147,7 +147,7 @@ def ensure(connection: sa.Connection, table: sa.Table, dimensions: int) -> None:
         return
     if is_postgresql(connection):
         connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector")
-    partitions.create(connection, table)
+    hash_partitioned_tables.create(connection, table)
     if is_postgresql(connection) and dimensions <= MAX_INDEXED:
         operators = {"vector": MEASURES[table.info["distance"]].operators}
         index = sa.Index(None, table.c.vector, postgresql_using="hnsw", postgresql_ops=operators)
