@@ -104,7 +104,12 @@ class RankedPlaces:
         """
         if not self.is_question:
             return LEAST_OF_STATEMENT
-        return LEAST_OF_FACT if asks_for_fact(self.message) else LEAST_OF_QUESTION
+        return LEAST_OF_FACT if self.asks_for_fact else LEAST_OF_QUESTION
+
+    @cached_property
+    def asks_for_fact(self) -> bool:
+        """Return whether the message asks for a fact, and not for a reason or an explanation."""
+        return asks_for_fact(self.message)
 
     def _names_what_is_meant(self, place: Occurrence) -> bool:
         """Return whether a place gives the record the name that the message takes as known: "the function dedent"."""
@@ -149,7 +154,8 @@ class RankedPlaces:
         """
         term = self.found.terms[number]
         is_appointment = term.text.count(":") == 1 and self.may_be_appointment(term)
-        if term.is_short_number or is_appointment:
+        is_frequent = term.is_plain and len(self.found.of(number)) > FEW
+        if term.is_short_number or is_appointment or is_frequent:
             return []
         best_first = self._best_first([number])
         are_few = len(best_first) <= FEW
@@ -195,10 +201,11 @@ class RankedPlaces:
         for place in islice(in_rows, MOST_COMPARED):
             compared.setdefault(_record_text(place), place)
 
-        def worth(place: Occurrence) -> tuple[float, bool, float, int, int]:
+        def worth(place: Occurrence) -> tuple[float, float, float, int, int]:
             near = found.weight_of(found.held_near(place))
             share, names_it = self._share_held(place), names_its_record(place)
-            return share, names_it, near, found.recency_of(place), -place.start
+            best = (share, names_it) if self.asks_for_fact else (names_it, share)
+            return *best, near, found.recency_of(place), -place.start
 
         return sorted(compared.values(), key=worth, reverse=True)
 
