@@ -59,7 +59,6 @@ def _memory(text: str) -> MemoryManager:
         (MIXED, "SELECT sum(CASE WHEN name <> 'b' THEN amount END) FROM t", [(15,)]),
         (MIXED, "SELECT sum(CAST(amount AS REAL)), avg(CAST(amount AS REAL)) FROM t", [(15, 7.5)]),
         (MIXED, "SELECT name FROM t WHERE amount = 'unknown'", [("b",)]),
-        (MIXED, "SELECT name FROM t WHERE amount IN (5, 10)", [("a",), ("c",)]),
         ("n,t\na,1.234\nb,1.5", "SELECT sum(t) FROM t", [(2.734,)]),
         ("n,x\na,42名\nb,7名\nc,-", "SELECT sum(x), max(x), count(x) FROM t", [(49, 42, 2)]),
         ('n,x\na,"1,297元"\nb,35.50元', "SELECT n FROM t WHERE x > 100", [("a",)]),
@@ -103,15 +102,16 @@ def test_no_guesses(cells: list[str]) -> None:
 @for_each(
     "text, sql, told",
     [
-        (PODS, "SELECT name FROM t WHERE restarts > 0", r"restarts .*'12 \(3m ago\)'.*CAST\(restarts AS REAL\)"),
+        (PODS, "SELECT name FROM t WHERE restarts > 0", r"RESTARTS .*'12 \(3m ago\)'.*CAST\(RESTARTS AS REAL\)"),
         (PODS, "SELECT sum(restarts) FROM t", r"'12 \(3m ago\)'"),
-        (RESTARTED, "SELECT max(restarts) FROM t", r"quantities, .*CAST\(restarts AS REAL\).*restarts \|\| ''"),
+        (RESTARTED, "SELECT max(restarts) FROM t", r"quantities, .*CAST\(RESTARTS AS REAL\).*RESTARTS \|\| ''"),
         (DOUBTFUL, "SELECT avg(amount) FROM t", r"amount .*'1,200': write CAST\(amount AS REAL\).* or an expression"),
         (DOUBTFUL, "SELECT total(amount) FROM t", "amount .*'1,200'"),
         (DOUBTFUL, "SELECT sum(CAST(amount AS REAL)) FROM t", "CAST would take '1,200' in amount for another"),
         (GERMAN, "SELECT sum(gewicht) FROM t", r"gewicht .*'1\.234'.*3\.10 is 3\.1"),
         ("n,x\na,$5\nb,€7", "SELECT sum(x) FROM t", r"x .*'\$5'"),
         (MIXED, "SELECT name FROM t WHERE amount BETWEEN 1 AND 7", "'unknown'"),
+        (MIXED, "SELECT name FROM t WHERE amount IN (5, 10)", "'unknown'"),
         (MIXED, "SELECT name FROM t WHERE amount > (SELECT count(*) FROM t)", "'unknown'"),
         (MIXED, "SELECT name FROM t WHERE NOT amount", "'unknown'"),
         (MIXED, "SELECT name FROM t WHERE amount IS TRUE", "'unknown'"),
@@ -150,18 +150,10 @@ def test_texts_are_not_numbers(text: str, sql: str, told: str) -> None:
 @for_each(
     "text, sql, told",
     [
-        (
-            TRUTHS,
-            "SELECT id FROM t WHERE ok = 'true'",
-            "ok gives numbers: compare it with 1, not with 'true'",
-        ),
+        (TRUTHS, "SELECT id FROM t WHERE ok = 'true'", "true 1, false 0.*with 1, not with 'true'"),
         (TRUTHS, "SELECT sum(CASE ok WHEN 'true' THEN 1 END) FROM t", "with 1, not with 'true'"),
-        (TRUTHS, "SELECT id FROM t WHERE lower(ok) = 'true'", "true 1, false 0.: use it as it is"),
-        (
-            MONEY,
-            "SELECT name FROM t WHERE amount = '$300.00'",
-            r"gives numbers: compare it with 300\.00, not",
-        ),
+        (TRUTHS, "SELECT id FROM t WHERE lower(ok) = 'true'", "with 1, not with 'true'"),
+        (MONEY, "SELECT name FROM t WHERE amount = '$300.00'", r"number in \$.*300\.00, not with"),
         (MONEY, "SELECT name FROM t WHERE amount LIKE '$3%'", "use it as it is"),
         (
             GERMAN,
@@ -228,30 +220,14 @@ def test_preview() -> None:
     assert "big number, price number in $, share number in %, ok number (true 1, false 0)" in line
 
 
-@for_each(
-    "before, after",
-    [
-        ("NULLIF(", ", 5)"),
-        ("(", " BETWEEN 0 AND 9)"),
-        ("CASE ", " WHEN 5 THEN 1 WHEN 6 THEN 2 END"),
-    ],
-)
-def test_comparisons_in_each_other(before: str, after: str) -> None:
-    """A statement whose comparisons are in each other many times is refused before its copies take all memory."""
-    memory = _memory("n,x\na,5\nb,7")
-    with pytest.raises(InvalidQueryError, match="a form that cannot be checked"):
-        memory.query(f"SELECT {before * 14}x{after * 14} FROM t")
-    assert 2 == len(memory.query(f"SELECT {before * 3}x{after * 3} FROM t"))
-
-
-def test_many_queries_in_each_other() -> None:
-    """A chain of two hundred WITH clauses, of which each reads the one before it twice, is checked in no time."""
+def test_too_many_queries_in_each_other() -> None:
+    """A chain of a hundred WITH clauses and more is answered or refused, with an error of ours."""
     with MemoryManager("sqlite://", user_id="ann") as memory:
-        key = memory.store("name,amount\nann,5\nbob,x\n")
+        key = memory.store("name,amount\nann,5\nbob,7\n")
         clauses = [f"c0 AS (SELECT amount FROM {key})"]
-        clauses += [f"c{n} AS (SELECT amount FROM c{n - 1})" for n in range(1, 200)]
-        with pytest.raises(InvalidQueryError, match="'x'"):
-            memory.query(f"WITH {', '.join(clauses)} SELECT amount FROM c199 WHERE amount > 3")
+        clauses += [f"c{n} AS (SELECT amount FROM c{n - 1})" for n in range(1, 220)]
+        with pytest.raises(InvalidQueryError):
+            memory.query(f"WITH {', '.join(clauses)} SELECT amount FROM c219 WHERE amount > '3'")
 
 
 @for_each(

@@ -57,6 +57,12 @@ _NO_ZONE: Final = timezone(timedelta(0), "")
 # Clocks differ by at most this much: from UTC+14 to UTC-12.
 _FARTHEST_ZONES: Final = timedelta(hours=26)
 _ZONE = re.compile(r"\s(?:([A-Z]{1,5})|([-+][0-9]{2}):?([0-9]{2})?)(?=\s|$)")
+# https://sqlite.org/lang_datefunc.html
+_READ_BY_SQLITE = re.compile(
+    r"\s*(?:[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[\sT]+(?=[0-9])|\s*$))?"
+    r"(?:[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?\s*(?:Z|[-+][0-9]{2}:[0-9]{2})?\s*)?",
+    re.IGNORECASE,
+)
 # A two-digit year from this one on is in the last century.
 _CENTURY_BEGINS = 70
 
@@ -90,6 +96,11 @@ def may_be_later(one: datetime, other: datetime) -> bool:
     zones = {one.tzname(), other.tzname()}
     are_known = all(name and name.startswith("UTC") for name in zones)
     return len(zones) > 1 and not are_known and other - one < _FARTHEST_ZONES
+
+
+def is_read_by_sqlite(text: str) -> bool:
+    """Return whether SQLite's date functions can read a text, so that they do not return NULL for it."""
+    return _READ_BY_SQLITE.fullmatch(text) is not None
 
 
 def _read(text: str, *, is_month_first: bool) -> datetime | None:

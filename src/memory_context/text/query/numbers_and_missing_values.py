@@ -48,7 +48,7 @@ _POINT = re.compile(rf"{_WHOLE.format(group=',')}?(?:\.[0-9]+)?")
 _COMMA = re.compile(rf"{_WHOLE.format(group='.')}?(?:,[0-9]+)?")
 _DECIMALS = re.compile(r"[.,][0-9]{1,2}$")
 _LIKE_A_THOUSAND = re.compile(r"[1-9][0-9]{0,2},[0-9]{3}")
-TRUTHS: Final = {"true": "1", "false": "0"}
+_TRUTHS: Final = {"true": "1", "false": "0"}
 _SAME_SHAPE = str.maketrans("23456789", "11111111")
 
 
@@ -88,7 +88,7 @@ class Notation:
         """Return the number in each cell that holds a value, as SQLite writes it."""
         filled = list(filter(is_filled, cells))
         if self.of_truths:
-            return {cell: TRUTHS[cell.strip().lower()] for cell in filled}
+            return {cell: _TRUTHS[cell.strip().lower()] for cell in filled}
         left_out = dict.fromkeys(f"{self.unit} \t\n,.'\u2019\u00a0\u202f")
         read_as = str.maketrans(left_out | {self.decimal: ".", "\u2212": "-"})
         return {cell: _with_sign(cell.strip()).rstrip(".").translate(read_as) for cell in filled}
@@ -173,7 +173,7 @@ def notation_of(cells: Iterable[Any]) -> Notation | None:
 def _of_shapes(shapes: set[str]) -> Notation | None:
     if all(map(_PLAIN.fullmatch, shapes)):
         return _of_plain(shapes)
-    if all(shape.lower() in TRUTHS for shape in shapes):
+    if all(shape.lower() in _TRUTHS for shape in shapes):
         return Notation(of_truths=True)
     signed = set(map(_with_sign, shapes))
     if signed == shapes:

@@ -1,6 +1,7 @@
 """Run one SELECT over the rows of texts, in an in-memory SQLite database that can reach nothing else.
 
-What SQLite would compute wrongly without an error is refused, by `ungrouped_columns` and `checked_statement`.
+Before it runs, the statement is checked: by `ungrouped_columns`, `refused_uses_of_texts` and `checked_casts`, for what
+SQLite would compute wrongly without an error.
 """
 
 from __future__ import annotations
@@ -48,11 +49,11 @@ MOST_BYTES = 20_000_000
 LONGEST_EXAMPLE = 30
 # Each of them reads only its arguments, and takes at most linear time in one call.
 _ALLOWED_FUNCTIONS = """
--> ->> abs acos asin atan atan2 avg ceil ceiling char checked coalesce concat concat_ws cos count cume_dist date datetime
+-> ->> abs acos asin atan atan2 avg ceil ceiling char coalesce concat concat_ws cos count cume_dist date datetime
 degrees dense_rank exp first_value floor format glob group_concat hex ifnull iif instr json json_array json_array_length
 json_each json_extract json_group_array json_group_object json_object json_patch json_quote json_remove json_replace
 json_set json_tree json_type json_valid julianday lag last_value lead length like ln log log10 log2 lower ltrim max min
-mod nth_value ntile nullif percent_rank pi pow power printf quote radians random rank replace round
+mod nth_value ntile nullif number_to_cast percent_rank pi pow power printf quote radians random rank replace round
 row_number rtrim sign sin sqrt strftime string_agg substr substring sum tan time timediff total trim trunc typeof
 unicode unixepoch upper
 """
@@ -65,11 +66,9 @@ _IS_ABSENT = f"lower(trim({{name}})) IN ({_ABSENT})"
 _HAS_DECIMALS = (
     "typeof({name}) = 'real' OR (typeof({name}) = 'text' AND {name} GLOB '*[{decimal}eE]*')"
 )
-_LOWER: Final = {letter: letter + 32 for letter in range(ord("A"), ord("Z") + 1)}
 _SELECT = re.compile(
     r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:SELECT|WITH|VALUES)\b", re.IGNORECASE | re.DOTALL
 )
-_END = re.compile(r";(?:\s|--[^\n]*|/\*.*?\*/)*\Z", re.DOTALL)
 _MISSING = re.compile(r"no such table: (.+)", re.DOTALL)
 _NO_COLUMN = re.compile(r"no such column: (.+)", re.DOTALL)
 # A name in double quotes; or a string, another kind of name or a comment, in which double quotes mean nothing.
@@ -99,16 +98,12 @@ class LockedDatabase:
 
     Attributes:
         tables: The tables that statements have named so far, by the names used there.
-        notations: The notations of columns of numbers, by `lowered` names of table and column.
-        kinds: For each column float, str, or None if some of its cells are numbers and others are texts.
     """
 
     def __init__(self, table_named: Callable[[str], TextTable | None], limit: TimeLimit) -> None:
         self._table_named, self._limit = table_named, limit
         self.tables = dict[str, TextTable]()
-        self.notations = dict[tuple[str, str], Notation]()
-        self.kinds = dict[tuple[str, str], type | None]()
-        self._filled = set[str]()
+        self._notations = dict[str, dict[str, Notation]]()
         self._longest_cell = 0
         self._refusal: InvalidQueryError | None = None
         self._memory_before = _memory_used()
@@ -119,7 +114,7 @@ class LockedDatabase:
             # SQLite creates these tables at their first use, and a query is not allowed to.
             self._database.execute(f"SELECT 1 FROM {table}('[]')").close()  # noqa: S608 - a constant
         for name, arguments, function in _OWN_FUNCTIONS:
-            keeping = partial(self._keeping_refusal, _unless_null, function)
+            keeping = partial(self._keeping_refusal, function)
             self._database.create_function(name, arguments, keeping, deterministic=True)
         self._database.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LONGEST_PATTERN)
         self._database.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, DEEPEST)
@@ -148,31 +143,26 @@ class LockedDatabase:
         # Imported here, because they load sqlglot: a tenth of the time of a command that runs no query.
         from sqlglot import exp  # noqa: PLC0415
 
-        from memory_context.text.query import checked_statement as checked  # noqa: PLC0415
-        from memory_context.text.query import columns_of_a_statement as columns  # noqa: PLC0415
-        from memory_context.text.query.ungrouped_columns import check_groups  # noqa: PLC0415
+        from memory_context.text.query import checked_casts  # noqa: PLC0415
+        from memory_context.text.query.refused_uses_of_texts import check_numbers  # noqa: PLC0415
+        from memory_context.text.query.ungrouped_columns import checked_statement  # noqa: PLC0415
 
         try:
             _check_statement(sql)
             self._find_tables_of(sql)
-            statement = columns.parsed(sql)
-            names = self._names_of(sql)
+            statement = checked_statement(sql)
+            for name in self.tables.keys() - self._notations.keys():
+                self._fill(name)
             # In "x IN orders", sqlglot takes the table for a column.
             behind_in = (one.args.get("field") for one in statement.find_all(exp.In))
             named = chain(statement.find_all(exp.Table), filter(None, behind_in))
             self._check_capitals(table.name for table in named)
-            checked.check_names(statement, self)
-            qualified = columns.QualifiedStatement(statement, self.tables)
-            check_groups(qualified.tree)
-            for name in self.tables.keys() - self._filled:
-                self._fill(name)
-            rewritten = checked.CheckedStatement(qualified, self)
-            check = partial(self._keeping_refusal, rewritten.check)
-            self._database.create_function(checked.FUNCTION, -1, check)
-            in_backticks = _IN_QUOTES.sub(_in_backticks, rewritten.sql)
-            rows = self._rows(in_backticks, bounded=bounded)
-            rewritten.check_all()
-            return Selected(names, rows)
+            check_numbers(statement, self)
+            casts = checked_casts.CheckedCasts(sql)
+            number = partial(self._keeping_refusal, casts.number)
+            self._database.create_function(checked_casts.FUNCTION, 2, number)
+            selected = self._selected(casts.sql, bounded=bounded)
+            return Selected(tuple(map(checked_casts.as_written, selected.columns)), selected.rows)
         except RecursionError as error:
             raise InvalidQueryError("this statement has too many queries in each other") from error
         except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeEncodeError) as error:
@@ -244,23 +234,24 @@ class LockedDatabase:
             self._database.execute(f"DELETE FROM {quoted}")  # noqa: S608
             rows = (tuple(map(_stored, row)) for row in self._within_limit(table.rows()))
             self._database.executemany(insert, rows)
-        self._find_notations(name)
+        self._notations[name] = self._found_notations(name)
         self._make_numeric(name)
-        self._describe(name)
+        self._note_longest(name)
         self._database.execute("COMMIT")
-        self._filled.add(name)
 
-    def _find_notations(self, name: str) -> None:
-        """Find the notation of each column in which every cell that holds a value is a number."""
+    def _found_notations(self, name: str) -> dict[str, Notation]:
+        """Return the notation of each column in which every cell that holds a value is a number."""
         table = self.tables[name]
         sample = list(islice(table.rows(), SAMPLED))
         sampled = notations_of(table, sample)
         has_doubts = has_commas(table, sampled)
+        found = dict[str, Notation]()
         for index, (column, notation) in enumerate(zip(table.columns, sampled, strict=True)):
             has_texts = any(is_filled(cell_text(row[index])) for row in sample) and not notation
             checked = None if has_texts else self._notation_of_all(name, index, notation)
             if checked is not None and not (checked.is_doubtful and has_doubts):
-                self.notations[lowered(name), lowered(column)] = checked
+                found[column] = checked
+        return found
 
     def _notation_of_all(self, name: str, index: int, sampled: Notation | None) -> Notation | None:
         """Return the notation of all cells of a column; if not plain, make a SQL function that converts the cells."""
@@ -284,15 +275,38 @@ class LockedDatabase:
         )
         return [cell for (cell,) in found]
 
+    def notation(self, table: str, column: str) -> Notation | None:
+        """Return the notation of the numbers in a column; None for a column of texts."""
+        return self._notations[table].get(column)
+
+    def given(self, expression: str, table: str) -> tuple[bool, list[str]]:
+        """Evaluate an expression over all rows of a table; return whether some values are numbers, and the texts.
+
+        If it cannot be computed, the result is ``(False, [])``. *table* is empty for an expression without columns, which
+        is evaluated once.
+        """
+        rows = f"FROM {quoted_name(table)}" if table else ""
+        # All numbers become one, so that only texts are many.
+        given = f"FROM (SELECT {expression} AS value {rows}) WHERE typeof(value) IN ('text', 'integer', 'real')"
+        values = f"SELECT DISTINCT iif(typeof(value) = 'text', value, 0) {given}"
+        try:
+            with self._locked():
+                cells = [cell for (cell,) in self._database.execute(values)]
+                return 0 in cells, [cell for cell in cells if isinstance(cell, str)]
+        except sqlite3.OperationalError as error:
+            if "interrupted" in str(error):
+                raise
+            return False, []
+
     def _make_numeric(self, name: str) -> None:
         """Replace a table by one whose columns of numbers have a numeric affinity, and NULL where a value is absent."""
         table, quoted = self.tables[name], quoted_name(name)
         values, affinities = list[str](), dict[str, str]()
         for index, column in enumerate(table.columns):
             value = quoted_name(column)
-            notation = self.notations.get((lowered(name), lowered(column)))
+            notation = self.notation(name, column)
             if notation:
-                affinities[column] = self._affinity(name, column, notation)
+                affinities[column] = self._affinity(name, column)
             if notation and not notation.is_plain:
                 value = f"numeral_{index}({value})"
             elif notation or self._begin_with_digits(name, column):
@@ -318,26 +332,22 @@ class LockedDatabase:
         others = self._cells(name, column, f"{is_other} LIMIT 1")
         return not others and bool(self._cells(name, column, f"{begins} LIMIT 1"))
 
-    def _affinity(self, name: str, column: str, notation: Notation) -> str:
+    def _affinity(self, name: str, column: str) -> str:
         """Return SQLite's affinity for a column of numbers: REAL if it has a unit or any decimals, otherwise NUMERIC."""
+        notation = self._notations[name][column]
         if notation.of_truths:
             return "NUMERIC"
         condition = _HAS_DECIMALS.format(name=quoted_name(column), decimal=notation.decimal)
         is_real = notation.unit or self._cells(name, column, f"{condition} LIMIT 1")
         return "REAL" if is_real else "NUMERIC"
 
-    def _describe(self, name: str) -> None:
-        """Record the kind of each column, and the length of the longest cell: computed values may be little longer."""
-        columns = self.tables[name].columns
-        quoted = list(map(quoted_name, columns))
-        longest = [f"max(length({column}))" for column in quoted]
-        numbers = [f"max(typeof({column}) IN ('integer', 'real'))" for column in quoted]
-        facts = ", ".join([*longest, *numbers])
-        [found] = self._database.execute(f"SELECT {facts} FROM {quoted_name(name)}")  # noqa: S608
-        for column, length, has_numbers in zip(columns, found, found[len(columns) :], strict=False):
-            key = lowered(name), lowered(column)
+    def _note_longest(self, name: str) -> None:
+        """Record the length of the longest cell, which limits how long a computed value may be."""
+        longest = [f"max(length({quoted_name(column)}))" for column in self.tables[name].columns]
+        found = self._database.execute(f"SELECT {', '.join(longest)} FROM {quoted_name(name)}")  # noqa: S608
+        [lengths] = found
+        for length in lengths:
             self._longest_cell = max(self._longest_cell, LONGEST_UTF8 * (length or 0))
-            self.kinds[key] = float if key in self.notations else None if has_numbers else str
 
     def _within_limit(self, rows: Iterable[Row]) -> Iterator[Row]:
         """Yield rows until the time limit; it is checked once per thousand rows, as a check costs as much as a row."""
@@ -346,21 +356,12 @@ class LockedDatabase:
             self._limit.remaining()
             yield from portion
 
-    def _names_of(self, sql: str) -> tuple[str, ...]:
-        """Return the names of the columns that a statement gives."""
-        with self._locked():
-            query = _END.sub("", sql)
-            cursor = self._database.execute(f"SELECT * FROM (\n{query}\n) LIMIT 0")  # noqa: S608
-        names = list[str]()
-        for name, *_ in cursor.description:
-            without_number = name.rpartition(":")[0]  # of the second of two equal names
-            names.append(without_number if without_number in names else name)
-        return tuple(names)
-
-    def _rows(self, sql: str, *, bounded: bool) -> list[Row]:
+    def _selected(self, sql: str, *, bounded: bool) -> Selected:
         rows, size = list[Row](), 0
         with self._locked():
-            for row in self._database.execute(sql):
+            cursor = self._database.execute(sql)
+            names = tuple(description[0] for description in cursor.description)
+            for row in cursor:
                 rows.append([_shown(cell) for cell in row])
                 size += sum(len(cell) for cell in row if isinstance(cell, str))
                 if bounded and (len(rows) > MOST_ROWS or size > MOST_BYTES):
@@ -368,7 +369,7 @@ class LockedDatabase:
                         f"the answer has more than {MOST_ROWS:,} rows or {MOST_BYTES // 1_000_000} MB: "
                         "aggregate, or add LIMIT"
                     )
-        return rows
+        return Selected(names, rows)
 
     @contextmanager
     def _locked(self) -> Generator[None]:
@@ -401,7 +402,9 @@ class LockedDatabase:
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
     def _keeping_refusal(self, function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - what SQLite takes
-        """Call one of our functions, and keep its refusal, which SQLite does not pass on."""
+        """Call one of our functions, and keep its refusal, which SQLite does not pass on. With NULL, it gives NULL."""
+        if None in arguments:
+            return None
         try:
             return function(*arguments)
         except InvalidQueryError as error:
@@ -456,11 +459,6 @@ def quoted_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def lowered(name: str) -> str:
-    """Return a name as SQLite compares it, which ignores the case of ASCII letters alone."""
-    return name.translate(_LOWER)
-
-
 def _in_backticks(match: re.Match[str]) -> str:
     """Return a double-quoted name in backticks; any other match unchanged."""
     name = match["name"]
@@ -491,10 +489,6 @@ def _memory_used() -> int:
 
 # SQLite checks the time limit between the steps of a statement, never inside a function. Its own versions of the
 # following functions take time proportional to the product of their arguments' lengths, so they are replaced.
-
-
-def _unless_null(function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - whatever SQLite holds
-    return None if None in arguments else function(*arguments)
 
 
 def _instr(text: object, part: object) -> int:

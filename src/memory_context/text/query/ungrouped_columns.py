@@ -4,24 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import sqlglot
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from memory_context.exceptions import InvalidQueryError
-from memory_context.text.query.columns_of_a_statement import is_total
+from memory_context.text.query.expanded_expressions import is_total
 
 
-def check_groups(statement: exp.Expr) -> None:
-    """Check a statement in which each column names its source.
+def checked_statement(sql: str) -> exp.Expr:
+    """Parse a statement and check it.
 
     ``SELECT city, sum(total) FROM orders`` is refused: it would return the one sum with the city of any row.
 
     Raises:
-        InvalidQueryError: A query aggregates, and a column is neither grouped nor in an aggregate.
+        InvalidQueryError: A query aggregates, and a column is neither grouped nor in an aggregate; or the statement cannot
+            be parsed, so that nothing in it can be checked.
     """
+    try:
+        statement = sqlglot.parse_one(sql, dialect="sqlite")
+    except SqlglotError as error:
+        raise InvalidQueryError(
+            "this statement has a form that cannot be checked; write it more simply"
+        ) from error
     for select in statement.find_all(exp.Select):
         column = _ungrouped(select)
         if column is not None:
             raise InvalidQueryError(_error_message(select, column))
+    return statement
 
 
 def _error_message(select: exp.Select, column: str) -> str:
@@ -40,10 +50,30 @@ def _ungrouped(select: exp.Select) -> str | None:
     checked = [*select.expressions, *filter(None, map(select.args.get, ("having", "order")))]
     if group is None and not any(map(_aggregates, checked)):
         return None
-    grouped: list[exp.Expr] = group.expressions if group else []
-    # A column without a source is an output, in ORDER BY.
-    found = (column for one in checked for column in _bare_columns(one, grouped) if column.table)
-    return next((column.name for column in found), None)
+    names = {
+        one.alias.lower(): one.this for one in select.expressions if isinstance(one, exp.Alias)
+    }
+    terms = group.expressions if group else ()
+    grouped = [_resolved(term, select.expressions, names) for term in terms]
+    for expression in checked:
+        for column in _bare_columns(expression, grouped):
+            is_output = expression not in select.expressions and column.lower() in names
+            if not is_output:
+                return column
+    return None
+
+
+def _resolved(grouped: exp.Expr, outputs: list[exp.Expr], names: dict[str, exp.Expr]) -> exp.Expr:
+    """Return the expression of a GROUP BY term: that of the output column of this number or name, or the term itself."""
+    if (
+        isinstance(grouped, exp.Literal)
+        and grouped.is_int
+        and 0 < int(grouped.this) <= len(outputs)
+    ):
+        return outputs[int(grouped.this) - 1].unalias()
+    if isinstance(grouped, exp.Column) and not grouped.table:
+        return names.get(grouped.name.lower(), grouped)
+    return grouped
 
 
 def _aggregates(expression: exp.Expr) -> bool:
@@ -60,11 +90,24 @@ def _is_aggregate(node: exp.Expr) -> bool:
     return isinstance(node, exp.AggFunc | exp.Filter) or is_total(node)
 
 
-def _bare_columns(node: exp.Expr, grouped: list[exp.Expr]) -> Iterator[exp.Column]:
+def _bare_columns(node: exp.Expr, grouped: list[exp.Expr]) -> Iterator[str]:
     """Yield the columns of an expression that are neither grouped nor in an aggregate."""
-    if isinstance(node, exp.Query) or _is_aggregate(node) or node in grouped:
+    if (
+        isinstance(node, exp.Query)
+        or _is_aggregate(node)
+        or any(_same(node, one) for one in grouped)
+    ):
         return
-    if isinstance(node, exp.Column):
-        yield node
-    for child in node.iter_expressions():
-        yield from _bare_columns(child, grouped)
+    if isinstance(node, exp.Star | exp.Column):
+        yield node.name
+    else:
+        for child in node.iter_expressions():
+            yield from _bare_columns(child, grouped)
+
+
+def _same(one: exp.Expr, other: exp.Expr) -> bool:
+    """Return whether two expressions are the same; one of them may leave out a column's table."""
+    if isinstance(one, exp.Column) and isinstance(other, exp.Column):
+        tables = {one.table.lower(), other.table.lower()} - {""}
+        return one.name.lower() == other.name.lower() and len(tables) < 2
+    return one.unalias() == other

@@ -1,0 +1,437 @@
+"""Refuse a statement that uses texts as numbers, or numbers as texts: SQLite would compute with them without an error.
+
+To know whether an expression gives texts or numbers, it is evaluated over the rows that its query reads; so the checks
+need no knowledge of the functions in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from memory_context.exceptions import InvalidQueryError
+from memory_context.text.query.dates_and_times import is_read_by_sqlite, moment
+from memory_context.text.query.expanded_expressions import (
+    ExpandedExpressions,
+    is_total,
+    of_all_rows,
+    tables_of,
+)
+from memory_context.text.query.numbers_and_missing_values import (
+    Notation,
+    is_filled,
+    is_number,
+    is_plain_number,
+    notation_of,
+)
+from memory_context.text.query.quantities_in_texts import (
+    instead,
+    is_quantity,
+    out_of_order,
+    shown,
+)
+
+if TYPE_CHECKING:
+    from memory_context.text.query.sandboxed_database import LockedDatabase
+
+_OF_NUMBERS = (
+    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg),
+    *(exp.Sum, exp.Avg, exp.Abs, exp.Round, exp.Ceil, exp.Floor),
+)
+_OF_CONDITIONS = (exp.Where, exp.Having, exp.And, exp.Or, exp.Not)
+# Known to give numbers, so that nothing has to be computed.
+_GIVE_NUMBERS = (
+    *_OF_NUMBERS,
+    *_OF_CONDITIONS,
+    exp.Count,
+    exp.Placeholder,
+    exp.Predicate,
+    exp.Boolean,
+)
+_OF_EXTREMES = (exp.Max, exp.Min, exp.Greatest, exp.Least)
+_OF_TEXTS = (exp.Like, exp.Glob, exp.Substring, exp.Lower, exp.Upper, exp.StrPosition)
+_OF_DATES = (exp.Date, exp.TimeToStr)
+_NAMES_OF_DATES = ("date", "datetime", "time", "julianday", "unixepoch", "strftime", "timediff")
+_UNITS_OF_TIME = ("unixepoch", "auto", "julianday")
+_COMPARE_ORDER = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
+_COMPARE = (
+    *(exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ),
+    *(exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Nullif),
+)
+_EQUAL = (exp.EQ, exp.In, exp.Case)
+# In these places a string or number that equals a column's name is meant as this column. A year is so in any place.
+_AGGREGATE = (exp.Count, exp.Sum, exp.Avg, exp.Max, exp.Min)
+_NAME_TEXTS = (*_AGGREGATE, exp.Group, exp.Ordered)
+_NAME_NUMBERS = (*_AGGREGATE, exp.Select, exp.Alias)
+LEAST_YEAR = 4
+# What SQLite would read as a number: digits with a point and an exponent, and blanks around them.
+_LIKE_NUMBER = re.compile(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\s*")
+_STANDS_IN_NUMBERS = re.compile(r"[-0-9.e+]|^$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """The values of an expression over the rows that its query reads.
+
+    Attributes:
+        name: The expression's name in error messages.
+        has_numbers: Whether some values are numbers.
+        texts: The values that are texts.
+        notation: The notation of a column in the expression, if the database writes its numbers differently.
+        reads_texts: Whether SQLite converts a text to a number when it compares it with these values.
+        is_column: Whether the values are unchanged cells of columns.
+        are_meant_as_texts: Whether the statement appends ``|| ''``, which says that texts are meant.
+        literal: The string, if the expression is one.
+    """
+
+    name: str
+    has_numbers: bool
+    texts: Mapping[str, None]
+    notation: Notation | None
+    reads_texts: bool
+    is_column: bool
+    are_meant_as_texts: bool
+    literal: str | None
+
+    @property
+    def filled(self) -> list[str]:
+        """Return the texts that hold a value."""
+        return list(filter(is_filled, self.texts))
+
+
+def check_numbers(statement: exp.Expr, loaded: LockedDatabase) -> None:
+    """Refuse ``sum(amount)``, ``amount > 250`` and ``ORDER BY amount`` if texts in ``amount`` make the result wrong.
+
+    Raises:
+        InvalidQueryError: Texts are used as numbers, or numbers as the texts in which they were written.
+    """
+    uses = _Uses(loaded)
+    for node in statement.walk():
+        uses.check(node)
+
+
+class _Uses:
+    """Checks how the nodes of one statement use the values of their expressions."""
+
+    def __init__(self, loaded: LockedDatabase) -> None:
+        self._loaded = loaded
+        self._expanded = ExpandedExpressions(loaded.tables)
+        self._computed = dict[tuple[str, str], tuple[bool, list[str]]]()
+
+    def check(self, node: exp.Expr) -> None:
+        """Check one node.
+
+        Raises:
+            InvalidQueryError: SQLite would return a wrong result.
+        """
+        if isinstance(node, exp.Literal):
+            self._check_name(node)
+        elif isinstance(node, _OF_EXTREMES):
+            _check_order(*map(self._of, node.iter_expressions()), takes_numbers=False)
+        elif isinstance(node, exp.Ordered):
+            values = self._values(node.this, self._expanded.ordered(node))
+            # Texts beside numbers sort after them. That is fine for a text that the statement puts in the place of
+            # NULL; but in a descending order cells that are texts would come first, as if they were the largest.
+            is_wrong = values.is_column and node.args.get("desc")
+            _check_order(values, takes_numbers=not is_wrong)
+        elif isinstance(node, _OF_TEXTS) or _replaces_in_numbers(node) or _strips(node):
+            self._check_pattern(node.this)
+        self._check_numbers(_used_as_numbers(node))
+        self._check_dates(_read_as_dates(node))
+        self._check_day_numbers(node)
+        for alternatives in self._expanded.made_distinct(node):
+            self._check_united(alternatives)
+        for one, others in _compared(node):
+            values = self._of(one)
+            for other in others:
+                self._check_comparison(values, self._of(other), node)
+                if isinstance(node, _EQUAL) and values.is_column:
+                    self._check_absent(one, values, other)
+
+    def _check_name(self, literal: exp.Literal) -> None:
+        """Refuse ``sum(2024)`` and ``GROUP BY 'region'`` if there is such a column: SQLite would use the constant."""
+        is_year = not literal.is_string and len(literal.name) >= LEAST_YEAR
+        is_meant = is_year or isinstance(
+            literal.parent, _NAME_TEXTS if literal.is_string else _NAME_NUMBERS
+        )
+        columns = {column for table in self._loaded.tables.values() for column in table.columns}
+        if is_meant and literal.name in columns:
+            kind = "text" if literal.is_string else "number"
+            raise InvalidQueryError(
+                f'{literal.sql()} is a {kind} here; the column stands in double quotes: "{literal.name}"'
+            )
+
+    def _check_numbers(self, nodes: Iterable[exp.Expr]) -> None:
+        for node in nodes:
+            if not isinstance(node, _GIVE_NUMBERS):
+                values = self._of(node)
+                # A function may return numbers as texts, with which SQLite computes correctly: substr(day, 1, 4).
+                if values.is_column or not all(map(is_plain_number, values.filled)):
+                    _refuse_texts(values, "used as numbers here")
+
+    def _check_dates(self, nodes: Iterable[exp.Expr]) -> None:
+        """Refuse date functions of dates in other forms than SQLite's, for which they return NULL."""
+        for values in map(self._of, nodes):
+            for text in values.filled:
+                if not is_read_by_sqlite(text) and moment(text) is not None:
+                    raise InvalidQueryError(
+                        f"SQLite reads 2026-01-31 and 2026-01-31 09:05:00, and gives NULL for {shown(text)} "
+                        f"in {values.name}: bring it into this form by substr({values.name}, …)"
+                    )
+
+    def _check_day_numbers(self, node: exp.Expr) -> None:
+        """Refuse date functions of 2024, 20250131 or 1735689600, which SQLite takes for days since 4714 BC."""
+        arguments = list(_read_as_dates(node))
+        if isinstance(node, exp.Anonymous) and node.name.lower() == "strftime":
+            del arguments[:1]
+        modifiers = {one.name.lower() for one in arguments[1:] if one.is_string}
+        unit = next((f", '{one}'" for one in _UNITS_OF_TIME if one in modifiers), "")
+        for time in arguments[:1]:
+            name = time.sql(dialect="sqlite")
+            for one in self._expanded.of(time):
+                number = one.sql(dialect="sqlite")
+                if "JULIANDAY(" in number.upper():
+                    continue  # a difference of days may be any number
+                is_wrong = (
+                    f"typeof({number}) <> 'text' AND ifnull(date({number}{unit}), '-') LIKE '-%'"
+                )
+                wrong = f"CASE WHEN {is_wrong} THEN CAST({number} AS TEXT) END"
+                _, found = self._given(exp.condition(wrong, dialect="sqlite"))
+                if found and "unixepoch" in unit:
+                    raise InvalidQueryError(
+                        f"{found[0]} in {name} is too large for seconds since 1970: write {name} / 1000 for milliseconds"
+                    )
+                if found:
+                    raise InvalidQueryError(
+                        f"SQLite takes a number for days since 4714 BC, and {found[0]} in {name} would be a wrong date: "
+                        f"write date({name}, 'unixepoch') if it counts seconds since 1970, or make a text such as "
+                        f"2026-01-31 of it: {name} || '-01-01' of a year, else each part by substr({name}, …)"
+                    )
+
+    def _check_comparison(self, one: _Values, other: _Values, node: exp.Expr) -> None:
+        is_ordering = isinstance(node, _COMPARE_ORDER)
+        _check_with_number(one, other, is_ordering=is_ordering)
+        _check_with_number(other, one, is_ordering=is_ordering)
+        if is_ordering:
+            _check_order(one, other)
+
+    def _check_united(self, alternatives: list[exp.Expr]) -> None:
+        """Refuse to look for equal values in two expressions of which one gives the number 1 and the other a text 01."""
+        given = [
+            (of_all_rows(one), *self._given(one))
+            for one in alternatives
+            if not one.find(exp.Placeholder)
+        ]
+        for (one, has_numbers, _), (other, _, texts) in permutations(given, 2):
+            text = next(filter(_is_like_number, texts), None)
+            if has_numbers and text is not None and one != other:
+                of_numbers, of_texts = one.sql(dialect="sqlite"), other.sql(dialect="sqlite")
+                raise InvalidQueryError(
+                    f"{of_numbers} gives numbers, and {of_texts} gives texts such as {shown(text)}, which equal no "
+                    f"number here: write CAST({of_texts} AS REAL), or CAST({of_numbers} AS TEXT)"
+                )
+
+    def _check_absent(self, column: exp.Expr, values: _Values, other: exp.Expr) -> None:
+        """Refuse to look for ``''`` or ``'n/a'`` if no cell holds it, because such cells are NULL in the database."""
+        if not other.is_string or is_filled(other.name) or other.name in values.texts:
+            return
+        asked = [
+            one.this
+            for one in other.root().find_all(exp.Is)
+            if isinstance(one.expression, exp.Null)
+        ]
+        for one in self._expanded.of(column):
+            name = one.sql(dialect="sqlite")
+            has_null, _ = self._loaded.given(
+                f"CASE WHEN {name} IS NULL THEN 1 END", one.text("table")
+            )
+            if has_null and column not in asked:
+                raise InvalidQueryError(
+                    f"no cell of {values.name} is {shown(other.name)}: those without a value are NULL; "
+                    f"write {values.name} IS NULL"
+                )
+
+    def _check_pattern(self, node: exp.Expr) -> None:
+        """Refuse patterns and text functions on a column of numbers that the database writes differently."""
+        for column in map(of_all_rows, self._expanded.of(node)):
+            notation = self._notation(column)
+            if notation and (notation.is_rewritten or notation.drops_zeros):
+                raise InvalidQueryError(
+                    f"{column.name} is read as a {notation.kind}: "
+                    "use it as it is, without patterns and functions of texts"
+                )
+
+    def _of(self, node: exp.Expr) -> _Values:
+        return self._values(node, self._expanded.of(node))
+
+    def _values(self, node: exp.Expr, alternatives: list[exp.Expr]) -> _Values:
+        """Return the values of a node, given the expressions that it is expanded to."""
+        node = node.unnest()
+        given = list(map(self._given, alternatives))
+        alternatives = list(map(of_all_rows, alternatives))
+        is_column = bool(given) and all(isinstance(one, exp.Column) for one in alternatives)
+        columns = {column for one in alternatives for column in one.find_all(exp.Column)}
+        notations = filter(None, map(self._notation, columns))
+        named = node
+        if is_column:
+            name = max(zip(given, alternatives, strict=True), key=lambda one: len(one[0][1]))[
+                1
+            ].name
+            named = exp.to_identifier(name)
+        return _Values(
+            named.sql(dialect="sqlite"),
+            has_numbers=any(has_numbers for has_numbers, _ in given),
+            texts=dict.fromkeys(text for _, texts in given for text in texts),
+            notation=next((one for one in notations if one.is_rewritten), None),
+            reads_texts=bool(given) and all(map(self._reads_texts, alternatives)),
+            is_column=is_column,
+            are_meant_as_texts=all(map(_is_meant_as_text, alternatives)),
+            literal=_text_of(alternatives),
+        )
+
+    def _given(self, expanded: exp.Expr) -> tuple[bool, list[str]]:
+        unguarded = of_all_rows(expanded)
+        if isinstance(unguarded, _GIVE_NUMBERS) or self._reads_texts(unguarded):
+            return True, []
+        tables = tables_of(expanded)
+        if len(tables) > 1 or expanded.find(exp.Placeholder):
+            return False, []  # it cannot be evaluated
+        key = expanded.sql(dialect="sqlite"), "".join(tables)
+        if key not in self._computed:
+            self._computed[key] = self._loaded.given(*key)
+        return self._computed[key]
+
+    def _reads_texts(self, expanded: exp.Expr) -> bool:
+        if isinstance(expanded, exp.Cast):
+            return expanded.to.this in exp.DataType.NUMERIC_TYPES
+        return self._notation(expanded) is not None
+
+    def _notation(self, expanded: exp.Expr) -> Notation | None:
+        if isinstance(expanded, exp.Column):
+            return self._loaded.notation(expanded.table, expanded.name)
+        return None
+
+
+def _text_of(alternatives: list[exp.Expr]) -> str | None:
+    if len(alternatives) == 1 and alternatives[0].is_string:
+        return alternatives[0].name
+    return None
+
+
+def _used_as_numbers(node: exp.Expr) -> Iterable[exp.Expr]:
+    if isinstance(node, exp.If) and not _is_of_value(node):
+        return [node.this]
+    is_used = isinstance(node, (*_OF_NUMBERS, *_OF_CONDITIONS)) or is_total(node)
+    return node.iter_expressions() if is_used else ()
+
+
+def _read_as_dates(node: exp.Expr) -> Iterable[exp.Expr]:
+    is_named = isinstance(node, exp.Anonymous) and node.name.lower() in _NAMES_OF_DATES
+    return node.iter_expressions() if is_named or isinstance(node, _OF_DATES) else ()
+
+
+def _is_like_number(text: str) -> bool:
+    """Return whether SQLite makes a number of a text that it compares with a column of numbers: 1 of 01."""
+    return _LIKE_NUMBER.fullmatch(text) is not None
+
+
+def _is_meant_as_text(expanded: exp.Expr) -> bool:
+    joined = expanded.unnest()
+    return isinstance(joined, exp.DPipe) and _text_of([joined.expression]) == ""
+
+
+def _is_of_value(node: exp.If) -> bool:
+    """Return whether a node is a branch of ``CASE ok WHEN 1``, which holds a value and not a condition."""
+    return isinstance(node.parent, exp.Case) and node.parent.this is not None
+
+
+def _compared(node: exp.Expr) -> Iterator[tuple[exp.Expr, list[exp.Expr]]]:
+    """Yield each expression that a node compares, with those that it is compared with."""
+    if isinstance(node, _COMPARE):
+        sides = ([node.this], [node.expression])
+        if isinstance(node.this, exp.Tuple) and isinstance(node.expression, exp.Tuple):
+            sides = (node.this.expressions, node.expression.expressions)
+        yield from ((one, [other]) for one, other in zip(*sides, strict=False))
+    elif isinstance(node, exp.Between):
+        yield node.this, [node.args["low"], node.args["high"]]
+    elif isinstance(node, exp.In):
+        yield node.this, [*node.expressions, *filter(None, [node.args.get("query")])]
+    elif isinstance(node, exp.Case) and node.this is not None:
+        yield node.this, [branch.this for branch in node.args["ifs"]]
+
+
+def _strips(node: exp.Expr) -> bool:
+    """Return whether a node is ``trim(amount, '$')``, for characters other than blanks."""
+    return isinstance(node, exp.Trim) and node.expression is not None
+
+
+def _replaces_in_numbers(node: exp.Expr) -> bool:
+    """Return whether ``replace()`` is for a character that numbers in the database still have: a point, not ``$``."""
+    return isinstance(node, exp.Replace) and bool(_STANDS_IN_NUMBERS.search(node.expression.name))
+
+
+def _refuse_texts(values: _Values, use: str, otherwise: str = "") -> None:
+    """Raise an error if there are texts, with an example, which is no plain number if one is none."""
+    texts = values.filled or list(values.texts)
+    if texts:
+        example = shown(min(texts, key=is_plain_number))
+        raise InvalidQueryError(
+            f"{values.name} is {use}, and gives texts such as {example}: {instead(values.name)}"
+            + otherwise.format(example)
+        )
+
+
+def _check_with_number(numbers: _Values, texts: _Values, *, is_ordering: bool) -> None:
+    """Refuse to compare numbers with texts: in SQLite no text equals a number, and each is larger than all numbers."""
+    if texts.literal is not None:
+        _check_literal(numbers, texts.literal, is_ordering=is_ordering)
+    elif not numbers.has_numbers:
+        return
+    elif numbers.reads_texts:
+        if is_ordering and not all(map(is_plain_number, texts.filled)):
+            _refuse_texts(texts, "compared with numbers here")
+    elif is_ordering:
+        _refuse_texts(texts, "compared with numbers here")
+    elif any(map(is_quantity, texts.texts)) or not (texts.has_numbers or numbers.texts):
+        _refuse_texts(texts, "compared with numbers here", "; or compare it with a text, as {}")
+
+
+def _check_literal(values: _Values, text: str, *, is_ordering: bool) -> None:
+    """Refuse to compare a string such as ``'$5'`` with values that are numbers in the database."""
+    notation, written = values.notation, notation_of([text])
+    is_plain = is_plain_number(text)
+    is_among_them = text in values.texts and not is_ordering and not is_number(text)
+    if is_among_them or (is_plain and values.reads_texts):
+        return
+    is_like_cells = bool(notation and written and written.of_truths == notation.of_truths)
+    if values.has_numbers:
+        # A string that is not a number equals none of them, which is the right answer for `=`.
+        is_wrong = is_ordering or is_number(text) or bool(notation and is_filled(text))
+    else:
+        is_wrong = is_like_cells and not is_plain
+    if is_wrong:
+        number = "a number"
+        if written and (is_like_cells or not written.of_truths):
+            number = written.numerals([text])[text]
+        kind = f"is read as a {notation.kind}" if notation else "gives numbers"
+        raise InvalidQueryError(
+            f"{values.name} {kind}: compare it with {number}, not with {shown(text)}"
+        )
+
+
+def _check_order(*values: _Values, takes_numbers: bool = True) -> None:
+    """Refuse to order texts with quantities: as texts, 9 is larger than 10, 5ms than 12ms, and any text than a number."""
+    named = max(values, key=lambda one: len(one.texts))
+    if not takes_numbers and any(one.has_numbers for one in values):
+        _refuse_texts(named, "ordered among numbers here")
+    pair = out_of_order([text for one in values for text in one.filled])
+    if pair is not None and not named.are_meant_as_texts:
+        raise InvalidQueryError(
+            f"{named.name} holds quantities, dates or versions in texts, of which {shown(pair[1])} would come before "
+            f"{shown(pair[0])}: {instead(named.name)}; or {named.name} || '', if texts are meant"
+        )
