@@ -426,6 +426,21 @@ def test_file_that_can_only_be_read() -> None:
             assert (CheckStatus.WARNING, True) == (check.status, "read-only" in check.found)
 
 
+def test_read_only_file_with_an_older_index() -> None:
+    """It is searched with the index that it has, which cannot be built anew."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        url = f"sqlite:///{folder}/memory.db"
+        with MemoryManager(url, user_id="ann") as manager:
+            manager.store("the harbour is closed", key="note")
+        with closing(sqlite3.connect(folder / "memory.db")) as connection, connection:
+            connection.execute(
+                "UPDATE agent_memory_settings SET value = '1' WHERE name = 'analyzer'"
+            )
+        with read_only(folder), MemoryManager(url, user_id="ann") as manager:
+            assert ["note"] == [hit.memory_key for hit in manager.search("harbour")]
+
+
 def test_read_only_file_with_its_log() -> None:
     """What stands only in the log of a database that cannot be written is read, too."""
     with tempfile.TemporaryDirectory() as name:

@@ -711,6 +711,13 @@ def test_long_runs_are_read_in_linear_time(unit: str) -> None:
     assert len(names(text)) < 2
 
 
+def test_large_json_with_an_open_parenthesis_is_read_once() -> None:
+    """A text that only looks like JSON is not read to its end for each of its objects."""
+    text = '[{"a": 1}, ' + '{"b": (}, ' * 80_000
+
+    assert excerpt(text, "needle", 300, len).text
+
+
 @pytest.mark.long
 @for_each("line", ["{0},n{0},{0}", "0.{0}", "alpha beta gamma delta"])
 @for_each("ranking", [PREVIEW, replace(PREVIEW, rare=0.0)])

@@ -573,6 +573,25 @@ def test_an_entry_of_a_log_comes_with_its_own_exception(trace: str) -> None:
     assert entries[57].removesuffix("\n") == shown
 
 
+@for_each(
+    "stamp",
+    [
+        "Jan  2 10:{0:02}:33 host app[{0}]:",
+        "ERROR 2026-01-02 10:{0:02}:33",
+        "02.01.2026 10:{0:02}:33",
+        "Fri Jan 02 10:{0:02}:33 2026",
+    ],
+)
+def test_an_entry_begins_with_its_time_in_any_form(stamp: str) -> None:
+    """Also with the level or the weekday before its time, an entry comes with its own exception alone."""
+    entries = [
+        f"{stamp.format(n)} Request {n} broke\n{TRACES['Java'].format(n=n, error='IOError')}"
+        for n in range(60)
+    ]
+    (shown,) = _shown("Why did Request 33 break?", "".join(entries))
+    assert entries[33].removesuffix("\n") == shown
+
+
 NOTATIONS = {
     "psql": ("", "-[ RECORD {n} ]---\nid    | {n}\nlogin | {login}\nowner | {owner}\n"),
     "vCard": ("", "BEGIN:VCARD\nUID:{n}\nNICKNAME:{login}\nORG:{owner}\nEND:VCARD\n"),

@@ -225,7 +225,7 @@ class Reader(BaseSingleActionAgent):
         return self.plan(intermediate_steps)
 
 
-@pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
+@pytest.mark.parametrize("how", first_quick(["ainvoke", "invoke"]))
 async def test_agent_executor(store: SQLAlchemyStore, how: str) -> None:
     """An agent's large observations are references for it, the same ones at each step; returned steps are whole."""
 
@@ -382,7 +382,7 @@ def test_a_history_is_named_by_its_session(store: SQLAlchemyStore) -> None:
 
 
 @pytest.mark.parametrize("key", first_quick(["history", None]))
-@pytest.mark.parametrize("how", first_quick(["invoke", "ainvoke"]))
+@pytest.mark.parametrize("how", first_quick(["ainvoke", "invoke"]))
 async def test_runnable_with_message_history(
     store: SQLAlchemyStore, key: str | None, how: str
 ) -> None:

@@ -313,6 +313,9 @@ def test_arguments_of_a_wrong_type(
         ("scope", "restore", [None, [ITEM]]),
         ("scope", "clear", [None]),
         ("scope", "count", [None]),
+        ("scope", "count", [["ann"]]),
+        ("scope", "list_all", [["ann"]]),
+        ("scope", "clear", [{}]),
         ("scope", "sum", [None, "char_count"]),
         ("scope", "usage", [None]),
         ("item", "put", [ANN, None]),
@@ -335,6 +338,15 @@ def test_wrong_arguments_of_a_store(
     limit = {"limit": 0} if name == "limit" else {}
     with pytest.raises(exceptions.InvalidArgumentError, match=f"^{name} must be"):
         tuple(getattr(memory_store, verb)(*arguments, **limit))
+
+
+@for_each("seen", ["2026", 5, datetime(2026, 1, 2)])  # noqa: DTZ001 - what is refused
+def test_a_moment_that_was_seen(manager: MemoryManager, seen: Any) -> None:
+    """A text, a number and a time without zone are refused by what compares it."""
+    manager.store("text", key="k")
+    for verb in (manager.forget, manager.confirm):
+        with pytest.raises(exceptions.InvalidArgumentError, match="seen must be a datetime with"):
+            verb("k", seen=seen)
 
 
 def test_other_arguments_of_a_wrong_type(manager: MemoryManager) -> None:

@@ -865,6 +865,7 @@ class MemoryManager(ClosedAtExit):
             RecordChangedError: Somebody changed it just now, or since it was seen.
             StoreError: The store failed.
         """
+        check_arguments(seen=seen)
         item = self.get(key)
         if seen not in (None, item.updated_at):
             raise changed(key)

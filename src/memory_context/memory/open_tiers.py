@@ -22,6 +22,7 @@ from memory_context.exceptions import (
 from memory_context.memory.filters_from_keywords import as_list, search_filters
 from memory_context.memory.manager import NEEDING_IDS, MemoryManager
 from memory_context.model.category import check_category
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import (
     ALWAYS,
     PATTERN,
@@ -230,6 +231,7 @@ class TierNotes(ClosedAtExit):
             InvalidTierError: The key belongs to a memory that is not a note.
             RecordChangedError: It was changed since the caller saw it, with *seen* as its `updated_at`.
         """
+        check_arguments(seen=seen)
         item = self.manager.memory_store.get(self.manager.scope, check_key(key))
         if item and item.tier not in self.policies:
             raise InvalidTierError(

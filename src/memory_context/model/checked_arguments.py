@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from types import NoneType
 from typing import Any, Final, SupportsFloat, TypeAlias
 
@@ -30,6 +31,10 @@ def _is_share(value: object) -> bool:
         return False
 
 
+def _is_moment(value: object) -> bool:
+    return isinstance(value, datetime) and value.tzinfo is not None
+
+
 _BYTES: Final = (bytes, bytearray, memoryview)
 _TEXT = _a("a text", str)
 _TEXT_OR_NONE = _a("a text", str, NoneType)
@@ -52,6 +57,7 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "tags": _NAMES,
     "filters": _a("a dict of columns and conditions, such as {'category': 'x'}", Mapping, NoneType),
     "tier_ids": _a("a dict of tiers and ids, such as {'session': 'x'}", Mapping, NoneType),
+    "seen": (lambda value: value is None or _is_moment(value), "a datetime with a time zone"),
     "importance": (_is_share, "a number from 0 to 1"),
     "offset": (_is_at_least(0), "a whole number, 0 or more"),
     "limit": (

@@ -19,8 +19,9 @@ _UNSPACED = (
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 # A letter as JSON writes it that is limited to ASCII, as that of Python is by default; in a string of JSON in JSON, with
-# more backslashes. Not control characters, and not halves of surrogate pairs, which are no letters.
-ESCAPED = r"\\++u(?!00[01]|[dD][89a-fA-F])[0-9a-fA-F]{4}"
+# more backslashes. Not control characters, and not halves of surrogate pairs, which are no letters. It begins at the
+# first backslash of a run, so that a run is read once.
+ESCAPED = r"(?<!\\)\\++u(?!00[01]|[dD][89a-fA-F])[0-9a-fA-F]{4}"
 _ESCAPED = re.compile(ESCAPED)
 UNSPACED_RUN = re.compile(rf"([{_UNSPACED}]+)")
 _WORD = re.compile(r"[^\W_][\w./:@#-]*[^\W_]|[^\W_]")

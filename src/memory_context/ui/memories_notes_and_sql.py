@@ -43,8 +43,8 @@ LOOKED_THROUGH = 5000
 LINES = 1000
 LONGEST = 10_000
 FACETS = ("type", "tier", "tool", "category", "thread", "since", "until")
-# Tiers whose notes belong to one run, session, plan, task or project.
 _LINE_END = re.compile("\r\n?")
+# Tiers whose notes belong to one run, session, plan, task or project.
 OWNED = ("run", "session", "plan", "task", "project")
 
 

@@ -275,7 +275,8 @@ class Database:
             # wait for other writers.
             if self.run_as_it_is(migrate.revision_of) != migrate.HEAD:
                 self.run_as_it_is(migrate.ensure_schema, kind="write")
-            if self.run_as_it_is(keyword_index.version_of) < VERSION:
+            # A file that cannot be written to is searched with the index that it has.
+            if not self.reads_only and self.run_as_it_is(keyword_index.version_of) < VERSION:
                 with deadlines.waiting(None):
                     self.run_as_it_is(keyword_index.renew, kind="write")
             self.read_format()

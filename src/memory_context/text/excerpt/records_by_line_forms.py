@@ -40,7 +40,10 @@ OPENS = "\n"
 # The form of a line that begins with a time, whichever that is. Such a line of a log begins an entry: the lines below it
 # that have no time, such as a stack trace, belong to it, and an exception that comes again in each of them opens nothing.
 STAMPED = "00:00"
-_STAMP = re.compile(r"\W?(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]+)?\d?\d:\d\d(?::\d\d)?\b")
+_STAMP = re.compile(
+    r"\W?(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]+)?\d?\d:\d\d(?::\d\d)?\b"
+    r"|(?:[\w.]{1,12} +){1,3}?(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]+)?\d?\d:\d\d:\d\d\b"
+)
 # Indentation, then marks or a number, then a key if a mark follows it: `login: `, `<login>`, `| login |`, `## `, `1. `.
 # A key of several words, such as `Invoice date: `, has a number behind it: people speak behind `Project Manager: `.
 _FORM = re.compile(

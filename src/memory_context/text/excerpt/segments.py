@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -164,7 +165,7 @@ def _split_objects(found: Segmentation, start: int, end: int) -> None:
     for begin, stop in short_objects(found.text, start, end):
         if _WORD.search(found.text, start, begin):
             _split_text(found, start, begin, 0)
-        _split_container(found, begin, GAP, 0)
+        _split_container(found, begin, GAP, 0, stop)
         start = stop
     if _WORD.search(found.text, start, end):
         _split_text(found, start, end, 0)
@@ -183,13 +184,15 @@ def _starts_of_json_lines(text: str) -> list[int]:
     return starts if len(starts) > 1 else []
 
 
-def _split_container(found: Segmentation, start: int, path: str, depth: int) -> None:
+def _split_container(
+    found: Segmentation, start: int, path: str, depth: int, stop: int = sys.maxsize
+) -> None:
     """Split the container that begins at `start`: small members become segments, large ones are split in turn."""
     text, number = found.text, len(found.containers)
     found.containers.append(Container())  # replaced below, when its size is known
     size = 0
     is_object = text[start] == "{"
-    for step, begin, value, end in _members(text, start):
+    for step, begin, value, end in _members(text, start, stop):
         size += 1
         is_object = is_object or not step.endswith(f"[{size - 1}]")
         length = end - value
@@ -198,7 +201,7 @@ def _split_container(found: Segmentation, start: int, path: str, depth: int) -> 
             found.containers.append(Container("text", path + step))
             _split_text(found, value + 1, end - 1, len(found.containers) - 1)
         elif length > LONG_VALUE and depth < DEEPEST and text[end - 1] in "}])":
-            _split_container(found, value, path + step, depth + 1)
+            _split_container(found, value, path + step, depth + 1, end)
         else:
             _add_member(found.segments, begin, end, number)
     found.containers[number] = Container("object" if is_object else "array", path, size)
@@ -214,12 +217,12 @@ def _add_member(segments: list[Segment], begin: int, end: int, container: int) -
     segments.append(Segment(begin, end, container))
 
 
-def _members(text: str, start: int) -> Iterator[_Member]:
+def _members(text: str, start: int, stop: int) -> Iterator[_Member]:
     """Yield each member of the container that begins at `start`, in JSON or a repr, as a `_Member`."""
     opening = _MARK.search(text, start)
     begin = value = _skip_space(text, opening.end()) if opening else len(text)
     depth = index = 0
-    for match in _MARK.finditer(text, begin):
+    for match in _MARK.finditer(text, begin, stop):
         mark = match[0]
         if depth == 0 and mark in ",)]}":
             member = text[begin : match.start()].rstrip()

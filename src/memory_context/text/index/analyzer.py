@@ -34,7 +34,8 @@ _MARKS = (
     "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff"
     "\u1000-\u109f\u1780-\u17ff"
 )
-_LETTERS = rf"(?:[\w{_MARKS}]++|{ESCAPED})++"
+# Without a possessive quantifier around the group: Python 3.11.2 reads that wrongly.
+_LETTERS = rf"(?:[\w{_MARKS}]|{ESCAPED})[\w{_MARKS}]*(?:{ESCAPED}[\w{_MARKS}]*)*"
 # Up to three signs between words, as in "://" and "../"; a longer run is a rule or a border.
 COMPOUND = re.compile(rf"{_LETTERS}(?:[./:@#\\-]{{1,3}}{_LETTERS})*")
 _SEGMENT = re.compile(r"[^/:@#\\]+")
