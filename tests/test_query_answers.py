@@ -104,6 +104,7 @@ ANSWERS: list[tuple[str, list[Any]]] = [
     ("SELECT name FROM c, json_each(c.tags) j WHERE j.value = 'b' ORDER BY name", [("ann",), ("cem",)]),
     ("SELECT name FROM c WHERE meta ->> '$.n' > 1 AND json_extract(tags, '$[0]') = 'a'", [("ann",)]),
     # joins, groups, windows, subqueries
+    ("SELECT customer AS customer, sum(id) AS s FROM o GROUP BY customer HAVING s > 4 AND customer > 'b'", [("dee", 5)]),
     ("SELECT city, count(*) FROM o JOIN c ON o.customer = c.name GROUP BY city ORDER BY city", [("Oslo", 1), ("Rome", 3)]),
     ("SELECT o.id FROM o LEFT JOIN c ON c.name = o.customer WHERE c.name IS NULL", [(5,)]),
     ("SELECT status, sum(price) AS s FROM o GROUP BY status HAVING sum(price) < 10 ORDER BY s", [(500, 5.25), (404, 9.5)]),
@@ -162,6 +163,9 @@ def test_names_of_casts(memory: MemoryManager) -> None:
         ("SELECT k FROM m ORDER BY v DESC LIMIT 1", "v is ordered among numbers .*'x'"),
         ("SELECT max(v) FROM m WHERE k IN (SELECT k FROM m)", "v is ordered among numbers .*'x'"),
         ("SELECT max(v) FROM m WHERE EXISTS (SELECT k FROM m)", "v is ordered among numbers .*'x'"),
+        # an output under the name of its column
+        ("SELECT day, sum(status) AS status FROM o GROUP BY 1 HAVING status > 5", r"is the column .*SUM\(status\)"),
+        ("SELECT status AS status, count(*) FROM o", "add GROUP BY status"),
         # truths, in one way in JSON and in CSV
         ("SELECT name FROM c WHERE vip = 'true'", "vip is read as a number .true 1, false 0.: compare it with 1"),
         ('SELECT name FROM c WHERE vip = "true"', "no such column: true"),

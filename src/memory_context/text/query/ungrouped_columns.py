@@ -36,6 +36,12 @@ def checked_statement(sql: str) -> exp.Expr:
 
 def _error_message(select: exp.Select, column: str) -> str:
     """Return an error message: what is wrong with *column*, and how to correct it."""
+    output = _outputs(select).get(column.lower())
+    if output is not None and _aggregates(output) and select.args.get("having"):
+        return (
+            f"in HAVING, {column} is the column and not the output of this name: "
+            f"write {output.sql(dialect='sqlite')}"
+        )
     if select.args.get("group") is None:
         return (
             f"an aggregate gives one value for all rows, and {column} has one in each: add GROUP BY {column}, "
@@ -50,17 +56,26 @@ def _ungrouped(select: exp.Select) -> str | None:
     checked = [*select.expressions, *filter(None, map(select.args.get, ("having", "order")))]
     if group is None and not any(map(_aggregates, checked)):
         return None
-    names = {
-        one.alias.lower(): one.this for one in select.expressions if isinstance(one, exp.Alias)
-    }
+    names = _outputs(select)
     terms = group.expressions if group else ()
     grouped = [_resolved(term, select.expressions, names) for term in terms]
     for expression in checked:
         for column in _bare_columns(expression, grouped):
-            is_output = expression not in select.expressions and column.lower() in names
-            if not is_output:
+            output = None if expression in select.expressions else names.get(column.lower())
+            if output is None or _is_hidden(output, column, expression):
                 return column
     return None
+
+
+def _outputs(select: exp.Select) -> dict[str, exp.Expr]:
+    """Return the expressions that a SELECT names with AS, by name."""
+    return {one.alias.lower(): one.this for one in select.expressions if isinstance(one, exp.Alias)}
+
+
+def _is_hidden(output: exp.Expr, name: str, clause: exp.Expr) -> bool:
+    """Return whether a column hides the output of its name, as it does in HAVING: ``sum(total) AS total``."""
+    columns = {column.name.lower() for column in output.find_all(exp.Column)}
+    return isinstance(clause, exp.Having) and name.lower() in columns
 
 
 def _resolved(grouped: exp.Expr, outputs: list[exp.Expr], names: dict[str, exp.Expr]) -> exp.Expr:
