@@ -204,8 +204,9 @@ class RankedPlaces:
         def worth(place: Occurrence) -> tuple[float, float, float, int, int]:
             near = found.weight_of(found.held_near(place))
             share, names_it = self._share_held(place), names_its_record(place)
-            best = (share, names_it) if self.asks_for_fact else (names_it, share)
-            return *best, near, found.recency_of(place), -place.start
+            # "Why does test_7 fail?" is answered where test_7 is, not by the line that says most of it again.
+            first, second = (share, names_it) if self.asks_for_fact else (names_it, share)
+            return first, second, near, found.recency_of(place), -place.start
 
         return sorted(compared.values(), key=worth, reverse=True)
 
