@@ -467,17 +467,29 @@ def test_the_function_of_a_name_is_meant_where_no_text_says_function() -> None:
 
 def test_a_question_for_a_reason_is_answered_around_its_name() -> None:
     """The summary of a test run says most of the question again; the reason stands where the failure is told."""
-    cases = ("1-second", "2-hours", "14-weeks", "3-days", "9-years")
-    passed = [f"tests/test_durations.py::test_seconds[{one}] PASSED" for one in cases * 8]
-    failure = [
-        *("____ test_seconds[14-weeks] ____", "", "    def test_seconds(said, expected):"),
-        *("        found = seconds(said)", ">       assert found == expected, said"),
-        *("E       AssertionError: 14-weeks: not 6048000", "", "tests/test_durations.py:9: Error"),
+    cases = [f"{number}-{unit}" for unit in ("days", "weeks", "years") for number in range(10, 20)]
+    passed = [f"tests/test_durations.py::test_seconds[{one}] FAILED" for one in cases]
+    failures = [
+        f"""____ test_seconds[{one}] ____
+
+text = '{one}'
+
+    def test_seconds(text, expected):
+        found = seconds(text)
+>       assert found == expected, text
+E       AssertionError: {one}: not {number * 4321}
+
+tests/test_durations.py:9: AssertionError
+---- Captured log call ----
+INFO     durations:durations.py:22 reading '{one}'"""
+        for number, one in enumerate(cases, 100)
     ]
-    summary = "FAILED tests/test_durations.py::test_seconds[14-weeks] - AssertionError"
-    text = "\n".join([*passed, "==== FAILURES ====", *failure, "==== summary ====", summary])
+    summary = [
+        f"FAILED tests/test_durations.py::test_seconds[{one}] - Assertio..." for one in cases
+    ]
+    text = "\n".join([*passed, "==== FAILURES ====", *failures, "==== summary ====", *summary])
     shown = _shown("Why does test_seconds[14-weeks] fail? Quote the assertion.", text)
-    assert "not 6048000" in "\n".join(shown)
+    assert "14-weeks: not 492594" in "\n".join(shown)
 
 
 def test_parts_of_one_long_line_do_not_overlap() -> None:
