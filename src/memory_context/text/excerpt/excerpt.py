@@ -152,12 +152,15 @@ def _rendered(found: Segmentation, first_line: int, indexes: list[int]) -> Excer
     if len(found.containers) == 1:
         return show_spans(text, ((one.start, one.end) for one in segments), first_line)
     lines = ShownLines(text, first_line)
-    shown = dict[int, list[Segment]]()
+    shown = dict[tuple[int, int], list[Segment]]()
     for segment in segments:
         lines.show(segment.start, segment.end)
         # A record is shown once, before the objects and lists in it; what is not in any record where it stands.
-        shown.setdefault(segment.container or -segment.start, []).append(segment)
-    records = [_record(text, found.containers[max(key, 0)], run) for key, run in shown.items()]
+        place = 0 if segment.container else segment.start
+        shown.setdefault((segment.container, place), []).append(segment)
+    records = [
+        _record(text, found.containers[container], run) for (container, _), run in shown.items()
+    ]
     return Excerpt("\n".join(records), tuple(joined(lines.ranges)))
 
 
