@@ -157,6 +157,9 @@ def _emptied_databases() -> list[str]:
     return []
 
 
+_DISCONNECT = "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = %s"
+
+
 @pytest.fixture
 def postgres_databases(
     postgres_server: str, _emptied_databases: list[str]
@@ -180,11 +183,19 @@ def postgres_databases(
 
     yield make
     for name in names:
-        if _emptied(url_of(before.replace("+psycopg", ""), name)):
-            _emptied_databases.append(name)
+        # Under a new name, so that what a test has left running (a thread, a process) finds no database any more.
+        renamed = f"test_{uuid4().hex}"
+        with psycopg.connect(admin, autocommit=True) as connection:
+            connection.execute(_DISCONNECT, [name])
+            try:
+                connection.execute(f'ALTER DATABASE "{name}" RENAME TO "{renamed}"')
+            except psycopg.errors.ObjectInUse:  # somebody has come back meanwhile
+                renamed = name
+        if renamed != name and _emptied(url_of(before.replace("+psycopg", ""), renamed)):
+            _emptied_databases.append(renamed)
         else:
             with psycopg.connect(admin, autocommit=True) as connection:
-                connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+                connection.execute(f'DROP DATABASE "{renamed}" WITH (FORCE)')
 
 
 def _emptied(url: str) -> bool:
@@ -196,10 +207,6 @@ def _emptied(url: str) -> bool:
                 "UNION ALL SELECT 'set' FROM pg_db_role_setting JOIN pg_database ON setdatabase = pg_database.oid "
                 "WHERE datname = current_database()"
             ).fetchall()
-            connection.execute(
-                "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity "
-                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
             connection.execute("DROP SCHEMA public CASCADE")
             connection.execute("CREATE SCHEMA public AUTHORIZATION pg_database_owner")
             connection.execute("GRANT USAGE ON SCHEMA public TO PUBLIC")
