@@ -8,6 +8,7 @@ import os
 import ssl
 import tempfile
 from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import suppress
 from pathlib import Path
 from random import SystemRandom
 from types import SimpleNamespace
@@ -17,7 +18,6 @@ from uuid import uuid4
 import psycopg
 import pytest
 import sqlalchemy as sa
-import typer.main
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
@@ -87,8 +87,11 @@ _compile_once = functools.cache(prepared_statements._compile)  # noqa: SLF001
 prepared_statements._compile = lambda statement, dialect, columns: (  # noqa: SLF001
     _compile_once(statement, dialect, columns and tuple(columns))
 )
-# A process of the command line builds its verbs once, too.
-typer.main.get_command = functools.cache(typer.main.get_command)
+# A process of the command line builds its verbs once, too. Beside LangChain 0.3 there is no command line.
+with suppress(ModuleNotFoundError):
+    import typer.main
+
+    typer.main.get_command = functools.cache(typer.main.get_command)
 # Hypothesis would take constants of the modules that are loaded for examples: others in each file of tests, and it reads
 # all of them first. What is tried must not depend on how the suite was started.
 providers._get_local_constants = Constants  # noqa: SLF001 - it has no setting
