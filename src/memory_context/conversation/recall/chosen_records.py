@@ -22,7 +22,6 @@ from dataclasses import replace
 from memory_context.conversation.recall.judge_question_and_verdict import Expansion
 from memory_context.conversation.recall.places_in_records import is_listed
 from memory_context.conversation.recall.question_terms import (
-    asks_for_fact,
     is_pointed_at,
     refers_back,
 )
@@ -64,7 +63,7 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
     """
     chosen = _Chosen(found)
     ranked = RankedPlaces(message, found)
-    if asks_for_fact(message):
+    if ranked.asks_for_fact:
         is_prose = _choose_most(chosen, ranked), _choose_named(chosen, ranked)
     else:
         # "Why does test_7 fail?" is answered around the name, and not by the one line that says most of it again.

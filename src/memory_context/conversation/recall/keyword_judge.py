@@ -95,7 +95,7 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
         question.candidates, lambda part: part in message or question.in_sight(part)
     )
     asked = asked_terms(message)
-    named_before = names_pointed_at(message, question.answer)
+    named_before = names_pointed_at(message, asked, question.answer)
     hits = question.hits
     if hits is None:
         wanted = map(wanted_lexemes, [*asked, *named_before])
@@ -112,12 +112,12 @@ def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool
     terms_meant = without_question_words(asked, found.met)
     if terms_meant != asked:
         found = found_in(terms_meant, hits, in_others, texts)
-    records, is_clear = relevant(message, found)
+    records, is_clear = list[Expansion](), True
     if named_before:
         with_names = found_in([*terms_meant, *named_before], hits, in_others, texts)
-        pointed_at = records_of_names(message, with_names, len(terms_meant))
-        if pointed_at:
-            records, is_clear = pointed_at, True
+        records = records_of_names(message, with_names, len(terms_meant))
+    if not records:
+        records, is_clear = relevant(message, found)
     in_turns = found_in(asked, hits, in_conversations, texts)
     turns = relevant_turns(message, in_turns, only_said=bool(records))
     return (*records, *turns), is_clear and not turns

@@ -276,11 +276,14 @@ def asked_terms(message: str) -> list[AskedTerm]:
     return list(terms.values())[:MOST_TERMS]
 
 
-def names_pointed_at(message: str, answer: str) -> list[AskedTerm]:
-    """Return the names in the end of the answer before a message, if the message may mean one: "her number", "that host"."""
+def names_pointed_at(message: str, asked: Sequence[AskedTerm], answer: str) -> list[AskedTerm]:
+    """Return the names in the end of the answer before a message, if the message may mean one: "her number", "that host".
+
+    Terms of the message itself, which are *asked*, are left out.
+    """
     if not _POINTS_AT_NAMED.search(message[:READ_AT_MOST]):
         return []
-    own = {term.words for term in asked_terms(message)}
+    own = {term.words for term in asked}
     return [
         term
         for term in asked_terms(answer[-ANSWER_CHARACTERS:])

@@ -175,8 +175,10 @@ class RankedPlaces:
 
         Their records must hold as much of the message itself as any other record does, and enough (`LEAST_OF_NAMED`).
         """
+        if not self.is_question:
+            return []
         best_first = self._best_first(range(self.own, len(self.found.terms)))
-        if not best_first or not self.is_question:
+        if not best_first:
             return []
         others = self._best_first(filter(self._is_sought, self._told))
         most = max(map(self._share_held, [*others[:1], best_first[0]]))

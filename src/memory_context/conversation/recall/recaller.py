@@ -127,8 +127,8 @@ class Recaller:
         ]
         opened_keys = {item.memory_key for item in opened}
         others = [key for key in request.references if key not in opened_keys]
-        named_before = names_pointed_at(request.message, request.answer)
-        asked = [*asked_terms(request.message), *named_before]
+        asked = asked_terms(request.message)
+        asked += names_pointed_at(request.message, asked, request.answer)
         term_hits = TermHits()
         if asked:
             wanted = list(map(wanted_lexemes, asked))

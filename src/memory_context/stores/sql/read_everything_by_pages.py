@@ -24,7 +24,6 @@ _OLDEST_FIRST = (memories.c.created_at, memories.c.id)
 
 def scan(store: TableStore, scope: Scope) -> Iterator[MemoryItem]:
     """Yield the memories of *scope*, oldest first."""
-    check_arguments(scope=scope)
     where = within(scope)
     # Lengths are read first, so that each batch of contents stays within a bounded size.
     size = sa.func.coalesce(

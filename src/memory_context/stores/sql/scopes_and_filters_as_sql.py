@@ -110,9 +110,15 @@ def _conditions_of(filters: Filters, dialect: str, hidden: Collection[str]) -> l
     return conditions
 
 
-@lru_cache(maxsize=SCOPES)
 def within(scope: Scope) -> Conditions:
     """Return the conditions for the records of *scope*."""
+    # Before it is looked up: what is no scope may have no hash.
+    check_arguments(scope=scope)
+    return _within(scope)
+
+
+@lru_cache(maxsize=SCOPES)
+def _within(scope: Scope) -> Conditions:
     shape, values = shape_of(scope)
     return shape.conditions(values.__getitem__)
 

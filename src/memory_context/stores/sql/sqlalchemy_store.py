@@ -382,7 +382,7 @@ class SQLAlchemyStore(ClosedAtExit):
         seen: datetime | None = None,
     ) -> bool:
         """See `MemoryStore.delete`."""
-        check_arguments(scope=scope, key=key, seen=seen)
+        check_arguments(key=key, seen=seen)
         where = [*within(scope), memories.c.memory_key == key]
         if seen is not None:
             where.append(memories.c.updated_at == seen)
@@ -514,7 +514,6 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
         """See `MemoryStore.clear`."""
-        check_arguments(scope=scope)
         where = within(scope)
         return len(self.delete_rows(scope.user_id, where, reason))
 
@@ -605,7 +604,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
         *make* has a cache, which is bypassed if there are many values.
         """
-        check_arguments(scope=scope, filters=filters)
+        check_arguments(filters=filters)
         shape, values = shape_of(scope)
         filter_shape, filter_values = shape_of_filters(filters or {})
         if len(filter_values) > LONGEST_KEPT:
@@ -614,7 +613,7 @@ class SQLAlchemyStore(ClosedAtExit):
         return statement, values | filter_values
 
     def _matching(self, scope: Scope, filters: Filters | None) -> list[Condition]:
-        check_arguments(scope=scope, filters=filters)
+        check_arguments(filters=filters)
         return matching(scope, filters, self.database.dialect, self.codec.hidden)
 
     def _vector(
