@@ -397,7 +397,7 @@ class SQLAlchemyStore(ClosedAtExit):
         return Deletion(*rows[0]) if rows else None
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
-        """See `MemoryStore.touch`. In a read-only file no reads are counted."""
+        """See `MemoryStore.touch`. In a read-only database no reads are counted."""
         check_arguments(keys=keys)
         if self.database.reads_only:
             return 0
@@ -405,7 +405,7 @@ class SQLAlchemyStore(ClosedAtExit):
         return self.database.write(_touch, where)
 
     def expire_at(self, scope: Scope, ends: Iterable[tuple[MemoryItem, datetime]]) -> int:
-        """See `MemoryStore.expire_at`. In a read-only file nothing is changed."""
+        """See `MemoryStore.expire_at`. In a read-only database nothing is changed."""
         if self.database.reads_only:
             return 0
         shape, values = shape_of(scope)
@@ -639,7 +639,7 @@ class SQLAlchemyStore(ClosedAtExit):
             return None
 
     def _catch_up(self, user_id: str) -> None:
-        """Index a user's pending memories, up to `most_caught_up` characters. In a read-only file nothing is indexed."""
+        """Index a user's pending memories, up to `most_caught_up` characters. In a read-only database nothing is indexed."""
         if self.database.reads_only:
             return
         pending = self.database.read(indexing.pending_memories, user_id)
