@@ -81,6 +81,18 @@ def test_a_folded_text_is_its_reference_and_a_preview() -> None:
     assert [LOG] == shelf.texts == [result.item.content]
 
 
+def test_a_preview_shows_progress_bars_as_a_terminal_does() -> None:
+    """Only the last state of a line that is written again and again; the stored text stays whole."""
+    states = "".join(f"\rfetched {number}%" for number in range(101))
+    text = f"Collecting numpy\r\n{states}, done\r\nname,note\n1,one\rtwo\n" + LOG
+    result = fold(text, Shelf().put, LETTERS, threshold=500, preview_tokens=2000)
+    assert result
+    assert text == result.item.content
+    assert result.preview.text.startswith(
+        "Collecting numpy\r\nfetched 100%, done\nname,note\n1,one\rtwo"
+    )
+
+
 def test_without_a_preview_the_reference_stands_alone() -> None:
     """A preview of no tokens adds nothing to the reference, not even a note on what is missing."""
     result = fold(LOG, Shelf().put, LETTERS, threshold=500, preview_tokens=0)

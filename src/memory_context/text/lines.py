@@ -10,6 +10,19 @@ from memory_context.text.ranges import Span
 BYTE_ORDER_MARK = "\ufeff"
 
 
+def as_on_terminal(text: str) -> str:
+    """Return *text* without what a terminal would overwrite, as it does in a progress bar; it has as many lines."""
+    # Of old Macs, all lines end with a carriage return.
+    if "\r" not in text or "\n" not in text:
+        return text
+    shown = list[str]()
+    for line in text.split("\n"):
+        states = line.rstrip("\r").split("\r")
+        # A single carriage return may stand in a cell of a table.
+        shown.append(states[-1] if len(states) > 2 else line)
+    return "\n".join(shown)
+
+
 def lines_of(text: str) -> Iterator[str]:
     """Yield the lines of `text`, one at a time, without their line breaks."""
     start = 0

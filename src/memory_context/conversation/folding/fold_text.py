@@ -10,6 +10,7 @@ from memory_context.conversation.fold_recall_notes_policies import preview_limit
 from memory_context.model.item import MemoryItem, encodable
 from memory_context.text.excerpt.changed_lines import changed_lines
 from memory_context.text.excerpt.excerpt import ENDS, PREVIEW, Excerpt, excerpt
+from memory_context.text.lines import as_on_terminal
 from memory_context.text.query.preview_of_table_columns import table_line
 from memory_context.text.tokens.counter import TokenCounter
 from memory_context.text.words_and_names import names
@@ -85,7 +86,7 @@ def fold(
     tokens_left -= counter.count(columns)
     changes = changed_lines(item.text, focus.earlier, CHANGES_PART * tokens_left, counter.count)
     preview = excerpt(
-        item.text,
+        as_on_terminal(item.text),
         focus.question,
         tokens_left - counter.count(changes.text),
         counter.count,
