@@ -142,10 +142,12 @@ def test_contains() -> None:
         ("ΣΊΣΥΦΟΣ", "σίσυφος"),
         ("İstanbul", "i\u0307stanbul"),
         ("one\nTWO\nthree", "two\nTH"),
+        (json.dumps("in Zürich"), "zürich"),
+        (json.dumps({"a": 'the "A" team'}), 'THE "a"'),
     ],
 )
 def test_contains_is_caseless_as_unicode_has_it(text: str, wanted: str) -> None:
-    """Full case folding and canonical equivalence, also over several lines."""
+    """Full case folding and canonical equivalence, also over several lines, and in strings that JSON has escaped."""
     assert read(text, contains=wanted).total == wanted.count("\n") + 1
 
 

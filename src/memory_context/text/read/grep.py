@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -142,12 +143,16 @@ def matching_lines(text: str, selection: Selection, budget: int | None) -> Match
 
 
 def _caseless(wanted: str) -> regex.Pattern[str]:
-    """Return a pattern for a text in upper or lower case, by Unicode's rules, with accents composed or decomposed."""
+    """Return a pattern for a text in upper or lower case, by Unicode's rules, as it is written or as JSON escapes it.
+
+    Accents may be composed or decomposed.
+    """
     composed = unicodedata.normalize("NFC", wanted)
     apart = unicodedata.normalize("NFD", wanted)
     # In upper case "i" with a dot above has a composed form, which `regex` does not fold.
     capitals = unicodedata.normalize("NFC", wanted.upper())
-    alternatives = "|".join(map(regex.escape, (wanted, composed, apart, capitals)))
+    escaped = json.dumps(wanted)[1:-1]
+    alternatives = "|".join(map(regex.escape, (wanted, composed, apart, capitals, escaped)))
     return regex.compile(alternatives, regex.IGNORECASE | regex.FULLCASE)
 
 
