@@ -207,6 +207,7 @@ def redact_memories(
                 progress(done, max(done, total))
 
     def without_secrets(record: CallRecord) -> CallRecord | None:
+        """Return the record without its secrets; None if it has none."""
         redaction = Redaction(redactor)
         cleared = replace(
             record,

@@ -92,6 +92,7 @@ class CapacityContract:
         """Eight threads cannot exceed a capacity together; with eviction all of them get in."""
 
         def put(index: int) -> bool:
+            """Put one note into each tier; return whether there was room in both."""
             try:
                 store.put(ANN, note("12345", "refusing"), room=Capacity(max_chars=50))
             except TierFullError:

@@ -321,6 +321,7 @@ class MemoryStoreContract(
         start = Barrier(8)
 
         def work(thread: int) -> list[str]:
+            """Put, read and touch memories; return the keys of those that all threads put."""
             keys = list[str]()
             start.wait()
             for index in range(5):

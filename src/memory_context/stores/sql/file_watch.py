@@ -261,10 +261,10 @@ def _folder_locked(folder: Path) -> Generator[None]:
     try:
         try:
             lock(handle, WAIT_SECONDS)
-        except BlockingIOError:
-            raise
-        except OSError:
-            pass  # without a lock, as said above
+        except OSError as error:
+            # Another process holds it; any other error is that of a file system without locks.
+            if isinstance(error, BlockingIOError):
+                raise
         yield
     finally:
         os.close(handle)

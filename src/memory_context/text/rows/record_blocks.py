@@ -149,6 +149,7 @@ def record_table(text: str) -> TextTable | None:
         return TextTable((KEY, "value"), lambda: _pairs(text, form), PAIRS)
 
     def rows() -> Iterator[Row]:
+        """Yield a row for each record."""
         for block in _blocks(text, form):
             row: Row = list(map(block.value, names))
             if has_headings:

@@ -151,6 +151,7 @@ def _between_bars(text: str, names: str, below: int, rule: str = "") -> TextTabl
         return cells
 
     def rows() -> Iterator[Row]:
+        """Yield the rows below the names, each as long as these."""
         lines: Iterator[str] = islice(lines_of(text), below, None)
         if rule:
             lines = filter(_is_no_rule, takewhile(_continues_columns, lines))
@@ -187,6 +188,7 @@ def _below_dashes(text: str, names: str, below: int, dashes: str) -> TextTable:
     starts = [match.start() for match in _DASHES.finditer(dashes)]
 
     def rows() -> Iterator[Row]:
+        """Yield the rows up to the end of the table."""
         for line in islice(lines_of(text), below, None):
             if not line.strip() or _FOOT.fullmatch(line):
                 return

@@ -87,7 +87,7 @@ def _local(file: RankFile) -> bytes | None:
             if path.suffix == ".gz":
                 data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error):
-            continue
+            continue  # this copy is missing or damaged
         # An interrupted download leaves an incomplete file, with which every count would be wrong.
         if hashlib.sha256(data).hexdigest() == file.sha256:
             return data
