@@ -304,3 +304,8 @@ async def test_statements_run_off_the_event_loop(sqlite_url: str) -> None:
     assert len(hops) <= 1
     assert {"memory-context"} == {name.partition("_")[0].removesuffix("-store") for name in threads}
     engine.dispose()
+
+
+def test_calls_of_a_script_have_ids_of_their_own() -> None:
+    """Parallel calls are answered one by one, so two of the same tool are not the same call."""
+    assert call("read_log")["id"] != call("read_log")["id"]

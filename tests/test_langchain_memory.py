@@ -349,7 +349,7 @@ def test_history_keeps_messages(store: SQLAlchemyStore) -> None:
     messages = [
         SystemMessage("Be brief."),
         HumanMessage([{"type": "text", "text": "Look:"}, IMAGE]),
-        AIMessage("", tool_calls=[call("read_log", day="monday")], id="a", usage_metadata=USAGE),
+        AIMessage("", tool_calls=[call("read_log", "1", day="monday")], id="a", usage_metadata=USAGE),
         ToolMessage("short", tool_call_id="1", name="read_log", status="error", artifact={"rows": 2}),
         ToolMessage(LOG, tool_call_id="2", name="read_log", id="b"),
         AIMessage("done", response_metadata={"logprobs": [float("-inf"), -1.5]}),
@@ -423,7 +423,7 @@ def test_history_under_threads(store: SQLAlchemyStore) -> None:
 def test_windows(store: SQLAlchemyStore) -> None:
     """A window bounds what memory and history give, not what is kept; it begins with no tool's result."""
     messages = [
-        HumanMessage("Read."), AIMessage("", tool_calls=[call("read_log", day="monday")], id="a"),
+        HumanMessage("Read."), AIMessage("", tool_calls=[call("read_log", "1", day="monday")], id="a"),
         ToolMessage("short", tool_call_id="1", name="read_log"), AIMessage("Done."), HumanMessage("Thanks."),
     ]  # fmt: skip
     history(store).add_messages(messages)

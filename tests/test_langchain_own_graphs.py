@@ -106,7 +106,7 @@ def test_messages_in_any_form() -> None:
 @pytest.mark.long
 def test_a_plain_loop_recalls() -> None:
     """Without a graph, the node is called with a list of messages: large results are folded where the model sees them."""
-    model = ScriptedChatModel([[call("read_log")], "Read.", "At 02:20:34."])
+    model = ScriptedChatModel([[call("read_log", "1")], "Read.", "At 02:20:34."])
     memory = MemoryContextMiddleware(SQLAlchemyStore("sqlite://"), user_id="42")
     node = memory.model_node(model)
     messages: list[AnyMessage] = [SystemMessage("You are a clerk."), HumanMessage("Read the log.")]

@@ -133,7 +133,7 @@ def plain(messages: Sequence[BaseMessage]) -> list[tuple[str, Any]]:
 async def test_folds_and_recalls(how: str) -> None:
     """A large result is a reference in the state; what the next question needs comes back, in the prompt only."""
     middleware = MemoryContextMiddleware(store_of(), user_id="42")
-    agent, model = agent_of([[call("read_log")], "Read.", "At 02:20:34."], middleware)
+    agent, model = agent_of([[call("read_log", "1")], "Read.", "At 02:20:34."], middleware)
 
     await run(agent, "Read the log.", how)
     messages = await run(agent, QUESTION, how)
@@ -515,7 +515,7 @@ async def test_records_tell_where_they_come_from() -> None:
     """A stored result has its thread, its agent, its tool and its arguments."""
     store = store_of()
     agent, _ = agent_of(
-        [[call("read_log", day="monday")], "."],
+        [[call("read_log", "1", day="monday")], "."],
         MemoryContextMiddleware(store, user_id=42),
         tools=[by_day],
         name="ops",
@@ -565,7 +565,7 @@ async def test_persons_long_words_are_folded_before_a_model_sees_them() -> None:
 
 async def test_history_from_elsewhere_is_folded_once() -> None:
     """Messages that were there before the middleware are folded at its first model call, then stay."""
-    history = [HumanMessage("Read it."), AIMessage("", tool_calls=[call("read_log")]),
+    history = [HumanMessage("Read it."), AIMessage("", tool_calls=[call("read_log", "1")]),
                ToolMessage(LOG, tool_call_id="1", name="read_log"), AIMessage("Read.")]  # fmt: skip
     agent, model = agent_of(
         ["At 02:20:34.", "Bye."], MemoryContextMiddleware(store_of(), user_id="42")
@@ -888,7 +888,9 @@ def test_callers_objects_stay_as_they_are() -> None:
         return Command(update={"messages": [result]})
 
     agent, _ = agent_of(
-        [[call("command")], "."], MemoryContextMiddleware(store_of(), user_id="42"), tools=[command]
+        [[call("command", "1")], "."],
+        MemoryContextMiddleware(store_of(), user_id="42"),
+        tools=[command],
     )
     agent.invoke({"messages": [given]}, THREAD)
 

@@ -278,7 +278,7 @@ def test_left_behind(store: MemoryStore) -> None:
     """The notes of an interrupted run that nobody resumed go when the thread's next run begins."""
     agent, model = agent_of(
         [HumanInTheLoopMiddleware(interrupt_on={"work": True}), middleware_of(store)],
-        [save("walrus", "run"), [call("work")], save("yak", "run", "2"), "done"],
+        [save("walrus", "run"), [call("work", "1")], save("yak", "run", "2"), "done"],
     )
     agent.invoke(GO, config_of())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from typing import Any, TypeAlias, cast
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -19,10 +20,14 @@ Step: TypeAlias = (
     str | AIMessage | Sequence[ToolCall] | Exception | Callable[[list[BaseMessage]], "Step"]
 )
 
+_NUMBERS = count(1)
 
-def call(name: str, call_id: str = "1", **arguments: Any) -> ToolCall:  # noqa: ANN401 - any argument
-    """Return a call of the tool *name*."""
-    return ToolCall(name=name, args=arguments, id=call_id, type="tool_call")
+
+def call(name: str, call_id: str = "", **arguments: Any) -> ToolCall:  # noqa: ANN401 - any argument
+    """Return a call of the tool *name*; without a *call_id*, with an id that no other call has."""
+    return ToolCall(
+        name=name, args=arguments, id=call_id or f"call_{next(_NUMBERS)}", type="tool_call"
+    )
 
 
 class ScriptedChatModel(BaseChatModel):
