@@ -27,6 +27,7 @@ from memory_context.conversation.recall.question_terms import (
 )
 from memory_context.conversation.recall.ranked_places import FEW, RankedPlaces
 from memory_context.conversation.recall.records_with_reasons import MeantRecords
+from memory_context.conversation.recall.rows_by_value import rows_by_value
 from memory_context.conversation.recall.term_occurrences import FoundTerms, Occurrence
 from memory_context.conversation.recall.windows_of_text import (
     best_windows,
@@ -63,6 +64,7 @@ def relevant(message: str, found: FoundTerms) -> tuple[list[Expansion], bool]:
     """
     chosen = _Chosen(found)
     ranked = RankedPlaces(message, found)
+    chosen.take_all(rows_by_value(ranked))
     if ranked.asks_for_fact:
         is_prose = _choose_most(chosen, ranked), _choose_named(chosen, ranked)
     else:
