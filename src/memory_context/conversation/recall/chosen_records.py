@@ -1,6 +1,7 @@
 """Choose the records of the conversation's texts that a message is about, by where its terms stand.
 
-Three ways are tried in turn (`RankedPlaces` ranks the places for the first two):
+Four ways are tried in turn (`RankedPlaces` ranks the places for the second and third):
+- the rows that a message asks for by a value, such as the largest one (`rows_by_value`);
 - the records that hold most of what the message tells, if that is enough;
 - the records that a name or a rare value in the message identifies, unless they came already. A question for a reason or
   an explanation looks for these first, and for the others only if there are none;

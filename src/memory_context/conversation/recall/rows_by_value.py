@@ -1,16 +1,16 @@
 """Find the rows of a table that a message asks for by a value: the largest, the smallest, or those beyond a number.
 
-The *measure* is the column with that value: the one that the message names ("the lowest humidity"), or that its superlative
-is about ("cheapest": a price), or the only one with numbers.
+The *measure* is the column with that value: the one that the message names ("the lowest humidity"), that its superlative is
+about ("cheapest": a price), or the only one with numbers.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import Any
 
 from memory_context.conversation.recall.asked_value import AskedValue, asked_value
 from memory_context.conversation.recall.ranked_places import LEAST_OF_FACT, RankedPlaces
@@ -23,42 +23,81 @@ from memory_context.text.query.sandboxed_database import cell_text
 from memory_context.text.rows.rows_in_text import table_of
 from memory_context.text.rows.rows_under_columns import Row, TextTable
 
-# Larger texts are not read as tables for a message: that takes seconds. Nor are more texts than these.
-LONGEST_READ = 400_000
-MOST_READ = 5
+# So many characters are read as tables for a message, which takes half a second.
+READ_CHARACTERS = 400_000
+# If more rows than these are meant, the message asks for a list, and none of them answers it.
+MOST_ROWS = 40
 # Columns whose numbers name something.
-_IDS = frozenset("id no nr number pid zip code phone port line key index".split())
+_IDS = frozenset(("id", "no", "nr", "number", "pid", "zip", "code", "phone", "port", "line", "key"))
 _WORD = re.compile(r"[^\W_]+")
-# A row is looked for at so many places of its rarest cell.
+# So many cells of a column are looked at, to see what it holds.
+SAMPLED = 1000
+# A row is looked for at so many places of its rarest cell, and is where so much of its cells stands.
 MOST_PLACES = 50
-# This share of a row's cells must stand in a record for it to be the row's.
 LEAST_OF_ROW = 0.8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What a message asks of a table's rows."""
+    """What a message asks of the rows of a table.
+
+    Attributes:
+        asked: The value that is asked for.
+        told: How much each word of the message tells, by its lexemes, without those that say which value is meant.
+    """
 
     asked: AskedValue
-    # What each word tells, by its lexemes, without the words that say which value is meant.
     told: Mapping[frozenset[str], float]
 
-    def share_in(self, held: Iterable[str]) -> float:
-        """Return the share of what the message tells that some lexemes hold."""
-        lexemes = frozenset(held)
-        told = sum(tells for words, tells in self.told.items() if words <= lexemes)
+    def held_by(self, text: str) -> set[str]:
+        """Return the lexemes of the message that a text holds."""
+        return held_by(text, chain.from_iterable(self.told))
+
+    def share(self, lexemes: Iterable[str]) -> float:
+        """Return the share of what the message tells that some *lexemes* hold."""
+        held = frozenset(lexemes)
+        told = sum(tells for words, tells in self.told.items() if words <= held)
         return round(told / (sum(self.told.values()) or 1.0), 6)
 
-    def lexemes_in(self, text: str) -> set[str]:
-        """Return the lexemes of the message's words that a text holds."""
-        return held_by(text, chain.from_iterable(self.told))
+    def value_in(self, cell: object) -> float | None:
+        """Return the number in a cell; if a date is asked for, the seconds since 1970, or minus the age that it tells."""
+        text = cell_text(cell)
+        if not self.asked.is_date:
+            return quantity(text)
+        if when := moment(text):
+            return when.timestamp()
+        age, unit = quantity(text), unit_of(text)
+        if age is None or unit is None or unit[0] != "time":
+            return None
+        return -age
 
 
 def rows_by_value(ranked: RankedPlaces) -> list[Occurrence]:
     """Return a place in each row that a message asks for by its value; nothing if it asks for none."""
     asked = asked_value(ranked.message)
-    if asked is None or not ranked.is_question:
+    found = ranked.found
+    wanted = _wanted(ranked, asked) if asked and ranked.is_question else None
+    if wanted is None:
         return []
+    meant, most = list[Occurrence](), 0.0
+    left = READ_CHARACTERS
+    for key in sorted(found.in_order, key=found.texts.came_at, reverse=True):
+        text = found.texts.text_of(key)
+        if len(text) > left:
+            continue
+        left -= len(text)
+        share, rows = _rows_meant(text, found.texts.card_of(key), wanted)
+        if share > most and 0 < len(rows) <= MOST_ROWS:
+            term = found.in_order[key][0].term
+            places = [
+                _place_of(row, Occurrence(term, key, text, 0, 0, is_exact=True)) for row in rows
+            ]
+            meant, most = [place for place in places if place], share
+    return meant
+
+
+def _wanted(ranked: RankedPlaces, asked: AskedValue) -> _Wanted | None:
+    """Return what the message asks of rows; None if it is about something that stands nowhere."""
     found = ranked.found
     said = set(chain.from_iterable(map(lexemes_of, _WORD.findall(asked.said))))
     told = dict[frozenset[str], float]()
@@ -67,37 +106,14 @@ def rows_by_value(ranked: RankedPlaces) -> list[Occurrence]:
         if lexemes <= said:
             continue
         if number not in found.met and not ranked.may_be_own(term):
-            return []
+            return None
         if number in ranked.told:
             told[lexemes] = ranked.told[number]
-    wanted = _Wanted(asked, told)
-    best, most = list[Occurrence](), 0.0
-    for key in islice(_texts_by_words(ranked), MOST_READ):
-        described = found.described[key]
-        lexemes = set(chain.from_iterable(wanted_lexemes(found.terms[one]) for one in described))
-        text = found.texts.text_of(key)
-        share, rows = _rows_of(text, lexemes, wanted)
-        if rows and share > most:
-            term = next(iter(found.in_order[key])).term
-            places = (_place_of(row, key, text, term) for row in rows)
-            best, most = [place for place in places if place], share
-    return best
+    return _Wanted(asked, told)
 
 
-def _texts_by_words(ranked: RankedPlaces) -> Iterator[str]:
-    """Yield the keys of the texts that may be read, the one with most of the message first, of equal ones the newest."""
-    found = ranked.found
-
-    def worth(key: str) -> tuple[float, Any]:
-        held = {one.term for one in found.in_order[key]} | found.described[key]
-        return sum(ranked.told.get(term, 0.0) for term in held), found.texts.came_at(key)
-
-    keys = [key for key in found.in_order if len(found.texts.text_of(key)) <= LONGEST_READ]
-    yield from sorted(keys, key=worth, reverse=True)
-
-
-def _rows_of(text: str, described: set[str], wanted: _Wanted) -> tuple[float, list[Row]]:
-    """Return the rows with the value that is asked for, and the share of what the message tells in them and above them.
+def _rows_meant(text: str, card: Iterable[str], wanted: _Wanted) -> tuple[float, Sequence[Row]]:
+    """Return the rows with the value that is asked for, and the share of the message that they hold with what is above.
 
     If some rows hold more of the message than others ("the largest order of Miller"), only these are compared.
     """
@@ -109,73 +125,61 @@ def _rows_of(text: str, described: set[str], wanted: _Wanted) -> tuple[float, li
     measure = _measure_of(table, rows, wanted)
     if measure is None:
         return 0.0, []
-    place, read = measure
-    above = described | wanted.lexemes_in(" ".join(table.columns))
-    compared, most = list[tuple[Any, Row]](), LEAST_OF_FACT
+    # The name of a JSON list says what its objects are.
+    above = {*card, *wanted.held_by(" ".join((table.name, *table.columns)))}
+    by_share = defaultdict[float, list[tuple[float, Row]]](list)
     for row in rows:
-        value = read(cell_text(row[place]))
-        if value is None:
-            continue
-        share = wanted.share_in(above | wanted.lexemes_in(" ".join(map(cell_text, row))))
-        if share > most:
-            compared.clear()
-            most = share
-        if share == most:
-            compared.append((value, row))
-    return most, _meant(compared, wanted.asked)
+        value = wanted.value_in(row[measure])
+        if value is not None:
+            held = wanted.held_by(" ".join(map(cell_text, row)))
+            by_share[wanted.share(above | held)].append((value, row))
+    share = max(by_share, default=0.0)
+    if share < LEAST_OF_FACT:
+        return 0.0, []
+    return share, _with_value(by_share[share], wanted.asked)
 
 
-def _meant(rows: Sequence[tuple[Any, Row]], asked: AskedValue) -> list[Row]:
-    """Return the rows with the largest or smallest value, or with one beyond the bound."""
-    if not rows:
-        return []
-    if asked.bound is None:
+def _with_value(rows: Sequence[tuple[float, Row]], asked: AskedValue) -> list[Row]:
+    """Return those of the *rows*, each behind its value, that have the largest or smallest one, or one beyond the bound."""
+    if not asked.bound:
         values = [value for value, _ in rows]
         extreme = max(values) if asked.is_largest else min(values)
         return [row for value, row in rows if value == extreme]
     bound = quantity(asked.bound)
     if bound is None:
         return []
-    return [row for value, row in rows if value != bound and (value > bound) == asked.is_largest]
+    if asked.is_largest:
+        return [row for value, row in rows if value > bound]
+    return [row for value, row in rows if value < bound]
 
 
-def _measure_of(
-    table: TextTable, rows: Sequence[Row], wanted: _Wanted
-) -> tuple[int, Callable[[str], Any]] | None:
-    """Return the index of the column with the value that is asked for, and how to read it; None if it is not clear."""
-    asked = wanted.asked
-    read = moment if asked.is_date else quantity
-    measures = list[tuple[bool, float, int]]()
+def _measure_of(table: TextTable, rows: Sequence[Row], wanted: _Wanted) -> int | None:
+    """Return the index of the column with the value that is asked for; None if it is not clear which one that is."""
+    ranks = dict[int, tuple[bool, float]]()
     for place, name in enumerate(table.columns):
-        names = _WORD.findall(name.lower())
-        if _IDS.isdisjoint(names) and _is_measure([row[place] for row in rows], read):
-            is_about = not set(asked.columns.split()).isdisjoint(names)
-            share = wanted.share_in(wanted.lexemes_in(name))
-            measures.append((is_about, share, -place))
-    if not measures:
+        names = set(_WORD.findall(name.lower()))
+        filled = [row[place] for row in rows[:SAMPLED] if row[place] is not None]
+        values = [value for value in map(wanted.value_in, filled) if value is not None]
+        differ = len(set(values)) > 1
+        if _IDS.isdisjoint(names) and differ and 2 * len(values) >= len(filled):
+            is_about = not names.isdisjoint(wanted.asked.columns.split())
+            ranks[place] = is_about, wanted.share(wanted.held_by(name))
+    best = max(ranks, key=ranks.__getitem__, default=None)
+    if best is None:
         return None
-    is_about, share, place = max(measures)
-    is_clear = is_about or share > 0 or len(measures) == 1 or asked.is_date
-    return (-place, read) if is_clear else None
+    is_clear = any(ranks[best]) or len(ranks) == 1 or wanted.asked.is_date
+    return best if is_clear else None
 
 
-def _is_measure(cells: Sequence[Any], read: Callable[[str], Any]) -> bool:
-    filled = [cell_text(cell) for cell in cells[:1000] if cell is not None]
-    values = [value for value in map(read, filled) if value is not None]
-    return 2 * len(values) >= len(filled) and len(set(values)) > 1
-
-
-def _place_of(row: Row, key: str, text: str, term: int) -> Occurrence | None:
-    """Return the place of a row's rarest cell in the text; None if the row is not written there as it was read."""
-    cells = [cell_text(cell) for cell in row if not isinstance(cell, dict | list | bool)]
-    cells = [cell for cell in cells if cell and cell in text]
-    if not cells:
-        return None
-    rarest = min(cells, key=text.count)
-    for match in islice(re.finditer(re.escape(rarest), text), MOST_PLACES):
-        place = Occurrence(term, key, text, match.start(), match.end(), is_exact=True)
-        record = text[place.record.start : place.record.stop]
+def _place_of(row: Row, at: Occurrence) -> Occurrence | None:
+    """Return the place of a row's rarest cell in the text of *at*; None if the row is not written there as it was read."""
+    texts = [cell_text(cell) for cell in row if not isinstance(cell, dict | list | bool)]
+    cells = [cell for cell in texts if cell and cell in at.text]
+    rarest = min(cells, key=at.text.count, default="")
+    for match in islice(re.finditer(re.escape(rarest), at.text), MOST_PLACES):
+        place = replace(at, start=match.start(), stop=match.end())
+        record = at.text[place.record.start : place.record.stop]
         held = sum(1 for cell in cells if cell in record)
-        if held >= LEAST_OF_ROW * len(cells):
+        if cells and held >= LEAST_OF_ROW * len(cells):
             return place
     return None
