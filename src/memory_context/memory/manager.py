@@ -39,6 +39,7 @@ from memory_context.model.call_log_records import (
     ModelCall,
 )
 from memory_context.model.checked_arguments import check_arguments
+from memory_context.model.checked_numbers import check_whole
 from memory_context.model.generated_keys import KeyGenerator
 from memory_context.model.item import (
     QUERY_ANSWER,
@@ -682,7 +683,8 @@ class MemoryManager(ClosedAtExit):
             InvalidFilterError: There is no such column, or no such operator.
             StoreError: The store failed.
         """
-        check_arguments(query=query, search_limit=limit)
+        check_arguments(query=query)
+        check_whole("limit", limit, 1)
         if mode not in MODES:
             raise InvalidArgumentError(
                 f"the mode of a search must be {' or '.join(MODES)}, not {mode!r}"

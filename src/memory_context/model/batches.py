@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from memory_context.model.checked_arguments import check_arguments
 from memory_context.model.item import AnyRecord, MemoryItem
 
 T = TypeVar("T")
@@ -28,6 +29,17 @@ def batches_of(things: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T
         yield batch
 
 
-def size_of(record: AnyRecord) -> int:
+def batches_of_records(records: Iterable[AnyRecord]) -> Iterator[list[AnyRecord]]:
+    """Return the batches of *records*, each of which is checked.
+
+    Raises:
+        InvalidArgumentError: One is not a record.
+    """
+    check_arguments(records=records)
+    return batches_of(records, _size_of)
+
+
+def _size_of(record: AnyRecord) -> int:
     """Return the characters or bytes of a record's content."""
+    check_arguments(record=record)
     return len(record.content) if isinstance(record, MemoryItem) else 0

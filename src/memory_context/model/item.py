@@ -14,6 +14,7 @@ from typing import Any, SupportsIndex, TypeAlias, cast, overload
 from uuid import UUID
 
 from memory_context.exceptions import InvalidArgumentError, InvalidContentError, RecordChangedError
+from memory_context.model.checked_numbers import shown
 from memory_context.model.drawers import Displayed
 from memory_context.model.importance import HIGHEST_PRIORITY
 from memory_context.model.json_object import JsonObject
@@ -442,7 +443,7 @@ def check_names(*names: object) -> None:
             continue
         if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME or not name.isprintable():
             raise InvalidArgumentError(
-                f"a type, tier, category or tag has 1 to {MAX_NAME} printable characters, not {name!r:.80}"
+                f"a type, tier, category or tag has 1 to {MAX_NAME} printable characters, not {shown(name)}"
             )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from memory_context.exceptions import InvalidKeyError, InvalidReferenceError
-from memory_context.model.checked_numbers import is_whole
+from memory_context.model.checked_numbers import is_whole, shown
 from memory_context.model.one_line import one_line
 
 KEPT_REFERENCES = 2000  # the newest of a conversation
@@ -100,7 +100,7 @@ def check_key(key: object) -> str:
     if isinstance(key, str) and _KEY.fullmatch(key):
         return key
     raise InvalidKeyError(
-        f"not a memory key: {str(key)[:80]!r}; a key has 1 to 255 characters out of A-Z a-z 0-9 _ . -"
+        f"not a memory key: {shown(key)}; a key has 1 to 255 characters out of A-Z a-z 0-9 _ . -"
     )
 
 

@@ -74,7 +74,7 @@ def _name(field: str, value: object) -> str:
         return str(value)
     if not isinstance(value, str):
         raise InvalidScopeError(
-            f"{field} must be a text, a UUID or an integer of at most {MAX_NAME} digits, not a {type(value).__name__}"
+            f"{field} must be a text, a UUID or an integer of at most {MAX_NAME} digits, not {type(value).__name__}"
         )
     if not value.strip() or len(value) > MAX_NAME or not value.isprintable():
         raise InvalidScopeError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, cast
@@ -38,8 +39,8 @@ def as_text(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
 
 
 def as_offset(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-    """Return a number as at least 0, and an empty value as 0."""
-    return max(0, value) if isinstance(value, int) else value or 0
+    """Return a number as one from 0 to the largest size, and an empty value as 0."""
+    return min(max(0, value), sys.maxsize) if isinstance(value, int) else value or 0
 
 
 def as_limit(value: int) -> int:

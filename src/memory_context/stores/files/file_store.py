@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from memory_context.exceptions import RedactionTimeoutError, StoreError, StoreUnavailableError
-from memory_context.model.batches import batches_of, size_of
+from memory_context.model.batches import batches_of_records
 from memory_context.model.call_log_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.item import AnyRecord, Deletion, MemoryItem, Restored
 from memory_context.model.quota import Quota, as_quota
@@ -218,7 +218,7 @@ class FileStore(ClosedAtExit):
     def restore(self, scope: Scope, records: Iterable[AnyRecord]) -> Restored:
         """See `MemoryStore.restore`. A record is a conflict, too, if a damaged file stands where its file would be."""
         total = Restored()
-        for batch in batches_of(records, size_of):
+        for batch in batches_of_records(records):
             with self._lock:
                 folder = self._opened()
                 free: list[AnyRecord] = []

@@ -85,7 +85,7 @@ class CallLog:
         self._waiting.clear()
 
     def note(self, record: CallRecord) -> None:
-        """Schedule a record to be written soon. In a read-only file nothing is written."""
+        """Schedule a record to be written soon. In a read-only database nothing is written."""
         if self._kept is None or self._database.reads_only:
             return
         with self._lock:

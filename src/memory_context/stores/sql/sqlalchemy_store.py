@@ -27,9 +27,10 @@ from memory_context.exceptions import (
     StoreError,
     UnsupportedDatabaseError,
 )
-from memory_context.model.batches import batches_of, size_of
+from memory_context.model.batches import batches_of, batches_of_records
 from memory_context.model.call_log_records import CallFilter, CallRecord, CallTotals
 from memory_context.model.checked_arguments import check_arguments
+from memory_context.model.checked_numbers import check_whole
 from memory_context.model.item import AnyRecord, Deletion, Match, MemoryItem, Restored, now
 from memory_context.model.quota import Quota, as_quota
 from memory_context.model.receipt import Receipt
@@ -275,7 +276,8 @@ class SQLAlchemyStore(ClosedAtExit):
         per search. If *by* is given, its vectors are searched instead of those of the store's own
         embedder.
         """
-        check_arguments(scope=scope, query=query, search_limit=limit)
+        check_arguments(scope=scope, query=query)
+        check_whole("limit", limit, 1)
         wanted = hits_to_memories.wanted_of(query)
         says_something = bool(query.strip()) if mode == "semantic" else bool(wanted)
         if not says_something:
@@ -397,7 +399,7 @@ class SQLAlchemyStore(ClosedAtExit):
         return Deletion(*rows[0]) if rows else None
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
-        """See `MemoryStore.touch`. In a read-only file no reads are counted."""
+        """See `MemoryStore.touch`. In a read-only database no reads are counted."""
         check_arguments(keys=keys)
         if self.database.reads_only:
             return 0
@@ -405,14 +407,18 @@ class SQLAlchemyStore(ClosedAtExit):
         return self.database.write(_touch, where)
 
     def expire_at(self, scope: Scope, ends: Iterable[tuple[MemoryItem, datetime]]) -> int:
-        """See `MemoryStore.expire_at`. In a read-only file nothing is changed."""
+        """See `MemoryStore.expire_at`. In a read-only database nothing is changed."""
+        check_arguments(ends=ends)
         if self.database.reads_only:
             return 0
         shape, values = shape_of(scope)
+        pairs = list(ends)
+        for pair in pairs:
+            check_arguments(end=pair)
         # Sorted by key, because `put` locks rows in this order, too: another order could deadlock.
-        ordered = sorted(ends, key=lambda pair: pair[0].memory_key)
+        pairs.sort(key=lambda pair: pair[0].memory_key)
         rows = [
-            {**values, "id": item.id, "read": item.updated_at, "end": end} for item, end in ordered
+            {**values, "id": item.id, "read": item.updated_at, "end": end} for item, end in pairs
         ]
         return sum(self.database.counts(_expire_at(shape), rows))
 
@@ -428,7 +434,7 @@ class SQLAlchemyStore(ClosedAtExit):
         """See `MemoryStore.restore`."""
         check_arguments(scope=scope)
         total = Restored()
-        for batch in batches_of(records, size_of):
+        for batch in batches_of_records(records):
             total += self._restore(scope, batch)
         return total
 
@@ -639,7 +645,7 @@ class SQLAlchemyStore(ClosedAtExit):
             return None
 
     def _catch_up(self, user_id: str) -> None:
-        """Index a user's pending memories, up to `most_caught_up` characters. In a read-only file nothing is indexed."""
+        """Index a user's pending memories, up to `most_caught_up` characters. In a read-only database nothing is indexed."""
         if self.database.reads_only:
             return
         pending = self.database.read(indexing.pending_memories, user_id)

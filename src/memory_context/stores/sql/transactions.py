@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from memory_context.exceptions import StoreError, StoreUnavailableError
+from memory_context.exceptions import SchemaVersionError, StoreError, StoreUnavailableError
 from memory_context.model.item import MemoryItem
 from memory_context.runtime import deadlines
 from memory_context.runtime.after_fork import Lock, in_child
@@ -37,6 +37,10 @@ T = TypeVar("T")
 
 # SQLite's message, PostgreSQL's, and the name of psycopg's class.
 _SCHEMA_GONE = re.compile(r"no such table|relation .* does not exist|UndefinedTable")
+# The right to write to the index stands for the rights to all tables.
+_ONLY_SELECTS = sa.text(
+    "SELECT current_setting('transaction_read_only') = 'on' OR NOT has_table_privilege('agent_memory_passages', 'INSERT')"
+)
 
 _NO_VALUES: Values = {}
 
@@ -78,6 +82,7 @@ class Database:
         self.dialect = self.url.get_backend_name()
         self._engine: sa.Engine | None = None
         self._ready_pool: sa.Pool | None = None
+        self._only_selects = False
         # With a timeout, because whoever holds it may be waiting for a database that hangs.
         self._lock = Lock(deadlines.patience, f"{urls.shown_url(self.url)} cannot be opened")
         self._write_lock = engine_setup.write_lock(self.url)
@@ -111,7 +116,9 @@ class Database:
 
     @property
     def reads_only(self) -> bool:
-        """Return whether this is a SQLite file that cannot be written to, as on a read-only file system."""
+        """Return whether nothing can be written: to a SQLite file, or by this PostgreSQL user, or to a standby server."""
+        if self._only_selects or self.url.query.get("mode") == "ro":
+            return True
         file = urls.file_of(self.url)
         return file is not None and file_watch.may_only_read(str(file))
 
@@ -274,8 +281,15 @@ class Database:
             # Each version is read in a reading transaction first, because a writing one would have to
             # wait for other writers.
             if self.run_as_it_is(migrate.revision_of) != migrate.HEAD:
+                if self.reads_only:
+                    raise SchemaVersionError(
+                        f"the database has another schema than {migrate.HEAD}, and can only be read here; "
+                        "run `memory-context migrate` where it can be written"
+                    )
                 self.run_as_it_is(migrate.ensure_schema, kind="write")
-            # A file that cannot be written to is searched with the index that it has.
+            if self.dialect == "postgresql":
+                self._only_selects = self.run_as_it_is(_only_selects)
+            # Where nothing can be written, the index is used as it is.
             if not self.reads_only and self.run_as_it_is(keyword_index.version_of) < VERSION:
                 with deadlines.waiting(None):
                     self.run_as_it_is(keyword_index.renew, kind="write")
@@ -302,6 +316,10 @@ class Database:
         if isinstance(error, OperationalError | InterfaceError | PoolTimeoutError):
             return StoreUnavailableError(message)
         return StoreError(message)
+
+
+def _only_selects(connection: sa.Connection) -> bool:
+    return bool(connection.execute(_ONLY_SELECTS).scalar())
 
 
 def _cause(error: SQLAlchemyError) -> BaseException:
